@@ -1,0 +1,334 @@
+//! What a user chooses: the configuration of a core, its validation and its name.
+
+use crate::format::Format;
+use serde::{Deserialize, Serialize};
+
+/// Which recurrence the core runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// FLASH-D: `o <- o + (v - o) w`, the softmax division hidden in the weight `w`.
+    FlashD,
+    /// FlashAttention-2: running maximum, running sum, final division.
+    Fa2,
+}
+
+/// FLASH-D's weight unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightUnit {
+    /// State is the log-sum-exp in fixed point; `w = sigmoid(s - L)`.
+    #[default]
+    Lse,
+    /// The paper's Alg. 3 with everything in the format, sigmoid and ln PWL units.
+    Paper,
+}
+
+/// FA2's datapath.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fa2Variant {
+    /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
+    /// is always 1).
+    #[default]
+    Default,
+    /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
+    Literal,
+}
+
+/// When a FLASH-D step may hold its output instead of updating it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// Every step updates.
+    None,
+    /// `lse`: hold `o` and `L` when `x = s - L <= -T`.
+    Below(f64),
+    /// `paper`: `s_i - s_{i-1} <= -6` holds, `>= 11` loads the value.
+    Static,
+}
+
+/// The number format of the output accumulator.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accumulator {
+    /// The format of the operands.
+    #[default]
+    Format,
+    /// The format with this many bits of fraction.
+    Fraction(u32),
+}
+
+/// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
+/// is the gate that everything else relies on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreConfig {
+    /// Recurrence.
+    pub design: Design,
+    /// Vector length d, 2 to 512.
+    pub d: usize,
+    /// Format of q, k, v and o.
+    pub format: Format,
+    /// FLASH-D's weight unit.
+    #[serde(default)]
+    pub weight: WeightUnit,
+    /// FA2's datapath.
+    #[serde(default)]
+    pub fa2: Fa2Variant,
+    /// FLASH-D's hold rule; the weight unit's default when absent.
+    #[serde(default)]
+    pub hold: Option<Hold>,
+    /// Accumulator of the output update.
+    #[serde(default)]
+    pub accumulator: Accumulator,
+    /// Segments of a PWL table (per octave where the range is reduced): 4, 8, 16 or 32.
+    #[serde(default = "default_segments")]
+    pub segments: u32,
+    /// The score is `q . k * 2^score_shift`; the power-of-two part of 1/sqrt(d) when absent.
+    #[serde(default)]
+    pub score_shift: Option<i32>,
+    /// Integer bits of the fixed-point score (without sign); it saturates at +-2^bits.
+    #[serde(default = "default_score_integer_bits")]
+    pub score_integer_bits: u32,
+    /// Fraction bits of the fixed-point score.
+    #[serde(default = "default_score_fraction_bits")]
+    pub score_fraction_bits: u32,
+    /// Fraction bits of the scalar state (log-sum-exp, running sum).
+    #[serde(default = "default_state_fraction_bits")]
+    pub state_fraction_bits: u32,
+}
+
+const fn default_segments() -> u32 {
+    8
+}
+const fn default_score_integer_bits() -> u32 {
+    9
+}
+const fn default_score_fraction_bits() -> u32 {
+    10
+}
+const fn default_state_fraction_bits() -> u32 {
+    18
+}
+
+/// Default threshold T of the hold rule (`lse`).
+pub const DEFAULT_HOLD: f64 = 12.0;
+/// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
+pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
+/// Smallest and largest vector length.
+pub const D_RANGE: (usize, usize) = (2, 512);
+
+/// What is wrong with a configuration, with what would be right.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{field}: {problem}")]
+pub struct ConfigError {
+    /// The configuration field at fault, as written in JSON and on the command line.
+    pub field: &'static str,
+    /// What was given and what is allowed.
+    pub problem: String,
+}
+
+fn require(ok: bool, field: &'static str, problem: impl FnOnce() -> String) -> Result<(), ConfigError> {
+    if ok { Ok(()) } else { Err(ConfigError { field, problem: problem() }) }
+}
+
+impl CoreConfig {
+    /// The shipped defaults for a design, vector length and format.
+    pub fn new(design: Design, d: usize, format: Format) -> Self {
+        CoreConfig {
+            design,
+            d,
+            format,
+            weight: WeightUnit::default(),
+            fa2: Fa2Variant::default(),
+            hold: None,
+            accumulator: Accumulator::default(),
+            segments: default_segments(),
+            score_shift: None,
+            score_integer_bits: default_score_integer_bits(),
+            score_fraction_bits: default_score_fraction_bits(),
+            state_fraction_bits: default_state_fraction_bits(),
+        }
+    }
+
+    /// The eighteen shipped cores: three designs, three vector lengths, two formats.
+    pub fn shipped() -> Vec<CoreConfig> {
+        let mut cores = Vec::new();
+        for format in [Format::BF16, Format::FP8_E4M3] {
+            for d in [16, 64, 256] {
+                let flash_d = CoreConfig::new(Design::FlashD, d, format);
+                cores.push(flash_d.clone());
+                cores.push(CoreConfig { weight: WeightUnit::Paper, ..flash_d });
+                cores.push(CoreConfig::new(Design::Fa2, d, format));
+            }
+        }
+        cores
+    }
+
+    /// Checks every field and every combination.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let (lo, hi) = D_RANGE;
+        require((lo..=hi).contains(&self.d), "d", || format!("{} is outside {lo} to {hi}", self.d))?;
+        require([4, 8, 16, 32].contains(&self.segments), "segments", || {
+            format!("{} is not one of 4, 8, 16, 32", self.segments)
+        })?;
+        let shift = self.score_shift();
+        require((-64..=64).contains(&shift), "score_shift", || format!("{shift} is outside -64 to 64"))?;
+        let within = |field, value: u32, lo: u32, hi: u32| {
+            require((lo..=hi).contains(&value), field, || format!("{value} is outside {lo} to {hi}"))
+        };
+        within("score_integer_bits", self.score_integer_bits, 5, 12)?;
+        within("score_fraction_bits", self.score_fraction_bits, 2, 20)?;
+        within("state_fraction_bits", self.state_fraction_bits, self.score_fraction_bits, 26)?;
+        if let Accumulator::Fraction(bits) = self.accumulator {
+            within("accumulator", bits, self.format.fraction_bits, 23)?;
+        }
+        match (self.design, self.weight, self.hold) {
+            (Design::Fa2, WeightUnit::Paper, _) => {
+                require(false, "weight", || "fa2 has no weight unit; leave it out".into())
+            }
+            (Design::Fa2, _, Some(Hold::Below(_) | Hold::Static)) => {
+                require(false, "hold", || "fa2 has no hold rule; use none or leave it out".into())
+            }
+            (Design::FlashD, _, _) if self.fa2 != Fa2Variant::Default => {
+                require(false, "fa2", || "flash-d has no fa2 variant; leave it out".into())
+            }
+            (_, WeightUnit::Lse, Some(Hold::Static)) => {
+                require(false, "hold", || "the lse weight unit takes a threshold T or none".into())
+            }
+            (_, WeightUnit::Lse, Some(Hold::Below(t))) => require((1.0..=64.0).contains(&t), "hold", || {
+                format!("threshold {t} is outside 1 to 64")
+            }),
+            (_, WeightUnit::Paper, Some(Hold::Below(_))) => {
+                require(false, "hold", || "the paper weight unit takes static or none".into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The power-of-two part of the score's scale: as configured, or that of 1/sqrt(d).
+    pub fn score_shift(&self) -> i32 {
+        self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
+    }
+
+    /// The hold rule in force.
+    pub fn hold(&self) -> Hold {
+        match (self.hold, self.design, self.weight) {
+            (Some(hold), _, _) => hold,
+            (None, Design::Fa2, _) => Hold::None,
+            (None, _, WeightUnit::Lse) => Hold::Below(DEFAULT_HOLD),
+            (None, _, WeightUnit::Paper) => Hold::Static,
+        }
+    }
+
+    /// The accumulator's float format.
+    pub fn accumulator_format(&self) -> Format {
+        match self.accumulator {
+            Accumulator::Fraction(bits) if bits != self.format.fraction_bits => self.format.accumulator(bits),
+            _ => self.format,
+        }
+    }
+
+    /// Module and file name: what is not default is a suffix, in fixed order, before format and d:
+    /// `flash_d_bf16_d64`, `flash_d_paper_bf16_d64`, `fa2_literal_fp8_e4m3_d16`.
+    pub fn name(&self) -> String {
+        let default = CoreConfig::new(self.design, self.d, self.format);
+        let mut parts = vec![match self.design {
+            Design::FlashD => "flash_d".to_string(),
+            Design::Fa2 => "fa2".to_string(),
+        }];
+        let mut suffix = |differs: bool, text: String| {
+            if differs {
+                parts.push(text)
+            }
+        };
+        suffix(self.weight == WeightUnit::Paper, "paper".into());
+        suffix(self.fa2 == Fa2Variant::Literal, "literal".into());
+        if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
+            let text = match self.hold() {
+                Hold::None | Hold::Static => "nohold".to_string(),
+                Hold::Below(t) => format!("hold{t}").replace('.', "p"),
+            };
+            suffix(true, text);
+        }
+        if let Accumulator::Fraction(bits) = self.accumulator {
+            suffix(bits != self.format.fraction_bits, format!("acc{bits}"));
+        }
+        suffix(self.segments != default.segments, format!("seg{}", self.segments));
+        let shift = self.score_shift();
+        suffix(
+            shift != default.score_shift(),
+            format!("shift{}{}", if shift < 0 { "m" } else { "" }, shift.abs()),
+        );
+        suffix(
+            self.score_integer_bits != default.score_integer_bits
+                || self.score_fraction_bits != default.score_fraction_bits,
+            format!("score{}p{}", self.score_integer_bits, self.score_fraction_bits),
+        );
+        suffix(
+            self.state_fraction_bits != default.state_fraction_bits,
+            format!("state{}", self.state_fraction_bits),
+        );
+        parts.push(self.format.ident());
+        parts.push(format!("d{}", self.d));
+        parts.join("_")
+    }
+}
+
+/// Exponent of the power-of-two part of 1/sqrt(d), `-floor(log2(d) / 2)`: what remains for the host to fold
+/// into q lies in (1/2, 1].
+pub fn default_score_shift(d: usize) -> i32 {
+    -((d.max(1).ilog2() / 2) as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_what_is_not_default() {
+        let c = CoreConfig::new(Design::FlashD, 64, Format::BF16);
+        assert_eq!(c.name(), "flash_d_bf16_d64");
+        assert_eq!(CoreConfig { weight: WeightUnit::Paper, ..c.clone() }.name(), "flash_d_paper_bf16_d64");
+        let odd = CoreConfig {
+            hold: Some(Hold::None),
+            accumulator: Accumulator::Fraction(16),
+            segments: 16,
+            score_shift: Some(-5),
+            ..c
+        };
+        assert_eq!(odd.name(), "flash_d_nohold_acc16_seg16_shiftm5_bf16_d64");
+        let literal =
+            CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3) };
+        assert_eq!(literal.name(), "fa2_literal_fp8_e4m3_d16");
+    }
+
+    #[test]
+    fn the_shipped_cores_are_eighteen_valid_ones_with_distinct_names() {
+        let cores = CoreConfig::shipped();
+        let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
+        assert_eq!((cores.len(), names.len()), (18, 18));
+        assert!(cores.iter().all(|c| c.validate().is_ok()));
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        let c = CoreConfig::new(Design::FlashD, 1, Format::BF16);
+        assert_eq!(c.validate().unwrap_err().to_string(), "d: 1 is outside 2 to 512");
+        let c = CoreConfig { segments: 7, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+        assert_eq!(c.validate().unwrap_err().field, "segments");
+    }
+
+    #[test]
+    fn score_shift_leaves_a_remainder_between_half_and_one() {
+        for d in 2..=512usize {
+            let rest = 2f64.powi(-default_score_shift(d)) / (d as f64).sqrt();
+            assert!(rest > 0.5 && rest <= 1.0, "d = {d}: {rest}");
+        }
+        assert_eq!([16, 64, 256].map(default_score_shift), [-2, -3, -4]);
+    }
+}

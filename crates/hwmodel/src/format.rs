@@ -1,0 +1,263 @@
+//! Float formats as data: one description, from which every width and constant follows.
+//!
+//! A format is `sign | exponent | fraction`; named formats are aliases and nothing else.
+//!
+//! ```text
+//!   W-1    W-2 .. F      F-1 .. 0
+//!  +------+-------------+----------+
+//!  | sign |  exponent E | fraction F|   W = 1 + E + F, p = F + 1 (with the hidden bit)
+//!  +------+-------------+----------+
+//! ```
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// Which encodings are not finite numbers.
+///
+/// Such an encoding computes as +0 and marks its query invalid; no unit ever produces one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Specials {
+    /// IEEE 754: an exponent of all ones is Inf or NaN.
+    Ieee,
+    /// OCP e4m3: only `S.1111.111` is NaN, there is no infinity.
+    AllOnes,
+    /// Every encoding is a finite number (internal formats).
+    None,
+}
+
+/// What happens below the smallest normal number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Subnormals {
+    /// Gradual underflow, as in IEEE 754.
+    Supported,
+    /// Operands that are subnormal count as zero with their sign; a result is rounded to `p` bits as if
+    /// the exponent were unbounded, then becomes zero with its sign if it is below the smallest normal.
+    Flushed,
+}
+
+/// A binary floating-point format. Results round to nearest, ties to even, and saturate at
+/// [`Format::max_finite`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Format {
+    /// Exponent field width E in bits.
+    pub exponent_bits: u32,
+    /// Fraction field width F in bits (without the hidden bit).
+    pub fraction_bits: u32,
+    /// Exponent bias: a normal number is `(-1)^sign * 1.fraction * 2^(exponent - bias)`.
+    pub bias: i32,
+    /// Encodings that are not finite.
+    pub specials: Specials,
+    /// Treatment of subnormal numbers.
+    pub subnormals: Subnormals,
+}
+
+impl Format {
+    /// bfloat16, 1-8-7, subnormals flushed.
+    pub const BF16: Format = Format::ieee(8, 7, Subnormals::Flushed);
+    /// OCP fp8 e4m3, 1-4-3: bias 7, no infinities, NaN = `S.1111.111`, largest 448.
+    pub const FP8_E4M3: Format =
+        Format { specials: Specials::AllOnes, ..Format::ieee(4, 3, Subnormals::Supported) };
+    /// OCP fp8 e5m2, 1-5-2: IEEE-like, largest 57344.
+    pub const FP8_E5M2: Format = Format::ieee(5, 2, Subnormals::Supported);
+    /// IEEE binary16, 1-5-10.
+    pub const FP16: Format = Format::ieee(5, 10, Subnormals::Supported);
+    /// IEEE binary32, 1-8-23, subnormals flushed.
+    pub const FP32: Format = Format::ieee(8, 23, Subnormals::Flushed);
+
+    /// The named formats, in the order in which they are listed to users.
+    pub const NAMED: [(&'static str, Format); 5] = [
+        ("bf16", Format::BF16),
+        ("fp8-e4m3", Format::FP8_E4M3),
+        ("fp8-e5m2", Format::FP8_E5M2),
+        ("fp16", Format::FP16),
+        ("fp32", Format::FP32),
+    ];
+
+    const fn ieee(exponent_bits: u32, fraction_bits: u32, subnormals: Subnormals) -> Format {
+        Format {
+            exponent_bits,
+            fraction_bits,
+            bias: (1 << (exponent_bits - 1)) - 1,
+            specials: Specials::Ieee,
+            subnormals,
+        }
+    }
+
+    /// Total width W = 1 + E + F in bits.
+    pub const fn width(&self) -> u32 {
+        1 + self.exponent_bits + self.fraction_bits
+    }
+
+    /// Significand width p = F + 1, hidden bit included.
+    pub const fn precision(&self) -> u32 {
+        self.fraction_bits + 1
+    }
+
+    /// Mask of the fraction field.
+    pub const fn fraction_mask(&self) -> u64 {
+        (1 << self.fraction_bits) - 1
+    }
+
+    /// Largest value of the exponent field.
+    pub const fn exponent_mask(&self) -> u64 {
+        (1 << self.exponent_bits) - 1
+    }
+
+    /// Bit pattern of the sign bit.
+    pub const fn sign_bit(&self) -> u64 {
+        1 << (self.width() - 1)
+    }
+
+    /// Unbiased exponent of the smallest normal number.
+    pub const fn min_exponent(&self) -> i32 {
+        1 - self.bias
+    }
+
+    /// Magnitude bits (exponent and fraction) of the largest finite number.
+    pub const fn max_finite(&self) -> u64 {
+        let all = self.sign_bit() - 1;
+        match self.specials {
+            Specials::Ieee => all - self.fraction_mask() - 1,
+            Specials::AllOnes => all - 1,
+            Specials::None => all,
+        }
+    }
+
+    /// Magnitude bits of the smallest positive number the format keeps.
+    pub const fn min_positive(&self) -> u64 {
+        match self.subnormals {
+            Subnormals::Supported => 1,
+            Subnormals::Flushed => 1 << self.fraction_bits,
+        }
+    }
+
+    /// Bit pattern of 1.0.
+    pub const fn one(&self) -> u64 {
+        (self.bias as u64) << self.fraction_bits
+    }
+
+    /// Whether the encoding is Inf or NaN.
+    pub const fn is_special(&self, bits: u64) -> bool {
+        bits & (self.sign_bit() - 1) > self.max_finite()
+    }
+
+    /// The same format with `fraction_bits` bits of fraction and every encoding finite: the format of a
+    /// wider accumulator. One exponent more and no special values keep it a superset of `self`.
+    pub const fn accumulator(&self, fraction_bits: u32) -> Format {
+        Format {
+            exponent_bits: self.exponent_bits,
+            fraction_bits,
+            bias: self.bias,
+            specials: match self.specials {
+                Specials::Ieee => Specials::Ieee,
+                Specials::AllOnes | Specials::None => Specials::None,
+            },
+            subnormals: self.subnormals,
+        }
+    }
+
+    /// The format of an unsaturating intermediate result (a difference, a product): one exponent bit more
+    /// with the same bias, so that twice the largest value fits, `fraction_bits` of fraction, no specials.
+    pub const fn intermediate(&self, fraction_bits: u32) -> Format {
+        Format {
+            exponent_bits: self.exponent_bits + 1,
+            fraction_bits,
+            bias: self.bias,
+            specials: Specials::None,
+            subnormals: self.subnormals,
+        }
+    }
+
+    /// Value of an encoding. Specials are +0, flushed subnormals zero with their sign: what the hardware
+    /// computes with.
+    pub fn value(&self, bits: u64) -> f64 {
+        if self.is_special(bits) {
+            return 0.0;
+        }
+        let sign = if bits & self.sign_bit() != 0 { -1.0 } else { 1.0 };
+        let exponent = ((bits >> self.fraction_bits) & self.exponent_mask()) as i32;
+        let fraction = (bits & self.fraction_mask()) as f64;
+        let hidden = (1u64 << self.fraction_bits) as f64;
+        let scale = |e: i32| 2f64.powi(e - self.bias - self.fraction_bits as i32);
+        match (exponent, self.subnormals) {
+            (0, Subnormals::Flushed) => sign * 0.0,
+            (0, Subnormals::Supported) => sign * fraction * scale(1),
+            _ => sign * (hidden + fraction) * scale(exponent),
+        }
+    }
+
+    /// Short name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a
+    /// format without a name of its own.
+    pub fn ident(&self) -> String {
+        match Format::NAMED.iter().find(|(_, f)| f == self) {
+            Some((name, _)) => name.replace('-', "_"),
+            None => format!("e{}f{}", self.exponent_bits, self.fraction_bits),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Format::NAMED.iter().find(|(_, named)| named == self) {
+            Some((name, _)) => f.write_str(name),
+            None => write!(f, "e{}f{}", self.exponent_bits, self.fraction_bits),
+        }
+    }
+}
+
+/// An unknown format name.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown format '{0}': known formats are bf16, fp8-e4m3, fp8-e5m2, fp16, fp32")]
+pub struct UnknownFormat(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        Format::NAMED
+            .iter()
+            .find(|(name, _)| *name == s)
+            .map(|(_, f)| *f)
+            .ok_or_else(|| UnknownFormat(s.to_string()))
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Format {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(d)?;
+        name.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_of_the_named_formats() {
+        assert_eq!(Format::BF16.value(Format::BF16.max_finite()), f32::from_bits(0x7f7f_0000) as f64);
+        assert_eq!(Format::FP8_E4M3.value(Format::FP8_E4M3.max_finite()), 448.0);
+        assert_eq!(Format::FP8_E5M2.value(Format::FP8_E5M2.max_finite()), 57344.0);
+        assert_eq!(Format::FP16.value(Format::FP16.max_finite()), 65504.0);
+        assert_eq!(Format::FP32.value(Format::FP32.max_finite()), f32::MAX as f64);
+        assert_eq!(Format::FP8_E4M3.value(1), 2f64.powi(-9));
+        for (_, f) in Format::NAMED {
+            assert_eq!(f.value(f.one()), 1.0);
+        }
+    }
+
+    #[test]
+    fn specials_count_as_zero() {
+        assert!(Format::FP8_E4M3.is_special(0x7f) && Format::FP8_E4M3.is_special(0xff));
+        assert!(!Format::FP8_E4M3.is_special(0x7e));
+        assert!(Format::BF16.is_special(0x7f80) && Format::BF16.is_special(0xffc0));
+        assert_eq!(Format::BF16.value(0x7f80), 0.0);
+        assert!(Format::BF16.value(0x8001).is_sign_negative());
+    }
+}

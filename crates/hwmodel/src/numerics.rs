@@ -1,0 +1,224 @@
+//! Every width and constant of a core, computed from its configuration in one place.
+//!
+//! ```text
+//!  score  s   | sign | IS integer     | FS fraction |            saturates at +-2^IS
+//!  state  L   | sign | IS + 1 integer | FL fraction             |
+//!  x = s - L  | sign | IS + 2 integer | FL fraction             |
+//!  |x|    t          | 5 integer      | B fraction |             saturates below 32
+//!  t log2(e)         | 6 integer: k   | B fraction: f |
+//!  sum    l          | 17 integer     | FL fraction             | saturates
+//! ```
+
+use crate::config::{CoreConfig, Hold, WeightUnit, STATIC_SKIP};
+use crate::format::Format;
+use crate::pwl::{self, Function, Table};
+use std::sync::Arc;
+
+/// Integer bits of `|x|` before the exponential: `e^-32` is far below every accumulator's resolution.
+pub const ARGUMENT_INTEGER_BITS: u32 = 5;
+/// Integer bits of FA2's running sum: 65,536 equal scores give exactly 65,536.
+pub const SUM_INTEGER_BITS: u32 = 17;
+/// Guard bits with which `1 - sigmoid(-t)` is formed.
+pub const COMPLEMENT_GUARD_BITS: u32 = 2;
+/// Extra fraction bits of FLASH-D's difference and product and of FA2's product. Two are what convexity
+/// needs: with `w <= 1 - 2^-p` and relative errors of `2^-(p+2)` in each of difference and product,
+/// `w (v - o)` never exceeds `v - o`, so the rounded sum stays between `o` and `v`.
+pub const UPDATE_GUARD_BITS: u32 = 2;
+
+/// The exponential's range reduction and tables: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
+#[derive(Clone, Debug)]
+pub struct ExpNumerics {
+    /// Fraction bits B of the argument, of `f` and of the values.
+    pub value_fraction: u32,
+    /// `round(log2(e) * 2^log2e_fraction)`.
+    pub log2e: u64,
+    /// Fraction bits of `log2e`.
+    pub log2e_fraction: u32,
+    /// `round(ln(2) * 2^value_fraction)`.
+    pub ln2: u64,
+    /// `2^-f`.
+    pub exp: Arc<Table>,
+    /// `2^k sigmoid(-(k + f) ln 2)`.
+    pub sigmoid: Arc<Table>,
+    /// `2^k softplus(-(k + f) ln 2)`.
+    pub softplus: Arc<Table>,
+    /// `ln m`.
+    pub ln: Arc<Table>,
+    /// `sigmoid(z - 6)`.
+    pub paper_sigmoid: Arc<Table>,
+}
+
+impl ExpNumerics {
+    /// Tables with this many segments.
+    pub fn new(segments: u32) -> Self {
+        let value_fraction = pwl::value_fraction(segments);
+        let log2e_fraction = value_fraction + 2;
+        let table = |f| Table::get(f, segments, value_fraction);
+        ExpNumerics {
+            value_fraction,
+            log2e: (std::f64::consts::LOG2_E * (log2e_fraction as f64).exp2()).round() as u64,
+            log2e_fraction,
+            ln2: (std::f64::consts::LN_2 * (value_fraction as f64).exp2()).round() as u64,
+            exp: table(Function::Exp),
+            sigmoid: table(Function::Sigmoid),
+            softplus: table(Function::Softplus),
+            ln: table(Function::Ln),
+            paper_sigmoid: table(Function::PaperSigmoid),
+        }
+    }
+
+    /// Width of `t = |x|`.
+    pub fn argument_bits(&self) -> u32 {
+        ARGUMENT_INTEGER_BITS + self.value_fraction
+    }
+}
+
+/// How `1/m` is found: a table, then Newton steps `r <- r (2 - m r)`, as few as keep the error at or below
+/// `2^-(p+2)`, p the significand width of the result.
+#[derive(Clone, Debug)]
+pub struct ReciprocalNumerics {
+    /// `1 / m` on [1, 2); `m` and the result have its `value_fraction` fraction bits.
+    pub table: Arc<Table>,
+    /// Newton steps after the table.
+    pub newton_steps: u32,
+}
+
+impl ReciprocalNumerics {
+    /// The cheapest unit for a result of `precision` significand bits.
+    pub fn new(precision: u32) -> Self {
+        let bound = (-(precision as f64 + 2.0)).exp2();
+        let unit = |bits: u32| (-(bits as f64)).exp2();
+        for segments in [4, 8, 16, 32] {
+            let bits = pwl::value_fraction(segments).max(precision + 5);
+            let table = Table::get(Function::Reciprocal, segments, bits);
+            // The operand's truncation adds at most one unit.
+            if table.max_error(0).1 + unit(bits) <= bound {
+                return ReciprocalNumerics { table, newton_steps: 0 };
+            }
+        }
+        let bits = precision + 5;
+        let table = Table::get(Function::Reciprocal, 32, bits);
+        let (mut error, mut newton_steps) = (table.max_error(0).1, 0);
+        while error + unit(bits) > bound {
+            error = error * error + 2.0 * unit(bits);
+            newton_steps += 1;
+        }
+        ReciprocalNumerics { table, newton_steps }
+    }
+}
+
+/// Widths and constants of one core.
+#[derive(Clone, Debug)]
+pub struct Numerics {
+    /// Format of q, k, v, o and of the weight.
+    pub format: Format,
+    /// Format of the accumulator.
+    pub accumulator: Format,
+    /// Format of FLASH-D's `v - o` and `w (v - o)`: never saturates, see [`UPDATE_GUARD_BITS`].
+    pub difference: Format,
+    /// Format of FA2's `o c` and `v e`.
+    pub product: Format,
+    /// Levels of the adder tree, `ceil(log2 d)`.
+    pub tree_levels: u32,
+    /// Power of two applied to the dot product.
+    pub score_shift: i32,
+    /// Integer bits IS of the score.
+    pub score_integer: u32,
+    /// Fraction bits FS of the score.
+    pub score_fraction: u32,
+    /// Fraction bits FL of the state.
+    pub state_fraction: u32,
+    /// Hold threshold `T 2^FL`, if steps may hold.
+    pub hold_threshold: Option<u64>,
+    /// The paper's static rule is in force.
+    pub static_skip: bool,
+    /// Exponential, sigmoid, softplus, ln.
+    pub exp: ExpNumerics,
+    /// FA2's divider.
+    pub reciprocal: ReciprocalNumerics,
+}
+
+impl Numerics {
+    /// Derives everything from a configuration (which must be valid).
+    pub fn new(config: &CoreConfig) -> Self {
+        let format = config.format;
+        let accumulator = config.accumulator_format();
+        let hold = config.hold();
+        Numerics {
+            format,
+            accumulator,
+            difference: format.intermediate(format.fraction_bits + UPDATE_GUARD_BITS),
+            product: accumulator.intermediate(accumulator.fraction_bits + UPDATE_GUARD_BITS),
+            tree_levels: config.d.next_power_of_two().ilog2(),
+            score_shift: config.score_shift(),
+            score_integer: config.score_integer_bits,
+            score_fraction: config.score_fraction_bits,
+            state_fraction: config.state_fraction_bits,
+            hold_threshold: match hold {
+                Hold::Below(t) => Some((t * (config.state_fraction_bits as f64).exp2()).round() as u64),
+                Hold::None | Hold::Static => None,
+            },
+            static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
+            exp: ExpNumerics::new(config.segments),
+            reciprocal: ReciprocalNumerics::new(format.precision()),
+        }
+    }
+
+    /// Width of the signed score, `1 + IS + FS`.
+    pub fn score_bits(&self) -> u32 {
+        1 + self.score_integer + self.score_fraction
+    }
+
+    /// Width of the signed state `L`, `1 + (IS + 1) + FL`: `ln 65536 < 2^IS`, so L cannot overflow.
+    pub fn state_bits(&self) -> u32 {
+        2 + self.score_integer + self.state_fraction
+    }
+
+    /// Width of FA2's running sum.
+    pub fn sum_bits(&self) -> u32 {
+        SUM_INTEGER_BITS + self.state_fraction
+    }
+
+    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`.
+    pub fn latency(&self) -> u32 {
+        4 + self.tree_levels
+    }
+}
+
+/// The paper's static limits as encodings: `D <= low` holds, `D >= high` loads. `high` is the smallest
+/// number of the format that is not below 11.
+pub fn static_limits(format: Format) -> (u64, u64) {
+    let magnitude_at_least = |limit: f64| {
+        let (mut below, mut enough) = (0, format.max_finite());
+        while below + 1 < enough {
+            let middle = (below + enough) / 2;
+            *(if format.value(middle) >= limit { &mut enough } else { &mut below }) = middle;
+        }
+        enough
+    };
+    let (low, high) = STATIC_SKIP;
+    (format.sign_bit() | magnitude_at_least(-low), magnitude_at_least(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Design;
+
+    #[test]
+    fn latency_is_the_contract() {
+        for (d, latency) in [(16, 8), (64, 10), (256, 12), (2, 5), (5, 7), (512, 13)] {
+            let n = Numerics::new(&CoreConfig::new(Design::Fa2, d, Format::BF16));
+            assert_eq!(n.latency(), latency, "d = {d}");
+        }
+    }
+
+    #[test]
+    fn static_limits_are_representable() {
+        for (_, f) in Format::NAMED {
+            let (low, high) = static_limits(f);
+            assert_eq!(f.value(low), -6.0);
+            assert!((11.0..=12.0).contains(&f.value(high)));
+        }
+    }
+}

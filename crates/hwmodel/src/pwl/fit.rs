@@ -1,0 +1,166 @@
+//! Fitting a table: chord slopes (the minimax slope of a convex or concave piece), rounded to what the
+//! hardware holds, then the constant that balances the largest positive and negative error of the integer
+//! evaluation itself, truncation included.
+
+use super::{Function, Table};
+
+/// Cells per unit of x of the paper's sigmoid: breakpoints fall on multiples of 1, 1/2 or 1/4.
+pub const PAPER_CELLS_PER_UNIT: fn(u32) -> u32 = |segments| (segments / 8).max(1);
+
+/// Offsets at which a piece of `bits` bits is examined: all of them, or 1,025 evenly spread ones.
+pub(super) fn samples(bits: u32) -> impl Iterator<Item = u64> {
+    let last = (1u64 << bits) - 1;
+    let steps = last.min(1024);
+    (0..=steps).map(move |i| last * i / steps.max(1))
+}
+
+pub(super) fn fit(function: Function, segments: u32, value_fraction: u32) -> Table {
+    let (cells, cells_log2) = match function {
+        Function::PaperSigmoid => {
+            let per_unit = PAPER_CELLS_PER_UNIT(segments);
+            (17 * per_unit, per_unit.ilog2())
+        }
+        _ => (segments, segments.ilog2()),
+    };
+    let offset_bits = value_fraction - cells_log2;
+    let octaves = function.octaves(segments);
+    let mut table = Table {
+        function,
+        segments,
+        octaves,
+        cells,
+        offset_bits,
+        value_fraction,
+        // The slope's rounding error, times the largest offset, stays below half a unit of the value.
+        slope_fraction: offset_bits,
+        c0: Vec::new(),
+        c1: Vec::new(),
+    };
+    if function == Function::PaperSigmoid {
+        fit_paper_sigmoid(&mut table);
+    } else {
+        for octave in 0..octaves {
+            for cell in 0..cells {
+                fit_cell(&mut table, octave, cell);
+            }
+        }
+    }
+    table
+}
+
+/// The exact function, scaled to units of the result, at offset `dx` of `cell`. Entries of the last
+/// octave serve all later ones too: they follow the mean of their own octave and the limit.
+fn exact(t: &Table, octave: u32, cell: u32, dx: f64) -> f64 {
+    let unit = (t.value_fraction as f64).exp2();
+    let z = (((cell as u64) << t.offset_bits) as f64 + dx) / unit;
+    let own = t.function.exact(octave, z);
+    if t.octaves > 1 && octave == t.octaves - 1 {
+        (own + t.function.exact(64, z)) / 2.0 * unit
+    } else {
+        own * unit
+    }
+}
+
+/// Values that must come out exactly: exp(0) = 1, 1/1 = 1, sigmoid(0) = 1/2, ln 1 = 0.
+fn pinned(t: &Table, octave: u32, cell: u32) -> Option<u64> {
+    let one = 1u64 << t.value_fraction;
+    match (t.function, octave, cell) {
+        (Function::Exp | Function::Reciprocal, 0, 0) => Some(one),
+        (Function::Sigmoid, 0, 0) => Some(one / 2),
+        (Function::Ln, 0, 0) => Some(0),
+        _ => None,
+    }
+}
+
+/// Largest and smallest error of the integer evaluation with `c0 = 0`, `slope = c1`.
+fn error_range(t: &Table, octave: u32, cell: u32, c1: u64) -> (f64, f64) {
+    let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+    for dx in samples(t.offset_bits) {
+        let step = ((c1 * dx) >> t.slope_fraction) as f64;
+        let y = if t.function.decreasing() { -step } else { step };
+        let missing = exact(t, octave, cell, dx as f64) - y;
+        range = (range.0.min(missing), range.1.max(missing));
+    }
+    range
+}
+
+fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
+    let width = (1u64 << t.offset_bits) as f64;
+    let chord = (exact(t, octave, cell, width) - exact(t, octave, cell, 0.0)).abs() / width;
+    let c1 = (chord * (t.slope_fraction as f64).exp2()).round() as u64;
+    let (c0, c1) = match pinned(t, octave, cell) {
+        // With the first value fixed, the best slope is the one whose worst error is least.
+        Some(c0) => {
+            let worst = |c1: u64| {
+                let (lo, hi) = error_range(t, octave, cell, c1);
+                (hi - c0 as f64).max(c0 as f64 - lo)
+            };
+            let best = (c1 - c1 / 6..=c1 + c1 / 6).step_by((c1 as usize / 512).max(1)).min_by(|&a, &b| {
+                worst(a).total_cmp(&worst(b))
+            });
+            (c0, best.unwrap_or(c1))
+        }
+        None => {
+            let (lo, hi) = error_range(t, octave, cell, c1);
+            (((lo + hi) / 2.0).round().clamp(0.0, (t.value_fraction as f64).exp2()) as u64, c1)
+        }
+    };
+    t.c0.push(c0);
+    t.c1.push(c1);
+}
+
+/// Chooses the breakpoints on the cell grid that minimise the largest error of `segments` pieces (dynamic
+/// programming over the last breakpoint), then gives each cell its piece's slope and its own constant.
+fn fit_paper_sigmoid(t: &mut Table) {
+    let cells = t.cells as usize;
+    let at = |cell: usize| exact(t, 0, cell as u32, 0.0);
+    let width = (1u64 << t.offset_bits) as f64;
+    let piece_error = |a: usize, b: usize| {
+        let slope = (at(b) - at(a)) / (b - a) as f64;
+        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+        for i in 0..=(b - a) * 16 {
+            let x = i as f64 / 16.0;
+            let missing = exact(t, 0, a as u32, x * width) - slope * x;
+            range = (range.0.min(missing), range.1.max(missing));
+        }
+        (range.1 - range.0) / 2.0
+    };
+    let segments = (t.segments as usize).min(cells);
+    let mut best = vec![vec![(f64::INFINITY, 0usize); cells + 1]; segments + 1];
+    best[0][0] = (0.0, 0);
+    for s in 1..=segments {
+        for end in s..=cells {
+            for start in s - 1..end {
+                let worst = best[s - 1][start].0.max(piece_error(start, end));
+                if worst < best[s][end].0 {
+                    best[s][end] = (worst, start);
+                }
+            }
+        }
+    }
+    let mut bounds = vec![cells];
+    for s in (1..=segments).rev() {
+        bounds.push(best[s][bounds[bounds.len() - 1]].1);
+    }
+    bounds.reverse();
+    let one = (1u64 << t.value_fraction) as f64;
+    let mut entries = Vec::new();
+    for piece in bounds.windows(2) {
+        let (a, b) = (piece[0], piece[1]);
+        let slope = (at(b) - at(a)) / ((b - a) as f64 * width);
+        let c1 = (slope * (t.slope_fraction as f64).exp2()).round() as u64;
+        let true_slope = c1 as f64 / (t.slope_fraction as f64).exp2();
+        let mut range = (f64::INFINITY, f64::NEG_INFINITY);
+        for cell in a..b {
+            let (lo, hi) = error_range(t, 0, cell as u32, c1);
+            let base = true_slope * width * (cell - a) as f64;
+            range = (range.0.min(lo - base), range.1.max(hi - base));
+        }
+        for cell in a..b {
+            let base = true_slope * width * (cell - a) as f64;
+            let c0 = ((range.0 + range.1) / 2.0 + base).round();
+            entries.push((c0.clamp(1.0, one - (true_slope * width).ceil()) as u64, c1));
+        }
+    }
+    (t.c0, t.c1) = entries.into_iter().unzip();
+}

@@ -1,0 +1,239 @@
+//! Piecewise-linear tables: the coefficients that hardware holds, fitted by the project itself.
+//!
+//! A table maps an entry index and an offset `dx` inside the entry to
+//! `y = c0[entry] -/+ floor(c1[entry] * dx / 2^slope_fraction)`, all integers. Entries start at breakpoints
+//! that hardware decodes for free: the octave (integer part of `|x| / ln 2`) and the top bits of the rest.
+//!
+//! | function | argument of an entry | value |
+//! | --- | --- | --- |
+//! | exp | `f` in [0, 1) | `2^-f` |
+//! | sigmoid | octave k, `f` in [0, 1) | `2^k sigmoid(-(k + f) ln 2) = 2^-f / (1 + 2^-(k+f))` |
+//! | softplus | octave k, `f` in [0, 1) | `2^k ln(1 + 2^-(k+f))` |
+//! | ln | `m - 1` in [0, 1) | `ln m` |
+//! | reciprocal | `m - 1` in [0, 1) | `1 / m` |
+//! | sigmoid over [-6, 11) | `x + 6` in [0, 17) | `sigmoid(x)`, the paper's active range |
+//!
+//! Because exp, sigmoid and softplus are tabulated per octave of `e^-|x|` and then shifted, their error is
+//! *relative* arbitrarily far into the tail.
+
+mod fit;
+
+pub use fit::PAPER_CELLS_PER_UNIT;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// The tabulated functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// `2^-f` on [0, 1).
+    Exp,
+    /// `2^-f / (1 + 2^-(k+f))` per octave k.
+    Sigmoid,
+    /// `2^k ln(1 + 2^-(k+f))` per octave k.
+    Softplus,
+    /// `ln m` on [1, 2).
+    Ln,
+    /// `1 / m` on [1, 2).
+    Reciprocal,
+    /// `sigmoid(x)` on [-6, 11), breakpoints placed for the least maximum error.
+    PaperSigmoid,
+}
+
+impl Function {
+    /// All functions, in the order in which they are listed to users.
+    pub const ALL: [Function; 6] = [
+        Function::Exp,
+        Function::Sigmoid,
+        Function::Softplus,
+        Function::Ln,
+        Function::Reciprocal,
+        Function::PaperSigmoid,
+    ];
+
+    /// Name as in module names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Exp => "exp",
+            Function::Sigmoid => "sigmoid",
+            Function::Softplus => "softplus",
+            Function::Ln => "ln",
+            Function::Reciprocal => "reciprocal",
+            Function::PaperSigmoid => "paper_sigmoid",
+        }
+    }
+
+    /// The exact value at octave `k` and offset `z` (see the table in the module documentation).
+    pub fn exact(self, k: u32, z: f64) -> f64 {
+        let e = |z: f64| (-(z + k as f64)).exp2();
+        match self {
+            Function::Exp => (-z).exp2(),
+            Function::Sigmoid => (-z).exp2() / (1.0 + e(z)),
+            Function::Softplus => e(z).ln_1p() * (k as f64).exp2(),
+            Function::Ln => z.ln_1p(),
+            Function::Reciprocal => 1.0 / (1.0 + z),
+            Function::PaperSigmoid => 1.0 / (1.0 + (-(z - 6.0)).exp()),
+        }
+    }
+
+    /// Whether the value falls as the offset grows.
+    pub fn decreasing(self) -> bool {
+        !matches!(self, Function::Ln | Function::PaperSigmoid)
+    }
+
+    /// Octaves tabulated one by one; beyond the last one its own entries serve, with an error that stays
+    /// below that of the segments themselves.
+    pub fn octaves(self, segments: u32) -> u32 {
+        match self {
+            Function::Sigmoid | Function::Softplus => 2 * segments.ilog2() + 4,
+            _ => 1,
+        }
+    }
+}
+
+/// Fraction bits of the values of a table with this many segments: four guard bits below the fit's own
+/// error of about `2^-(2 log2(segments) + 4)`.
+pub const fn value_fraction(segments: u32) -> u32 {
+    2 * segments.ilog2() + 8
+}
+
+/// A fitted table. Immutable and shared: [`Table::get`] fits each one once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Function tabulated.
+    pub function: Function,
+    /// Linear pieces (per octave).
+    pub segments: u32,
+    /// Octaves tabulated; entry = `octave * cells + cell`.
+    pub octaves: u32,
+    /// Cells per octave: index = top bits of the offset. Equal to `segments` but for the paper's sigmoid,
+    /// where neighbouring cells share a segment's slope.
+    pub cells: u32,
+    /// Bits of the offset inside a cell; the offset has `value_fraction` fraction bits.
+    pub offset_bits: u32,
+    /// Fraction bits of `c0` and of the result.
+    pub value_fraction: u32,
+    /// Fraction bits of `c1`.
+    pub slope_fraction: u32,
+    /// Values at the start of each entry.
+    pub c0: Vec<u64>,
+    /// Magnitudes of the slopes.
+    pub c1: Vec<u64>,
+}
+
+impl Table {
+    /// The table for a function, fitted on first use.
+    pub fn get(function: Function, segments: u32, value_fraction: u32) -> Arc<Table> {
+        type Cache = Mutex<HashMap<(Function, u32, u32), Arc<Table>>>;
+        static CACHE: OnceLock<Cache> = OnceLock::new();
+        let cache = CACHE.get_or_init(Cache::default);
+        let key = (function, segments, value_fraction);
+        let hit = cache.lock().unwrap_or_else(|e| e.into_inner()).get(&key).cloned();
+        hit.unwrap_or_else(|| {
+            let table = Arc::new(fit::fit(function, segments, value_fraction));
+            cache.lock().unwrap_or_else(|e| e.into_inner()).insert(key, table.clone());
+            table
+        })
+    }
+
+    /// The table's value at an entry and an offset, with `value_fraction` fraction bits.
+    pub fn eval(&self, entry: usize, dx: u64) -> u64 {
+        let step = (self.c1[entry] * dx) >> self.slope_fraction;
+        if self.function.decreasing() { self.c0[entry] - step } else { self.c0[entry] + step }
+    }
+
+    /// Largest error against the exact function over `octave`: (absolute, relative).
+    pub fn max_error(&self, octave: u32) -> (f64, f64) {
+        let unit = (self.value_fraction as f64).exp2();
+        let (mut absolute, mut relative) = (0f64, 0f64);
+        for cell in 0..self.cells {
+            let entry = (octave.min(self.octaves - 1) * self.cells + cell) as usize;
+            for dx in fit::samples(self.offset_bits) {
+                let z = (((cell as u64) << self.offset_bits) + dx) as f64 / unit;
+                let exact = self.function.exact(octave, z);
+                let error = (self.eval(entry, dx) as f64 / unit - exact).abs();
+                absolute = absolute.max(error);
+                if exact != 0.0 {
+                    relative = relative.max(error / exact.abs());
+                }
+            }
+        }
+        (absolute, relative)
+    }
+
+    /// Bits of `c0`.
+    pub fn c0_bits(&self) -> u32 {
+        bits_for(&self.c0)
+    }
+
+    /// Bits of `c1`.
+    pub fn c1_bits(&self) -> u32 {
+        bits_for(&self.c1)
+    }
+}
+
+fn bits_for(values: &[u64]) -> u32 {
+    (64 - values.iter().max().copied().unwrap_or(0).leading_zeros()).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fit_is_close_to_the_minimax_bound() {
+        for segments in [4, 8, 16, 32] {
+            let b = value_fraction(segments);
+            let h = 1.0 / segments as f64;
+            // A free linear fit of f on a segment of width h has error h^2 max|f''| / 16; a pinned first
+            // value at most doubles it, and truncation and rounding add two units.
+            for (function, curvature) in
+                [(Function::Exp, 0.4805), (Function::Ln, 1.0), (Function::Reciprocal, 2.0)]
+            {
+                let t = Table::get(function, segments, b);
+                let bound = h * h * curvature / 8.0 + 2.0 / (b as f64).exp2();
+                assert!(t.max_error(0).0 <= bound, "{function:?} {segments}: {:?} > {bound}", t.max_error(0));
+            }
+        }
+    }
+
+    #[test]
+    fn octave_tables_are_relatively_accurate_in_every_octave() {
+        for segments in [4u32, 8, 16, 32] {
+            let bound = 0.11 / (segments * segments) as f64;
+            for function in [Function::Sigmoid, Function::Softplus] {
+                let t = Table::get(function, segments, value_fraction(segments));
+                for k in 0..24 {
+                    let (_, relative) = t.max_error(k);
+                    assert!(relative < bound, "{function:?}, {segments} segments, octave {k}: {relative}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_must_be_exact_are() {
+        for segments in [4, 8, 16, 32] {
+            let b = value_fraction(segments);
+            assert_eq!(Table::get(Function::Exp, segments, b).eval(0, 0), 1 << b);
+            assert_eq!(Table::get(Function::Reciprocal, segments, b).eval(0, 0), 1 << b);
+            assert_eq!(Table::get(Function::Sigmoid, segments, b).eval(0, 0), 1 << (b - 1));
+            assert_eq!(Table::get(Function::Ln, segments, b).eval(0, 0), 0);
+        }
+    }
+
+    #[test]
+    fn values_stay_inside_the_functions_range() {
+        for segments in [4, 8, 16, 32] {
+            let b = value_fraction(segments);
+            for function in Function::ALL {
+                let t = Table::get(function, segments, b);
+                for entry in 0..t.c0.len() {
+                    for dx in [0, (1u64 << t.offset_bits) - 1] {
+                        let y = t.eval(entry, dx);
+                        assert!(y <= 1 << b, "{function:?} {segments} entry {entry}");
+                    }
+                }
+            }
+        }
+    }
+}
