@@ -177,7 +177,7 @@ impl CoreConfig {
             format!("{} is not one of 4, 8, 16, 32", self.segments)
         })?;
         let shift = self.score_shift();
-        require((-64..=64).contains(&shift), "score_shift", || format!("{shift} is outside -64 to 64"))?;
+        require((-64..=8).contains(&shift), "score_shift", || format!("{shift} is outside -64 to 8"))?;
         let within = |field, value: u32, lo: u32, hi: u32| {
             require((lo..=hi).contains(&value), field, || format!("{value} is outside {lo} to {hi}"))
         };

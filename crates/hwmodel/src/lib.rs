@@ -1,6 +1,12 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
 
+pub mod arith;
 pub mod config;
+pub mod cores;
 pub mod format;
 pub mod numerics;
+pub mod netlist;
 pub mod pwl;
+pub mod rtl;
+pub mod units;
+pub mod word;

@@ -1,0 +1,22 @@
+//! Comparison and maximum.
+
+use crate::format::Format;
+use crate::word::Word;
+
+/// `a < b` as numbers (1 bit); zeros of either sign are equal.
+pub fn less<W: Word>(fmt: Format, a: &W, b: &W) -> W {
+    let (ma, mb) = (a.slice(0, fmt.width() - 1), b.slice(0, fmt.width() - 1));
+    let both_zero = ma.or(&mb).any().not();
+    let (sa, sb) = (a.msb(), b.msb());
+    // Sign-magnitude order: with equal signs the magnitudes decide, reversed for negative numbers.
+    let positive = sb.not().and(&ma.lt(&mb));
+    let negative = sb.and(&mb.lt(&ma));
+    let same_sign = positive.or(&negative);
+    let differ = sa.xor(&sb);
+    differ.select(&sa.and(&both_zero.not()), &same_sign).named("less")
+}
+
+/// The larger of two canonical numbers; `a` if they are equal.
+pub fn max<W: Word>(fmt: Format, a: &W, b: &W) -> W {
+    less(fmt, a, b).select(b, a)
+}

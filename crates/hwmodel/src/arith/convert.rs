@@ -1,0 +1,84 @@
+//! Conversions: float to fixed and back, float to a narrower float.
+
+use super::round::{round_pack, Unrounded};
+use super::unpack;
+use crate::format::Format;
+use crate::word::{bits_for, ones, Word};
+
+/// A canonical number in another format of equal bias, rounded once.
+pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
+    if from == to {
+        return x.clone();
+    }
+    assert_eq!(from.bias, to.bias);
+    let u = unpack(from, x, "x");
+    let wide = from.exponent_bits + 1;
+    let unrounded = Unrounded {
+        sign: u.sign,
+        exponent: u.exponent.zext(wide),
+        significand: u.significand,
+        // Subnormal operands are aligned to the quantum that both formats share.
+        aligned: true,
+    };
+    round_pack(to, &unrounded)
+}
+
+/// `|x| 2^scale`, rounded to nearest even to an integer of `bits` bits; all ones when it does not fit.
+///
+/// ```text
+///   significand at the top of `bits`, then >> (top - exponent):   integer | guard | sticky
+/// ```
+pub fn to_magnitude<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
+    let u = unpack(fmt, x, "x");
+    let p = fmt.precision();
+    // The biased exponent at which the leading one lands on bit `bits - 1`.
+    let top = bits as i32 - 1 + fmt.bias - scale;
+    let guard_sticky = 2;
+    let n = bits.max(p) + guard_sticky;
+    let placed = u.significand.append_zeros(n - p);
+    let e = fmt.exponent_bits;
+    // So that a subnormal (exponent 1, leading zeros) is never in reach of the top; `CoreConfig::validate`
+    // bounds the score's shift accordingly.
+    assert!(top >= 1, "scale 2^{scale} is out of range for {fmt}");
+    let nonzero = u.significand.msb();
+    let largest = W::constant(bits, ones(bits));
+    // top - exponent, at least zero where it matters.
+    let wide = e.max(bits_for(top as u64)) + 1;
+    let distance = W::constant(wide, top as u64).sub(&u.exponent.zext(wide)).named("distance");
+    let too_large = distance.msb().and(&nonzero).named("too_large");
+    let amount_bits = bits_for(n as u64).min(wide - 1);
+    let far = match wide - 1 - amount_bits {
+        0 => W::zero(1),
+        rest => distance.slice(amount_bits, rest).any(),
+    };
+    let amount = far.repeat(amount_bits).or(&distance.slice(0, amount_bits)).named("shift");
+    let shifted = placed.shift_right_sticky(&amount).named("shifted");
+    let kept = shifted.top(bits);
+    let guard = shifted.bit(n - bits - 1);
+    let round_up = guard.and(&shifted.slice(0, n - bits - 1).any().or(&kept.bit(0))).named("round_up");
+    let rounded = kept.zext(bits + 1).add(&round_up.zext(bits + 1)).named("rounded");
+    too_large.or(&rounded.msb()).select(&largest, &rounded.slice(0, bits))
+}
+
+/// `x 2^scale`, rounded to nearest even to a two's complement integer of `1 + bits` bits, saturating at
+/// `+-(2^bits - 1)`.
+pub fn to_fixed<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
+    let magnitude = to_magnitude(fmt, x, scale, bits).zext(bits + 1).named("magnitude");
+    x.msb().select(&magnitude.negate(), &magnitude)
+}
+
+/// An unsigned fixed-point value with a power-of-two factor, rounded to the format:
+/// `value 2^-fraction 2^-right`, `right` an unsigned word.
+pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, right: &W) -> W {
+    let (significand, leading_zeros) = value.normalise();
+    let leading_zeros = leading_zeros.named("leading_zeros");
+    // Biased exponent of the value's top bit before normalisation.
+    let top = value.width() as i32 - 1 - fraction + fmt.bias;
+    let reach = top.unsigned_abs() as u64 + ones(right.width()) + value.width() as u64;
+    let wide = bits_for(reach) + 1;
+    let top = W::constant(wide, (top as i64 as u64) & ones(wide));
+    let exponent = top.sub(&right.zext(wide)).sub(&leading_zeros.zext(wide)).named("exponent");
+    let unrounded =
+        Unrounded { sign: sign.clone(), exponent, significand: significand.named("normalised"), aligned: false };
+    round_pack(fmt, &unrounded)
+}

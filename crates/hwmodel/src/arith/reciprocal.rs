@@ -1,0 +1,29 @@
+//! The reciprocal of a normalised significand.
+
+use super::exp::evaluate;
+use crate::numerics::ReciprocalNumerics;
+use crate::word::Word;
+
+/// `1 / m` for `m` in [1, 2): `m` has VR fraction bits and its leading one, the result is in (1/2, 1] with
+/// VR fraction bits (VR = the table's `value_fraction`). PWL table, then Newton steps `r <- r (2 - m r)`;
+/// error at most `2^-(p+2)` for the precision the numerics were made for.
+pub fn reciprocal<W: Word>(numerics: &ReciprocalNumerics, m: &W) -> W {
+    let table = &numerics.table;
+    let vr = table.value_fraction;
+    assert_eq!(m.width(), vr + 1);
+    let fraction = m.slice(0, vr);
+    let entry = fraction.drop_low(table.offset_bits);
+    let offset = fraction.slice(0, table.offset_bits);
+    let mut r = evaluate(table, &entry, &offset).named("reciprocal_estimate");
+    for _ in 0..numerics.newton_steps {
+        // m r is close to 1, so 2 - m r is positive and needs one integer bit.
+        let mr = m.mul(&r).slice(vr, vr + 2).named("estimate_times_m");
+        let correction = W::constant(vr + 2, 2 << vr).sub(&mr).named("newton_correction");
+        let product = r.mul(&correction.slice(0, vr + 1));
+        let half = W::constant(product.width(), 1 << (vr - 1));
+        let refined = product.add(&half).drop_low(vr).named("newton_product");
+        let above = refined.at_least(1 << vr);
+        r = above.select(&W::constant(vr + 1, 1 << vr), &refined.slice(0, vr + 1)).named("reciprocal_refined");
+    }
+    r
+}

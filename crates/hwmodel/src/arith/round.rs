@@ -1,0 +1,88 @@
+//! The one rounding function: to nearest, ties to even, saturating, with the format's underflow rule.
+
+use crate::format::{Format, Subnormals};
+use crate::word::{ones, Word};
+
+/// An exact (or sticky-exact) magnitude on its way to a format.
+///
+/// ```text
+///   significand, n bits      1 f f f f | g s s s     (leading one at the top, unless the value is zero)
+///                            p bits kept  ^ guard, the rest is sticky
+///   value = significand / 2^(n-1) * 2^(exponent - bias),  exponent signed
+/// ```
+#[derive(Clone, Debug)]
+pub struct Unrounded<W> {
+    /// Sign bit, kept even when the magnitude is or becomes zero.
+    pub sign: W,
+    /// Biased exponent of the leading one, two's complement.
+    pub exponent: W,
+    /// Normalised significand; its lowest bit may be sticky.
+    pub significand: W,
+    /// The significand may lack its leading one, but then the exponent is 1: a subnormal that needs no
+    /// further shift. Otherwise a missing leading one means zero.
+    pub aligned: bool,
+}
+
+/// Rounds and packs.
+///
+/// Subnormals supported: the significand is first shifted right to the quantum. Flushed: rounded to `p`
+/// bits with the exponent unbounded, then zero with its sign if below the smallest normal.
+pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
+    let p = fmt.precision();
+    let f = fmt.fraction_bits;
+    // Room for the exponent (signed), one carry, and every encoding of the format.
+    let exponent_bits = x.exponent.width().max(fmt.exponent_bits + 1) + 1;
+    let exponent = x.exponent.sext(exponent_bits);
+    // At least one bit below the kept ones, so that guard always exists.
+    let n = x.significand.width().max(p + 1);
+    let significand = x.significand.append_zeros(n - x.significand.width());
+    let gradual = fmt.subnormals == Subnormals::Supported && !x.aligned;
+
+    let nonzero = significand.msb();
+    let (exponent, significand) = if gradual {
+        let zero = W::zero(exponent_bits);
+        let one = W::constant(exponent_bits, 1);
+        let below = exponent.slt(&one).named("below_normal");
+        let room = one.sub(&exponent).named("subnormal_shift");
+        // A shift by n collects everything in the sticky bit; more need not be told apart.
+        let amount_bits = crate::word::bits_for(n as u64);
+        let far = room.drop_low(amount_bits.min(exponent_bits - 1)).any();
+        let near = room.slice(0, amount_bits.min(exponent_bits - 1));
+        let clamped = far.select(&W::constant(near.width(), ones(near.width())), &near);
+        let shift = below.repeat(near.width()).and(&clamped).named("subnormal_amount");
+        let shifted = significand.shift_right_sticky(&shift).named("denormalised");
+        (below.select(&zero, &exponent.sub(&one)), shifted)
+    } else {
+        (exponent.sub(&W::constant(exponent_bits, 1)), significand)
+    };
+    let kept = significand.top(p);
+    let guard = significand.bit(n - p - 1);
+    let round_up = match n - p {
+        1 => guard.and(&kept.bit(0)),
+        _ => guard.and(&significand.slice(0, n - p - 1).any().or(&kept.bit(0))),
+    }
+    .named("round_up");
+    // Exponent and fraction as one integer: the hidden bit adds one to the exponent field (which was
+    // reduced by one above), a carry out of the fraction adds another.
+    let bits = exponent_bits + f;
+    let magnitude = exponent
+        .append_zeros(f)
+        .add(&kept.zext(bits))
+        .add(&round_up.zext(bits))
+        .named("magnitude");
+    let largest = W::constant(bits, fmt.max_finite());
+    let saturate = largest.slt(&magnitude).named("saturate");
+    let packed = saturate
+        .select(&W::constant(fmt.width() - 1, fmt.max_finite()), &magnitude.slice(0, fmt.width() - 1));
+    let packed = match fmt.subnormals {
+        Subnormals::Flushed => {
+            let underflow = magnitude.slt(&W::constant(bits, 1 << f)).or(&nonzero.not()).named("underflow");
+            underflow.select(&W::zero(fmt.width() - 1), &packed)
+        }
+        Subnormals::Supported if gradual => {
+            nonzero.select(&packed, &W::zero(fmt.width() - 1))
+        }
+        Subnormals::Supported => packed,
+    };
+    x.sign.concat(&packed)
+}

@@ -1,0 +1,306 @@
+//! What travels beside the data: valid, first, last and invalid bits.
+
+use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::{circuit, function, unit};
+
+function! {
+    /// First-key state and the key's invalid bit.
+    pub struct KeyFlagsFunction {}
+    name(this) = "key_flags";
+    doc = "The key after k_last (or after reset) is a first key; a key is invalid with its query.";
+    inputs { k_valid: 1, k_last: 1, expect_first: 1, k_special: 1, q_special: 1 }
+    outputs { 1, 1 }
+    eval<W> { [k_valid.select(&k_last, &expect_first), k_special.or(&q_special)] }
+}
+unit! {
+    /// First-key state and the key's invalid bit.
+    pub struct KeyFlags(KeyFlagsFunction) { k_valid, k_last, expect_first, k_special, q_special }
+        -> { next_expect_first, invalid }
+}
+
+circuit! {
+    /// Delays the four flags by a number of cycles. Only `valid` is reset: the others mean something only
+    /// beside it.
+    pub struct FlagPipe {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Synchronous reset.
+            rst: Bus<In>,
+            /// A step is present.
+            valid: Bus<In>,
+            /// It is its query's first.
+            first: Bus<In>,
+            /// It is its query's last.
+            last: Bus<In>,
+            /// Its query has met Inf or NaN.
+            invalid: Bus<In>,
+            /// `valid`, delayed.
+            valid_out: Bus<Out>,
+            /// `first`, delayed.
+            first_out: Bus<Out>,
+            /// `last`, delayed.
+            last_out: Bus<Out>,
+            /// `invalid`, delayed.
+            invalid_out: Bus<Out>,
+        }
+        parts {
+            /// Stages.
+            valid_q: Vec<ResetRegister>,
+            /// Stages.
+            first_q: Vec<Register>,
+            /// Stages.
+            last_q: Vec<Register>,
+            /// Stages.
+            invalid_q: Vec<Register>,
+        }
+        config {
+            stages: usize,
+        }
+    }
+}
+
+impl FlagPipe {
+    /// A delay of `stages >= 1` cycles.
+    pub fn new(stages: usize) -> Self {
+        let registers = || (0..stages).map(|_| Register::new(1)).collect();
+        FlagPipe {
+            tag: Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later.")),
+            clk: Bus::new(1),
+            rst: Bus::new(1),
+            valid: Bus::new(1),
+            first: Bus::new(1),
+            last: Bus::new(1),
+            invalid: Bus::new(1),
+            valid_out: Bus::new(1),
+            first_out: Bus::new(1),
+            last_out: Bus::new(1),
+            invalid_out: Bus::new(1),
+            valid_q: (0..stages).map(|_| ResetRegister::new(1, 0)).collect(),
+            first_q: registers(),
+            last_q: registers(),
+            invalid_q: registers(),
+            stages,
+        }
+    }
+}
+
+impl Logic for FlagPipe {
+    #[hdl_gen]
+    fn update(&mut self) {
+        for i in 0..self.stages {
+            self.valid_q[i].clk.next = self.clk.val();
+            self.valid_q[i].rst.next = self.rst.val();
+            self.first_q[i].clk.next = self.clk.val();
+            self.last_q[i].clk.next = self.clk.val();
+            self.invalid_q[i].clk.next = self.clk.val();
+        }
+        self.valid_q[0].d.next = self.valid.val();
+        self.first_q[0].d.next = self.first.val();
+        self.last_q[0].d.next = self.last.val();
+        self.invalid_q[0].d.next = self.invalid.val();
+        for i in 1..self.stages {
+            self.valid_q[i].d.next = self.valid_q[i - 1].q.val();
+            self.first_q[i].d.next = self.first_q[i - 1].q.val();
+            self.last_q[i].d.next = self.last_q[i - 1].q.val();
+            self.invalid_q[i].d.next = self.invalid_q[i - 1].q.val();
+        }
+        for n in self.stages..(self.stages + 1) {
+            self.valid_out.next = self.valid_q[n - 1].q.val();
+            self.first_out.next = self.first_q[n - 1].q.val();
+            self.last_out.next = self.last_q[n - 1].q.val();
+            self.invalid_out.next = self.invalid_q[n - 1].q.val();
+        }
+    }
+}
+
+circuit! {
+    /// From the key handshake to the flags at the score stage.
+    pub struct KeyControl {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Synchronous reset.
+            rst: Bus<In>,
+            /// A query is loaded.
+            q_valid: Bus<In>,
+            /// It has an element that is Inf or NaN.
+            q_special: Bus<In>,
+            /// A key is accepted.
+            k_valid: Bus<In>,
+            /// It is its query's last.
+            k_last: Bus<In>,
+            /// It has an element that is Inf or NaN.
+            k_special: Bus<In>,
+            /// Flags at the score stage.
+            valid: Bus<Out>,
+            /// First key of its query.
+            first: Bus<Out>,
+            /// Last key of its query.
+            last: Bus<Out>,
+            /// The query or this key has met Inf or NaN.
+            invalid: Bus<Out>,
+        }
+        parts {
+            /// The loaded query is invalid.
+            q_special_q: EnabledRegister,
+            /// The next key is a first one.
+            expect_first_q: ResetRegister,
+            /// Decisions.
+            flags: KeyFlags,
+            /// The way through dot product and tree.
+            pipe: FlagPipe,
+        }
+        config {}
+    }
+}
+
+impl KeyControl {
+    /// Control for a dot product of `stages` cycles.
+    pub fn new(stages: usize) -> Self {
+        KeyControl {
+            tag: Tag::module(format!("key_control_{stages}"), "Key handshake and the flags that follow a key."),
+            clk: Bus::new(1),
+            rst: Bus::new(1),
+            q_valid: Bus::new(1),
+            q_special: Bus::new(1),
+            k_valid: Bus::new(1),
+            k_last: Bus::new(1),
+            k_special: Bus::new(1),
+            valid: Bus::new(1),
+            first: Bus::new(1),
+            last: Bus::new(1),
+            invalid: Bus::new(1),
+            q_special_q: EnabledRegister::new(1),
+            expect_first_q: ResetRegister::new(1, 1),
+            flags: KeyFlags::new(KeyFlagsFunction {}),
+            pipe: FlagPipe::new(stages),
+        }
+    }
+}
+
+impl Logic for KeyControl {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.q_special_q.clk.next = self.clk.val();
+        self.q_special_q.enable.next = self.q_valid.val();
+        self.q_special_q.d.next = self.q_special.val();
+        self.expect_first_q.clk.next = self.clk.val();
+        self.expect_first_q.rst.next = self.rst.val();
+        self.expect_first_q.d.next = self.flags.next_expect_first.val();
+        self.flags.k_valid.next = self.k_valid.val();
+        self.flags.k_last.next = self.k_last.val();
+        self.flags.expect_first.next = self.expect_first_q.q.val();
+        self.flags.k_special.next = self.k_special.val();
+        self.flags.q_special.next = self.q_special_q.q.val();
+        self.pipe.clk.next = self.clk.val();
+        self.pipe.rst.next = self.rst.val();
+        self.pipe.valid.next = self.k_valid.val();
+        self.pipe.first.next = self.expect_first_q.q.val();
+        self.pipe.last.next = self.k_last.val();
+        self.pipe.invalid.next = self.flags.invalid.val();
+        self.valid.next = self.pipe.valid_out.val();
+        self.first.next = self.pipe.first_out.val();
+        self.last.next = self.pipe.last_out.val();
+        self.invalid.next = self.pipe.invalid_out.val();
+    }
+}
+
+function! {
+    /// Sticky invalid bit and the end of a query.
+    pub struct ResultFlagsFunction {}
+    name(this) = "result_flags";
+    doc = "A query is invalid if its q, one of its keys or a value it read is Inf or NaN.";
+    inputs { valid: 1, first: 1, last: 1, invalid: 1, reads_v: 1, v_special: 1, sticky: 1 }
+    outputs { 1, 1 }
+    eval<W> {
+        let so_far = first.not().and(&sticky);
+        [so_far.or(&invalid).or(&reads_v.and(&v_special)), valid.and(&last)]
+    }
+}
+unit! {
+    /// Sticky invalid bit and the end of a query.
+    pub struct ResultFlags(ResultFlagsFunction) { valid, first, last, invalid, reads_v, v_special, sticky }
+        -> { next_sticky, done }
+}
+
+circuit! {
+    /// At the value stage: collects invalid bits over a query and announces its end one cycle later.
+    pub struct ResultControl {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Synchronous reset.
+            rst: Bus<In>,
+            /// Flags at the value stage.
+            valid: Bus<In>,
+            /// First step.
+            first: Bus<In>,
+            /// Last step.
+            last: Bus<In>,
+            /// Invalid so far upstream.
+            invalid: Bus<In>,
+            /// The step reads its value.
+            reads_v: Bus<In>,
+            /// The value has an element that is Inf or NaN.
+            v_special: Bus<In>,
+            /// The accumulators hold a query's result.
+            done: Bus<Out>,
+            /// Its sticky invalid bit.
+            done_invalid: Bus<Out>,
+        }
+        parts {
+            /// Decisions.
+            flags: ResultFlags,
+            /// Sticky bit.
+            sticky_q: EnabledRegister,
+            /// End of a query.
+            done_q: ResetRegister,
+        }
+        config {}
+    }
+}
+
+impl ResultControl {
+    /// Result control.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        ResultControl {
+            tag: Tag::module("result_control", "End of a query and its sticky invalid bit."),
+            clk: Bus::new(1),
+            rst: Bus::new(1),
+            valid: Bus::new(1),
+            first: Bus::new(1),
+            last: Bus::new(1),
+            invalid: Bus::new(1),
+            reads_v: Bus::new(1),
+            v_special: Bus::new(1),
+            done: Bus::new(1),
+            done_invalid: Bus::new(1),
+            flags: ResultFlags::new(ResultFlagsFunction {}),
+            sticky_q: EnabledRegister::new(1),
+            done_q: ResetRegister::new(1, 0),
+        }
+    }
+}
+
+impl Logic for ResultControl {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.flags.valid.next = self.valid.val();
+        self.flags.first.next = self.first.val();
+        self.flags.last.next = self.last.val();
+        self.flags.invalid.next = self.invalid.val();
+        self.flags.reads_v.next = self.reads_v.val();
+        self.flags.v_special.next = self.v_special.val();
+        self.flags.sticky.next = self.sticky_q.q.val();
+        self.sticky_q.clk.next = self.clk.val();
+        self.sticky_q.enable.next = self.valid.val();
+        self.sticky_q.d.next = self.flags.next_sticky.val();
+        self.done_q.clk.next = self.clk.val();
+        self.done_q.rst.next = self.rst.val();
+        self.done_q.d.next = self.flags.done.val();
+        self.done.next = self.done_q.q.val();
+        self.done_invalid.next = self.sticky_q.q.val();
+    }
+}

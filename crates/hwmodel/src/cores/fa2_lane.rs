@@ -1,0 +1,248 @@
+//! FA2's output update and final scale: lanes in groups that share copies of the scalar registers.
+
+use super::lane::{LaneFormats, LaneNext, LaneNextFunction, LaneOperands, LaneOperandsFunction};
+use super::softmax::right_bits;
+use crate::arith::round::{round_pack, Unrounded};
+use crate::arith::unpack;
+use crate::format::Format;
+use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
+use crate::{circuit, function, unit};
+
+function! {
+    /// `o / l` by the reciprocal of l.
+    pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32 }
+    name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
+    doc = "y = o * r * 2^-right, one rounding.";
+    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: right_bits() }
+    outputs { this.format.width() }
+    eval<W> {
+        let u = unpack(this.accumulator, &o, "o");
+        let product = u.significand.mul(&r).named("product");
+        let (significand, leading_zeros) = product.normalise();
+        // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
+        let wide = (this.accumulator.exponent_bits + 2).max(leading_zeros.width() + 2).max(right_bits() + 2);
+        let exponent = u.exponent.zext(wide)
+            .add(&W::constant(wide, 1))
+            .sub(&right.zext(wide))
+            .sub(&leading_zeros.zext(wide))
+            .named("exponent");
+        [round_pack(this.format, &Unrounded {
+            sign: u.sign, exponent, significand: significand.named("normalised"), aligned: false,
+        })]
+    }
+}
+unit! {
+    /// `o / l` by the reciprocal of l.
+    pub struct Scale(ScaleFunction) { o, r, right } -> { y }
+}
+
+circuit! {
+    /// FA2: `o <- load ? v : moved ? o e + v : o + v e`, then `o r 2^-right` when `done`.
+    pub struct Fa2Lane {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Value element.
+            v: Bus<In>,
+            /// Exponential.
+            e: Bus<In>,
+            /// The maximum moved.
+            moved: Bus<In>,
+            /// Take v as it is.
+            load: Bus<In>,
+            /// A step is present.
+            update: Bus<In>,
+            /// Reciprocal of the sum.
+            r: Bus<In>,
+            /// Its shift.
+            right: Bus<In>,
+            /// The accumulator is final.
+            done: Bus<In>,
+            /// Result.
+            o: Bus<Out>,
+        }
+        parts {
+            /// v without Inf, NaN and flushed subnormals.
+            value: Canonical,
+            /// Which operand the exponential multiplies.
+            operands: LaneOperands,
+            /// `o e` or `v e`.
+            product: Mixed,
+            /// The update.
+            sum: Mixed,
+            /// Load or sum.
+            select: LaneNext,
+            /// The accumulator.
+            o_q: EnabledRegister,
+            /// The final scale.
+            scale: Scale,
+            /// The result.
+            result_q: EnabledRegister,
+        }
+        config {}
+    }
+}
+
+impl Fa2Lane {
+    /// A lane whose reciprocal has `r_fraction` fraction bits.
+    pub fn new(f: LaneFormats, r_fraction: u32) -> Self {
+        let width = f.format.width();
+        Fa2Lane {
+            tag: Tag::module(
+                format!("fa2_lane_{}_{}", f.format.ident(), f.accumulator.ident()),
+                "One element of o: o <- load ? v : moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
+            ),
+            clk: Bus::new(1),
+            v: Bus::new(width),
+            e: Bus::new(width),
+            moved: Bus::new(1),
+            load: Bus::new(1),
+            update: Bus::new(1),
+            r: Bus::new(r_fraction + 1),
+            right: Bus::new(right_bits()),
+            done: Bus::new(1),
+            o: Bus::new(width),
+            value: Canonical::new(CanonicalFunction { format: f.format }),
+            operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
+            product: Mixed::of(Operation::Mul, f.accumulator, f.format, f.inner),
+            sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
+            select: LaneNext::new(LaneNextFunction { formats: f }),
+            o_q: EnabledRegister::new(f.accumulator.width()),
+            scale: Scale::new(ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction }),
+            result_q: EnabledRegister::new(width),
+        }
+    }
+}
+
+impl Logic for Fa2Lane {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.value.a.next = self.v.val();
+        self.operands.moved.next = self.moved.val();
+        self.operands.o.next = self.o_q.q.val();
+        self.operands.v.next = self.value.y.val();
+        self.product.a.next = self.operands.multiplicand.val();
+        self.product.b.next = self.e.val();
+        self.sum.a.next = self.operands.addend.val();
+        self.sum.b.next = self.product.y.val();
+        self.select.load.next = self.load.val();
+        self.select.v.next = self.value.y.val();
+        self.select.sum.next = self.sum.y.val();
+        self.o_q.clk.next = self.clk.val();
+        self.o_q.enable.next = self.update.val();
+        self.o_q.d.next = self.select.o_next.val();
+        self.scale.o.next = self.o_q.q.val();
+        self.scale.r.next = self.r.val();
+        self.scale.right.next = self.right.val();
+        self.result_q.clk.next = self.clk.val();
+        self.result_q.enable.next = self.done.val();
+        self.result_q.d.next = self.scale.y.val();
+        self.o.next = self.result_q.q.val();
+    }
+}
+
+circuit! {
+    /// Up to 16 FA2 lanes with their own copies of the scalar registers.
+    pub struct Fa2LaneGroup {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Synchronous reset.
+            rst: Bus<In>,
+            /// A step reaches the lanes in the next cycle.
+            update: Bus<In>,
+            /// It is a first key.
+            load: Bus<In>,
+            /// Its exponential.
+            e: Bus<In>,
+            /// The maximum moved.
+            moved: Bus<In>,
+            /// Value elements.
+            v: Vec<Bus<In>>,
+            /// Reciprocal of the sum.
+            r: Bus<In>,
+            /// Its shift.
+            right: Bus<In>,
+            /// The accumulators are final.
+            done: Bus<In>,
+            /// Results.
+            o: Vec<Bus<Out>>,
+        }
+        parts {
+            /// Copy.
+            e_q: EnabledRegister,
+            /// Copy.
+            moved_q: EnabledRegister,
+            /// Copy.
+            load_q: EnabledRegister,
+            /// Copy.
+            update_q: ResetRegister,
+            /// Lanes.
+            lane: Vec<Fa2Lane>,
+        }
+        config {
+            lanes: usize,
+        }
+    }
+}
+
+impl Fa2LaneGroup {
+    /// A group of `lanes` lanes.
+    pub fn new(f: LaneFormats, lanes: usize, r_fraction: u32) -> Self {
+        let width = f.format.width();
+        Fa2LaneGroup {
+            tag: Tag::module(
+                format!("fa2_lane_group_{lanes}_{}_{}", f.format.ident(), f.accumulator.ident()),
+                format!("{lanes} lanes and their copies of the scalar registers."),
+            ),
+            clk: Bus::new(1),
+            rst: Bus::new(1),
+            update: Bus::new(1),
+            load: Bus::new(1),
+            e: Bus::new(width),
+            moved: Bus::new(1),
+            v: Bus::vector(lanes, width),
+            r: Bus::new(r_fraction + 1),
+            right: Bus::new(right_bits()),
+            done: Bus::new(1),
+            o: Bus::vector(lanes, width),
+            e_q: EnabledRegister::new(width),
+            moved_q: EnabledRegister::new(1),
+            load_q: EnabledRegister::new(1),
+            update_q: ResetRegister::new(1, 0),
+            lane: (0..lanes).map(|_| Fa2Lane::new(f, r_fraction)).collect(),
+            lanes,
+        }
+    }
+}
+
+impl Logic for Fa2LaneGroup {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.e_q.clk.next = self.clk.val();
+        self.e_q.enable.next = self.update.val();
+        self.e_q.d.next = self.e.val();
+        self.moved_q.clk.next = self.clk.val();
+        self.moved_q.enable.next = self.update.val();
+        self.moved_q.d.next = self.moved.val();
+        self.load_q.clk.next = self.clk.val();
+        self.load_q.enable.next = self.update.val();
+        self.load_q.d.next = self.load.val();
+        self.update_q.clk.next = self.clk.val();
+        self.update_q.rst.next = self.rst.val();
+        self.update_q.d.next = self.update.val();
+        for i in 0..self.lanes {
+            self.lane[i].clk.next = self.clk.val();
+            self.lane[i].v.next = self.v[i].val();
+            self.lane[i].e.next = self.e_q.q.val();
+            self.lane[i].moved.next = self.moved_q.q.val();
+            self.lane[i].load.next = self.load_q.q.val();
+            self.lane[i].update.next = self.update_q.q.val();
+            self.lane[i].r.next = self.r.val();
+            self.lane[i].right.next = self.right.val();
+            self.lane[i].done.next = self.done.val();
+            self.o[i].next = self.lane[i].o.val();
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The weight unit of the paper's Alg. 3, everything in the format:
+//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
+
+use crate::arith::compare::less;
+use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
+use crate::numerics::{static_limits, Numerics};
+use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction};
+use crate::word::Word;
+use crate::{circuit, function, unit};
+use std::sync::Arc;
+
+function! {
+    /// The static rule on `D = s_i - s_{i-1}`.
+    pub struct StaticSkipFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_static_skip", this.numerics.format.ident());
+    doc = match this.numerics.static_skip {
+        true => "D <= -6 keeps o, D >= 11 loads v; a first key loads v.".to_string(),
+        false => "Only a first key loads v.".to_string(),
+    };
+    inputs { difference: this.numerics.format.width(), first: 1 }
+    outputs { 1, 1 }
+    eval<W> {
+        let fmt = this.numerics.format;
+        if !this.numerics.static_skip {
+            return [W::zero(1), first];
+        }
+        let (low, high) = static_limits(fmt);
+        let constant = |bits| W::constant(fmt.width(), bits);
+        let below = less(fmt, &constant(low), &difference).not().named("at_most_minus_6");
+        let above = less(fmt, &difference, &constant(high)).not().named("at_least_11");
+        [first.not().and(&below), first.or(&above)]
+    }
+}
+unit! {
+    /// The static rule.
+    pub struct StaticSkip(StaticSkipFunction) { difference, first } -> { keeps, loads }
+}
+
+function! {
+    /// `ln w`.
+    pub struct LnFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_ln_weight", this.numerics.format.ident());
+    doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
+    inputs { w: this.numerics.format.width() }
+    outputs { this.numerics.format.width() }
+    eval<W> { [ln_unit(&this.numerics.exp, this.numerics.format, &w)] }
+}
+unit! {
+    /// `ln w`.
+    pub struct Ln(LnFunction) { w } -> { y }
+}
+
+function! {
+    /// `sigmoid(x)` over the paper's active range.
+    pub struct PaperSigmoidFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_paper_sigmoid", this.numerics.format.ident());
+    doc = format!("y = sigmoid(x), x clamped to [-6, 11), {} PWL segments.", this.numerics.exp.paper_sigmoid.segments);
+    inputs { x: this.numerics.format.width() }
+    outputs { this.numerics.format.width() }
+    eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.format, &x)] }
+}
+unit! {
+    /// `sigmoid(x)` over the paper's active range.
+    pub struct PaperSigmoid(PaperSigmoidFunction) { x } -> { y }
+}
+
+function! {
+    /// The weight after first-key and skip rules.
+    pub struct PaperSelectFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
+    doc = "w = first ? 1 : keeps ? sigmoid(-6) : loads ? sigmoid(11) : sigmoid.";
+    inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
+    outputs { this.numerics.format.width() }
+    eval<W> {
+        let fmt = this.numerics.format;
+        let (least, most) = paper_weight_limits(&this.numerics.exp, fmt);
+        let constant = |bits| W::constant(fmt.width(), bits);
+        let skipped = keeps.select(&constant(least), &constant(most)).named("skipped");
+        let skips = keeps.or(&loads);
+        let computed = skips.select(&skipped, &sigmoid).named("computed");
+        [first.select(&constant(fmt.one()), &computed)]
+    }
+}
+unit! {
+    /// The weight after first-key and skip rules.
+    pub struct PaperSelect(PaperSelectFunction) { sigmoid, first, keeps, loads } -> { w }
+}
+
+function! {
+    /// Whether a step changes o.
+    pub struct PaperUpdateFunction {}
+    name(this) = "paper_update";
+    doc = "update = step and not keeps.";
+    inputs { step: 1, keeps: 1 }
+    outputs { 1 }
+    eval<W> { [step.and(&keeps.not())] }
+}
+unit! {
+    /// Whether a step changes o.
+    pub struct PaperUpdate(PaperUpdateFunction) { step, keeps } -> { update }
+}
+
+circuit! {
+    /// Weight unit: score stage and weight stage.
+    pub struct PaperWeight {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Synchronous reset.
+            rst: Bus<In>,
+            /// Dot product, at the score stage.
+            dot: Bus<In>,
+            /// A step is at the score stage.
+            valid: Bus<In>,
+            /// It is a first key.
+            first: Bus<In>,
+            /// A step is at the weight stage.
+            step: Bus<Out>,
+            /// That step updates.
+            update: Bus<Out>,
+            /// Its weight.
+            w: Bus<Out>,
+            /// It loads the value.
+            load: Bus<Out>,
+        }
+        parts {
+            /// `s_{i-1}`.
+            score_q: EnabledRegister,
+            /// `s_i`.
+            score: ScoreScale,
+            /// `D = s_i - s_{i-1}`.
+            difference: Mixed,
+            /// Static rule.
+            skip: StaticSkip,
+            /// Weight stage.
+            difference_q: Register,
+            /// Weight stage.
+            first_q: Register,
+            /// Weight stage.
+            keeps_q: Register,
+            /// Weight stage.
+            loads_q: Register,
+            /// Weight stage.
+            step_q: ResetRegister,
+            /// `w_{i-1}`.
+            w_q: EnabledRegister,
+            /// `ln w_{i-1}`.
+            ln: Ln,
+            /// `x = D + ln w_{i-1}`.
+            x: Mixed,
+            /// `sigmoid(x)`.
+            sigmoid: PaperSigmoid,
+            /// `w_i`.
+            select: PaperSelect,
+            /// Keep or update.
+            update_o: PaperUpdate,
+        }
+        config {}
+    }
+}
+
+impl PaperWeight {
+    /// The unit for a configuration.
+    pub fn new(n: &Arc<Numerics>) -> Self {
+        let fmt = n.format;
+        let width = fmt.width();
+        PaperWeight {
+            tag: Tag::module(
+                format!("{}_paper_weight", fmt.ident()),
+                "Weight unit of the paper's Alg. 3: w = sigmoid(s_i - s_{i-1} + ln w_{i-1}).",
+            ),
+            clk: Bus::new(1),
+            rst: Bus::new(1),
+            dot: Bus::new(width),
+            valid: Bus::new(1),
+            first: Bus::new(1),
+            step: Bus::new(1),
+            update: Bus::new(1),
+            w: Bus::new(width),
+            load: Bus::new(1),
+            score_q: EnabledRegister::new(width),
+            score: ScoreScale::new(ScoreScaleFunction { numerics: n.clone() }),
+            difference: Mixed::uniform(Operation::Sub, fmt),
+            skip: StaticSkip::new(StaticSkipFunction { numerics: n.clone() }),
+            difference_q: Register::new(width),
+            first_q: Register::new(1),
+            keeps_q: Register::new(1),
+            loads_q: Register::new(1),
+            step_q: ResetRegister::new(1, 0),
+            w_q: EnabledRegister::new(width),
+            ln: Ln::new(LnFunction { numerics: n.clone() }),
+            x: Mixed::uniform(Operation::Add, fmt),
+            sigmoid: PaperSigmoid::new(PaperSigmoidFunction { numerics: n.clone() }),
+            select: PaperSelect::new(PaperSelectFunction { numerics: n.clone() }),
+            update_o: PaperUpdate::new(PaperUpdateFunction {}),
+        }
+    }
+}
+
+impl Logic for PaperWeight {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.score.dot.next = self.dot.val();
+        self.score_q.clk.next = self.clk.val();
+        self.score_q.enable.next = self.valid.val();
+        self.score_q.d.next = self.score.score.val();
+        self.difference.a.next = self.score.score.val();
+        self.difference.b.next = self.score_q.q.val();
+        self.skip.difference.next = self.difference.y.val();
+        self.skip.first.next = self.first.val();
+        self.difference_q.clk.next = self.clk.val();
+        self.difference_q.d.next = self.difference.y.val();
+        self.first_q.clk.next = self.clk.val();
+        self.first_q.d.next = self.first.val();
+        self.keeps_q.clk.next = self.clk.val();
+        self.keeps_q.d.next = self.skip.keeps.val();
+        self.loads_q.clk.next = self.clk.val();
+        self.loads_q.d.next = self.skip.loads.val();
+        self.step_q.clk.next = self.clk.val();
+        self.step_q.rst.next = self.rst.val();
+        self.step_q.d.next = self.valid.val();
+        self.ln.w.next = self.w_q.q.val();
+        self.x.a.next = self.difference_q.q.val();
+        self.x.b.next = self.ln.y.val();
+        self.sigmoid.x.next = self.x.y.val();
+        self.select.sigmoid.next = self.sigmoid.y.val();
+        self.select.first.next = self.first_q.q.val();
+        self.select.keeps.next = self.keeps_q.q.val();
+        self.select.loads.next = self.loads_q.q.val();
+        self.w_q.clk.next = self.clk.val();
+        self.w_q.enable.next = self.step_q.q.val();
+        self.w_q.d.next = self.select.w.val();
+        self.update_o.step.next = self.step_q.q.val();
+        self.update_o.keeps.next = self.keeps_q.q.val();
+        self.step.next = self.step_q.q.val();
+        self.update.next = self.update_o.update.val();
+        self.w.next = self.select.w.val();
+        self.load.next = self.loads_q.q.val();
+    }
+}

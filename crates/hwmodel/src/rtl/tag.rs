@@ -1,0 +1,115 @@
+//! What a module is called and what it computes, carried through RustHDL's probe as a pseudo-atom.
+//!
+//! RustHDL names modules after instance paths and knows no module of its own accord; the generator needs
+//! the name a person would have chosen, to emit each distinct module once.
+
+use rust_hdl::core::ast::VerilogLiteral;
+use rust_hdl::core::constraint::PinConstraint;
+use rust_hdl::core::prelude::{Atom, AtomKind, Block, Logic, Probe, TypeDescriptor, TypeKind, VCDValue};
+
+/// The kind of module behind a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TagKind {
+    /// A module of its own.
+    Module,
+    /// A flip-flop, written into the parent as an `always` block.
+    Register {
+        /// Value after reset; `None` without reset.
+        reset: Option<u64>,
+        /// Has an enable input.
+        enable: bool,
+    },
+}
+
+/// Name, description and kind of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Module name.
+    pub name: String,
+    /// One or more lines for the module's header comment.
+    pub doc: String,
+    /// Module or register.
+    pub kind: TagKind,
+}
+
+const SEPARATOR: char = '\u{1f}';
+
+impl Tag {
+    /// A module.
+    pub fn module(name: impl Into<String>, doc: impl Into<String>) -> Tag {
+        Tag { name: name.into(), doc: doc.into(), kind: TagKind::Module }
+    }
+
+    /// A register.
+    pub fn register(reset: Option<u64>, enable: bool) -> Tag {
+        Tag { name: "register".into(), doc: String::new(), kind: TagKind::Register { reset, enable } }
+    }
+
+    /// The tag behind an atom, if it is one.
+    pub fn of(atom: &dyn Atom) -> Option<Tag> {
+        if atom.bits() != 0 {
+            return None;
+        }
+        let descriptor = atom.descriptor().name;
+        let mut fields = descriptor.split(SEPARATOR);
+        let (name, doc) = (fields.next()?.to_string(), fields.next()?.to_string());
+        let kind = match (fields.next(), fields.next()) {
+            (Some(reset), Some(enable)) => {
+                TagKind::Register { reset: reset.parse().ok(), enable: enable == "enable" }
+            }
+            _ => TagKind::Module,
+        };
+        Some(Tag { name, doc, kind })
+    }
+}
+
+impl Logic for Tag {
+    fn update(&mut self) {}
+}
+
+impl Block for Tag {
+    fn connect_all(&mut self) {}
+    fn update_all(&mut self) {}
+    fn has_changed(&self) -> bool {
+        false
+    }
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        probe.visit_atom(name, self);
+    }
+}
+
+impl Atom for Tag {
+    fn bits(&self) -> usize {
+        0
+    }
+    fn connected(&self) -> bool {
+        true
+    }
+    fn changed(&self) -> bool {
+        false
+    }
+    fn kind(&self) -> AtomKind {
+        AtomKind::Constant
+    }
+    fn descriptor(&self) -> TypeDescriptor {
+        let mut name = format!("{}{SEPARATOR}{}", self.name, self.doc);
+        if let TagKind::Register { reset, enable } = self.kind {
+            let reset = reset.map_or("none".to_string(), |r| r.to_string());
+            let enable = if enable { "enable" } else { "always" };
+            name += &format!("{SEPARATOR}{reset}{SEPARATOR}{enable}");
+        }
+        TypeDescriptor { name, kind: TypeKind::Bits(0) }
+    }
+    fn vcd(&self) -> VCDValue {
+        VCDValue::String(self.name.clone())
+    }
+    fn id(&self) -> usize {
+        0
+    }
+    fn verilog(&self) -> VerilogLiteral {
+        0u64.into()
+    }
+    fn constraints(&self) -> Vec<PinConstraint> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,168 @@
+//! Combinational leaf modules: one [`Function`], read as numbers and as Verilog.
+
+use crate::word::Word;
+
+/// A combinational function with `I` inputs and `O` outputs.
+pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
+    /// Name of the emitted module.
+    fn name(&self) -> String;
+    /// What it computes, for the module's header comment.
+    fn doc(&self) -> String;
+    /// Port widths: inputs and outputs in order.
+    fn widths(&self) -> ([u32; I], [u32; O]);
+    /// The function itself.
+    fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
+}
+
+/// Declares a RustHDL leaf module around a [`Function`]:
+/// `unit! { /// doc  pub struct Multiply(MultiplyFunction) { a, b } -> { y } }`.
+#[macro_export]
+macro_rules! unit {
+    (@count) => { 0 };
+    (@count $head:ident $($tail:ident)*) => { 1 + $crate::unit!(@count $($tail)*) };
+    (
+        $(#[$meta:meta])*
+        pub struct $name:ident($function:ty) { $($input:ident),* } -> { $($output:ident),* }
+    ) => {
+        $(#[$meta])*
+        pub struct $name {
+            tag: $crate::rtl::Tag,
+            $(
+                /// Input.
+                pub $input: $crate::rtl::Bus<$crate::rtl::In>,
+            )*
+            $(
+                /// Output.
+                pub $output: $crate::rtl::Bus<$crate::rtl::Out>,
+            )*
+            function: $function,
+            /// Inputs of the last evaluation.
+            seen: Option<[u64; $crate::unit!(@count $($input)*)]>,
+        }
+
+        impl $name {
+            /// The module that computes `function`.
+            pub fn new(function: $function) -> Self {
+                use $crate::rtl::Function;
+                let ([$($input),*], [$($output),*]) = function.widths();
+                $name {
+                    tag: $crate::rtl::Tag::module(function.name(), function.doc()),
+                    $($input: $crate::rtl::Bus::new($input),)*
+                    $($output: $crate::rtl::Bus::new($output),)*
+                    function,
+                    seen: None,
+                }
+            }
+        }
+
+        impl $crate::rtl::Logic for $name {
+            #[inline]
+            fn update(&mut self) {
+                use $crate::rtl::Function;
+                let now = [$(self.$input.val()),*];
+                if self.seen != Some(now) {
+                    self.seen = Some(now);
+                    let [$($output),*] = self.function.eval([
+                        $($crate::word::Num::new(self.$input.width(), self.$input.val())),*
+                    ]);
+                    $(
+                        debug_assert_eq!(
+                            $crate::word::Word::width(&$output), self.$output.width(), stringify!($output)
+                        );
+                        self.$output.next = $output.value();
+                    )*
+                }
+            }
+            fn connect(&mut self) {
+                $(self.$output.connect();)*
+            }
+            fn hdl(&self) -> $crate::rtl::Verilog {
+                use $crate::rtl::Function;
+                let [$($output),*] = self.function.eval([
+                    $($crate::netlist::Net::input(stringify!($input), self.$input.width())),*
+                ]);
+                let ports = [$(stringify!($input),)* $(stringify!($output),)*].map(str::to_string);
+                $crate::rtl::Verilog::Custom($crate::netlist::verilog_body(
+                    &[$((stringify!($output).to_string(), $output)),*], &ports,
+                ))
+            }
+        }
+
+        impl $crate::rtl::Block for $name {
+            fn connect_all(&mut self) {
+                use $crate::rtl::Logic;
+                self.connect();
+            }
+            #[inline]
+            fn update_all(&mut self) {
+                use $crate::rtl::Logic;
+                self.update();
+                $(self.$output.update_all();)*
+            }
+            #[inline]
+            fn has_changed(&self) -> bool {
+                $(self.$output.has_changed() ||)* false
+            }
+            fn accept(&self, name: &str, probe: &mut dyn $crate::rtl::Probe) {
+                probe.visit_start_scope(name, self);
+                self.tag.accept("tag", probe);
+                $(self.$input.accept(stringify!($input), probe);)*
+                $(self.$output.accept(stringify!($output), probe);)*
+                probe.visit_end_scope(name, self);
+            }
+        }
+    };
+}
+
+/// Implements [`Function`] from a name, a description, port widths and an expression over words.
+#[macro_export]
+macro_rules! function {
+    (
+        $(#[$meta:meta])*
+        pub struct $type:ident { $($field:ident: $field_type:ty),* $(,)? }
+        name($this:ident) = $name:expr;
+        doc = $doc:expr;
+        inputs { $($input:ident: $in_width:expr),* }
+        outputs { $($out_width:expr),* }
+        eval<$w:ident> { $($body:tt)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        pub struct $type {
+            $(
+                /// Configuration.
+                pub $field: $field_type,
+            )*
+        }
+
+        impl $crate::rtl::Function<
+            { $crate::unit!(@count $($input)*) }, { [$(stringify!($out_width)),*].len() }
+        > for $type {
+            fn name(&self) -> String {
+                let $this = self;
+                let _ = $this;
+                ($name).to_string()
+            }
+            fn doc(&self) -> String {
+                let $this = self;
+                let _ = $this;
+                ($doc).to_string()
+            }
+            fn widths(&self) -> (
+                [u32; { $crate::unit!(@count $($input)*) }], [u32; { [$(stringify!($out_width)),*].len() }]
+            ) {
+                let $this = self;
+                let _ = $this;
+                ([$($in_width),*], [$($out_width),*])
+            }
+            fn eval<$w: $crate::word::Word>(
+                &self, inputs: [$w; { $crate::unit!(@count $($input)*) }]
+            ) -> [$w; { [$(stringify!($out_width)),*].len() }] {
+                let $this = self;
+                let _ = $this;
+                let [$($input),*] = inputs;
+                $($body)*
+            }
+        }
+    };
+}

@@ -1,0 +1,452 @@
+//! The combinational units as RustHDL modules. [`FormatUnit`] are those a user can emit alone; the rest are
+//! parts of the cores, in the order in which data meets them.
+
+use crate::arith::{self, canonical, convert, exp, round, to_fixed};
+use crate::format::Format;
+use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics};
+use crate::rtl::{Block, Function};
+use crate::word::{ones, Num, Word};
+use crate::{function, unit};
+use std::sync::Arc;
+
+/// The units of `--unit`: ports `a`, `b` where there are two, `y`, all in one format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FormatUnit {
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a b`.
+    Mul,
+    /// The larger of a and b.
+    Max,
+    /// `1 / (1 + e^-a)`.
+    Sigmoid,
+    /// `ln(1 + e^a)`.
+    Softplus,
+    /// `ln a` on (0, 1].
+    Ln,
+    /// `e^a` for a <= 0.
+    Exp,
+    /// `1 / a`.
+    Reciprocal,
+}
+
+impl FormatUnit {
+    /// All units, in the order in which they are listed to users.
+    pub const ALL: [FormatUnit; 9] = [
+        FormatUnit::Add,
+        FormatUnit::Sub,
+        FormatUnit::Mul,
+        FormatUnit::Max,
+        FormatUnit::Sigmoid,
+        FormatUnit::Softplus,
+        FormatUnit::Ln,
+        FormatUnit::Exp,
+        FormatUnit::Reciprocal,
+    ];
+
+    /// Name as on the command line and in module names.
+    pub fn name(self) -> &'static str {
+        match self {
+            FormatUnit::Add => "add",
+            FormatUnit::Sub => "sub",
+            FormatUnit::Mul => "mul",
+            FormatUnit::Max => "max",
+            FormatUnit::Sigmoid => "sigmoid",
+            FormatUnit::Softplus => "softplus",
+            FormatUnit::Ln => "ln",
+            FormatUnit::Exp => "exp",
+            FormatUnit::Reciprocal => "reciprocal",
+        }
+    }
+
+    /// Two operands, or one?
+    pub fn is_binary(self) -> bool {
+        matches!(self, FormatUnit::Add | FormatUnit::Sub | FormatUnit::Mul | FormatUnit::Max)
+    }
+
+    /// What it computes, as an equation.
+    fn equation(self) -> &'static str {
+        match self {
+            FormatUnit::Add => "y = a + b",
+            FormatUnit::Sub => "y = a - b",
+            FormatUnit::Mul => "y = a * b",
+            FormatUnit::Max => "y = max(a, b)",
+            FormatUnit::Sigmoid => "y = 1 / (1 + exp(-a))",
+            FormatUnit::Softplus => "y = ln(1 + exp(a))",
+            FormatUnit::Ln => "y = ln(a), a in (0, 1]",
+            FormatUnit::Exp => "y = exp(a), a <= 0",
+            FormatUnit::Reciprocal => "y = 1 / a",
+        }
+    }
+
+    /// The RustHDL module of the unit with ports in `format`.
+    pub fn module(self, format: Format, segments: u32) -> Box<dyn Block> {
+        let function = FormatFunction::new(self, format, segments);
+        match self.is_binary() {
+            true => Box::new(BinaryUnit::new(BinaryFunction(function))),
+            false => Box::new(UnaryUnit::new(UnaryFunction(function))),
+        }
+    }
+}
+
+/// A [`FormatUnit`] in a format, with the tables it needs. Operands may be any encoding.
+#[derive(Clone, Debug)]
+pub struct FormatFunction {
+    /// The unit.
+    pub unit: FormatUnit,
+    /// Format of all ports.
+    pub format: Format,
+    segments: u32,
+    exp: Arc<ExpNumerics>,
+    reciprocal: Arc<ReciprocalNumerics>,
+}
+
+impl FormatFunction {
+    /// A unit with tables of this many segments.
+    pub fn new(unit: FormatUnit, format: Format, segments: u32) -> Self {
+        FormatFunction {
+            unit,
+            format,
+            segments,
+            exp: Arc::new(ExpNumerics::new(segments)),
+            reciprocal: Arc::new(ReciprocalNumerics::new(format.precision())),
+        }
+    }
+
+    /// Module name: `bf16_add`; segments other than the default 8 are a suffix of the PWL units.
+    pub fn name(&self) -> String {
+        let suffix = match self.unit {
+            FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp if self.segments != 8 => {
+                format!("_seg{}", self.segments)
+            }
+            _ => String::new(),
+        };
+        format!("{}_{}{suffix}", self.format.ident(), self.unit.name())
+    }
+
+    /// The unit of two operands (`b` is ignored by those of one).
+    pub fn eval<W: Word>(&self, a: &W, b: &W) -> W {
+        let f = self.format;
+        let a = canonical(f, a);
+        match self.unit {
+            FormatUnit::Add => arith::add(f, &a, f, &canonical(f, b), f),
+            FormatUnit::Sub => arith::sub(f, &a, f, &canonical(f, b), f),
+            FormatUnit::Mul => arith::multiply(f, &a, f, &canonical(f, b), f),
+            FormatUnit::Max => arith::max(f, &a, &canonical(f, b)),
+            FormatUnit::Sigmoid => exp::sigmoid_unit(&self.exp, f, &a),
+            FormatUnit::Softplus => exp::softplus_unit(&self.exp, f, &a),
+            FormatUnit::Ln => exp::ln_unit(&self.exp, f, &a),
+            FormatUnit::Exp => exp::exp_unit(&self.exp, f, &a),
+            FormatUnit::Reciprocal => exp::reciprocal_unit(&self.reciprocal, f, &a),
+        }
+    }
+
+    /// The unit on encodings.
+    pub fn compute(&self, a: u64, b: u64) -> u64 {
+        let w = self.format.width();
+        self.eval(&Num::new(w, a), &Num::new(w, b)).value()
+    }
+
+    fn doc(&self) -> String {
+        format!(
+            "{}  ({}, round to nearest even, saturating).\nInf and NaN operands count as +0.",
+            self.unit.equation(),
+            self.format
+        )
+    }
+}
+
+/// [`FormatFunction`] of two operands as a module.
+#[derive(Clone)]
+pub struct BinaryFunction(pub FormatFunction);
+
+impl Function<2, 1> for BinaryFunction {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn doc(&self) -> String {
+        self.0.doc()
+    }
+    fn widths(&self) -> ([u32; 2], [u32; 1]) {
+        ([self.0.format.width(); 2], [self.0.format.width()])
+    }
+    fn eval<W: Word>(&self, [a, b]: [W; 2]) -> [W; 1] {
+        [self.0.eval(&a, &b)]
+    }
+}
+
+/// [`FormatFunction`] of one operand as a module.
+#[derive(Clone)]
+pub struct UnaryFunction(pub FormatFunction);
+
+impl Function<1, 1> for UnaryFunction {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+    fn doc(&self) -> String {
+        self.0.doc()
+    }
+    fn widths(&self) -> ([u32; 1], [u32; 1]) {
+        ([self.0.format.width()], [self.0.format.width()])
+    }
+    fn eval<W: Word>(&self, [a]: [W; 1]) -> [W; 1] {
+        [self.0.eval(&a, &a)]
+    }
+}
+
+unit! {
+    /// A stand-alone unit of two operands.
+    pub struct BinaryUnit(BinaryFunction) { a, b } -> { y }
+}
+unit! {
+    /// A stand-alone unit of one operand.
+    pub struct UnaryUnit(UnaryFunction) { a } -> { y }
+}
+
+function! {
+    /// What the hardware computes with instead of any encoding.
+    pub struct CanonicalFunction { format: Format }
+    name(this) = format!("{}_canonical", this.format.ident());
+    doc = "y = a; Inf and NaN become +0, subnormals of a flushing format a signed zero.";
+    inputs { a: this.format.width() }
+    outputs { this.format.width() }
+    eval<W> { [canonical(this.format, &a)] }
+}
+unit! {
+    /// Makes an operand canonical.
+    pub struct Canonical(CanonicalFunction) { a } -> { y }
+}
+
+function! {
+    /// `q k` of one element: `a` is canonical already, `b` comes from a port.
+    pub struct ProductFunction { format: Format }
+    name(this) = format!("{}_product", this.format.ident());
+    doc = "y = a * b, a from the query register, b any encoding from the key port.";
+    inputs { a: this.format.width(), b: this.format.width() }
+    outputs { this.format.width() }
+    eval<W> {
+        let f = this.format;
+        [arith::multiply(f, &a, f, &canonical(f, &b), f)]
+    }
+}
+unit! {
+    /// One product of the dot product.
+    pub struct Product(ProductFunction) { a, b } -> { y }
+}
+
+/// Which operation of two canonical operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// a + b.
+    Add,
+    /// a - b.
+    Sub,
+    /// a b.
+    Mul,
+    /// The larger.
+    Max,
+}
+
+function! {
+    /// An operation between canonical operands of given formats, rounded to a third.
+    pub struct MixedFunction { operation: Operation, a_format: Format, b_format: Format, y_format: Format }
+    name(this) = {
+        let operation = match this.operation {
+            Operation::Add => "add",
+            Operation::Sub => "sub",
+            Operation::Mul => "mul",
+            Operation::Max => "max",
+        };
+        let formats = [this.a_format, this.b_format, this.y_format].map(|f| f.ident());
+        let mut parts: Vec<&str> = Vec::new();
+        for f in &formats {
+            if parts.last() != Some(&f.as_str()) {
+                parts.push(f);
+            }
+        }
+        // Operands inside a core are canonical by construction, hence no logic for Inf and NaN.
+        format!("{}_{operation}_finite", parts.join("_"))
+    };
+    doc = {
+        let operation = match this.operation {
+            Operation::Add => "a + b",
+            Operation::Sub => "a - b",
+            Operation::Mul => "a * b",
+            Operation::Max => "max(a, b)",
+        };
+        format!(
+            "y = {operation}  (a: {}, b: {}, y: {}, round to nearest even, saturating).\nOperands are finite.",
+            this.a_format, this.b_format, this.y_format
+        )
+    };
+    inputs { a: this.a_format.width(), b: this.b_format.width() }
+    outputs { this.y_format.width() }
+    eval<W> {
+        let (fa, fb, fy) = (this.a_format, this.b_format, this.y_format);
+        [match this.operation {
+            Operation::Add => arith::add(fa, &a, fb, &b, fy),
+            Operation::Sub => arith::sub(fa, &a, fb, &b, fy),
+            Operation::Mul => arith::multiply(fa, &a, fb, &b, fy),
+            Operation::Max => arith::max(fa, &a, &b),
+        }]
+    }
+}
+unit! {
+    /// An operation between canonical operands.
+    pub struct Mixed(MixedFunction) { a, b } -> { y }
+}
+
+impl Mixed {
+    /// `operation` with both operands and the result in one format.
+    pub fn uniform(operation: Operation, format: Format) -> Self {
+        Mixed::of(operation, format, format, format)
+    }
+
+    /// `operation(a, b)` rounded to `y`.
+    pub fn of(operation: Operation, a_format: Format, b_format: Format, y_format: Format) -> Self {
+        Mixed::new(MixedFunction { operation, a_format, b_format, y_format })
+    }
+}
+
+function! {
+    /// Rounds a wider accumulator to the format of the ports.
+    pub struct ConvertFunction { from: Format, to: Format }
+    name(this) = format!("{}_to_{}", this.from.ident(), this.to.ident());
+    doc = format!("y = a, rounded from {} to {}.", this.from, this.to);
+    inputs { a: this.from.width() }
+    outputs { this.to.width() }
+    eval<W> { [convert(this.from, &a, this.to)] }
+}
+unit! {
+    /// Format conversion.
+    pub struct Convert(ConvertFunction) { a } -> { y }
+}
+
+function! {
+    /// The fixed-point score.
+    pub struct ScoreToFixedFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_score_to_fixed", this.numerics.format.ident());
+    doc = {
+        let n = &this.numerics;
+        format!(
+            "score = dot * 2^{}, signed fixed point with {} integer and {} fraction bits, saturating.",
+            n.score_shift, n.score_integer, n.score_fraction
+        )
+    };
+    inputs { dot: this.numerics.format.width() }
+    outputs { this.numerics.score_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let scale = n.score_shift + n.score_fraction as i32;
+        [to_fixed(n.format, &dot, scale, n.score_bits() - 1)]
+    }
+}
+unit! {
+    /// Score from float to fixed point.
+    pub struct ScoreToFixed(ScoreToFixedFunction) { dot } -> { score }
+}
+
+function! {
+    /// The score in the format: an exact exponent offset but for overflow and underflow.
+    pub struct ScoreScaleFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_score_scale", this.numerics.format.ident());
+    doc = format!("score = dot * 2^{}.", this.numerics.score_shift);
+    inputs { dot: this.numerics.format.width() }
+    outputs { this.numerics.format.width() }
+    eval<W> {
+        let (fmt, shift) = (this.numerics.format, this.numerics.score_shift);
+        if shift == 0 {
+            return [dot];
+        }
+        let u = arith::unpack(fmt, &dot, "dot");
+        let wide = fmt.exponent_bits.max(crate::word::bits_for(shift.unsigned_abs() as u64)) + 3;
+        let (significand, leading_zeros) = u.significand.normalise();
+        let wide = wide.max(leading_zeros.width() + 2);
+        let offset = W::constant(wide, shift as i64 as u64 & ones(wide));
+        let exponent = u.exponent.zext(wide).add(&offset).sub(&leading_zeros.zext(wide)).named("exponent");
+        [round::round_pack(fmt, &round::Unrounded { sign: u.sign, exponent, significand, aligned: false })]
+    }
+}
+unit! {
+    /// Score scaling in the format.
+    pub struct ScoreScale(ScoreScaleFunction) { dot } -> { score }
+}
+
+/// Whether any element of a vector is Inf or NaN.
+pub struct AnySpecial {
+    tag: crate::rtl::Tag,
+    /// The vector.
+    pub x: Vec<crate::rtl::Bus<crate::rtl::In>>,
+    /// 1 if some element is Inf or NaN.
+    pub any: crate::rtl::Bus<crate::rtl::Out>,
+    format: Format,
+}
+
+impl AnySpecial {
+    /// A detector for `d` elements.
+    pub fn new(format: Format, d: usize) -> Self {
+        let name = format!("{}_any_special_{d}", format.ident());
+        AnySpecial {
+            tag: crate::rtl::Tag::module(name, "any = some element of x is Inf or NaN."),
+            x: crate::rtl::Bus::vector(d, format.width()),
+            any: crate::rtl::Bus::new(1),
+            format,
+        }
+    }
+
+    fn eval<W: Word>(format: Format, x: impl Iterator<Item = W>) -> W {
+        x.map(|e| arith::is_special(format, &e)).reduce(|a, b| a.or(&b)).unwrap_or_else(|| W::zero(1))
+    }
+}
+
+impl crate::rtl::Logic for AnySpecial {
+    fn update(&mut self) {
+        let width = self.format.width();
+        let words = self.x.iter().map(|e| Num::new(width, e.val()));
+        self.any.next = AnySpecial::eval(self.format, words).value();
+    }
+    fn connect(&mut self) {
+        self.any.connect();
+    }
+    fn hdl(&self) -> crate::rtl::Verilog {
+        use crate::netlist::{verilog_body, Net};
+        let width = self.format.width();
+        let words = (0..self.x.len()).map(|i| Net::element("x", i, width));
+        let specials: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
+        // A balanced tree, printed as a row of partial results.
+        let mut level = specials;
+        while level.len() > 1 {
+            level = level
+                .chunks(8)
+                .map(|c| c.iter().cloned().reduce(|a, b| a.or(&b)).unwrap_or_else(|| Net::zero(1)).named("any_of"))
+                .collect();
+        }
+        let any = level.pop().unwrap_or_else(|| Net::zero(1));
+        let ports = ["x".to_string(), "any".to_string()];
+        crate::rtl::Verilog::Custom(verilog_body(&[("any".to_string(), any)], &ports))
+    }
+}
+
+impl Block for AnySpecial {
+    fn connect_all(&mut self) {
+        use crate::rtl::Logic;
+        self.connect();
+    }
+    fn update_all(&mut self) {
+        use crate::rtl::Logic;
+        self.update();
+        self.any.update_all();
+    }
+    fn has_changed(&self) -> bool {
+        self.any.has_changed()
+    }
+    fn accept(&self, name: &str, probe: &mut dyn crate::rtl::Probe) {
+        probe.visit_start_scope(name, self);
+        self.tag.accept("tag", probe);
+        self.x.accept("x", probe);
+        self.any.accept("any", probe);
+        probe.visit_end_scope(name, self);
+    }
+}

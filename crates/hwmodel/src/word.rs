@@ -1,0 +1,431 @@
+//! Hardware words: the trait over which all arithmetic is written, and its reading as numbers.
+//!
+//! Every function in [`crate::arith`] and every unit of the cores is generic over [`Word`]. Read with
+//! [`Num`] it computes; read with [`crate::netlist::Net`] it is the Verilog of the same unit. Operators
+//! never widen or narrow by themselves: operands of equal width give a result of that width, so that the
+//! two readings cannot differ by an implicit extension.
+
+use std::fmt::Debug;
+
+/// An unsigned word of a fixed width of 1 to 64 bits; signed values are two's complement.
+pub trait Word: Clone + Debug {
+    /// The constant `value`, which must fit `width` bits.
+    fn constant(width: u32, value: u64) -> Self;
+    /// Width in bits.
+    fn width(&self) -> u32;
+    /// Names the wire that carries this word.
+    #[must_use]
+    fn named(self, name: &str) -> Self;
+
+    /// Bitwise and, equal widths.
+    fn and(&self, other: &Self) -> Self;
+    /// Bitwise or, equal widths.
+    fn or(&self, other: &Self) -> Self;
+    /// Bitwise exclusive or, equal widths.
+    fn xor(&self, other: &Self) -> Self;
+    /// Bitwise complement.
+    fn not(&self) -> Self;
+    /// Sum modulo `2^width`, equal widths.
+    fn add(&self, other: &Self) -> Self;
+    /// Difference modulo `2^width`, equal widths.
+    fn sub(&self, other: &Self) -> Self;
+    /// Unsigned product; the result has the sum of the widths.
+    fn mul(&self, other: &Self) -> Self;
+    /// Shift left by a word, zeros enter; bits beyond the width are lost.
+    fn shl(&self, amount: &Self) -> Self;
+    /// Logical shift right by a word.
+    fn shr(&self, amount: &Self) -> Self;
+    /// Bits `low .. low + width`.
+    fn slice(&self, low: u32, width: u32) -> Self;
+    /// `{self, low}`: `self` above `low`.
+    fn concat(&self, low: &Self) -> Self;
+    /// Equality, 1 bit.
+    fn eq(&self, other: &Self) -> Self;
+    /// Unsigned less than, 1 bit.
+    fn lt(&self, other: &Self) -> Self;
+    /// Signed less than, 1 bit.
+    fn slt(&self, other: &Self) -> Self;
+    /// Or of all bits: is the word non-zero?
+    fn any(&self) -> Self;
+    /// And of all bits.
+    fn all(&self) -> Self;
+    /// `self ? then : otherwise`; `self` is 1 bit wide.
+    fn select(&self, then: &Self, otherwise: &Self) -> Self;
+    /// `entries[self]`, each of `width` bits; an index past the end gives the last entry.
+    fn lookup(&self, entries: &[u64], width: u32) -> Self;
+
+    /// Bit `index`.
+    fn bit(&self, index: u32) -> Self {
+        self.slice(index, 1)
+    }
+    /// The most significant bit: the sign of a two's complement word.
+    fn msb(&self) -> Self {
+        self.bit(self.width() - 1)
+    }
+    /// The `count` most significant bits.
+    fn top(&self, count: u32) -> Self {
+        self.slice(self.width() - count, count)
+    }
+    /// All zeros.
+    fn zero(width: u32) -> Self {
+        Self::constant(width, 0)
+    }
+    /// Zero extension to `width` bits.
+    fn zext(&self, width: u32) -> Self {
+        match width - self.width() {
+            0 => self.clone(),
+            n => Self::zero(n).concat(self),
+        }
+    }
+    /// Sign extension to `width` bits.
+    fn sext(&self, width: u32) -> Self {
+        match width - self.width() {
+            0 => self.clone(),
+            n => self.msb().repeat(n).concat(self),
+        }
+    }
+    /// `{count{self}}`; `self` is 1 bit wide.
+    fn repeat(&self, count: u32) -> Self {
+        self.select(&Self::constant(count, ones(count)), &Self::zero(count))
+    }
+    /// Appends `count` zeros below: multiplication by `2^count`.
+    fn append_zeros(&self, count: u32) -> Self {
+        match count {
+            0 => self.clone(),
+            n => self.concat(&Self::zero(n)),
+        }
+    }
+    /// Drops the `count` low bits.
+    fn drop_low(&self, count: u32) -> Self {
+        self.slice(count, self.width() - count)
+    }
+    /// Whether the word, as an unsigned number, is at least `limit`.
+    fn at_least(&self, limit: u64) -> Self {
+        if limit > ones(self.width()) {
+            return Self::zero(1);
+        }
+        self.lt(&Self::constant(self.width(), limit)).not()
+    }
+    /// `-self` modulo `2^width`.
+    fn negate(&self) -> Self {
+        Self::zero(self.width()).sub(self)
+    }
+
+    /// Shift right in which every bit shifted out is collected (or-ed) into bit 0, the sticky bit.
+    fn shift_right_sticky(&self, amount: &Self) -> Self {
+        let n = self.width();
+        let mut x = self.clone();
+        let mut beyond = None;
+        for i in 0..amount.width() {
+            let bit = amount.bit(i);
+            if i < 63 && (1u64 << i) < n as u64 {
+                let step = 1 << i;
+                let lost = x.slice(0, step + 1).any();
+                let moved = x.drop_low(step);
+                let moved = match n - step {
+                    1 => lost,
+                    _ => moved.drop_low(1).concat(&lost),
+                };
+                x = bit.select(&moved.zext(n), &x);
+            } else {
+                beyond = Some(match beyond {
+                    None => bit,
+                    Some(b) => bit.or(&b),
+                });
+            }
+        }
+        match beyond {
+            None => x,
+            Some(b) => b.select(&self.any().zext(n), &x),
+        }
+    }
+
+    /// Shifts left until the most significant bit is set. Returns the shifted word and the number of
+    /// leading zeros (all ones of the counter's reach for zero, whose shifted word stays zero).
+    fn normalise(&self) -> (Self, Self) {
+        let n = self.width();
+        let stages = 32 - (n - 1).leading_zeros();
+        let mut x = self.clone();
+        let mut count: Option<Self> = None;
+        for i in (0..stages).rev() {
+            let step = 1 << i;
+            let empty = x.top(step.min(n)).any().not();
+            x = empty.select(&x.slice(0, n - step).append_zeros(step), &x);
+            count = Some(match count {
+                None => empty,
+                Some(c) => c.concat(&empty),
+            });
+        }
+        (x, count.unwrap_or_else(|| Self::zero(1)))
+    }
+}
+
+/// The largest number of `width` bits.
+pub const fn ones(width: u32) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+/// Bits needed to count from 0 to `n`.
+pub const fn bits_for(n: u64) -> u32 {
+    if n == 0 { 1 } else { 64 - n.leading_zeros() }
+}
+
+/// Bits of an index into `n` entries.
+pub const fn index_bits(n: usize) -> u32 {
+    bits_for((n as u64).saturating_sub(1))
+}
+
+/// A word as a number: what `update()` of a RustHDL module computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Num {
+    value: u64,
+    width: u32,
+}
+
+impl Num {
+    /// `value` as a word of `width` bits.
+    #[inline]
+    pub fn new(width: u32, value: u64) -> Num {
+        debug_assert!((1..=64).contains(&width) && value <= ones(width), "{value:#x} in {width} bits");
+        Num { value, width }
+    }
+
+    /// The unsigned value.
+    #[inline]
+    pub fn value(self) -> u64 {
+        self.value
+    }
+
+    #[inline]
+    fn cut(width: u32, value: u64) -> Num {
+        Num { value: value & ones(width), width }
+    }
+
+    #[inline]
+    fn same(self, other: Num) {
+        debug_assert_eq!(self.width, other.width, "operands of different widths");
+    }
+}
+
+/// Two's complement value of the low `width` bits.
+pub const fn signed(value: u64, width: u32) -> i64 {
+    ((value << (64 - width)) as i64) >> (64 - width)
+}
+
+impl Word for Num {
+    #[inline]
+    fn constant(width: u32, value: u64) -> Num {
+        Num::new(width, value)
+    }
+    #[inline]
+    fn width(&self) -> u32 {
+        self.width
+    }
+    #[inline]
+    fn named(self, _name: &str) -> Num {
+        self
+    }
+    #[inline]
+    fn and(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num { value: self.value & other.value, ..*self }
+    }
+    #[inline]
+    fn or(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num { value: self.value | other.value, ..*self }
+    }
+    #[inline]
+    fn xor(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num { value: self.value ^ other.value, ..*self }
+    }
+    #[inline]
+    fn not(&self) -> Num {
+        Num::cut(self.width, !self.value)
+    }
+    #[inline]
+    fn add(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num::cut(self.width, self.value.wrapping_add(other.value))
+    }
+    #[inline]
+    fn sub(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num::cut(self.width, self.value.wrapping_sub(other.value))
+    }
+    #[inline]
+    fn mul(&self, other: &Num) -> Num {
+        Num::new(self.width + other.width, self.value * other.value)
+    }
+    #[inline]
+    fn shl(&self, amount: &Num) -> Num {
+        let shifted = if amount.value < 64 { self.value << amount.value } else { 0 };
+        Num::cut(self.width, shifted)
+    }
+    #[inline]
+    fn shr(&self, amount: &Num) -> Num {
+        let value = if amount.value < 64 { self.value >> amount.value } else { 0 };
+        Num { value, ..*self }
+    }
+    #[inline]
+    fn slice(&self, low: u32, width: u32) -> Num {
+        debug_assert!(width >= 1 && low + width <= self.width, "[{low} +: {width}] of {} bits", self.width);
+        Num::cut(width, self.value >> low)
+    }
+    #[inline]
+    fn concat(&self, low: &Num) -> Num {
+        Num::new(self.width + low.width, self.value << low.width | low.value)
+    }
+    #[inline]
+    fn eq(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num::new(1, (self.value == other.value) as u64)
+    }
+    #[inline]
+    fn lt(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num::new(1, (self.value < other.value) as u64)
+    }
+    #[inline]
+    fn slt(&self, other: &Num) -> Num {
+        self.same(*other);
+        Num::new(1, (signed(self.value, self.width) < signed(other.value, self.width)) as u64)
+    }
+    #[inline]
+    fn any(&self) -> Num {
+        Num::new(1, (self.value != 0) as u64)
+    }
+    #[inline]
+    fn all(&self) -> Num {
+        Num::new(1, (self.value == ones(self.width)) as u64)
+    }
+    #[inline]
+    fn select(&self, then: &Num, otherwise: &Num) -> Num {
+        then.same(*otherwise);
+        debug_assert_eq!(self.width, 1);
+        if self.value != 0 { *then } else { *otherwise }
+    }
+    #[inline]
+    fn lookup(&self, entries: &[u64], width: u32) -> Num {
+        Num::new(width, entries[(self.value as usize).min(entries.len() - 1)])
+    }
+    #[inline]
+    fn shift_right_sticky(&self, amount: &Num) -> Num {
+        let value = if amount.value >= self.width as u64 {
+            (self.value != 0) as u64
+        } else {
+            let kept = self.value >> amount.value;
+            kept | (kept << amount.value != self.value) as u64
+        };
+        Num { value, ..*self }
+    }
+    #[inline]
+    fn normalise(&self) -> (Num, Num) {
+        let counter = 32 - (self.width - 1).leading_zeros();
+        if self.value == 0 {
+            return (*self, Num::new(counter.max(1), if counter == 0 { 0 } else { ones(counter) }));
+        }
+        let count = self.value.leading_zeros() - (64 - self.width);
+        (Num::cut(self.width, self.value << count), Num::new(counter.max(1), count as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `Num` with the trait's own definitions of the compound operators.
+    fn by_definition(x: Num, amount: Num) -> (Num, (Num, Num)) {
+        #[derive(Clone, Debug)]
+        struct Plain(Num);
+        impl Word for Plain {
+            fn constant(w: u32, v: u64) -> Self {
+                Plain(Num::new(w, v))
+            }
+            fn width(&self) -> u32 {
+                self.0.width
+            }
+            fn named(self, _: &str) -> Self {
+                self
+            }
+            fn and(&self, o: &Self) -> Self {
+                Plain(self.0.and(&o.0))
+            }
+            fn or(&self, o: &Self) -> Self {
+                Plain(self.0.or(&o.0))
+            }
+            fn xor(&self, o: &Self) -> Self {
+                Plain(self.0.xor(&o.0))
+            }
+            fn not(&self) -> Self {
+                Plain(self.0.not())
+            }
+            fn add(&self, o: &Self) -> Self {
+                Plain(self.0.add(&o.0))
+            }
+            fn sub(&self, o: &Self) -> Self {
+                Plain(self.0.sub(&o.0))
+            }
+            fn mul(&self, o: &Self) -> Self {
+                Plain(self.0.mul(&o.0))
+            }
+            fn shl(&self, o: &Self) -> Self {
+                Plain(self.0.shl(&o.0))
+            }
+            fn shr(&self, o: &Self) -> Self {
+                Plain(self.0.shr(&o.0))
+            }
+            fn slice(&self, l: u32, w: u32) -> Self {
+                Plain(self.0.slice(l, w))
+            }
+            fn concat(&self, o: &Self) -> Self {
+                Plain(self.0.concat(&o.0))
+            }
+            fn eq(&self, o: &Self) -> Self {
+                Plain(Word::eq(&self.0, &o.0))
+            }
+            fn lt(&self, o: &Self) -> Self {
+                Plain(self.0.lt(&o.0))
+            }
+            fn slt(&self, o: &Self) -> Self {
+                Plain(self.0.slt(&o.0))
+            }
+            fn any(&self) -> Self {
+                Plain(self.0.any())
+            }
+            fn all(&self) -> Self {
+                Plain(self.0.all())
+            }
+            fn select(&self, t: &Self, o: &Self) -> Self {
+                Plain(self.0.select(&t.0, &o.0))
+            }
+            fn lookup(&self, e: &[u64], w: u32) -> Self {
+                Plain(self.0.lookup(e, w))
+            }
+        }
+        let p = Plain(x);
+        let (shifted, count) = p.normalise();
+        (p.shift_right_sticky(&Plain(amount)).0, (shifted.0, count.0))
+    }
+
+    #[test]
+    fn compound_operators_equal_their_definitions() {
+        for width in 1..=9u32 {
+            for value in 0..1u64 << width {
+                for amount_bits in 1..=5 {
+                    for amount in 0..1u64 << amount_bits {
+                        let (x, a) = (Num::new(width, value), Num::new(amount_bits, amount));
+                        let (sticky, normalised) = by_definition(x, a);
+                        assert_eq!(x.shift_right_sticky(&a), sticky, "{x:?} >> {a:?}");
+                        let (shifted, count) = x.normalise();
+                        assert_eq!(shifted, normalised.0, "{x:?}");
+                        if value != 0 {
+                            assert_eq!(count, normalised.1, "{x:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! RustHDL's own checks on every kind of core: no open input, no logic loop, no write to an input.
+
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant};
+use flashd_hwmodel::cores::build;
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::rtl::Block;
+use rust_hdl::core::check_error::check_all;
+
+struct Wrapper(Box<dyn flashd_hwmodel::cores::Core>);
+
+fn check(config: &CoreConfig) {
+    let core = Wrapper(build(config).unwrap());
+    let block: &dyn Block = core.0.as_ref();
+    check_all(block).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
+}
+
+#[test]
+fn shipped_cores_pass_rusthdl_checks() {
+    for config in CoreConfig::shipped() {
+        check(&config);
+    }
+}
+
+#[test]
+fn odd_cores_pass_rusthdl_checks() {
+    for (_, format) in Format::NAMED {
+        for d in [2, 3, 5, 17, 48, 100] {
+            for mut config in CoreConfig::shipped().into_iter().take(3) {
+                config.d = d;
+                config.format = format;
+                config.accumulator = Accumulator::Fraction(format.fraction_bits.max(16));
+                check(&config);
+            }
+            check(&CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, d, format) });
+        }
+    }
+}
