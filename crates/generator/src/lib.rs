@@ -1,1 +1,51 @@
-//! placeholder
+//! RustHDL to Verilog-2005: one clean file per core.
+//!
+//! ```text
+//!  RustHDL module --elaborate--> hierarchy --kernel--> connections --emit--> distinct modules --files--> .v .json .sdc .f
+//! ```
+//!
+//! * [`elaborate`] walks a RustHDL design with a probe and records modules, ports, instances and code.
+//! * `kernel` unrolls the loops of a structural kernel and yields who drives whom.
+//! * `emit` prints each distinct module once, registers as `always` blocks, buses packed.
+//! * [`files`] adds header, manifest, constraints and file list, and writes them.
+
+pub mod elaborate;
+mod emit;
+pub mod files;
+mod kernel;
+
+pub use elaborate::elaborate;
+pub use emit::{emit, Emitted, EmittedModule};
+pub use files::{core_files, unit_file, write_all, GeneratedFile, Manifest};
+
+/// A design that cannot be turned into Verilog: always a mistake in the design's description.
+#[derive(Debug, thiserror::Error)]
+pub enum GenerateError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] flashd_hwmodel::config::ConfigError),
+    /// RustHDL's own check failed (open input, logic loop, write to an input).
+    #[error("{module}: RustHDL check failed: {detail}")]
+    Check {
+        /// The design.
+        module: String,
+        /// RustHDL's report.
+        detail: String,
+    },
+    /// A kernel uses a construct that structural modules may not contain.
+    #[error("{module}: kernel of a structural module may only connect signals: {detail}")]
+    Kernel {
+        /// The module.
+        module: String,
+        /// The construct.
+        detail: String,
+    },
+    /// A file could not be written.
+    #[error("cannot write {path}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// The reason.
+        source: std::io::Error,
+    },
+}

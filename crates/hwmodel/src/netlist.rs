@@ -196,6 +196,14 @@ impl Word for Net {
     fn concat(&self, low: &Net) -> Net {
         let width = self.width() + low.width();
         assert!(width <= 64, "word of {width} bits");
+        if let Some(joined) = adjacent(self, low) {
+            return joined;
+        }
+        if let (Op::Concat(hi, lo), None) = (&self.0.op, &self.0.name) {
+            if let Some(joined) = adjacent(lo, low) {
+                return hi.concat(&joined);
+            }
+        }
         self.fold2(low, |a, b| a.concat(&b), || Net::new(Op::Concat(self.clone(), low.clone()), width))
     }
     fn eq(&self, o: &Net) -> Net {
@@ -246,12 +254,44 @@ impl Word for Net {
     }
 }
 
+/// `{base[i:j], base[j-1:k]}` as `base[i:k]`, and neighbouring constants as one.
+fn adjacent(high: &Net, low: &Net) -> Option<Net> {
+    match (&high.0.op, &low.0.op) {
+        _ if high.0.name.is_some() || low.0.name.is_some() => None,
+        (Op::Slice(a, above), Op::Slice(b, below)) if Rc::ptr_eq(&a.0, &b.0) => {
+            (*above == below + low.width()).then(|| a.slice(*below, high.width() + low.width()))
+        }
+        (Op::Constant(a), Op::Constant(b)) => {
+            Some(Net::constant(high.width() + low.width(), a << low.width() | b))
+        }
+        _ => None,
+    }
+}
+
+/// Words of Verilog-2005 and SystemVerilog that a wire may not be called.
+const KEYWORDS: [&str; 40] = [
+    "and", "assign", "begin", "bit", "buf", "byte", "case", "config", "default", "design", "do", "else", "end",
+    "event", "final", "for", "function", "if", "initial", "input", "int", "large", "medium", "module", "not",
+    "or", "output", "reg", "shortint", "signed", "small", "strong0", "strong1", "table", "task", "time",
+    "unsigned", "wire", "xnor", "xor",
+];
+
+/// First line of a body some of whose inputs are not read completely: their names follow.
+pub const UNREAD_MARK: &str = "// unread:";
+
 /// Prints a combinational function as the body of a Verilog module.
 ///
 /// `outputs` are the module's output wires, driven by `assign`; every other named, shared or long
-/// expression becomes a wire of its own, declared before it is used.
-pub fn verilog_body(outputs: &[(String, Net)], reserved: &[String]) -> String {
-    let mut printer = Printer::new(outputs, reserved);
+/// expression becomes a wire of its own, declared before it is used. Inputs with bits that nothing reads
+/// are named in a first line that starts with [`UNREAD_MARK`].
+pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
+    let ports: Vec<String> =
+        inputs.iter().map(|i| i.to_string()).chain(outputs.iter().map(|(o, _)| o.clone())).collect();
+    let mut printer = Printer::new(outputs, &ports);
+    let unread: Vec<&str> = inputs.iter().copied().filter(|i| !printer.reads_all_of(i)).collect();
+    if !unread.is_empty() {
+        printer.assigns = format!("{UNREAD_MARK} {}\n", unread.join(" "));
+    }
     for (name, net) in outputs {
         let rhs = match net.0.op {
             Op::Lookup(..) => printer.identifier(net),
@@ -265,6 +305,8 @@ pub fn verilog_body(outputs: &[(String, Net)], reserved: &[String]) -> String {
 }
 
 struct Printer {
+    /// Input nodes met: name, width, id.
+    inputs: Vec<(String, u32, usize)>,
     uses: HashMap<usize, usize>,
     /// Bits of a node that anything reads.
     read: HashMap<usize, u64>,
@@ -276,10 +318,11 @@ struct Printer {
 impl Printer {
     fn new(outputs: &[(String, Net)], reserved: &[String]) -> Printer {
         let mut printer = Printer {
+            inputs: Vec::new(),
             uses: HashMap::new(),
             read: HashMap::new(),
             wires: HashMap::new(),
-            taken: reserved.iter().cloned().collect(),
+            taken: reserved.iter().cloned().chain(KEYWORDS.map(String::from)).collect(),
             assigns: String::new(),
         };
         for (_, net) in outputs {
@@ -288,14 +331,19 @@ impl Printer {
         printer
     }
 
+    fn reads_all_of(&self, input: &str) -> bool {
+        let mut nodes = self.inputs.iter().filter(|(name, ..)| name == input).peekable();
+        nodes.peek().is_some() && nodes.all(|(_, width, id)| self.read.get(id) == Some(&ones(*width)))
+    }
+
     fn count(&mut self, net: &Net, read: u64) {
+        if let (Op::Input(_), Some(name), false) = (&net.0.op, &net.0.name, self.read.contains_key(&net.0.id)) {
+            self.inputs.push((name.clone(), net.width(), net.0.id));
+        }
         *self.read.entry(net.0.id).or_default() |= read;
         let uses = self.uses.entry(net.0.id).or_default();
         *uses += 1;
         if *uses > 1 {
-            if let Op::Slice(base, low) = &net.0.op {
-                *self.read.entry(base.0.id).or_default() |= ones(net.width()) << low;
-            }
             return;
         }
         match &net.0.op {

@@ -424,8 +424,7 @@ impl crate::rtl::Logic for AnySpecial {
                 .collect();
         }
         let any = level.pop().unwrap_or_else(|| Net::zero(1));
-        let ports = ["x".to_string(), "any".to_string()];
-        crate::rtl::Verilog::Custom(verilog_body(&[("any".to_string(), any)], &ports))
+        crate::rtl::Verilog::Custom(verilog_body(&["x"], &[("any".to_string(), any)]))
     }
 }
 

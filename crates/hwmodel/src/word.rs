@@ -126,11 +126,11 @@ pub trait Word: Clone + Debug {
                     1 => lost,
                     _ => moved.drop_low(1).concat(&lost),
                 };
-                x = bit.select(&moved.zext(n), &x);
+                x = bit.select(&moved.zext(n), &x).named(&format!("right_by_{step}"));
             } else {
                 beyond = Some(match beyond {
                     None => bit,
-                    Some(b) => bit.or(&b),
+                    Some(b) => bit.or(&b).named("shifted_out"),
                 });
             }
         }
@@ -149,8 +149,8 @@ pub trait Word: Clone + Debug {
         let mut count: Option<Self> = None;
         for i in (0..stages).rev() {
             let step = 1 << i;
-            let empty = x.top(step.min(n)).any().not();
-            x = empty.select(&x.slice(0, n - step).append_zeros(step), &x);
+            let empty = x.top(step.min(n)).any().not().named(&format!("top_{step}_empty"));
+            x = empty.select(&x.slice(0, n - step).append_zeros(step), &x).named(&format!("left_by_{step}"));
             count = Some(match count {
                 None => empty,
                 Some(c) => c.concat(&empty),

@@ -3,7 +3,7 @@
 use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant};
 use flashd_hwmodel::cores::build;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::rtl::Block;
+use rust_hdl::core::prelude::Block;
 use rust_hdl::core::check_error::check_all;
 
 struct Wrapper(Box<dyn flashd_hwmodel::cores::Core>);

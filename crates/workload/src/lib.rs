@@ -1,1 +1,22 @@
-//! placeholder
+//! Attention workloads: where Q, K and V come from, and how a host prepares them for a core.
+//!
+//! The flow, in the order of the modules:
+//!
+//! * [`tensor`] reads Q, K and V from `.npy`, `.npz` and `.safetensors` files ([`Attention`]), with errors that
+//!   say what is wrong and what would be right;
+//! * [`traces`] lists and loads a folder of attention heads ([`Trace`]);
+//! * [`synthetic`] makes seeded streams: realistic ones, worst cases and corner cases;
+//! * [`quantise`](mod@quantise) picks the powers of two that fit a tensor into a number format ([`Scaling`]) and
+//!   rounds it to the encodings that a core takes ([`Quantised`]).
+
+pub mod quantise;
+pub mod synthetic;
+pub mod tensor;
+pub mod traces;
+
+pub use quantise::{
+    Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_to,
+    v_candidates,
+};
+pub use tensor::{Attention, TensorError, write_npy};
+pub use traces::{Trace, load_dir};

@@ -18,7 +18,7 @@ pub const GUARD_ROUND_STICKY_BITS: u32 = 3;
 /// ```
 pub fn add<W: Word>(fa: Format, a: &W, fb: Format, b: &W, to: Format) -> W {
     let fmt = common(common(fa, fb), to);
-    add_common(fmt, &widen(fa, a, fmt), &widen(fb, b, fmt), to)
+    add_common(fmt, &widen(fa, a, fmt).named("a_wide"), &widen(fb, b, fmt).named("b_wide"), to)
 }
 
 /// `a - b`, rounded once to `to`.
@@ -31,23 +31,25 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     let magnitude = fmt.width() - 1;
     // 1. The operand of larger magnitude leads.
     let swap = a.slice(0, magnitude).lt(&b.slice(0, magnitude)).named("swap");
-    let large = swap.select(b, a).named("large");
-    let small = swap.select(a, b).named("small");
-    let l = unpack(fmt, &large, "large");
-    let s = unpack(fmt, &small, "small");
+    let large = swap.select(b, a).named("larger");
+    let small = swap.select(a, b).named("smaller");
+    let l = unpack(fmt, &large, "larger");
+    let s = unpack(fmt, &small, "smaller");
     let effective_subtraction = l.sign.xor(&s.sign).named("effective_subtraction");
     // 2. Align the smaller one.
     let distance = l.exponent.sub(&s.exponent).named("distance");
     let aligned = s
         .significand
         .append_zeros(GUARD_ROUND_STICKY_BITS)
+        .named("smaller_significand")
         .shift_right_sticky(&distance)
-        .named("small_aligned");
+        .named("smaller_aligned");
     // 3. Add or subtract; the result is never negative.
     let n = fmt.precision() + GUARD_ROUND_STICKY_BITS + 1;
     let augend = l.significand.append_zeros(GUARD_ROUND_STICKY_BITS).zext(n);
     let addend = aligned.zext(n).xor(&effective_subtraction.repeat(n)).named("addend");
-    let sum = augend.add(&addend).add(&effective_subtraction.zext(n)).named("sum");
+    // One's complement and a carry in.
+    let sum = augend.add(&addend).named("sum_less_carry").add(&effective_subtraction.zext(n)).named("sum");
     // 4. Normalise. The leading one sits one place above the larger operand's at most.
     let (normalised, leading_zeros) = sum.normalise();
     let normalised = normalised.named("normalised");

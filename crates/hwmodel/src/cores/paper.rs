@@ -6,7 +6,7 @@ use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::numerics::{static_limits, Numerics};
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
 use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction};
-use crate::word::Word;
+
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 

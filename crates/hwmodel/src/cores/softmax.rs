@@ -9,7 +9,7 @@ use crate::arith::unpack;
 use crate::numerics::Numerics;
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
 use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction, ScoreToFixed, ScoreToFixedFunction};
-use crate::word::{index_bits, ones, Word};
+use crate::word::{index_bits, ones};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 

@@ -19,9 +19,8 @@ pub use register::{EnabledRegister, Register, ResetRegister};
 pub use tag::{Tag, TagKind};
 pub use unit::Function;
 
-pub(crate) use rust_hdl::core::prelude::{
-    Block, In, Logic, Out, Probe, Verilog, ast, hdl_gen, logic,
-};
+pub use rust_hdl::core::prelude::{Block, In, Logic, Out, Probe, Verilog};
+pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};
 
 /// Declares a structural module: `ports`, `parts` (sub-modules, in the order in which data flows through
 /// them) and `config` (plain data for the kernel's loop bounds).

@@ -81,9 +81,8 @@ macro_rules! unit {
                 let [$($output),*] = self.function.eval([
                     $($crate::netlist::Net::input(stringify!($input), self.$input.width())),*
                 ]);
-                let ports = [$(stringify!($input),)* $(stringify!($output),)*].map(str::to_string);
                 $crate::rtl::Verilog::Custom($crate::netlist::verilog_body(
-                    &[$((stringify!($output).to_string(), $output)),*], &ports,
+                    &[$(stringify!($input)),*], &[$((stringify!($output).to_string(), $output)),*],
                 ))
             }
         }

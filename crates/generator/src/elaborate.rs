@@ -1,0 +1,104 @@
+//! From a RustHDL design to a plain hierarchy.
+
+use crate::GenerateError;
+use flashd_hwmodel::rtl::{Block, Probe, Tag, TagKind, Verilog};
+use rust_hdl::core::atom::AtomKind;
+use rust_hdl::core::check_error::check_all;
+use rust_hdl::core::prelude::Atom;
+
+/// A port or local signal: `name`, or element `index` of the vector `name`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// Name without index.
+    pub name: String,
+    /// Element of a vector.
+    pub index: Option<usize>,
+    /// Width in bits.
+    pub width: u32,
+    /// Output or input.
+    pub output: bool,
+}
+
+/// An instance inside a module.
+#[derive(Clone, Debug)]
+pub struct Child {
+    /// Name without index.
+    pub name: String,
+    /// Element of a vector of instances.
+    pub index: Option<usize>,
+    /// What is instantiated.
+    pub module: Module,
+}
+
+/// A module of the hierarchy.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Name, description, kind.
+    pub tag: Tag,
+    /// Ports in order of declaration.
+    pub ports: Vec<Signal>,
+    /// Instances in order of declaration.
+    pub children: Vec<Child>,
+    /// RustHDL's description of the behaviour.
+    pub code: Verilog,
+}
+
+/// Walks a connected design.
+///
+/// # Errors
+/// If RustHDL's checks fail.
+pub fn elaborate(design: &dyn Block) -> Result<Module, GenerateError> {
+    let mut walk = Walk { stack: Vec::new(), root: None };
+    design.accept("top", &mut walk);
+    let Some(Child { module, .. }) = walk.root else {
+        return Err(GenerateError::Check { module: "design".into(), detail: "no module".into() });
+    };
+    check_all(design)
+        .map_err(|e| GenerateError::Check { module: module.tag.name.clone(), detail: format!("{e:?}") })?;
+    Ok(module)
+}
+
+struct Walk {
+    stack: Vec<Child>,
+    root: Option<Child>,
+}
+
+/// `name$3` is element 3 of `name`.
+fn split_index(name: &str) -> (String, Option<usize>) {
+    match name.rsplit_once('$') {
+        Some((base, index)) => match index.parse() {
+            Ok(i) => (base.to_string(), Some(i)),
+            Err(_) => (name.to_string(), None),
+        },
+        None => (name.to_string(), None),
+    }
+}
+
+impl Probe for Walk {
+    fn visit_start_scope(&mut self, name: &str, node: &dyn Block) {
+        let (name, index) = split_index(name);
+        let tag = Tag { name: name.clone(), doc: String::new(), kind: TagKind::Module };
+        let module = Module { tag, ports: Vec::new(), children: Vec::new(), code: node.hdl() };
+        self.stack.push(Child { name, index, module });
+    }
+
+    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
+        let Some(scope) = self.stack.last_mut() else { return };
+        if let Some(tag) = Tag::of(signal) {
+            scope.module.tag = tag;
+            return;
+        }
+        let (name, index) = split_index(name);
+        let output = signal.kind() == AtomKind::OutputParameter;
+        scope.module.ports.push(Signal { name, index, width: signal.bits() as u32, output });
+    }
+
+    fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
+        if let Some(done) = self.stack.pop() {
+            match self.stack.last_mut() {
+                Some(parent) => parent.module.children.push(done),
+                None => self.root = Some(done),
+            }
+        }
+    }
+}

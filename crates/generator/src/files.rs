@@ -1,0 +1,194 @@
+//! The files that are written for a core or a unit.
+
+use crate::{elaborate, emit, Emitted, GenerateError};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::cores::{build, v_step_latency};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::units::FormatUnit;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file's name and contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// File name without folder.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// A port of the top module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Port {
+    /// Name.
+    pub name: String,
+    /// `input` or `output`.
+    pub direction: String,
+    /// Total width in bits.
+    pub width: u32,
+    /// Elements packed into the bus; element j is bits `[j*w +: w]`, `w = width / elements`.
+    pub elements: usize,
+}
+
+/// A distinct module.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModuleEntry {
+    /// Name.
+    pub name: String,
+    /// Instances in the whole design.
+    pub instances: usize,
+}
+
+/// What a program needs to know about an emitted core.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Top module and file stem.
+    pub name: String,
+    /// Version of the generator.
+    pub version: String,
+    /// The configuration, complete.
+    pub configuration: CoreConfig,
+    /// Ports of the top module.
+    pub ports: Vec<Port>,
+    /// Cycles from an accepted last key to `o_valid`.
+    pub latency: u32,
+    /// Cycles from an accepted key to its `v_step`.
+    pub v_step_latency: u32,
+    /// Cycles between keys.
+    pub initiation_interval: u32,
+    /// Widths of internal quantities in bits.
+    pub widths: BTreeMap<String, u32>,
+    /// Distinct modules, the top first.
+    pub modules: Vec<ModuleEntry>,
+}
+
+/// Clock period of the constraint file in ns: 500 MHz, the paper's clock.
+const CLOCK_PERIOD_NS: f64 = 2.0;
+
+/// `<name>.v`, `.json`, `.sdc` and `.f` of a core.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    let core = build(config)?;
+    let emitted = emit(&elaborate(core.as_ref())?)?;
+    let name = config.name();
+    let manifest = manifest(config, &emitted);
+    let json = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+    let configuration = serde_json::to_string(&config).unwrap_or_default();
+    let about = [
+        format!("{name}: one key a cycle, result {} cycles after the last key.", manifest.latency),
+        format!("Configuration: {configuration}"),
+    ];
+    Ok(vec![
+        GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) },
+        GeneratedFile { name: format!("{name}.json"), text: json },
+        GeneratedFile { name: format!("{name}.sdc"), text: constraints(&name) },
+        GeneratedFile { name: format!("{name}.f"), text: format!("{name}.v\n") },
+    ])
+}
+
+/// `<name>.v` of a unit alone.
+///
+/// # Errors
+/// Never for the units of [`FormatUnit`]; the type is that of [`core_files`].
+pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<GeneratedFile, GenerateError> {
+    let mut module = unit.module(format, segments);
+    module.connect_all();
+    // A unit is a top of its own, but RustHDL's check wants inputs of inner modules driven, not the top's.
+    let emitted = emit(&elaborate(module.as_ref())?)?;
+    let name = emitted.modules[0].name.clone();
+    let about = [format!("{name}: combinational, {} in and out.", format)];
+    Ok(GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) })
+}
+
+fn manifest(config: &CoreConfig, emitted: &Emitted) -> Manifest {
+    let n = Numerics::new(config);
+    let widths = [
+        ("element", n.format.width()),
+        ("accumulator", n.accumulator.width()),
+        ("score", n.score_bits()),
+        ("log_sum_exp", n.state_bits()),
+        ("running_sum", n.sum_bits()),
+        ("exp_argument", n.exp.argument_bits()),
+    ];
+    Manifest {
+        name: config.name(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        configuration: config.clone(),
+        ports: emitted
+            .ports
+            .iter()
+            .map(|(name, output, width, elements)| Port {
+                name: name.clone(),
+                direction: if *output { "output" } else { "input" }.to_string(),
+                width: width * *elements as u32,
+                elements: *elements,
+            })
+            .collect(),
+        latency: n.latency(),
+        v_step_latency: v_step_latency(config),
+        initiation_interval: 1,
+        widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),
+        modules: emitted
+            .modules
+            .iter()
+            .map(|m| ModuleEntry { name: m.name.clone(), instances: m.instances })
+            .collect(),
+    }
+}
+
+fn verilog_file(about: &[String], emitted: &Emitted) -> String {
+    let mut text = String::new();
+    for line in about {
+        text += &format!("// {line}\n");
+    }
+    text += &format!("// Generated by flashd {}.\n", env!("CARGO_PKG_VERSION"));
+    text += "// This file is yours: the generator's authors claim no rights in it and put no licence on it.\n";
+    if emitted.modules.len() > 1 {
+        text += "// The `line directives make messages name the module; line numbers stay those of this file.\n";
+    }
+    text += "\n`default_nettype none\n\n";
+    for module in &emitted.modules {
+        if emitted.modules.len() > 1 {
+            // A lint rule wants a module's name to be its file's; several modules share this file.
+            let line = text.lines().count() + 2;
+            text += &format!("`line {line} \"{}.v\" 0\n", module.name);
+        }
+        text += &module.text;
+        text += "\n";
+    }
+    text += "`default_nettype wire\n";
+    text
+}
+
+fn constraints(name: &str) -> String {
+    let io = CLOCK_PERIOD_NS / 4.0;
+    format!(
+        "# Timing constraints for {name}. Periods in ns; scale to your library's unit if it differs.\n\
+         create_clock -name clk -period {CLOCK_PERIOD_NS} [get_ports clk]\n\
+         set_input_delay {io} -clock clk [remove_from_collection [all_inputs] [get_ports clk]]\n\
+         set_output_delay {io} -clock clk [all_outputs]\n"
+    )
+}
+
+/// Writes files into a folder, each to a temporary name first: a file is either complete or absent.
+///
+/// # Errors
+/// Names the file or folder that could not be written.
+pub fn write_all(folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>, GenerateError> {
+    let error = |path: &Path, source| GenerateError::Write { path: path.display().to_string(), source };
+    std::fs::create_dir_all(folder).map_err(|e| error(folder, e))?;
+    let mut written = Vec::new();
+    for file in files {
+        let path = folder.join(&file.name);
+        let mut temporary = tempfile::NamedTempFile::new_in(folder).map_err(|e| error(&path, e))?;
+        temporary.write_all(file.text.as_bytes()).map_err(|e| error(&path, e))?;
+        temporary.persist(&path).map_err(|e| error(&path, e.error))?;
+        written.push(path);
+    }
+    Ok(written)
+}

@@ -1,0 +1,170 @@
+//! The machine's float types as carriers of narrower formats.
+//!
+//! A value of a format sits in a carrier exactly. An operation is the carrier's own, followed by one
+//! rounding to the format ([`crate::round::Rounder`]). That gives the correctly rounded result of the format
+//! when the first rounding, the carrier's, does no harm. Why it does none, operation by operation (`p`
+//! significand bits of the target format, `P` of the carrier):
+//!
+//! - **Multiply**: the exact product of `a` and `b` bits needs `a + b` bits. f32 is chosen only where every
+//!   product has `a + b <= 24`; in f64 the widest is FLASH-D's `w * difference` for fp32, 24 + 26 = 50, and
+//!   FA2's last multiply, 24 + 29 = 53. So products are exact and there is only one rounding.
+//! - **Add in the adder tree**: both operands and the target have `p` bits and `P >= 2p + 2` (bf16 8, fp16
+//!   11 in f32's 24; fp32 24 in f64's 53). The carrier's sum is inexact only if the exponents are more than
+//!   `P - p` apart; then the smaller operand cannot bring the larger one, which is itself a `p`-bit number,
+//!   near a midpoint of two `p`-bit numbers: rounding twice is rounding once.
+//! - **Add in the lanes and in scalar units**: here an operand can be *longer* than the target (the update
+//!   adds a product with two guard bits; a wide accumulator meets a narrower difference), so it can *be* a
+//!   midpoint, and a tiny second operand decides the direction. [`Carrier::add_odd`] rounds such sums to odd
+//!   in the carrier: a result that was not exact has its last bit set, like a sticky bit. Rounding to odd
+//!   with `P >= p + 2` followed by any rounding to `p` bits is the same as rounding the exact sum, whatever
+//!   the lengths of the operands.
+//!
+//! Range: in f64 no format's sum or product over- or underflows. f32 serves e4m3, e5m2 and fp16 with room to
+//! spare. For bf16, whose exponent range is f32's own: an overflow to infinity is an overflow of the format
+//! as well and saturates; a sum below the smallest normal is exact; a product of `a + b <= 23` bits is exact
+//! down to 2^-127, and what lies below is flushed to zero, exact or not. Only FLASH-D's difference and product
+//! and FA2's product have one exponent bit more than bf16 and can leave f32: the lanes use f64 unless all
+//! values are small.
+
+use std::ops::{Add, Mul, Neg, Sub};
+
+/// f32 or f64 as the carrier of a narrower format.
+pub(crate) trait Carrier:
+    Copy
+    + Default
+    + PartialOrd
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Neg<Output = Self>
+{
+    /// Significand bits P, hidden bit included.
+    const PRECISION: u32;
+
+    /// The value, which must be representable.
+    fn from_f64(x: f64) -> Self;
+
+    /// The value; exact.
+    fn to_f64(self) -> f64;
+
+    /// Magnitude.
+    fn abs(self) -> Self;
+
+    /// `self` with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+
+    /// A magnitude without its `dropped` lowest significand bits, to nearest, ties to even. The carry into
+    /// the exponent field is the right one; infinity stays infinity. `dropped >= 1`.
+    fn drop_bits(self, dropped: u32) -> Self;
+
+    /// `self + other` rounded to odd: an inexact sum is the neighbour with an odd significand.
+    fn add_odd(self, other: Self) -> Self;
+}
+
+macro_rules! carrier {
+    ($float:ty, $bits:ty) => {
+        impl Carrier for $float {
+            const PRECISION: u32 = <$float>::MANTISSA_DIGITS;
+
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                x as $float
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$float>::abs(self)
+            }
+
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                <$float>::copysign(self, sign)
+            }
+
+            #[inline(always)]
+            fn drop_bits(self, dropped: u32) -> Self {
+                let below_half = ((1 as $bits) << (dropped - 1)) - 1;
+                let bits = self.to_bits();
+                let odd = (bits >> dropped) & 1;
+                <$float>::from_bits((bits + below_half + odd) & (<$bits>::MAX << dropped))
+            }
+
+            #[inline(always)]
+            fn add_odd(self, other: Self) -> Self {
+                let sum = self + other;
+                // Exact error of the sum (Knuth's TwoSum).
+                let part = sum - self;
+                let error = (self - (sum - part)) + (other - part);
+                // An even significand moves one unit towards the exact sum, to the odd neighbour; an odd one
+                // is that neighbour already.
+                let bits = sum.to_bits();
+                let inwards = (bits ^ error.to_bits()) >> (<$bits>::BITS - 1);
+                let unit = (1 as $bits).wrapping_sub(inwards << 1);
+                let step = if error != 0.0 && bits & 1 == 0 {
+                    unit
+                } else {
+                    0
+                };
+                <$float>::from_bits(bits.wrapping_add(step))
+            }
+        }
+    };
+}
+
+carrier!(f32, u32);
+carrier!(f64, u64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+
+    /// Rounds `x * 2^-scale` to odd with `precision` bits, from integers alone.
+    fn odd_reference(x: i128, precision: u32, scale: i32) -> f64 {
+        let mag = x.unsigned_abs();
+        let length = 128 - mag.leading_zeros();
+        let drop = length.saturating_sub(precision);
+        let kept = (mag >> drop) | u128::from(mag & ((1u128 << drop) - 1) != 0);
+        let value = kept as f64 * 2f64.powi(drop as i32 - scale);
+        if x < 0 { -value } else { value }
+    }
+
+    #[test]
+    fn sums_round_to_odd() {
+        let seed = 11;
+        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+        for i in 0..400_000 {
+            let (wide, narrow) = (1i128 << 24, 1i128 << 10);
+            let a = rng.random_range(-wide..=wide) << rng.random_range(0..80);
+            let b = rng.random_range(-narrow..=narrow) << rng.random_range(0..80);
+            let (x, y) = (a as f64, b as f64);
+            let exact = odd_reference(a + b, 53, 0);
+            assert_eq!(
+                x.add_odd(y),
+                exact,
+                "seed {seed}, sample {i}: {a} + {b} in f64"
+            );
+            let (x, y) = (a as f32 * 2f32.powi(-60), b as f32 * 2f32.powi(-60));
+            let exact = odd_reference(a + b, 24, 60);
+            assert_eq!(
+                x.add_odd(y) as f64,
+                exact,
+                "seed {seed}, sample {i}: {a} + {b} in f32"
+            );
+        }
+    }
+
+    #[test]
+    fn zeros_keep_the_sign_of_the_machine() {
+        assert!((-0.0f64).add_odd(-0.0).is_sign_negative());
+        assert!((-0.0f32).add_odd(0.0).is_sign_positive());
+        assert!(1.5f32.add_odd(-1.5).is_sign_positive());
+    }
+}

@@ -1,0 +1,155 @@
+//! Rounding a carrier to a format, and moving between encodings and values.
+
+use crate::carrier::Carrier;
+use flashd_hwmodel::format::{Format, Subnormals};
+
+/// Rounds a carrier to a format: nearest, ties to even, saturating at the largest finite number, with the
+/// format's own treatment of subnormals. The result keeps the argument's sign, also when it is zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rounder<C> {
+    /// Carrier bits below the format's significand, at least 1.
+    dropped: u32,
+    /// Largest finite number.
+    max: C,
+    /// Magnitudes below this take the underflow path: the smallest normal number (gradual underflow), or
+    /// half a unit of a p-bit significand below it (flushed: from here on rounding reaches it).
+    small: C,
+    /// Adding and subtracting this rounds a small magnitude to the fixed quantum of the subnormals.
+    magic: C,
+    /// Subnormals are flushed.
+    flush: bool,
+}
+
+impl<C: Carrier> Rounder<C> {
+    pub(crate) fn new(format: Format) -> Self {
+        let p = format.precision();
+        assert!(p + 2 <= C::PRECISION, "{format} does not fit its carrier");
+        let min_normal = pow2(format.min_exponent());
+        let quantum = format.min_exponent() - format.fraction_bits as i32;
+        let flush = format.subnormals == Subnormals::Flushed;
+        let small = if flush {
+            min_normal * (1.0 - pow2(-(p as i32) - 1))
+        } else {
+            min_normal
+        };
+        Rounder {
+            dropped: C::PRECISION - p,
+            max: C::from_f64(decode(format, format.max_finite())),
+            small: C::from_f64(small),
+            magic: C::from_f64(if flush {
+                0.0
+            } else {
+                pow2(quantum + C::PRECISION as i32 - 1)
+            }),
+            flush,
+        }
+    }
+
+    /// Whether the format flushes subnormals.
+    pub(crate) fn flushes(&self) -> bool {
+        self.flush
+    }
+
+    /// The rounded value, and whether the rounding saturated. `FLUSH` is [`Rounder::flushes`], known at
+    /// compile time so that loops over lanes have no choice left to make.
+    #[inline(always)]
+    pub(crate) fn round_flag<const FLUSH: bool>(&self, x: C) -> (C, bool) {
+        let magnitude = x.abs();
+        let normal = magnitude.drop_bits(self.dropped);
+        let tiny = if FLUSH {
+            C::default()
+        } else {
+            (magnitude + self.magic) - self.magic
+        };
+        let rounded = if magnitude < self.small { tiny } else { normal };
+        let over = rounded > self.max;
+        (if over { self.max } else { rounded }.copysign(x), over)
+    }
+
+    /// The rounded value, `FLUSH` known at compile time.
+    #[inline(always)]
+    pub(crate) fn round_as<const FLUSH: bool>(&self, x: C) -> C {
+        self.round_flag::<FLUSH>(x).0
+    }
+
+    /// The rounded value.
+    #[inline]
+    pub(crate) fn round(&self, x: C) -> C {
+        if self.flush {
+            self.round_as::<true>(x)
+        } else {
+            self.round_as::<false>(x)
+        }
+    }
+}
+
+/// `2^e` for a normal f64, without a call.
+pub(crate) fn pow2(e: i32) -> f64 {
+    debug_assert!((-1022..=1023).contains(&e));
+    f64::from_bits(((e + 1023) as u64) << 52)
+}
+
+/// Value of an encoding, as the hardware reads it: Inf and NaN are +0, a subnormal of a flushing format is
+/// zero with its sign. Exact for every format up to 53 significand bits.
+pub fn decode(format: Format, bits: u64) -> f64 {
+    let magnitude = bits & (format.sign_bit() - 1);
+    if magnitude > format.max_finite() {
+        return 0.0;
+    }
+    let fraction = magnitude & format.fraction_mask();
+    let exponent = (magnitude >> format.fraction_bits) as i32;
+    let value = match (exponent, format.subnormals) {
+        (0, Subnormals::Flushed) => 0.0,
+        (0, Subnormals::Supported) => {
+            fraction as f64 * pow2(format.min_exponent() - format.fraction_bits as i32)
+        }
+        _ => {
+            let fraction = fraction << (52 - format.fraction_bits);
+            f64::from_bits(fraction | (((exponent - format.bias + 1023) as u64) << 52))
+        }
+    };
+    if bits & format.sign_bit() != 0 {
+        -value
+    } else {
+        value
+    }
+}
+
+/// Encoding of a value that the format represents exactly (anything else is a caller's error and is
+/// truncated). See [`crate::units::round_from_f64`] for arbitrary values.
+pub fn encode(format: Format, x: f64) -> u64 {
+    let sign = if x.is_sign_negative() {
+        format.sign_bit()
+    } else {
+        0
+    };
+    let magnitude = x.abs();
+    if magnitude == 0.0 {
+        return sign;
+    }
+    if magnitude < pow2(format.min_exponent()) {
+        return sign
+            | (magnitude * pow2(format.fraction_bits as i32 - format.min_exponent())) as u64;
+    }
+    let bits = magnitude.to_bits();
+    let exponent = (bits >> 52) as i32 - 1023 + format.bias;
+    let fraction = (bits & ((1 << 52) - 1)) >> (52 - format.fraction_bits);
+    sign | ((exponent as u64) << format.fraction_bits) | fraction
+}
+
+/// Significand and exponent of a positive value of the format: `significand * 2^exponent`, the significand
+/// being the integer `1.fraction` (or the bare fraction of a subnormal).
+pub(crate) fn parts(format: Format, x: f64) -> (u64, i32) {
+    let bits = encode(format, x);
+    let fraction = bits & format.fraction_mask();
+    let exponent = ((bits >> format.fraction_bits) & format.exponent_mask()) as i32;
+    let hidden = if exponent == 0 {
+        0
+    } else {
+        1 << format.fraction_bits
+    };
+    (
+        hidden | fraction,
+        exponent.max(1) - format.bias - format.fraction_bits as i32,
+    )
+}

@@ -1,0 +1,113 @@
+//! The arithmetic units of a format as pure functions on encodings.
+//!
+//! All round to nearest, ties to even, saturate at the largest finite number and read Inf and NaN as +0.
+//! Formats up to 26 significand bits, which covers every intermediate format of the cores.
+
+use crate::carrier::Carrier;
+use crate::round::{Rounder, decode, encode};
+use crate::scalar::{self, Scalar};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::{ExpNumerics, ReciprocalNumerics};
+use std::sync::OnceLock;
+
+/// Sum `a + b`. The exact sum of opposite numbers is +0.
+pub fn add(fmt: Format, a: u64, b: u64) -> u64 {
+    round(fmt, decode(fmt, a).add_odd(decode(fmt, b)))
+}
+
+/// Difference `a - b`, the sum of `a` and the negated `b`.
+pub fn sub(fmt: Format, a: u64, b: u64) -> u64 {
+    round(fmt, decode(fmt, a).add_odd(-decode(fmt, b)))
+}
+
+/// Product `a * b`; the sign is the exclusive or of the signs, also for zero.
+pub fn mul(fmt: Format, a: u64, b: u64) -> u64 {
+    round(fmt, decode(fmt, a) * decode(fmt, b))
+}
+
+/// The larger operand as a number, `a` if they are equal (zeros of both signs are).
+pub fn max(fmt: Format, a: u64, b: u64) -> u64 {
+    let (x, y) = (decode(fmt, a), decode(fmt, b));
+    encode(fmt, if y > x { y } else { x })
+}
+
+/// Nearest number of the format, ties to even, saturating, in one rounding. NaN becomes +0.
+pub fn round_from_f64(fmt: Format, x: f64) -> u64 {
+    if x.is_nan() { 0 } else { round(fmt, x) }
+}
+
+/// `exp(x)` for `x <= 0`, from the table with this many segments; a positive argument counts as zero.
+pub fn exp(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::exp_unit)
+}
+
+/// `sigmoid(x)`; below zero relatively accurate down to `x = -32`, where it stops falling.
+pub fn sigmoid(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::sigmoid_unit)
+}
+
+/// `softplus(x) = ln(1 + e^x)`.
+pub fn softplus(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::softplus_unit)
+}
+
+/// `ln(x)` for `x` in (0, 1]. Zero and negative arguments count as the smallest positive number; from 1 on
+/// the result is +0.
+pub fn ln(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::ln_unit)
+}
+
+/// The paper's sigmoid, its argument clamped to [-6, 11).
+pub fn paper_sigmoid(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::paper_sigmoid_unit)
+}
+
+/// `1 / x` from FA2's divider; a zero gives the largest finite number with its sign.
+pub fn reciprocal(fmt: Format, a: u64) -> u64 {
+    // Finding the cheapest divider of a precision searches its tables: once is enough.
+    static DIVIDERS: [OnceLock<ReciprocalNumerics>; 32] = [const { OnceLock::new() }; 32];
+    let p = fmt.precision();
+    let divider = DIVIDERS[p as usize].get_or_init(|| ReciprocalNumerics::new(p));
+    encode(fmt, reciprocal_value(fmt, divider, decode(fmt, a)))
+}
+
+/// The value of [`reciprocal`].
+pub(crate) fn reciprocal_value(fmt: Format, numerics: &ReciprocalNumerics, x: f64) -> f64 {
+    if x == 0.0 {
+        return decode(fmt, fmt.max_finite()).copysign(x);
+    }
+    let bits = numerics.table.value_fraction;
+    let (exponent, f) = scalar::split(x.abs(), bits);
+    let r = scalar::reciprocal(numerics, f) as f64;
+    let scaled = r * crate::round::pow2(-(bits as i32) - exponent);
+    Rounder::<f64>::new(fmt).round(scaled.copysign(x))
+}
+
+/// Fixed point from float: the integer nearest to `value * 2^shift_plus_fraction`, ties to even, saturated
+/// at `+-(2^width_magnitude_bits - 1)`; at most 50 magnitude bits.
+pub fn fixed_from_float(
+    fmt: Format,
+    bits: u64,
+    shift_plus_fraction: i32,
+    width_magnitude_bits: u32,
+) -> i64 {
+    scalar::fixed(
+        decode(fmt, bits),
+        shift_plus_fraction,
+        (1 << width_magnitude_bits) - 1,
+    )
+}
+
+fn round(fmt: Format, x: f64) -> u64 {
+    encode(fmt, Rounder::<f64>::new(fmt).round(x))
+}
+
+fn unit(fmt: Format, segments: u32, a: u64, f: impl Fn(&Scalar, f64) -> f64) -> u64 {
+    encode(
+        fmt,
+        f(
+            &Scalar::new(fmt, ExpNumerics::new(segments)),
+            decode(fmt, a),
+        ),
+    )
+}

@@ -1,0 +1,187 @@
+//! What the tests share: seeded operands, and exact arithmetic on dyadic integers as a reference.
+#![allow(dead_code)]
+
+use flashd_golden::units::round_from_f64;
+use flashd_golden::{decode, encode};
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::format::{Format, Subnormals};
+use rand::{RngExt, SeedableRng};
+pub use rand_chacha::ChaCha8Rng as Rng;
+
+pub fn rng(seed: u64) -> Rng {
+    Rng::seed_from_u64(seed)
+}
+
+/// An exact value, `mantissa * 2^exponent`.
+#[derive(Clone, Copy, Debug)]
+pub struct Dyadic {
+    pub mantissa: i128,
+    pub exponent: i32,
+}
+
+impl Dyadic {
+    pub fn of(format: Format, bits: u64) -> Dyadic {
+        let magnitude = bits & (format.sign_bit() - 1);
+        let exponent = (magnitude >> format.fraction_bits) as i32;
+        let fraction = (magnitude & format.fraction_mask()) as i128;
+        let hidden = 1i128 << format.fraction_bits;
+        let mantissa = match (exponent, format.subnormals) {
+            _ if format.is_special(bits) => 0,
+            (0, Subnormals::Flushed) => 0,
+            (0, Subnormals::Supported) => fraction,
+            _ => hidden + fraction,
+        };
+        let sign = if bits & format.sign_bit() != 0 { -1 } else { 1 };
+        Dyadic {
+            mantissa: sign * mantissa,
+            exponent: exponent.max(1) - format.bias - format.fraction_bits as i32,
+        }
+    }
+
+    /// The sum; so small an operand that it can only decide a rounding is replaced by another such one.
+    pub fn add(self, other: Dyadic) -> Dyadic {
+        if self.mantissa == 0 {
+            return other;
+        }
+        if other.mantissa == 0 {
+            return self;
+        }
+        let (large, mut small) = if self.exponent > other.exponent {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        if large.exponent - small.exponent > 60 {
+            // Mantissas have at most 53 bits: all that matters of the small one is its sign.
+            small = Dyadic {
+                mantissa: small.mantissa.signum(),
+                exponent: large.exponent - 60,
+            };
+        }
+        let aligned = large.mantissa << (large.exponent - small.exponent);
+        Dyadic {
+            mantissa: aligned + small.mantissa,
+            exponent: small.exponent,
+        }
+    }
+
+    pub fn neg(self) -> Dyadic {
+        Dyadic {
+            mantissa: -self.mantissa,
+            ..self
+        }
+    }
+
+    pub fn mul(self, other: Dyadic) -> Dyadic {
+        Dyadic {
+            mantissa: self.mantissa * other.mantissa,
+            exponent: self.exponent + other.exponent,
+        }
+    }
+
+    /// Rounded to the format: magnitude bits with the sign of the exact value (+ for zero).
+    pub fn round(self, format: Format) -> u64 {
+        let sign = if self.mantissa < 0 {
+            format.sign_bit()
+        } else {
+            0
+        };
+        let magnitude = self.mantissa.unsigned_abs();
+        if magnitude == 0 {
+            return 0;
+        }
+        let f = format.fraction_bits as i32;
+        let top = self.exponent + magnitude.ilog2() as i32;
+        let floor = if format.subnormals == Subnormals::Supported {
+            format.min_exponent()
+        } else {
+            i32::MIN
+        };
+        let quantum = top.max(floor) - f;
+        let drop = quantum - self.exponent;
+        let (mut significand, mut quantum) = match drop {
+            ..=0 => ((magnitude << -drop) as u64, quantum),
+            128.. => (0, quantum),
+            _ => {
+                let kept = magnitude >> drop;
+                let rest = magnitude & ((1u128 << drop) - 1);
+                let half = 1u128 << (drop - 1);
+                let up = rest > half || (rest == half && kept & 1 == 1);
+                ((kept + u128::from(up)) as u64, quantum)
+            }
+        };
+        if significand == 2 << f {
+            (significand, quantum) = (1 << f, quantum + 1);
+        }
+        let exponent = quantum + f + format.bias;
+        let normal = significand >= 1 << f;
+        if normal && exponent > format.exponent_mask() as i32 {
+            return sign | format.max_finite();
+        }
+        let bits = match (normal && exponent >= 1, format.subnormals) {
+            (true, _) => ((exponent as u64) << f) | (significand & format.fraction_mask()),
+            (false, Subnormals::Flushed) => 0,
+            (false, Subnormals::Supported) => significand,
+        };
+        sign | bits.min(format.max_finite())
+    }
+}
+
+/// A random finite encoding, every bit pattern equally likely.
+pub fn any_finite(rng: &mut Rng, format: Format) -> u64 {
+    loop {
+        let bits = rng.random::<u64>() & ((format.sign_bit() << 1) - 1);
+        if !format.is_special(bits) {
+            return bits;
+        }
+    }
+}
+
+/// A random encoding with an exponent within `spread` of that of 1.0.
+pub fn near_one(rng: &mut Rng, format: Format, spread: i32) -> u64 {
+    let top = (format.max_finite() >> format.fraction_bits) as i32;
+    let exponent =
+        rng.random_range((format.bias - spread).max(0)..=(format.bias + spread).min(top)) as u64;
+    let bits = (exponent << format.fraction_bits) | (rng.random::<u64>() & format.fraction_mask());
+    let sign = if rng.random() { format.sign_bit() } else { 0 };
+    sign | bits.min(format.max_finite())
+}
+
+/// About normally distributed numbers (a sum of uniform ones), quantised.
+pub fn normal(rng: &mut Rng, format: Format, deviation: f64, n: usize) -> Vec<u64> {
+    let mut one = || (0..12).map(|_| rng.random_range(-0.5..0.5f64)).sum::<f64>() * deviation;
+    (0..n).map(|_| round_from_f64(format, one())).collect()
+}
+
+pub fn values(format: Format, bits: &[u64]) -> Vec<f64> {
+    bits.iter().map(|&b| decode(format, b)).collect()
+}
+
+pub fn bits_of(format: Format, x: f64) -> u64 {
+    let bits = round_from_f64(format, x);
+    assert_eq!(bits, encode(format, x), "{x} is not a {format}");
+    bits
+}
+
+/// The four cores.
+pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
+    let flash_d = CoreConfig::new(Design::FlashD, d, format);
+    let fa2 = CoreConfig::new(Design::Fa2, d, format);
+    [
+        flash_d.clone(),
+        CoreConfig {
+            weight: WeightUnit::Paper,
+            ..flash_d
+        },
+        fa2.clone(),
+        CoreConfig {
+            fa2: Fa2Variant::Literal,
+            ..fa2
+        },
+    ]
+}
+
+/// Largest magnitude.
+pub fn largest(x: &[f64]) -> f64 {
+    x.iter().fold(0f64, |m, x| m.max(x.abs()))
+}

@@ -1,0 +1,68 @@
+//! Correct rounding to a format: one rounding, to nearest, ties to even.
+
+use flashd_hwmodel::format::{Format, Subnormals};
+
+/// Rounds to the nearest number of the format, ties to even, in one step, and returns its encoding.
+///
+/// Overflow saturates at [`Format::max_finite`]. A format that flushes rounds to its precision as if the
+/// exponent were unbounded, and what is then below the smallest normal number becomes zero with its sign.
+/// NaN becomes +0, which is what a core computes with.
+pub fn round_to(format: Format, x: f64) -> u64 {
+    if x.is_nan() {
+        return 0;
+    }
+    let sign = if x.is_sign_negative() {
+        format.sign_bit()
+    } else {
+        0
+    };
+    let magnitude = x.abs();
+    if magnitude == 0.0 {
+        return sign;
+    }
+    if magnitude.is_infinite() {
+        return sign | format.max_finite();
+    }
+    let fraction_bits = format.fraction_bits as i32;
+    let exponent = match format.subnormals {
+        Subnormals::Supported => floor_log2(magnitude).max(format.min_exponent()),
+        Subnormals::Flushed => floor_log2(magnitude),
+    };
+    // The significand as an integer of p bits: below 2^F only for a subnormal number, 2^(F+1) after a carry.
+    let significand =
+        scale_by_power_of_two(magnitude, fraction_bits - exponent).round_ties_even() as i64;
+    // Exponent and fraction are one integer, so the hidden bit and a carry both add one to the exponent.
+    let bits = (i64::from(exponent - format.min_exponent()) << fraction_bits) + significand;
+    if bits < format.min_positive() as i64 {
+        sign
+    } else {
+        sign | (bits as u64).min(format.max_finite())
+    }
+}
+
+/// The nearest number of the format: the value of [`round_to`]'s encoding.
+pub fn round_value(format: Format, x: f64) -> f64 {
+    format.value(round_to(format, x))
+}
+
+/// `floor(log2(x))` of a positive finite number.
+pub(crate) fn floor_log2(x: f64) -> i32 {
+    let field = |x: f64| (x.to_bits() >> 52) as i32;
+    match field(x) {
+        // A subnormal f64: bring it into the normal range first.
+        0 => field(x * 2f64.powi(64)) - 64 - 1023,
+        biased => biased - 1023,
+    }
+}
+
+/// `x * 2^exponent`, rounded once at most (where the result is subnormal).
+pub(crate) fn scale_by_power_of_two(x: f64, exponent: i32) -> f64 {
+    // Three steps reach every product; two of them are by 1 unless 2^exponent alone is out of range.
+    let mut left = exponent;
+    let mut step = || {
+        let step = left.clamp(-1000, 1000);
+        left -= step;
+        f64::from_bits(((1023 + step) as u64) << 52)
+    };
+    x * step() * step() * step()
+}

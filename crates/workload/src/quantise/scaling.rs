@@ -1,0 +1,201 @@
+//! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
+
+use super::round::{floor_log2, scale_by_power_of_two};
+use flashd_hwmodel::format::{Format, Subnormals};
+use serde::{Deserialize, Serialize};
+
+/// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the
+/// core's `score_shift`, that of V in the result.
+///
+/// ```text
+/// score = q . k * score_scale = (q * q_factor * 2^q_exponent) . (k * 2^k_exponent) * 2^score_shift
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// The whole factor between `q . k` and the score, for example 1/sqrt(d).
+    pub score_scale: f64,
+    /// Q was multiplied by two to this power.
+    pub q_exponent: i32,
+    /// K was multiplied by two to this power.
+    pub k_exponent: i32,
+    /// V was multiplied by two to this power.
+    pub v_exponent: i32,
+    /// The shift that the core has to be configured with.
+    pub score_shift: i32,
+    /// What is left of the score scale without its power of two, in (1/2, 1]: multiplied into Q.
+    pub q_factor: f64,
+}
+
+/// The factor between `q . k` and the score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoreScale {
+    /// 1/sqrt(d), d being the head dimension before any padding.
+    #[default]
+    Auto,
+    /// 1: it is in the tensors already.
+    None,
+    /// This factor, which must be positive.
+    Value(f64),
+}
+
+/// Whether tensors are multiplied by powers of two to suit the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TensorScale {
+    /// The powers of two that lose least. None where the range of the format is wide (bf16, fp32).
+    #[default]
+    Auto,
+    /// Tensors are rounded as they are.
+    None,
+}
+
+/// A scale that no core can apply.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum ScalingError {
+    /// Zero, negative or not finite.
+    #[error("score scale {0} is not a positive finite number; 1/sqrt(d) is usual")]
+    ScoreScale(f64),
+    /// The power of two does not fit the core.
+    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 64")]
+    ShiftOutOfRange {
+        /// The score scale.
+        scale: f64,
+        /// The shift that it needs.
+        shift: i32,
+    },
+}
+
+/// What `score_shift` may be in a core.
+const SHIFT_RANGE: std::ops::RangeInclusive<i32> = -64..=64;
+
+impl ScoreScale {
+    /// The factor for a head of dimension `d`.
+    pub fn factor(self, d: usize) -> f64 {
+        match self {
+            ScoreScale::Auto => 1.0 / (d as f64).sqrt(),
+            ScoreScale::None => 1.0,
+            ScoreScale::Value(factor) => factor,
+        }
+    }
+}
+
+impl Scaling {
+    /// The scaling that leaves the tensors as they are: only the score scale is split into the power of two
+    /// that the core applies and the rest, which is folded into Q.
+    ///
+    /// # Errors
+    /// A score scale that is not positive and finite, or whose power of two is beyond the core's range.
+    pub fn unscaled(score: ScoreScale, d: usize) -> Result<Scaling, ScalingError> {
+        let scale = score.factor(d);
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(ScalingError::ScoreScale(scale));
+        }
+        // A power of two goes to the core whole and leaves 1.
+        let floor = floor_log2(scale);
+        let score_shift = if scale_by_power_of_two(scale, -floor) == 1.0 {
+            floor
+        } else {
+            floor + 1
+        };
+        if !SHIFT_RANGE.contains(&score_shift) {
+            return Err(ScalingError::ShiftOutOfRange {
+                scale,
+                shift: score_shift,
+            });
+        }
+        let q_factor = scale_by_power_of_two(scale, -score_shift);
+        Ok(Scaling {
+            score_scale: scale,
+            q_exponent: 0,
+            k_exponent: 0,
+            v_exponent: 0,
+            score_shift,
+            q_factor,
+        })
+    }
+
+    /// The same score with other powers of two in Q and K: the shift undoes them.
+    #[must_use]
+    pub fn with_exponents(self, q_exponent: i32, k_exponent: i32) -> Scaling {
+        let undone = self.score_shift + self.q_exponent + self.k_exponent;
+        Scaling {
+            q_exponent,
+            k_exponent,
+            score_shift: undone - q_exponent - k_exponent,
+            ..self
+        }
+    }
+
+    /// The same with another power of two in V.
+    #[must_use]
+    pub fn with_v_exponent(self, v_exponent: i32) -> Scaling {
+        Scaling { v_exponent, ..self }
+    }
+
+    /// Whether a core can be configured with the shift.
+    pub fn is_valid(&self) -> bool {
+        SHIFT_RANGE.contains(&self.score_shift)
+    }
+
+    /// An element of Q before it is rounded.
+    pub fn scale_q(&self, q: f32) -> f64 {
+        scale_by_power_of_two(f64::from(q) * self.q_factor, self.q_exponent)
+    }
+
+    /// An element of K before it is rounded.
+    pub fn scale_k(&self, k: f32) -> f64 {
+        scale_by_power_of_two(f64::from(k), self.k_exponent)
+    }
+
+    /// An element of V before it is rounded.
+    pub fn scale_v(&self, v: f32) -> f64 {
+        scale_by_power_of_two(f64::from(v), self.v_exponent)
+    }
+
+    /// The score that belongs to a dot product of scaled tensors.
+    pub fn score(&self, dot: f64) -> f64 {
+        scale_by_power_of_two(dot, self.score_shift)
+    }
+
+    /// The attention output that belongs to an element of a core's result.
+    pub fn result(&self, format: Format, bits: u64) -> f64 {
+        scale_by_power_of_two(format.value(bits), -self.v_exponent)
+    }
+}
+
+/// Whether tensors need a power of two of their own: where the exponent range is narrow. A format that flushes
+/// subnormal numbers has the range of float32, and nothing is to be gained.
+pub(super) fn is_narrow(format: Format) -> bool {
+    format.subnormals == Subnormals::Supported
+}
+
+/// The largest power of two by which a tensor can be multiplied before its largest element overflows.
+pub(super) fn filling_exponent(max_abs: f64, format: Format) -> i32 {
+    if max_abs == 0.0 {
+        return 0;
+    }
+    let largest = format.value(format.max_finite());
+    let estimate = floor_log2(largest) - floor_log2(max_abs);
+    if scale_by_power_of_two(max_abs, estimate) <= largest {
+        estimate
+    } else {
+        estimate - 1
+    }
+}
+
+/// Powers of two below the one that fills the range, among the candidates for V.
+const V_HEADROOM: i32 = 10;
+
+/// Powers of two to try for V, from the one that fills the range of the format down to ten less.
+///
+/// FLASH-D's output is a mean of values, so V can fill the range; FlashAttention-2's accumulator is a sum over
+/// all keys and wants headroom. Which loses least is for the model of the core to say. Formats with a wide
+/// exponent range have one candidate, 0.
+pub fn v_candidates(max_abs_v: f64, format: Format) -> Vec<i32> {
+    if !is_narrow(format) || max_abs_v == 0.0 {
+        return vec![0];
+    }
+    let filling = filling_exponent(max_abs_v, format);
+    (filling - V_HEADROOM..=filling).rev().collect()
+}

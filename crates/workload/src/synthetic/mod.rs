@@ -1,0 +1,14 @@
+//! Seeded synthetic streams: a realistic head, prescribed scores, corner cases and worst cases.
+//!
+//! The same seed gives the same tensors on every machine, bit for bit.
+
+mod adversarial;
+mod corners;
+mod head;
+mod scores;
+mod source;
+
+pub use adversarial::{ADVERSARIAL, adversarial, adversarial_stream};
+pub use corners::{corner_cases, interesting};
+pub use head::attention_like;
+pub use scores::{equal_scores, long_holds, saturating_scores, score_jumps};

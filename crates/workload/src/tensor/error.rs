@@ -1,0 +1,183 @@
+//! What can be wrong with a tensor file, and what would be right.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file, or an entry of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub path: PathBuf,
+    /// The entry as the file spells it, for bundles.
+    pub entry: Option<String>,
+}
+
+impl Place {
+    /// A whole file.
+    pub fn file(path: &Path) -> Place {
+        Place {
+            path: path.to_path_buf(),
+            entry: None,
+        }
+    }
+
+    /// An entry of a bundle.
+    pub fn entry(path: &Path, entry: &str) -> Place {
+        Place {
+            path: path.to_path_buf(),
+            entry: Some(entry.to_string()),
+        }
+    }
+
+    pub(crate) fn error(&self, problem: Problem) -> TensorError {
+        TensorError {
+            place: self.clone(),
+            problem,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.entry {
+            None => write!(f, "{}", self.path.display()),
+            Some(entry) => write!(f, "{}, entry '{entry}'", self.path.display()),
+        }
+    }
+}
+
+/// A tensor that cannot be used: which one, and what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct TensorError {
+    /// The file or entry at fault.
+    pub place: Place,
+    /// What is wrong with it and what would be right.
+    pub problem: Problem,
+}
+
+/// What is wrong with a tensor, with what would be right.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The operating system refuses.
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
+    /// The magic string is missing.
+    #[error("is not a .npy file: it does not begin with \\x93NUMPY; write it with numpy.save")]
+    NotNpy,
+    /// The text after the magic string is not a header that numpy would write.
+    #[error("has a damaged .npy header: {0}")]
+    BadHeader(String),
+    /// The archive around the tensors cannot be opened.
+    #[error("is not a readable {kind} file: {reason}")]
+    BadArchive {
+        /// `.npz` or `.safetensors`.
+        kind: &'static str,
+        /// The reader's explanation.
+        reason: String,
+    },
+    /// A bundle whose name says nothing about its layout.
+    #[error("is neither a .npz nor a .safetensors file (judged by its name)")]
+    UnknownBundle,
+    /// Elements that are not floating-point numbers of a known width.
+    #[error("holds elements of type {0}; float32 is needed (float16 and float64 are converted)")]
+    WrongType(String),
+    /// Too few or too many dimensions.
+    #[error("has shape {shape:?}; {needed} is needed")]
+    WrongRank {
+        /// As announced.
+        shape: Vec<u64>,
+        /// What the tensor must look like.
+        needed: &'static str,
+    },
+    /// No rows or no columns.
+    #[error("has shape {shape:?}; at least one row and one column are needed")]
+    Empty {
+        /// As announced.
+        shape: Vec<u64>,
+    },
+    /// More or fewer bytes than the header announces.
+    #[error("announces shape {shape:?}, {}, but holds {found} bytes of data; it is damaged", bytes(*.announced))]
+    WrongSize {
+        /// As announced.
+        shape: Vec<u64>,
+        /// Bytes that the shape and type need, none if that number overflows.
+        announced: Option<u64>,
+        /// Bytes that are there.
+        found: u64,
+    },
+    /// NaN or infinity, or a float64 beyond the range of float32.
+    #[error("row {row}, column {column} is {value}; every element must be a finite float32")]
+    NotFinite {
+        /// Row, counted from 0.
+        row: usize,
+        /// Column, counted from 0.
+        column: usize,
+        /// As found.
+        value: f64,
+    },
+    /// Vector lengths differ.
+    #[error(
+        "has d = {d}, but {other} has d = {other_d}; Q, K and V need the same number of columns"
+    )]
+    DimensionMismatch {
+        /// Columns here.
+        d: usize,
+        /// The tensor it was compared with.
+        other: String,
+        /// Columns there.
+        other_d: usize,
+    },
+    /// Keys and values do not pair up.
+    #[error("has {rows} rows, but {other} has {other_rows}; K and V need one row for each key")]
+    RowMismatch {
+        /// Rows here.
+        rows: usize,
+        /// The tensor it was compared with.
+        other: String,
+        /// Rows there.
+        other_rows: usize,
+    },
+    /// The bundle lacks one of q, k, v.
+    #[error("has no entry '{wanted}'; it holds {}", quoted(.found))]
+    MissingEntry {
+        /// `q`, `k` or `v`.
+        wanted: &'static str,
+        /// What the bundle holds.
+        found: Vec<String>,
+    },
+    /// The bundle spells an entry in more than one way.
+    #[error("has more than one entry '{wanted}': {}; one is needed", quoted(.found))]
+    AmbiguousEntry {
+        /// `q`, `k` or `v`.
+        wanted: &'static str,
+        /// The entries that match.
+        found: Vec<String>,
+    },
+}
+
+fn bytes(announced: Option<u64>) -> String {
+    match announced {
+        Some(bytes) => format!("{bytes} bytes"),
+        None => "more bytes than a file can have".to_string(),
+    }
+}
+
+/// A list for a message: `'a', 'b'`, cut where it gets long, or `nothing`.
+fn quoted(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    if names.is_empty() {
+        return "nothing".to_string();
+    }
+    let mut list = names
+        .iter()
+        .take(SHOWN)
+        .map(|name| format!("'{name}'"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    if names.len() > SHOWN {
+        list += &format!(" and {} more", names.len() - SHOWN);
+    }
+    list
+}

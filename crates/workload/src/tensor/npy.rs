@@ -1,0 +1,302 @@
+//! The `.npy` layout: a short header, then the elements.
+//!
+//! ```text
+//! \x93NUMPY | major minor | header length | {'descr': '<f4', 'fortran_order': False, 'shape': (203, 32), } | data
+//!     6           2           2 or 4                         header length                                     rest
+//! ```
+//!
+//! The header is read here rather than by a general parser of Python literals, because files come from
+//! anywhere: this one allocates nothing that the file does not contain and cannot recurse or overflow.
+
+use super::error::{Place, Problem, TensorError};
+use npyz::WriterBuilder;
+use std::fs;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+/// The longest header that is read; numpy's own limit.
+const MAX_HEADER: usize = 10_000;
+
+/// The element types that are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    F16,
+    Bf16,
+    F32,
+    F64,
+}
+
+impl Element {
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Element::F16 | Element::Bf16 => 2,
+            Element::F32 => 4,
+            Element::F64 => 8,
+        }
+    }
+
+    /// The value of one element's bytes, least significant first. Exact: f64 holds all of them.
+    pub(super) fn value(self, le: &[u8]) -> f64 {
+        let word = le
+            .iter()
+            .rev()
+            .fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        match self {
+            Element::F16 => f16_value(word as u16),
+            Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
+            Element::F32 => f64::from(f32::from_bits(word as u32)),
+            Element::F64 => f64::from_bits(word),
+        }
+    }
+}
+
+fn f16_value(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let exponent = i32::from(bits >> 10 & 0x1f);
+    let fraction = f64::from(bits & 0x3ff);
+    sign * match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    }
+}
+
+/// A parsed header.
+#[derive(Debug, PartialEq)]
+pub(super) struct Header {
+    pub(super) element: Element,
+    pub(super) big_endian: bool,
+    pub(super) fortran_order: bool,
+    pub(super) shape: Vec<u64>,
+    /// Bytes before the data.
+    pub(super) preamble: u64,
+}
+
+impl Header {
+    /// Bytes of data that must follow; none if the number overflows.
+    pub(super) fn data_bytes(&self) -> Option<u64> {
+        let bytes = self.element.bytes() as u64;
+        self.shape
+            .iter()
+            .try_fold(bytes, |bytes, &n| bytes.checked_mul(n))
+    }
+
+    pub(super) fn wrong_size(&self, found: u64) -> Problem {
+        Problem::WrongSize {
+            shape: self.shape.clone(),
+            announced: self.data_bytes(),
+            found,
+        }
+    }
+}
+
+/// Reads the header and leaves the reader at the first byte of data.
+pub(super) fn read_header(reader: &mut dyn Read) -> Result<Header, Problem> {
+    let cut = || Problem::BadHeader("the file ends inside it".into());
+    let take = |reader: &mut dyn Read, buffer: &mut [u8]| {
+        reader.read_exact(buffer).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => cut(),
+            _ => Problem::Unreadable(e),
+        })
+    };
+    let mut magic = [0; 6];
+    match take(reader, &mut magic) {
+        Err(Problem::BadHeader(_)) => return Err(Problem::NotNpy),
+        other => other?,
+    }
+    if &magic != b"\x93NUMPY" {
+        return Err(Problem::NotNpy);
+    }
+    let mut version = [0; 2];
+    take(reader, &mut version)?;
+    let mut length = [0; 4];
+    let width = match version {
+        [1, _] => 2,
+        [2 | 3, _] => 4,
+        [major, minor] => {
+            return Err(Problem::BadHeader(format!(
+                "version {major}.{minor} is not one of 1.0, 2.0, 3.0"
+            )));
+        }
+    };
+    take(reader, &mut length[..width])?;
+    let length = u32::from_le_bytes(length) as usize;
+    if length > MAX_HEADER {
+        return Err(Problem::BadHeader(format!(
+            "it is {length} bytes long, and {MAX_HEADER} is the limit"
+        )));
+    }
+    let mut text = vec![0; length];
+    take(reader, &mut text)?;
+    let text =
+        std::str::from_utf8(&text).map_err(|_| Problem::BadHeader("it is not text".into()))?;
+    let preamble = (magic.len() + version.len() + width + length) as u64;
+    Ok(Header {
+        preamble,
+        ..parse(text)?
+    })
+}
+
+/// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (203, 32), }`, keys in any order.
+fn parse(text: &str) -> Result<Header, Problem> {
+    let bad = |what: &str| Problem::BadHeader(what.to_string());
+    let mut rest = text
+        .trim()
+        .strip_prefix('{')
+        .ok_or_else(|| bad("it does not begin with '{'"))?
+        .trim_start();
+    let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+    while !rest.starts_with('}') {
+        let (key, after) = string(rest).ok_or_else(|| bad("a key is not a string"))?;
+        let after = after
+            .trim_start()
+            .strip_prefix(':')
+            .ok_or_else(|| bad("a key without ':'"))?
+            .trim_start();
+        rest = match key {
+            "descr" => {
+                // Anything but a string, that is a list, describes a structured array.
+                let structured =
+                    || Problem::WrongType(after.split_inclusive(']').next().unwrap_or("").into());
+                let (value, after) = string(after).ok_or_else(structured)?;
+                descr = Some(value);
+                after
+            }
+            "fortran_order" => {
+                let (value, after) =
+                    boolean(after).ok_or_else(|| bad("fortran_order is not True or False"))?;
+                fortran_order = Some(value);
+                after
+            }
+            "shape" => {
+                let (value, after) = tuple(after)
+                    .ok_or_else(|| bad("shape is not a tuple of sizes such as (203, 32)"))?;
+                shape = Some(value);
+                after
+            }
+            other => return Err(Problem::BadHeader(format!("unknown key '{other}'"))),
+        }
+        .trim_start();
+        match rest.strip_prefix(',') {
+            Some(after) => rest = after.trim_start(),
+            None if rest.starts_with('}') => {}
+            None => return Err(bad("neither ',' nor '}' after a value")),
+        }
+    }
+    let descr = descr.ok_or_else(|| bad("key 'descr' is missing"))?;
+    let fortran_order = fortran_order.ok_or_else(|| bad("key 'fortran_order' is missing"))?;
+    let shape = shape.ok_or_else(|| bad("key 'shape' is missing"))?;
+    let wrong_type = || Problem::WrongType(format!("'{descr}'"));
+    let big_endian = match descr.as_bytes().first() {
+        Some(b'<') => false,
+        Some(b'>') => true,
+        _ => return Err(wrong_type()),
+    };
+    let element = match &descr[1..] {
+        "f2" => Element::F16,
+        "f4" => Element::F32,
+        "f8" => Element::F64,
+        _ => return Err(wrong_type()),
+    };
+    Ok(Header {
+        element,
+        big_endian,
+        fortran_order,
+        shape,
+        preamble: 0,
+    })
+}
+
+fn string(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    text[1..].split_once(quote)
+}
+
+fn boolean(text: &str) -> Option<(bool, &str)> {
+    let truth = text.strip_prefix("True").map(|rest| (true, rest));
+    truth.or_else(|| text.strip_prefix("False").map(|rest| (false, rest)))
+}
+
+fn tuple(text: &str) -> Option<(Vec<u64>, &str)> {
+    let (inside, rest) = text.strip_prefix('(')?.split_once(')')?;
+    let inside = inside.trim();
+    if inside.is_empty() {
+        return Some((Vec::new(), rest));
+    }
+    let inside = inside.strip_suffix(',').unwrap_or(inside);
+    // Python 2 wrote long integers as `203L`.
+    let size = |item: &str| item.trim().trim_end_matches('L').parse().ok();
+    Some((
+        inside.split(',').map(size).collect::<Option<Vec<u64>>>()?,
+        rest,
+    ))
+}
+
+/// Writes a float32 `.npy` file under a temporary name in the same folder and renames it, so that a reader
+/// never sees half a file.
+///
+/// # Errors
+/// Whatever the operating system reports, and a shape that does not match the number of elements.
+pub fn write_npy(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
+    if shape
+        .iter()
+        .try_fold(1usize, |n, &size| n.checked_mul(size))
+        != Some(data.len())
+    {
+        let text = format!(
+            "{}: shape {shape:?} does not match {} elements",
+            path.display(),
+            data.len()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+    }
+    let name = path.file_name().ok_or_else(|| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("{}: is not a file name", path.display()),
+        )
+    })?;
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(temporary);
+    let written =
+        write_elements(&temporary, shape, data).and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|e| {
+        // The temporary file is worthless whatever went wrong; a failure to remove it adds nothing.
+        let _ = fs::remove_file(&temporary);
+        io::Error::new(
+            e.kind(),
+            format!("{}: cannot be written: {e}", path.display()),
+        )
+    })
+}
+
+fn write_elements(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
+    let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
+    let mut file = BufWriter::new(fs::File::create(path)?);
+    let mut writer = npyz::WriteOptions::new()
+        .default_dtype()
+        .shape(&shape)
+        .writer(&mut file)
+        .begin_nd()?;
+    writer.extend(data.iter().copied())?;
+    writer.finish()?;
+    file.flush()
+}
+
+/// Reads a whole file that is a regular file: a device may never end.
+pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, TensorError> {
+    let read = || {
+        if fs::metadata(path)?.is_file() {
+            fs::read(path)
+        } else {
+            Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is not a regular file",
+            ))
+        }
+    };
+    read().map_err(|e| Place::file(path).error(Problem::Unreadable(e)))
+}
