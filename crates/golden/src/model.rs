@@ -6,7 +6,7 @@ use crate::recurrence::{Recurrence, State};
 use crate::round::{Rounder, decode, encode, pow2};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::{Numerics, UPDATE_GUARD_BITS};
+use flashd_hwmodel::numerics::{Numerics, difference_format};
 use rayon::prelude::*;
 
 /// What a step did to the output.
@@ -315,7 +315,7 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64) -> u64 {
     let format = config.format;
     let accumulator = config.accumulator_format();
     // The format of [`Numerics::difference`], without fitting all of the core's tables for one lane.
-    let difference = format.intermediate(format.fraction_bits + UPDATE_GUARD_BITS);
+    let difference = difference_format(format, accumulator);
     let mut lane = [decode(accumulator, o)];
     let value = [decode(format, v)];
     let w = decode(format, w);

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::config::{CoreConfig, Hold, WeightUnit, STATIC_SKIP};
-use crate::format::Format;
+use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::sync::Arc;
 
@@ -147,7 +147,7 @@ impl Numerics {
         Numerics {
             format,
             accumulator,
-            difference: format.intermediate(format.fraction_bits + UPDATE_GUARD_BITS),
+            difference: difference_format(format, accumulator),
             product: accumulator.intermediate(accumulator.fraction_bits + UPDATE_GUARD_BITS),
             tree_levels: config.d.next_power_of_two().ilog2(),
             score_shift: config.score_shift(),
@@ -183,6 +183,18 @@ impl Numerics {
     pub fn latency(&self) -> u32 {
         4 + self.tree_levels
     }
+}
+
+/// Format of FLASH-D's `v - o` and `w (v - o)`.
+///
+/// With gradual underflow the difference has a fixed quantum, which must not be coarser than that of a wider
+/// accumulator: a difference rounded up by it would let the sum overshoot v.
+pub fn difference_format(format: Format, accumulator: Format) -> Format {
+    let relative = format.fraction_bits + UPDATE_GUARD_BITS;
+    format.intermediate(match format.subnormals {
+        Subnormals::Supported => relative.max(accumulator.fraction_bits),
+        Subnormals::Flushed => relative,
+    })
 }
 
 /// The paper's static limits as encodings: `D <= low` holds, `D >= high` loads. `high` is the smallest

@@ -1,1 +1,16 @@
-//! placeholder
+//! Cycle-accurate simulation of the RustHDL cores, in lock-step with the bit-exact model.
+//!
+//! * [`engine::Engine`] clocks one core: its own clock loop, no threads.
+//! * [`stream`] turns queries, keys and values into port activity by the port protocol, with or without gaps.
+//! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
+//!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
+//! * [`record`] writes test vectors for other simulators.
+
+pub mod engine;
+pub mod lockstep;
+pub mod record;
+pub mod stream;
+
+pub use engine::{Engine, Inputs, Outputs};
+pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};
+pub use stream::{Gaps, Query, Workload};

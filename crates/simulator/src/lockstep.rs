@@ -1,0 +1,337 @@
+//! The lock-step run: core and model, compared in every cycle.
+
+use crate::engine::{Engine, Inputs, Outputs};
+use crate::stream::{Driver, Gaps, Workload};
+use flashd_golden::{Action, Model, QueryResult, Step};
+use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::cores::{Tap, tap_widths, v_step_latency};
+use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::word::{ones, signed};
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::fmt;
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Cycles from the first accepted key to the last result, both included.
+    pub cycles: u64,
+    /// Keys accepted.
+    pub keys: u64,
+    /// Results.
+    pub queries: u64,
+    /// Cycles without a key between a query's first and last.
+    pub bubbles: u64,
+    /// Steps that left `o` as it was.
+    pub skips: u64,
+    /// Steps that took v as it was.
+    pub loads: u64,
+    /// Values read.
+    pub v_reads: u64,
+    /// Cycles from the acceptance of a last key to its result.
+    pub latency: u64,
+    /// Single comparisons made.
+    pub comparisons: u64,
+}
+
+/// Sees every settled cycle.
+pub trait Observer {
+    /// Called once a cycle, before the clock rises.
+    ///
+    /// # Errors
+    /// An I/O error ends the run.
+    fn cycle(&mut self, engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()>;
+}
+
+/// A finished run without differences.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Counts.
+    pub counters: Counters,
+    /// The model's results, equal to the core's.
+    pub results: Vec<QueryResult>,
+}
+
+/// Why a run ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Core and model differ.
+    #[error("{0}")]
+    Divergence(Box<Divergence>),
+    /// An observer could not write.
+    #[error("cannot write the recording: {0}")]
+    Observer(#[from] std::io::Error),
+}
+
+/// The first difference between core and model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Divergence {
+    /// Core.
+    pub core: String,
+    /// Cycle.
+    pub cycle: u64,
+    /// Signal.
+    pub signal: String,
+    /// What the model says: bits and value.
+    pub expected: (u64, String),
+    /// What the core says.
+    pub actual: (u64, String),
+    /// The steps that led there, oldest first.
+    pub history: Vec<String>,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: cycle {}: {} differs from the model", self.core, self.cycle, self.signal)?;
+        writeln!(f, "  expected {:#x} = {}", self.expected.0, self.expected.1)?;
+        writeln!(f, "  actual   {:#x} = {}", self.actual.0, self.actual.1)?;
+        for step in &self.history {
+            writeln!(f, "  before: {step}")?;
+        }
+        Ok(())
+    }
+}
+
+/// How many steps a divergence reports.
+const HISTORY: usize = 6;
+
+/// Runs a workload through core and model; `observers` see every cycle.
+///
+/// # Errors
+/// The first difference, an invalid configuration, or an observer's I/O error.
+pub fn run(
+    config: &CoreConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    observers: &mut [&mut dyn Observer],
+) -> Result<Run, RunError> {
+    let results = Model::new(config).run(&workload.q(), &workload.k, &workload.v, &workload.lengths(), true);
+    let counters = run_against(config, workload, gaps, observers, &results)?;
+    Ok(Run { counters, results })
+}
+
+/// [`run`] against given results (with steps): the check itself, apart from the model.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_against(
+    config: &CoreConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    observers: &mut [&mut dyn Observer],
+    results: &[QueryResult],
+) -> Result<Counters, RunError> {
+    let mut engine = Engine::new(config)?;
+    let mut checker = Checker::new(config, results);
+    let mut driver = Driver::new(config, workload, gaps);
+    let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
+    // After the last key: its latency, and some cycles in which nothing more may come out.
+    let mut drain = checker.latency + HISTORY as u64;
+    while drain > 0 {
+        if driver.finished() {
+            drain -= 1;
+        }
+        let accepted = driver.next(&outputs, &mut inputs);
+        checker.accept(engine.cycle(), accepted);
+        let tap = engine.settle(&inputs, &mut outputs);
+        if !inputs.rst {
+            checker.compare(engine.cycle(), &outputs, &tap).map_err(RunError::Divergence)?;
+        }
+        for observer in observers.iter_mut() {
+            observer.cycle(&engine, &inputs, &outputs)?;
+        }
+        engine.clock();
+    }
+    Ok(checker.counters)
+}
+
+/// A step's events still to come: cycle of acceptance, query, key.
+type Pending = VecDeque<(u64, usize, usize)>;
+
+struct Checker<'a> {
+    config: &'a CoreConfig,
+    results: &'a [QueryResult],
+    latency: u64,
+    value_latency: u64,
+    score_latency: u64,
+    fixed: bool,
+    fractions: (u32, u32),
+    widths: (u32, u32),
+    scores: Pending,
+    arguments: Pending,
+    values: Pending,
+    outputs: Pending,
+    history: VecDeque<String>,
+    counters: Counters,
+    first_key: Option<u64>,
+    argument_at_value: bool,
+}
+
+impl<'a> Checker<'a> {
+    fn new(config: &'a CoreConfig, results: &'a [QueryResult]) -> Self {
+        let n = Numerics::new(config);
+        let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let paper = config.design == Design::FlashD && !lse;
+        let fixed = lse || config.design == Design::Fa2 && config.fa2 == Fa2Variant::Default;
+        Checker {
+            config,
+            results,
+            latency: n.latency() as u64,
+            value_latency: v_step_latency(config) as u64,
+            score_latency: n.tree_levels as u64 + 1,
+            fixed,
+            fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
+            widths: tap_widths(config),
+            scores: Pending::new(),
+            arguments: Pending::new(),
+            values: Pending::new(),
+            outputs: Pending::new(),
+            history: VecDeque::new(),
+            counters: Counters::default(),
+            first_key: None,
+            argument_at_value: paper,
+        }
+    }
+
+    fn accept(&mut self, cycle: u64, accepted: crate::stream::Accepted) {
+        self.counters.bubbles += accepted.bubble as u64;
+        if let Some((query, key)) = accepted.key {
+            self.first_key.get_or_insert(cycle);
+            self.counters.keys += 1;
+            let event = (cycle, query, key);
+            self.scores.push_back(event);
+            self.arguments.push_back(event);
+            self.values.push_back(event);
+            if accepted.last {
+                self.outputs.push_back(event);
+            }
+        }
+    }
+
+    /// The step due in this cycle, if any.
+    fn due(pending: &mut Pending, cycle: u64, latency: u64) -> Option<(usize, usize)> {
+        match pending.front() {
+            Some(&(at, query, key)) if at + latency == cycle => {
+                pending.pop_front();
+                Some((query, key))
+            }
+            _ => None,
+        }
+    }
+
+    fn compare(&mut self, cycle: u64, outputs: &Outputs, tap: &Tap) -> Result<(), Box<Divergence>> {
+        let results = self.results;
+        let step = |(query, key): (usize, usize)| -> &Step { &results[query].steps[key] };
+        let (sw, xw) = self.widths;
+
+        let due = Self::due(&mut self.scores, cycle, self.score_latency);
+        if let Some((query, key)) = due {
+            let s = step((query, key));
+            if self.history.len() == HISTORY {
+                self.history.pop_front();
+            }
+            self.history.push_back(format!(
+                "query {query} key {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
+                self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
+                self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
+                s.w,
+                self.config.format.value(s.w),
+                s.action
+            ));
+        }
+        self.check(cycle, "score stage valid", due.is_some() as u64, tap.score.is_some() as u64, Kind::Bit)?;
+        if let (Some(at), Some(actual)) = (due, tap.score) {
+            self.check(cycle, "score s", step(at).s as u64 & ones(sw), actual, Kind::Score)?;
+        }
+        let argument_latency = if self.argument_at_value { self.value_latency } else { self.score_latency };
+        let due = Self::due(&mut self.arguments, cycle, argument_latency);
+        if let (Some(at), Some(actual)) = (due, tap.x) {
+            // A paper step that loads has no argument in the model when it is a first key.
+            if at.1 > 0 {
+                self.check(cycle, "argument x", step(at).x as u64 & ones(xw), actual, Kind::Argument)?;
+            }
+        }
+
+        let due = Self::due(&mut self.values, cycle, self.value_latency);
+        let reads = due.is_some_and(|at| step(at).action != Action::Hold);
+        self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
+        self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
+        if let Some(at) = due {
+            self.counters.v_reads += reads as u64;
+            self.counters.skips += !reads as u64;
+            self.counters.loads += (step(at).action == Action::Load) as u64;
+            match tap.weight {
+                Some(weight) if reads => {
+                    self.check(cycle, "weight w", step(at).w, weight.w, Kind::Float)?;
+                    let load = step(at).action == Action::Load;
+                    self.check(cycle, "weight load", load as u64, weight.load as u64, Kind::Bit)?;
+                }
+                Some(_) => {}
+                None => self.check(cycle, "weight stage valid", 1, 0, Kind::Bit)?,
+            }
+        }
+
+        let due = Self::due(&mut self.outputs, cycle, self.latency);
+        self.check(cycle, "o_valid", due.is_some() as u64, outputs.o_valid as u64, Kind::Bit)?;
+        if let Some((query, _)) = due {
+            let result = &results[query];
+            self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, Kind::Bit)?;
+            for (j, (expected, actual)) in result.o.iter().zip(&outputs.o).enumerate() {
+                if expected != actual {
+                    self.check(cycle, &format!("o[{j}] of query {query}"), *expected, *actual, Kind::Float)?;
+                }
+            }
+            self.counters.comparisons += result.o.len() as u64;
+            self.counters.queries += 1;
+            self.counters.latency = self.latency;
+            self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
+        }
+        Ok(())
+    }
+
+    fn number(&self, bits: u64, width: u32, fraction: u32) -> String {
+        match self.fixed {
+            true => format!("{}", signed(bits, width) as f64 / (fraction as f64).exp2()),
+            false => format!("{}", self.config.format.value(bits)),
+        }
+    }
+
+    fn check(
+        &mut self,
+        cycle: u64,
+        signal: &str,
+        expected: u64,
+        actual: u64,
+        kind: Kind,
+    ) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += 1;
+        if expected == actual {
+            return Ok(());
+        }
+        let text = |bits: u64| match kind {
+            Kind::Bit => bits.to_string(),
+            Kind::Float => self.config.format.value(bits).to_string(),
+            Kind::Score => self.number(bits, self.widths.0, self.fractions.0),
+            Kind::Argument => self.number(bits, self.widths.1, self.fractions.1),
+        };
+        Err(Box::new(Divergence {
+            core: self.config.name(),
+            cycle,
+            signal: signal.to_string(),
+            expected: (expected, text(expected)),
+            actual: (actual, text(actual)),
+            history: self.history.iter().cloned().collect(),
+        }))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Bit,
+    Float,
+    Score,
+    Argument,
+}

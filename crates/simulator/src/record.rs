@@ -1,0 +1,68 @@
+//! Test vectors for simulators that are not ours: every input and expected output of every cycle.
+//!
+//! One line a cycle, hexadecimal, one word of
+//! `{rst, q_valid, k_valid, k_last, v_step, v_ren, o_valid, o_invalid, q, k, v, o}` (most significant
+//! first; the four vectors are `d * W` bits each, element 0 lowest). The eight flags are the first two
+//! digits, so that the file suits `$readmemh` as well as a C++ reader.
+
+use crate::engine::{Engine, Inputs, Outputs};
+use crate::lockstep::Observer;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Writes vectors while a run goes on; [`VectorFile::finish`] gives the file its name.
+pub struct VectorFile {
+    file: BufWriter<tempfile::NamedTempFile>,
+    element_bits: u32,
+    lines: u64,
+}
+
+impl VectorFile {
+    /// Vectors for elements of `element_bits` bits, written beside `path` until finished.
+    ///
+    /// # Errors
+    /// If no file can be created there.
+    pub fn create(path: &Path, element_bits: u32) -> std::io::Result<Self> {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
+        Ok(VectorFile { file, element_bits, lines: 0 })
+    }
+
+    /// Completes the file under its name and returns the number of cycles in it.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn finish(self, path: &Path) -> std::io::Result<u64> {
+        let file = self.file.into_inner().map_err(|e| e.into_error())?;
+        file.persist(path).map_err(|e| e.error)?;
+        Ok(self.lines)
+    }
+
+    /// A vector as hexadecimal digits, element d-1 first. `d * W` is a multiple of 4 for every format.
+    fn digits(&self, out: &mut String, elements: &[u64]) {
+        use std::fmt::Write;
+        let digits = (self.element_bits / 4) as usize;
+        for e in elements.iter().rev() {
+            let _ = write!(out, "{e:0digits$x}");
+        }
+    }
+}
+
+impl Observer for VectorFile {
+    fn cycle(&mut self, _engine: &Engine, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
+        let flags = [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
+        let byte = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
+        let mut line = format!("{byte:02x}");
+        for vector in [&i.q, &i.k, &i.v] {
+            self.digits(&mut line, vector);
+        }
+        // o means something only while it is valid.
+        match o.o_valid {
+            true => self.digits(&mut line, &o.o),
+            false => self.digits(&mut line, &vec![0; o.o.len()]),
+        }
+        line.push('\n');
+        self.lines += 1;
+        self.file.write_all(line.as_bytes())
+    }
+}
