@@ -46,8 +46,12 @@ pub(crate) enum LaneOp {
     Load,
     /// `o` stays, `v` is not read.
     Hold,
+    /// First key of FLASH-D `lse` and FA2: `v + 0`, which is `v` but for the sign of a zero.
+    First,
     /// FLASH-D: `o + w (v - o)`.
     Weight(f64),
+    /// FLASH-D, `u = 1 - w`: `v + u (o - v)`.
+    Complement(f64),
     /// FA2, the maximum moved: `o e + v`.
     ScaleOutput(f64),
     /// FA2, the maximum stayed: `o + v e`.
@@ -82,6 +86,19 @@ impl<C: Carrier> Lanes<C> {
                     let (difference, over_d) = wide.round_flag::<FLUSH>(v.add_odd(-o));
                     let (product, over_p) = wide.round_flag::<FLUSH>(w * difference);
                     let (sum, over_s) = acc.round_flag::<FLUSH>(o.add_odd(product));
+                    (sum, over_d as u32 + over_p as u32 + over_s as u32)
+                })
+            }
+            LaneOp::First => {
+                each_lane(o, v, |_, v| (v + C::from_f64(0.0), 0));
+                0
+            }
+            LaneOp::Complement(u) => {
+                let u = C::from_f64(u);
+                each_lane(o, v, |o, v| {
+                    let (difference, over_d) = wide.round_flag::<FLUSH>(v.add_odd(-o));
+                    let (product, over_p) = wide.round_flag::<FLUSH>(u * -difference);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(v.add_odd(product));
                     (sum, over_d as u32 + over_p as u32 + over_s as u32)
                 })
             }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key, a weight of exactly one (FLASH-D), or the paper's static rule.
+    /// `o = v`: a first key, or the paper's static rule.
     Load,
     /// `o` was updated.
     Update,
@@ -29,8 +29,12 @@ pub struct Step {
     /// `s - m` with FS fraction bits; `paper`: the encoding of `D + ln w`, 0 when the static rule skipped it;
     /// `literal`: the encoding of `s - m`, `m` the new maximum.
     pub x: i64,
-    /// Encoding of FLASH-D's weight (0 where `lse` holds) or of FA2's exponential.
+    /// Encoding of the lanes' factor. `lse`: the smaller one of `w` and `1 - w` (0 for first keys and where it
+    /// holds); `paper`: `w`; FA2: the exponential.
     pub w: u64,
+    /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the
+    /// same effect. False for first keys.
+    pub upper: bool,
     /// What happened to the output.
     pub action: Action,
 }
@@ -275,8 +279,9 @@ impl<S: Carrier, L: Carrier> Run<'_, S, L> {
                 s: decision.s,
                 x: decision.x,
                 w: encode(self.model.numerics.format, decision.w),
+                upper: matches!(decision.op, LaneOp::Complement(_) | LaneOp::ScaleOutput(_)),
                 action: match decision.op {
-                    LaneOp::Load => Action::Load,
+                    LaneOp::Load | LaneOp::First => Action::Load,
                     LaneOp::Hold => Action::Hold,
                     _ => Action::Update,
                 },
@@ -309,9 +314,9 @@ impl<S: Carrier, L: Carrier> Run<'_, S, L> {
     }
 }
 
-/// One lane of FLASH-D's `lse` update, `o + w (v - o)`: `o` and the result are encodings of the accumulator,
-/// `v` and `w` of the core's format. A weight of one loads `v`.
-pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64) -> u64 {
+/// One lane of FLASH-D's `lse` update. `upper` false: `o + w (v - o)`; true: `v + w (o - v)`, `w` being one
+/// minus the weight. `o` and the result are encodings of the accumulator, `v` and `w` of the core's format.
+pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
     let format = config.format;
     let accumulator = config.accumulator_format();
     // The format of [`Numerics::difference`], without fitting all of the core's tables for one lane.
@@ -323,11 +328,7 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64) -> u64 {
         accumulator: Rounder::new(accumulator),
         intermediate: Rounder::new(difference),
     };
-    let op = if w == 1.0 {
-        LaneOp::Load
-    } else {
-        LaneOp::Weight(w)
-    };
+    let op = if upper { LaneOp::Complement(w) } else { LaneOp::Weight(w) };
     match format.subnormals {
         Subnormals::Flushed => lanes.step::<true>(op, &mut lane, &value),
         Subnormals::Supported => lanes.step::<false>(op, &mut lane, &value),

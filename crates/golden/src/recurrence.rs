@@ -160,8 +160,14 @@ impl Recurrence {
         Decision {
             s,
             x: 0,
-            w: 1.0,
-            op: LaneOp::Load,
+            w: match self.kind {
+                Kind::Lse => 0.0,
+                _ => 1.0,
+            },
+            op: match self.kind {
+                Kind::Lse | Kind::Fa2 => LaneOp::First,
+                Kind::Paper | Kind::Literal => LaneOp::Load,
+            },
         }
     }
 
@@ -184,11 +190,11 @@ impl Recurrence {
         let t = self.scalar.t_from_fixed(x.unsigned_abs(), n.state_fraction);
         let reduced = self.scalar.reduce(t);
         let grown = score.max(l) + self.scalar.softplus_fixed(reduced, n.state_fraction);
-        let w = self.scalar.sigmoid_of(x < 0, reduced);
-        let op = if w == 1.0 {
-            LaneOp::Load
-        } else {
+        let w = self.scalar.sigmoid_of(true, reduced);
+        let op = if x < 0 {
             LaneOp::Weight(w)
+        } else {
+            LaneOp::Complement(w)
         };
         (State::Lse(grown), Decision { s, x, w, op })
     }

@@ -28,7 +28,7 @@ fn odd_cores_pass_rusthdl_checks() {
             for mut config in CoreConfig::shipped().into_iter().take(3) {
                 config.d = d;
                 config.format = format;
-                config.accumulator = Accumulator::Fraction(format.fraction_bits.max(16));
+                config.accumulator = Some(Accumulator::Fraction(format.fraction_bits.max(16)));
                 check(&config);
             }
             check(&CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, d, format) });

@@ -2,11 +2,13 @@
 //!
 //! * [`engine::Engine`] clocks one core: its own clock loop, no threads.
 //! * [`stream`] turns queries, keys and values into port activity by the port protocol, with or without gaps.
+//! * [`evaluate`] scales and rounds a head of attention for a core and measures errors against f64.
 //! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
 //!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
 //! * [`record`] writes test vectors for other simulators.
 
 pub mod engine;
+pub mod evaluate;
 pub mod lockstep;
 pub mod record;
 pub mod stream;

@@ -268,6 +268,10 @@ impl<'a> Checker<'a> {
                     self.check(cycle, "weight w", step(at).w, weight.w, Kind::Float)?;
                     let load = step(at).action == Action::Load;
                     self.check(cycle, "weight load", load as u64, weight.load as u64, Kind::Bit)?;
+                    if !load {
+                        let upper = step(at).upper;
+                        self.check(cycle, "weight side", upper as u64, weight.upper as u64, Kind::Bit)?;
+                    }
                 }
                 Some(_) => {}
                 None => self.check(cycle, "weight stage valid", 1, 0, Kind::Bit)?,

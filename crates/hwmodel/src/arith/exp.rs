@@ -108,6 +108,13 @@ pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W
     from_fixed(fmt, &W::zero(1), &magnitude, fraction as i32, &right)
 }
 
+/// `sigmoid(-t)` rounded to the format: the smaller one of `sigmoid(x)` and `1 - sigmoid(x)`, `t = |x|`.
+pub fn sigmoid_tail<W: Word>(n: &ExpNumerics, fmt: Format, t: &W) -> W {
+    let r = reduce(n, t);
+    let value = octave_value(&n.sigmoid, &r);
+    from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
+}
+
 /// `softplus(-t) = ln(1 + e^-t)` with `fraction` fraction bits, rounded half up.
 pub fn softplus_tail<W: Word>(n: &ExpNumerics, t: &W, fraction: u32) -> W {
     let r = reduce(n, t);

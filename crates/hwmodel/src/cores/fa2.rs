@@ -227,7 +227,12 @@ macro_rules! fa2_core {
                 Tap {
                     score: valid.then(|| softmax.score.score.val()),
                     x: (valid && !first).then(|| self.x_tap()),
-                    weight: valid.then(|| WeightTap { w: softmax.e.val(), update: true, load: first }),
+                    weight: valid.then(|| WeightTap {
+                        w: softmax.e.val(),
+                        update: true,
+                        load: first,
+                        upper: self.upper_tap(),
+                    }),
                 }
             }
         }
@@ -248,6 +253,10 @@ fa2_core!(
 );
 
 impl Fa2Core {
+    fn upper_tap(&self) -> bool {
+        self.softmax.maximum.moved.val() != 0
+    }
+
     /// `x = s - m_old`, from its magnitude and sign.
     fn x_tap(&self) -> u64 {
         let maximum = &self.softmax.maximum;
@@ -258,6 +267,10 @@ impl Fa2Core {
 }
 
 impl Fa2LiteralCore {
+    fn upper_tap(&self) -> bool {
+        false
+    }
+
     /// `x = s - m`.
     fn x_tap(&self) -> u64 {
         self.softmax.new_difference.y.val()

@@ -1,6 +1,6 @@
 //! FA2's output update and final scale: lanes in groups that share copies of the scalar registers.
 
-use super::lane::{LaneFormats, LaneNext, LaneNextFunction, LaneOperands, LaneOperandsFunction};
+use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction};
 use super::softmax::right_bits;
 use crate::arith::round::{round_pack, Unrounded};
 use crate::arith::unpack;
@@ -38,7 +38,7 @@ unit! {
 }
 
 circuit! {
-    /// FA2: `o <- load ? v : moved ? o e + v : o + v e`, then `o r 2^-right` when `done`.
+    /// FA2: `o <- moved ? o e + v : o + v e` with `o = 0` before a first key, then `o r 2^-right` when `done`.
     pub struct Fa2Lane {
         ports {
             /// Clock.
@@ -71,8 +71,6 @@ circuit! {
             product: Mixed,
             /// The update.
             sum: Mixed,
-            /// Load or sum.
-            select: LaneNext,
             /// The accumulator.
             o_q: EnabledRegister,
             /// The final scale.
@@ -91,7 +89,7 @@ impl Fa2Lane {
         Fa2Lane {
             tag: Tag::module(
                 format!("fa2_lane_{}_{}", f.format.ident(), f.accumulator.ident()),
-                "One element of o: o <- load ? v : moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
+                "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
             ),
             clk: Bus::new(1),
             v: Bus::new(width),
@@ -107,7 +105,6 @@ impl Fa2Lane {
             operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
             product: Mixed::of(Operation::Mul, f.accumulator, f.format, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
-            select: LaneNext::new(LaneNextFunction { formats: f }),
             o_q: EnabledRegister::new(f.accumulator.width()),
             scale: Scale::new(ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction }),
             result_q: EnabledRegister::new(width),
@@ -119,6 +116,7 @@ impl Logic for Fa2Lane {
     #[hdl_gen]
     fn update(&mut self) {
         self.value.a.next = self.v.val();
+        self.operands.load.next = self.load.val();
         self.operands.moved.next = self.moved.val();
         self.operands.o.next = self.o_q.q.val();
         self.operands.v.next = self.value.y.val();
@@ -126,12 +124,9 @@ impl Logic for Fa2Lane {
         self.product.b.next = self.e.val();
         self.sum.a.next = self.operands.addend.val();
         self.sum.b.next = self.product.y.val();
-        self.select.load.next = self.load.val();
-        self.select.v.next = self.value.y.val();
-        self.select.sum.next = self.sum.y.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.select.o_next.val();
+        self.o_q.d.next = self.sum.y.val();
         self.scale.o.next = self.o_q.q.val();
         self.scale.r.next = self.r.val();
         self.scale.right.next = self.right.val();

@@ -5,6 +5,7 @@ use super::dot::DotProduct;
 use super::lane::{group_sizes, FlashDLaneGroup, LaneFormats, LANES_PER_GROUP};
 use super::lse::LseWeight;
 use super::paper::PaperWeight;
+use super::paper_lane::PaperLaneGroup;
 use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// The two weight units have the same ports, so that one core description serves both.
 macro_rules! flash_d_core {
-    ($(#[$meta:meta])* $name:ident, $weight:ident, $doc:expr) => {
+    ($(#[$meta:meta])* $name:ident, $weight:ident, $group:ident, scalars: [$($scalar:ident),*], $doc:expr) => {
         crate::circuit! {
             $(#[$meta])*
             pub struct $name {
@@ -68,7 +69,7 @@ macro_rules! flash_d_core {
                     /// Inf or NaN in v.
                     v_special: AnySpecial,
                     /// `o`.
-                    group: Vec<FlashDLaneGroup>,
+                    group: Vec<$group>,
                     /// End of a query.
                     result: ResultControl,
                 }
@@ -112,7 +113,7 @@ macro_rules! flash_d_core {
                     flags: FlagPipe::new(2),
                     reads_v_q: ResetRegister::new(1, 0),
                     v_special: AnySpecial::new(fmt, d),
-                    group: group_sizes(d).into_iter().map(|lanes| FlashDLaneGroup::new(lane, lanes)).collect(),
+                    group: group_sizes(d).into_iter().map(|lanes| $group::new(lane, lanes)).collect(),
                     result: ResultControl::new(),
                     d,
                     full_groups: d / LANES_PER_GROUP,
@@ -160,8 +161,7 @@ macro_rules! flash_d_core {
                 for g in 0..self.groups {
                     self.group[g].clk.next = self.clk.val();
                     self.group[g].rst.next = self.rst.val();
-                    self.group[g].w.next = self.weight.w.val();
-                    self.group[g].load.next = self.weight.load.val();
+                    $(self.group[g].$scalar.next = self.weight.$scalar.val();)*
                     self.group[g].update.next = self.weight.update.val();
                 }
                 for g in 0..self.full_groups {
@@ -205,11 +205,13 @@ macro_rules! flash_d_core {
 
 flash_d_core!(
     /// FLASH-D with the log-sum-exp weight unit.
-    FlashDCore, LseWeight, "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle."
+    FlashDCore, LseWeight, FlashDLaneGroup, scalars: [w, upper, load],
+    "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle."
 );
 flash_d_core!(
     /// FLASH-D with the paper's weight unit.
-    FlashDPaperCore, PaperWeight, "FLASH-D attention core after the paper's Alg. 3, one key a cycle."
+    FlashDPaperCore, PaperWeight, PaperLaneGroup, scalars: [w, load],
+    "FLASH-D attention core after the paper's Alg. 3, one key a cycle."
 );
 
 impl FlashDCore {
@@ -223,6 +225,7 @@ impl FlashDCore {
                 w: w.w.val(),
                 update: w.update.val() != 0,
                 load: w.load.val() != 0,
+                upper: w.upper.val() != 0,
             }),
         }
     }
@@ -240,6 +243,7 @@ impl FlashDPaperCore {
                 w: w.w.val(),
                 update: w.update.val() != 0,
                 load: w.load.val() != 0,
+                upper: false,
             }),
         }
     }

@@ -73,31 +73,69 @@ unit! {
 function! {
     /// FA2's operands: one of the two factors is always 1, so one multiplier serves both products.
     pub struct LaneOperandsFunction { formats: LaneFormats }
-    name(this) = format!("{}_{}_lane_operands", this.formats.format.ident(), this.formats.accumulator.ident());
-    doc = "The maximum moved: o * e + v.  It stayed: v * e + o.";
-    inputs { moved: 1, o: this.formats.accumulator.width(), v: this.formats.format.width() }
+    name(this) = format!("{}_lane_operands", lane_suffix(this.formats));
+    doc = "The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.";
+    inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.format.width() }
     outputs { this.formats.accumulator.width(), this.formats.accumulator.width() }
     eval<W> {
         let v = widen(this.formats.format, &v, this.formats.accumulator);
+        let o = load.not().repeat(o.width()).and(&o).named("o_before");
         [moved.select(&o, &v), moved.select(&v, &o)]
     }
 }
 unit! {
     /// FA2's operands.
-    pub struct LaneOperands(LaneOperandsFunction) { moved, o, v } -> { multiplicand, addend }
+    pub struct LaneOperands(LaneOperandsFunction) { load, moved, o, v } -> { multiplicand, addend }
+}
+
+function! {
+    /// What the lane starts from: nothing for a first key.
+    pub struct LaneBeforeFunction { formats: LaneFormats }
+    name(this) = format!("{}_lane_before", this.formats.accumulator.ident());
+    doc = "o_before = load ? 0 : o.";
+    inputs { load: 1, o: this.formats.accumulator.width() }
+    outputs { this.formats.accumulator.width() }
+    eval<W> { [load.not().repeat(o.width()).and(&o)] }
+}
+unit! {
+    /// What the lane starts from.
+    pub struct LaneBefore(LaneBeforeFunction) { load, o } -> { o_before }
+}
+
+function! {
+    /// FLASH-D's operands: the weight moves o towards v, or its complement v towards o.
+    pub struct LaneSideFunction { formats: LaneFormats }
+    name(this) = format!("{}_lane_side", lane_suffix(this.formats));
+    doc = "upper: base = v, way = o - v.  Otherwise: base = o, way = v - o.";
+    inputs {
+        upper: 1, difference: this.formats.inner.width(), o: this.formats.accumulator.width(),
+        v: this.formats.format.width()
+    }
+    outputs { this.formats.inner.width(), this.formats.accumulator.width() }
+    eval<W> {
+        let magnitude = difference.slice(0, difference.width() - 1);
+        let way = difference.msb().xor(&upper).concat(&magnitude);
+        [way, upper.select(&widen(this.formats.format, &v, this.formats.accumulator), &o)]
+    }
+}
+unit! {
+    /// FLASH-D's operands.
+    pub struct LaneSide(LaneSideFunction) { upper, difference, o, v } -> { way, base }
 }
 
 circuit! {
-    /// FLASH-D: `o <- load ? v : o + w (v - o)` when `update`.
+    /// FLASH-D: `o <- upper ? v + w (o - v) : o + w (v - o)` when `update`, `o = 0` before a first key.
     pub struct FlashDLane {
         ports {
             /// Clock.
             clk: Bus<In>,
             /// Value element.
             v: Bus<In>,
-            /// Weight.
+            /// The smaller one of the weight and one minus it.
             w: Bus<In>,
-            /// Take v as it is.
+            /// It is one minus the weight.
+            upper: Bus<In>,
+            /// First key.
             load: Bus<In>,
             /// This step changes o.
             update: Bus<In>,
@@ -107,14 +145,16 @@ circuit! {
         parts {
             /// v without Inf, NaN and flushed subnormals.
             value: Canonical,
+            /// o, or 0 before a first key.
+            before: LaneBefore,
             /// `v - o`.
             difference: Mixed,
-            /// `w (v - o)`.
+            /// Base and way.
+            side: LaneSide,
+            /// `w (v - o)` or `w (o - v)`.
             product: Mixed,
-            /// `o + w (v - o)`.
+            /// The update.
             sum: Mixed,
-            /// Load or sum.
-            select: LaneNext,
             /// The accumulator.
             o_q: EnabledRegister,
             /// Rounding of a wider accumulator (none or one).
@@ -133,19 +173,21 @@ impl FlashDLane {
         FlashDLane {
             tag: Tag::module(
                 format!("flash_d_lane_{}", lane_suffix(f)),
-                "One element of o: o <- load ? v : o + w * (v - o), when update.",
+                "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.",
             ),
             clk: Bus::new(1),
             v: Bus::new(f.format.width()),
             w: Bus::new(f.format.width()),
+            upper: Bus::new(1),
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
             value: Canonical::new(CanonicalFunction { format: f.format }),
+            before: LaneBefore::new(LaneBeforeFunction { formats: f }),
             difference: Mixed::of(Operation::Sub, f.format, f.accumulator, f.inner),
+            side: LaneSide::new(LaneSideFunction { formats: f }),
             product: Mixed::of(Operation::Mul, f.format, f.inner, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
-            select: LaneNext::new(LaneNextFunction { formats: f }),
             o_q: EnabledRegister::new(f.accumulator.width()),
             converts: narrow.len(),
             narrow,
@@ -153,14 +195,16 @@ impl FlashDLane {
     }
 }
 
-fn lane_suffix(f: LaneFormats) -> String {
+/// Formats as a part of module names.
+pub(super) fn lane_suffix(f: LaneFormats) -> String {
     match f.accumulator == f.format {
         true => f.format.ident(),
         false => format!("{}_{}", f.format.ident(), f.accumulator.ident()),
     }
 }
 
-fn narrow(f: LaneFormats) -> Vec<Convert> {
+/// The converter that a wider accumulator needs.
+pub(super) fn narrow(f: LaneFormats) -> Vec<Convert> {
     match f.accumulator == f.format {
         true => vec![],
         false => vec![Convert::new(ConvertFunction { from: f.accumulator, to: f.format })],
@@ -171,18 +215,21 @@ impl Logic for FlashDLane {
     #[hdl_gen]
     fn update(&mut self) {
         self.value.a.next = self.v.val();
+        self.before.load.next = self.load.val();
+        self.before.o.next = self.o_q.q.val();
         self.difference.a.next = self.value.y.val();
-        self.difference.b.next = self.o_q.q.val();
+        self.difference.b.next = self.before.o_before.val();
+        self.side.upper.next = self.upper.val();
+        self.side.difference.next = self.difference.y.val();
+        self.side.o.next = self.before.o_before.val();
+        self.side.v.next = self.value.y.val();
         self.product.a.next = self.w.val();
-        self.product.b.next = self.difference.y.val();
-        self.sum.a.next = self.o_q.q.val();
+        self.product.b.next = self.side.way.val();
+        self.sum.a.next = self.side.base.val();
         self.sum.b.next = self.product.y.val();
-        self.select.load.next = self.load.val();
-        self.select.v.next = self.value.y.val();
-        self.select.sum.next = self.sum.y.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.select.o_next.val();
+        self.o_q.d.next = self.sum.y.val();
         for i in 0..self.converts {
             self.narrow[i].a.next = self.o_q.q.val();
             self.o.next = self.narrow[i].y.val();
@@ -204,7 +251,9 @@ circuit! {
             rst: Bus<In>,
             /// Weight of the step that reaches the lanes in the next cycle.
             w: Bus<In>,
-            /// That step loads.
+            /// It is one minus the weight.
+            upper: Bus<In>,
+            /// That step is a first key.
             load: Bus<In>,
             /// That step changes o.
             update: Bus<In>,
@@ -216,6 +265,8 @@ circuit! {
         parts {
             /// Copy of the weight.
             w_q: EnabledRegister,
+            /// Copy of the upper bit.
+            upper_q: EnabledRegister,
             /// Copy of the load bit.
             load_q: EnabledRegister,
             /// Copy of the update bit.
@@ -241,11 +292,13 @@ impl FlashDLaneGroup {
             clk: Bus::new(1),
             rst: Bus::new(1),
             w: Bus::new(width),
+            upper: Bus::new(1),
             load: Bus::new(1),
             update: Bus::new(1),
             v: Bus::vector(lanes, width),
             o: Bus::vector(lanes, width),
             w_q: EnabledRegister::new(width),
+            upper_q: EnabledRegister::new(1),
             load_q: EnabledRegister::new(1),
             update_q: ResetRegister::new(1, 0),
             lane: (0..lanes).map(|_| FlashDLane::new(f)).collect(),
@@ -260,6 +313,9 @@ impl Logic for FlashDLaneGroup {
         self.w_q.clk.next = self.clk.val();
         self.w_q.enable.next = self.update.val();
         self.w_q.d.next = self.w.val();
+        self.upper_q.clk.next = self.clk.val();
+        self.upper_q.enable.next = self.update.val();
+        self.upper_q.d.next = self.upper.val();
         self.load_q.clk.next = self.clk.val();
         self.load_q.enable.next = self.update.val();
         self.load_q.d.next = self.load.val();
@@ -270,6 +326,7 @@ impl Logic for FlashDLaneGroup {
             self.lane[i].clk.next = self.clk.val();
             self.lane[i].v.next = self.v[i].val();
             self.lane[i].w.next = self.w_q.q.val();
+            self.lane[i].upper.next = self.upper_q.q.val();
             self.lane[i].load.next = self.load_q.q.val();
             self.lane[i].update.next = self.update_q.q.val();
             self.o[i].next = self.lane[i].o.val();

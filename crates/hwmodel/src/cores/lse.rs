@@ -2,8 +2,12 @@
 //!
 //! `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x) = max(s, L) + softplus(-|x|)`; `x <= -T` holds.
 //! One table and one addition lie in the loop over keys; the sigmoid follows a cycle later.
+//!
+//! The lanes get `sigmoid(-|x|)`, the smaller one of `w` and `1 - w`, and the bit that tells which:
+//! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
+//! `w = 1` becomes a factor of 0 that returns v by itself.
 
-use crate::arith::exp::{argument, sigmoid_weight, softplus_tail};
+use crate::arith::exp::{argument, sigmoid_tail, softplus_tail};
 use crate::numerics::Numerics;
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
 use crate::units::{ScoreToFixed, ScoreToFixedFunction};
@@ -122,23 +126,35 @@ unit! {
 }
 
 function! {
-    /// The weight in the format.
+    /// The weight in the format, as the smaller one of `w` and `1 - w`.
     pub struct SigmoidWeightFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_sigmoid_weight", this.numerics.format.ident());
-    doc = "w = sigmoid(x) from |x| and its sign; 1 for a first key. load = first or w = 1.";
-    inputs { t: this.numerics.exp.argument_bits(), negative: 1, first: 1 }
-    outputs { this.numerics.format.width(), 1 }
+    doc = "w = sigmoid(-|x|): the weight itself below 1/2, one minus the weight above; 0 for a first key.";
+    inputs { t: this.numerics.exp.argument_bits(), first: 1 }
+    outputs { this.numerics.format.width() }
     eval<W> {
         let n = &this.numerics;
-        let one = W::constant(n.format.width(), n.format.one());
-        let sigmoid = sigmoid_weight(&n.exp, n.format, &negative, &t).named("sigmoid");
-        let load = first.or(&Word::eq(&sigmoid, &one)).named("takes_v");
-        [load.select(&one, &sigmoid), load]
+        let sigmoid = sigmoid_tail(&n.exp, n.format, &t).named("sigmoid");
+        [first.not().repeat(n.format.width()).and(&sigmoid)]
     }
 }
 unit! {
     /// The weight in the format.
-    pub struct SigmoidWeight(SigmoidWeightFunction) { t, negative, first } -> { w, load }
+    pub struct SigmoidWeight(SigmoidWeightFunction) { t, first } -> { w }
+}
+
+function! {
+    /// Which operand the weight scales.
+    pub struct UpperFunction {}
+    name(this) = "weight_side";
+    doc = "upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.";
+    inputs { negative: 1, first: 1 }
+    outputs { 1 }
+    eval<W> { [first.or(&negative.not())] }
+}
+unit! {
+    /// Which operand the weight scales.
+    pub struct Upper(UpperFunction) { negative, first } -> { upper }
 }
 
 circuit! {
@@ -159,9 +175,11 @@ circuit! {
             step: Bus<Out>,
             /// That step updates.
             update: Bus<Out>,
-            /// Its weight.
+            /// The smaller one of its weight and one minus it.
             w: Bus<Out>,
-            /// It loads the value.
+            /// That one is `1 - w`, and scales the old output.
+            upper: Bus<Out>,
+            /// It is a first key.
             load: Bus<Out>,
         }
         parts {
@@ -189,8 +207,10 @@ circuit! {
             step_q: ResetRegister,
             /// Weight stage.
             update_q: ResetRegister,
-            /// w.
+            /// w or 1 - w.
             sigmoid: SigmoidWeight,
+            /// Which of them.
+            side: Upper,
         }
         config {}
     }
@@ -213,6 +233,7 @@ impl LseWeight {
             step: Bus::new(1),
             update: Bus::new(1),
             w: Bus::new(n.format.width()),
+            upper: Bus::new(1),
             load: Bus::new(1),
             log_sum_exp_q: EnabledRegister::new(n.state_bits()),
             score: ScoreToFixed::new(ScoreToFixedFunction { numerics: numerics.clone() }),
@@ -227,6 +248,7 @@ impl LseWeight {
             step_q: ResetRegister::new(1, 0),
             update_q: ResetRegister::new(1, 0),
             sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics }),
+            side: Upper::new(UpperFunction {}),
         }
     }
 }
@@ -265,11 +287,13 @@ impl Logic for LseWeight {
         self.update_q.rst.next = self.rst.val();
         self.update_q.d.next = self.hold.update.val();
         self.sigmoid.t.next = self.t_q.q.val();
-        self.sigmoid.negative.next = self.negative_q.q.val();
         self.sigmoid.first.next = self.first_q.q.val();
+        self.side.negative.next = self.negative_q.q.val();
+        self.side.first.next = self.first_q.q.val();
         self.step.next = self.step_q.q.val();
         self.update.next = self.update_q.q.val();
         self.w.next = self.sigmoid.w.val();
-        self.load.next = self.sigmoid.load.val();
+        self.upper.next = self.side.upper.val();
+        self.load.next = self.first_q.q.val();
     }
 }

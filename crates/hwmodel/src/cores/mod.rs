@@ -5,7 +5,8 @@
 //! | `dot` | products and adder tree | `q . k` |
 //! | `lse` | FLASH-D's weight unit | `x = s - L`, `L <- L + softplus(x)`, `w = sigmoid(x)` |
 //! | `paper` | the paper's weight unit | `w = sigmoid(s_i - s_{i-1} + ln w_{i-1})` |
-//! | `lane` | FLASH-D's output update | `o <- o + w (v - o)` |
+//! | `lane` | FLASH-D's output update | `o <- o + w (v - o) = v + (1 - w) (o - v)` |
+//! | `paper_lane` | the same in the paper's order | |
 //! | `softmax` | FA2's maximum, exponential and sum | `m <- max(m, s)`, `e = exp(-abs(s - m))`, `l <- l c + e` |
 //! | `fa2_lane` | FA2's output update and division | `o <- o c + v e`, `o / l` |
 //! | `literal` | the same as the paper draws it | |
@@ -21,6 +22,7 @@ pub mod lane;
 pub mod literal;
 pub mod lse;
 pub mod paper;
+pub mod paper_lane;
 pub mod softmax;
 
 use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, WeightUnit};
@@ -88,6 +90,8 @@ pub struct WeightTap {
     pub update: bool,
     /// It takes v as it is.
     pub load: bool,
+    /// The factor scales the old output; meaningless on a load.
+    pub upper: bool,
 }
 
 /// A core as the simulator sees it.

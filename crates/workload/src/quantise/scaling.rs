@@ -1,6 +1,7 @@
 //! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
 
 use super::round::{floor_log2, scale_by_power_of_two};
+use flashd_hwmodel::config::SCORE_SHIFT_RANGE;
 use flashd_hwmodel::format::{Format, Subnormals};
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +58,7 @@ pub enum ScalingError {
     #[error("score scale {0} is not a positive finite number; 1/sqrt(d) is usual")]
     ScoreScale(f64),
     /// The power of two does not fit the core.
-    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 64")]
+    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 8")]
     ShiftOutOfRange {
         /// The score scale.
         scale: f64,
@@ -67,7 +68,7 @@ pub enum ScalingError {
 }
 
 /// What `score_shift` may be in a core.
-const SHIFT_RANGE: std::ops::RangeInclusive<i32> = -64..=64;
+const SHIFT_RANGE: std::ops::RangeInclusive<i32> = SCORE_SHIFT_RANGE.0..=SCORE_SHIFT_RANGE.1;
 
 impl ScoreScale {
     /// The factor for a head of dimension `d`.

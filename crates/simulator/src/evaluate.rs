@@ -1,0 +1,145 @@
+//! From a head of attention to a core's input, and from its results to errors.
+//!
+//! The reference is safe softmax in f64 on the data as given, before any rounding; errors are fractions of
+//! the head's largest |v|.
+
+use crate::stream::Workload;
+use flashd_golden::f64_attention::safe_softmax;
+use flashd_golden::{Model, QueryResult};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_workload::quantise::round_value;
+use flashd_workload::{
+    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, v_candidates,
+};
+use serde::Serialize;
+
+/// A head and how it is to be used.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Q, K, V.
+    pub attention: Attention,
+    /// Query i sees keys up to its own position only.
+    pub causal: bool,
+    /// Factor between `q . k` and the score.
+    pub score_scale: ScoreScale,
+    /// Powers of two for narrow formats.
+    pub tensor_scale: TensorScale,
+}
+
+/// Errors of results against f64 attention, as fractions of max|v|.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Accuracy {
+    /// Largest error of an output element.
+    pub max: f64,
+    /// Mean error.
+    pub mean: f64,
+    /// Output elements compared.
+    pub elements: usize,
+}
+
+/// The exact results of a scenario.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    o: Vec<f64>,
+    max_v: f64,
+}
+
+/// A scenario in the encodings of a core.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The configuration with the score shift that the scaling needs.
+    pub config: CoreConfig,
+    /// Scaling of the tensors.
+    pub scaling: Scaling,
+    /// The stream.
+    pub workload: Workload,
+    /// Elements of q, k and v that saturated when they were rounded.
+    pub saturated_inputs: [usize; 3],
+}
+
+impl Reference {
+    /// Safe softmax in f64.
+    pub fn new(scenario: &Scenario) -> Self {
+        let a = &scenario.attention;
+        let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x as f64).collect() };
+        let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
+        let scale = scenario.score_scale.factor(a.d);
+        let mut o = Vec::with_capacity(q.len());
+        for (i, q) in q.chunks_exact(a.d).enumerate() {
+            let n = visible(a, scenario.causal, i) * a.d;
+            o.extend(safe_softmax(q, &k[..n], &v[..n], a.d, scale));
+        }
+        Reference { o, max_v: a.max_abs_v() }
+    }
+
+    /// Errors of a core's results.
+    pub fn accuracy(&self, prepared: &Prepared, results: &[QueryResult]) -> Accuracy {
+        let fmt = prepared.config.format;
+        let norm = if self.max_v > 0.0 { self.max_v } else { 1.0 };
+        let d = prepared.config.d;
+        let own = self.o.len() / results.len().max(1);
+        let mut accuracy = Accuracy::default();
+        let mut sum = 0.0;
+        for (i, result) in results.iter().enumerate() {
+            // Padding beyond the head's own dimension is zero in both.
+            for j in 0..own.min(d) {
+                let error = (prepared.scaling.result(fmt, result.o[j]) - self.o[i * own + j]).abs() / norm;
+                accuracy.max = accuracy.max.max(error);
+                sum += error;
+                accuracy.elements += 1;
+            }
+        }
+        accuracy.mean = sum / accuracy.elements.max(1) as f64;
+        accuracy
+    }
+}
+
+/// Keys that query `i` sees: all, or those up to its own position, the last query being at the last key.
+fn visible(a: &Attention, causal: bool, i: usize) -> usize {
+    match causal {
+        true => (a.keys.saturating_sub(a.queries) + i + 1).min(a.keys),
+        false => a.keys,
+    }
+}
+
+/// Scales and rounds a scenario for a core. In narrow formats the power of two of V is the one with which
+/// this design's own results come out best: FLASH-D can fill the range, an unnormalised accumulator cannot.
+///
+/// # Errors
+/// If the score scale is not one a core can apply.
+pub fn prepare(config: &CoreConfig, scenario: &Scenario, reference: &Reference) -> Result<Prepared, ScalingError> {
+    let (fmt, a) = (config.format, &scenario.attention);
+    let round = |x: f64| round_value(fmt, x);
+    let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;
+    let with = |scaling: Scaling| -> Prepared {
+        let rounded: Quantised = quantise(fmt, scaling, a).pad_to(config.d);
+        Prepared {
+            config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
+            scaling,
+            workload: Workload::new(config.d, &rounded.q, &rounded.k, &rounded.v, scenario.causal),
+            saturated_inputs: rounded.saturated,
+        }
+    };
+    let candidates = match scenario.tensor_scale {
+        TensorScale::Auto => v_candidates(a.max_abs_v(), fmt),
+        TensorScale::None => vec![0],
+    };
+    let mut best: Option<(f64, Prepared)> = None;
+    for v_exponent in candidates.iter().copied() {
+        let prepared = with(scaling.with_v_exponent(v_exponent));
+        if candidates.len() == 1 {
+            return Ok(prepared);
+        }
+        let mean = reference.accuracy(&prepared, &model_results(&prepared)).mean;
+        if best.as_ref().is_none_or(|(least, _)| mean < *least) {
+            best = Some((mean, prepared));
+        }
+    }
+    Ok(best.map_or_else(|| with(scaling), |(_, prepared)| prepared))
+}
+
+/// The bit-exact model's results.
+pub fn model_results(prepared: &Prepared) -> Vec<QueryResult> {
+    let w = &prepared.workload;
+    Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), false)
+}

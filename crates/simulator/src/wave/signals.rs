@@ -1,0 +1,77 @@
+//! The signals of a design, in the order in which RustHDL's probe visits them.
+//!
+//! The position of a signal in that order is its identity: a later walk over the same design counts
+//! along instead of building names, so that a signal nobody records costs one comparison.
+
+use flashd_hwmodel::rtl::{Block, Probe, Tag};
+use rust_hdl::core::prelude::Atom;
+
+/// One bus of the design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Signal {
+    /// Dotted path from the core: `flash_d_bf16_d16.weight.score.score`.
+    pub path: String,
+    /// Width in bits.
+    pub width: u32,
+}
+
+impl Signal {
+    /// The path below the core: `weight.score.score`.
+    pub fn below_core(&self) -> &str {
+        self.path.split_once('.').map_or(&self.path, |(_, rest)| rest)
+    }
+
+    /// Every module's clock is the core's.
+    pub fn is_clock(&self) -> bool {
+        self.width == 1 && self.path.rsplit('.').next() == Some("clk")
+    }
+}
+
+/// Lists the signals of a core that is called `name`.
+pub(super) fn list(name: &str, design: &dyn Block) -> Vec<Signal> {
+    let mut walk = List { scope: String::new(), signals: Vec::new() };
+    design.accept(name, &mut walk);
+    walk.signals
+}
+
+struct List {
+    scope: String,
+    signals: Vec<Signal>,
+}
+
+/// RustHDL calls element 3 of a vector `x$3`. It becomes `x_3`, as in the emitted Verilog's instances:
+/// GTKWave takes `x[3]` for bit 3 of a bus `x`.
+fn readable(name: &str) -> String {
+    name.replace('$', "_")
+}
+
+impl Probe for List {
+    fn visit_start_scope(&mut self, name: &str, _node: &dyn Block) {
+        if !self.scope.is_empty() {
+            self.scope.push('.');
+        }
+        self.scope += &readable(name);
+    }
+
+    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
+        if Tag::of(signal).is_none() {
+            let path = format!("{}.{}", self.scope, readable(name));
+            self.signals.push(Signal { path, width: signal.bits() as u32 });
+        }
+    }
+
+    fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
+        self.scope.truncate(self.scope.rfind('.').unwrap_or(0));
+    }
+}
+
+/// Current value of a bus, whose probe shows 64 bits, most significant first.
+pub(super) fn value(signal: &dyn Atom) -> u64 {
+    use rust_hdl::core::prelude::VCDValue;
+    let bit = |v: &vcd::Value| (*v == vcd::Value::V1) as u64;
+    match signal.vcd() {
+        VCDValue::Single(v) => bit(&v),
+        VCDValue::Vector(bits) => bits.iter().fold(0, |word, v| word << 1 | bit(v)),
+        VCDValue::String(_) | VCDValue::Composite(_) => 0,
+    }
+}

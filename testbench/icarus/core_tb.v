@@ -1,0 +1,133 @@
+// Self-checking testbench for one generated core, Verilog-2005.
+//
+//   iverilog -g2005 -DTOP=flash_d_bf16_d16 -Pcore_tb.D=16 -Pcore_tb.W=16 -s core_tb \
+//       -o core_tb.vvp core_tb.v flash_d_bf16_d16.v
+//   vvp -n core_tb.vvp +vectors=flash_d_bf16_d16.vec
+//
+// TOP is the core's module, D its vector length, W the bits of an element. Every cycle outside reset,
+// v_step, v_ren and o_valid are compared with the vector file; o and o_invalid while o_valid is high.
+// X and Z differ from both 0 and 1. The last line printed is `TEST PASSED: N checks` or
+// `TEST FAILED: ...` with the first difference; vvp's exit status is 0 either way.
+
+`default_nettype none
+
+module core_tb;
+    parameter D = 16;
+    parameter W = 16;
+
+    localparam BUS = D * W;
+    localparam WORD = 8 + 4 * BUS;
+    localparam DIGITS = WORD / 4;
+
+    reg clk;
+    reg rst, q_valid, k_valid, k_last;
+    reg [BUS-1:0] q, k, v;
+    wire v_step, v_ren, o_valid, o_invalid;
+    wire [BUS-1:0] o;
+
+    `TOP core (
+        .clk(clk), .rst(rst),
+        .q(q), .q_valid(q_valid),
+        .k(k), .k_valid(k_valid), .k_last(k_last),
+        .v_step(v_step), .v_ren(v_ren), .v(v),
+        .o(o), .o_valid(o_valid), .o_invalid(o_invalid)
+    );
+
+    // Expected outputs of the current cycle.
+    reg e_v_step, e_v_ren, e_o_valid, e_o_invalid;
+    reg [BUS-1:0] e_o;
+
+    reg [8*1024-1:0] file_name;
+    reg [8*(DIGITS+2)-1:0] line;
+    reg [WORD-1:0] word;
+    integer file, length, cycle, checks, results, j;
+    reg more, failed;
+
+    task check_bit(input [8*9-1:0] signal, input expected, input actual);
+        begin
+            checks = checks + 1;
+            if (actual !== expected && !failed) begin
+                failed = 1;
+                $display("TEST FAILED: cycle %0d: %0s: expected %b, got %b", cycle, signal, expected, actual);
+            end
+        end
+    endtask
+
+    task check_result;
+        begin
+            checks = checks + 1;
+            results = results + 1;
+            for (j = 0; j < D; j = j + 1) begin
+                if (o[j*W +: W] !== e_o[j*W +: W] && !failed) begin
+                    failed = 1;
+                    $display("TEST FAILED: cycle %0d: o[%0d]: expected %h, got %h",
+                             cycle, j, e_o[j*W +: W], o[j*W +: W]);
+                end
+            end
+        end
+    endtask
+
+    // Reads the next cycle's line: {flags, q, k, v, o}. A full line is DIGITS digits and a line end.
+    task read_line;
+        begin
+            length = $fgets(line, file);
+            more = length != 0;
+            if (more && (length != DIGITS + 1 || line[7:0] != 8'h0a)) begin
+                failed = 1;
+                $display("TEST FAILED: cycle %0d: the line is not %0d hexadecimal digits; D, W or the file is wrong",
+                         cycle, DIGITS);
+            end else if (more && ($sscanf(line, "%h", word) != 1 || (^word) === 1'bx)) begin
+                failed = 1;
+                $display("TEST FAILED: cycle %0d: the line is not hexadecimal", cycle);
+            end
+        end
+    endtask
+
+    initial begin
+        clk = 0;
+        cycle = 0;
+        checks = 0;
+        results = 0;
+        failed = 0;
+        more = 1;
+        file = 0;
+        if (!$value$plusargs("vectors=%s", file_name)) begin
+            failed = 1;
+            $display("TEST FAILED: no vector file, give +vectors=FILE");
+        end else begin
+            file = $fopen(file_name, "r");
+            if (file == 0) begin
+                failed = 1;
+                $display("TEST FAILED: cannot open %0s", file_name);
+            end
+        end
+        if (!failed) read_line;
+        while (more && !failed) begin
+            {rst, q_valid, k_valid, k_last, e_v_step, e_v_ren, e_o_valid, e_o_invalid, q, k, v, e_o} = word;
+            #4;
+            if (!rst) begin
+                check_bit("v_step", e_v_step, v_step);
+                check_bit("v_ren", e_v_ren, v_ren);
+                check_bit("o_valid", e_o_valid, o_valid);
+                if (e_o_valid && !failed) begin
+                    check_bit("o_invalid", e_o_invalid, o_invalid);
+                    if (!failed) check_result;
+                end
+            end
+            #1 clk = 1;
+            #5 clk = 0;
+            cycle = cycle + 1;
+            if (!failed) read_line;
+        end
+        if (!failed) begin
+            $display("%0d cycles, %0d results", cycle, results);
+            if (results == 0)
+                $display("TEST FAILED: no result was compared");
+            else
+                $display("TEST PASSED: %0d checks", checks);
+        end
+        $finish;
+    end
+endmodule
+
+`default_nettype wire
