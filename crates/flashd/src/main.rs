@@ -1,1 +1,35 @@
-fn main(){}
+//! `flashd`: generate, simulate and check attention hardware from the command line.
+//!
+//! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
+//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input.
+
+mod cli;
+mod demo;
+mod generate;
+mod list;
+mod output;
+mod plot;
+mod pwl;
+mod select;
+mod simulate;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Generate(args) => generate::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Pwl(args) => pwl::run(&args),
+        Command::List(args) => list::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}

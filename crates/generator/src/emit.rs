@@ -3,7 +3,7 @@
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::{connections, Path};
 use crate::GenerateError;
-use flashd_hwmodel::netlist::{range, UNREAD_MARK};
+use flashd_hwmodel::netlist::{UNREAD_MARK, is_keyword, range};
 use flashd_hwmodel::rtl::{TagKind, Verilog};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -102,11 +102,22 @@ struct Emitter {
 impl Emitter {
     /// Emits a module (its children first) and returns its id; equal text means equal module.
     fn module(&mut self, module: &Module) -> Result<usize, GenerateError> {
+        let flat;
+        let (module, sources) = match &module.code {
+            Verilog::Combinatorial(_) => {
+                let (dissolved, sources) = dissolve(module)?;
+                flat = dissolved;
+                (&flat, sources)
+            }
+            _ => (module, HashMap::new()),
+        };
+        let body = Body::new(module, sources);
         let mut ids = Vec::new();
         for child in &module.children {
             ids.push(match child.module.tag.kind {
-                TagKind::Module => Some(self.module(&child.module)?),
                 TagKind::Register { .. } => None,
+                _ if body.inlined(child).is_some() => None,
+                _ => Some(self.module(&child.module)?),
             });
         }
         let mut children = BTreeMap::new();
@@ -115,10 +126,10 @@ impl Emitter {
         }
         let body = match &module.code {
             Verilog::Custom(text) => text.clone(),
-            Verilog::Combinatorial(block) => {
+            Verilog::Combinatorial(_) => {
                 let names: Vec<Option<&str>> =
                     ids.iter().map(|id| id.map(|i| self.modules[i].0.as_str())).collect();
-                Body::new(module, connections(&module.tag.name, block)?).print(&names)
+                body.print(&names)
             }
             other => {
                 return Err(GenerateError::Kernel {
@@ -199,8 +210,7 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(module: &'a Module, connections: Vec<(Path, Path)>) -> Self {
-        let sources: HashMap<Path, Path> = connections.into_iter().collect();
+    fn new(module: &'a Module, sources: HashMap<Path, Path>) -> Self {
         let mut body = Body {
             module,
             sources,
@@ -257,7 +267,7 @@ impl<'a> Body<'a> {
                     _ => format!("{}_{}", child.name, output.name),
                 };
                 let mut name = wanted.clone();
-                if !taken.insert(name.clone()) {
+                if is_keyword(&name) || !taken.insert(name.clone()) {
                     name = format!("{wanted}_{}", output.name);
                     let mut n = 2;
                     while !taken.insert(name.clone()) {
@@ -279,7 +289,7 @@ impl<'a> Body<'a> {
             return None;
         }
         let children: Vec<&Child> = self.family(&instance).collect();
-        if children.iter().any(|c| c.module.tag.kind != TagKind::Module) {
+        if children.iter().any(|c| is_register(c)) {
             return None;
         }
         let mut in_order = Vec::new();
@@ -332,8 +342,10 @@ impl<'a> Body<'a> {
         self.print_declarations(&mut text);
         self.print_registers(&mut text);
         for (child, name) in self.module.children.iter().zip(names) {
-            if let Some(name) = name {
-                self.print_instance(&mut text, child, name);
+            match (name, self.inlined(child)) {
+                (Some(name), _) => self.print_instance(&mut text, child, name),
+                (None, Some(lines)) => text.push_str(&lines),
+                (None, None) => {}
             }
         }
         for (target, path) in &self.assigns {
@@ -348,10 +360,7 @@ impl<'a> Body<'a> {
             if !done.insert(&child.name) {
                 continue;
             }
-            let kind = match child.module.tag.kind {
-                TagKind::Module => "wire",
-                TagKind::Register { .. } => "reg ",
-            };
+            let kind = if is_register(child) { "reg " } else { "wire" };
             for output in vectors(&child.module.ports).iter().filter(|v| v.output) {
                 let key = (child.name.clone(), output.name.clone());
                 if !self.aliases.contains(&key) {
@@ -424,12 +433,52 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// The body of a small leaf, written into this module instead of an instance: few lines, and inputs that
+    /// are whole signals wherever the leaf takes them apart.
+    fn inlined(&self, child: &Child) -> Option<String> {
+        let Verilog::Custom(body) = &child.module.code else { return None };
+        let wires: Vec<&str> = body
+            .lines()
+            .filter_map(|l| l.trim().strip_prefix("wire "))
+            .filter_map(|l| l.split(" = ").next()?.rsplit(' ').next())
+            .collect();
+        let plain = body.lines().all(|l| l.starts_with("    wire ") || l.starts_with("    assign "));
+        if child.index.is_some() || is_register(child) || !plain || wires.len() > INLINE_WIRES {
+            return None;
+        }
+        let mut names: HashMap<&str, String> = HashMap::new();
+        for port in vectors(&child.module.ports) {
+            let port_name = child.module.ports.iter().find(|p| p.name == port.name)?;
+            let expression = match port.output {
+                true => {
+                    let path = Path {
+                        instance: Some((child.name.clone(), None)),
+                        port: port.name.clone(),
+                        element: None,
+                    };
+                    join(&[self.source(&path)])
+                }
+                false => self.input(child, &port.name, &[None]),
+            };
+            let whole = expression.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if port.elements > 1 || !whole && body.contains(&format!("{}[", port.name)) {
+                return None;
+            }
+            names.insert(&port_name.name, expression);
+        }
+        for wire in wires {
+            names.insert(wire, format!("{}_{wire}", child.name));
+        }
+        let doc = child.module.tag.doc.lines().next().unwrap_or_default();
+        Some(format!("    // {doc}\n{}", rename(body, &names)))
+    }
+
     /// Registers, grouped by their reset or enable into `always` blocks; neighbours whose data are
     /// neighbours too are written as one assignment.
     fn print_registers(&self, text: &mut String) {
         let mut groups: Vec<((String, String, String), Vec<String>, Vec<String>)> = Vec::new();
         let registers: Vec<&Child> =
-            self.module.children.iter().filter(|c| c.module.tag.kind != TagKind::Module).collect();
+            self.module.children.iter().filter(|c| is_register(c)).collect();
         let mut start = 0;
         while start < registers.len() {
             let first = registers[start];
@@ -511,6 +560,75 @@ impl<'a> Body<'a> {
         };
         self.source(&self.sources[&sink])
     }
+}
+
+/// Most wires that a leaf may have to be written into its parent.
+const INLINE_WIRES: usize = 3;
+
+fn is_register(child: &Child) -> bool {
+    matches!(child.module.tag.kind, TagKind::Register { .. })
+}
+
+/// Replaces identifiers; constants like `4'hf` and system functions like `$signed` are none.
+fn rename(text: &str, names: &HashMap<&str, String>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$' || c == '\'';
+        let end = rest.find(|c: char| !word(c)).unwrap_or(rest.len()).max(c.len_utf8());
+        let token = &rest[..end];
+        match names.get(token) {
+            Some(new) => out.push_str(new),
+            None => out.push_str(token),
+        }
+        rest = &rest[end..];
+    }
+    out
+}
+
+/// A structural module with its dissolved children replaced by their contents, and what drives what in it.
+fn dissolve(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError> {
+    let Verilog::Combinatorial(block) = &module.code else {
+        return Ok((module.clone(), HashMap::new()));
+    };
+    let mut sources: HashMap<Path, Path> = connections(&module.tag.name, block)?.into_iter().collect();
+    let mut children = Vec::new();
+    for child in &module.children {
+        if child.module.tag.kind != TagKind::Dissolved {
+            children.push(child.clone());
+            continue;
+        }
+        let (inner, inner_sources) = dissolve(&child.module)?;
+        let me = (child.name.clone(), child.index);
+        let prefixed = |name: &str| format!("{}_{name}", child.name);
+        // A path inside the child, seen from here: its ports become what drives them.
+        let outward = |path: &Path, sources: &HashMap<Path, Path>| match &path.instance {
+            Some((name, index)) => {
+                Some(Path { instance: Some((prefixed(name), *index)), ..path.clone() })
+            }
+            None => sources.get(&Path { instance: Some(me.clone()), ..path.clone() }).cloned(),
+        };
+        let mut added = Vec::new();
+        for (sink, source) in &inner_sources {
+            if let (Some((name, index)), Some(source)) = (&sink.instance, outward(source, &sources)) {
+                added.push((Path { instance: Some((prefixed(name), *index)), ..sink.clone() }, source));
+            }
+        }
+        // Readers of the child's outputs read what drives those.
+        for source in sources.values_mut() {
+            if source.instance.as_ref() == Some(&me) {
+                let own = Path { instance: None, ..source.clone() };
+                if let Some((name, index)) = inner_sources.get(&own).and_then(|s| s.instance.clone()) {
+                    let inner = &inner_sources[&own];
+                    *source = Path { instance: Some((prefixed(&name), index)), ..inner.clone() };
+                }
+            }
+        }
+        sources.retain(|sink, _| sink.instance.as_ref() != Some(&me));
+        sources.extend(added);
+        children.extend(inner.children.into_iter().map(|c| Child { name: prefixed(&c.name), ..c }));
+    }
+    Ok((Module { children, ..module.clone() }, sources))
 }
 
 fn own_path(output: &Vector, element: usize, ports: &[Signal]) -> Path {

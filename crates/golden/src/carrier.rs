@@ -6,7 +6,7 @@
 //! significand bits of the target format, `P` of the carrier):
 //!
 //! - **Multiply**: the exact product of `a` and `b` bits needs `a + b` bits. f32 is chosen only where every
-//!   product has `a + b <= 24`; in f64 the widest is FLASH-D's `w * difference` for fp32, 24 + 26 = 50, and
+//!   product has `a + b <= 24`; in f64 the widest is FLASH-D's factor times difference for fp32, 24 + 26 = 50, and
 //!   FA2's last multiply, 24 + 29 = 53. So products are exact and there is only one rounding.
 //! - **Add in the adder tree**: both operands and the target have `p` bits and `P >= 2p + 2` (bf16 8, fp16
 //!   11 in f32's 24; fp32 24 in f64's 53). The carrier's sum is inexact only if the exponents are more than
@@ -107,11 +107,7 @@ macro_rules! carrier {
                 let bits = sum.to_bits();
                 let inwards = (bits ^ error.to_bits()) >> (<$bits>::BITS - 1);
                 let unit = (1 as $bits).wrapping_sub(inwards << 1);
-                let step = if error != 0.0 && bits & 1 == 0 {
-                    unit
-                } else {
-                    0
-                };
+                let step = if error != 0.0 && bits & 1 == 0 { unit } else { 0 };
                 <$float>::from_bits(bits.wrapping_add(step))
             }
         }
@@ -146,18 +142,10 @@ mod tests {
             let b = rng.random_range(-narrow..=narrow) << rng.random_range(0..80);
             let (x, y) = (a as f64, b as f64);
             let exact = odd_reference(a + b, 53, 0);
-            assert_eq!(
-                x.add_odd(y),
-                exact,
-                "seed {seed}, sample {i}: {a} + {b} in f64"
-            );
+            assert_eq!(x.add_odd(y), exact, "seed {seed}, sample {i}: {a} + {b} in f64");
             let (x, y) = (a as f32 * 2f32.powi(-60), b as f32 * 2f32.powi(-60));
             let exact = odd_reference(a + b, 24, 60);
-            assert_eq!(
-                x.add_odd(y) as f64,
-                exact,
-                "seed {seed}, sample {i}: {a} + {b} in f32"
-            );
+            assert_eq!(x.add_odd(y) as f64, exact, "seed {seed}, sample {i}: {a} + {b} in f32");
         }
     }
 

@@ -8,9 +8,7 @@
 
 /// Scores `s_i = q . k_i * scale` of all keys.
 pub fn scores(q: &[f64], k: &[f64], d: usize, scale: f64) -> Vec<f64> {
-    k.chunks_exact(d)
-        .map(|k| q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale)
-        .collect()
+    k.chunks_exact(d).map(|k| q.iter().zip(k).map(|(q, k)| q * k).sum::<f64>() * scale).collect()
 }
 
 /// Softmax attention, `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i` (the textbook's
@@ -105,11 +103,7 @@ pub fn flash_d_weights(s: &[f64]) -> Vec<f64> {
 
 /// `1 / (1 + e^-x)` without overflow and with full relative accuracy on both sides.
 pub fn sigmoid(x: f64) -> f64 {
-    if x < 0.0 {
-        x.exp() / (1.0 + x.exp())
-    } else {
-        1.0 / (1.0 + (-x).exp())
-    }
+    if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }
 }
 
 /// Sum and its rounding error (Knuth).
@@ -129,16 +123,11 @@ mod tests {
     fn assert_all_agree(s: &[f64], v: &[f64], d: usize) {
         let reference = safe_softmax_of_scores(s, v, d);
         let limit = 1e-12 * v.iter().fold(0f64, |m, v| m.max(v.abs()));
-        let others: [(&str, Attention); 2] = [
-            ("flash_attention2", flash_attention2_of_scores),
-            ("flash_d", flash_d_of_scores),
-        ];
+        let others: [(&str, Attention); 2] =
+            [("flash_attention2", flash_attention2_of_scores), ("flash_d", flash_d_of_scores)];
         for (name, attention) in others {
             for (a, b) in attention(s, v, d).iter().zip(&reference) {
-                assert!(
-                    (a - b).abs() <= limit,
-                    "{name}: {a} is not {b} for scores {s:?}"
-                );
+                assert!((a - b).abs() <= limit, "{name}: {a} is not {b} for scores {s:?}");
             }
         }
     }
@@ -179,15 +168,8 @@ mod tests {
 
     #[test]
     fn alternating_extremes_do_not_drift() {
-        let s: Vec<f64> = (0..4000)
-            .map(|i| {
-                if i % 2 == 0 {
-                    700.0
-                } else {
-                    -699.9 + 1e-3 * i as f64
-                }
-            })
-            .collect();
+        let s: Vec<f64> =
+            (0..4000).map(|i| if i % 2 == 0 { 700.0 } else { -699.9 + 1e-3 * i as f64 }).collect();
         let v: Vec<f64> = (0..4000).map(|i| (i as f64).sin()).collect();
         assert_all_agree(&s, &v, 1);
     }

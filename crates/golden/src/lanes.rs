@@ -42,15 +42,15 @@ pub(crate) fn dot<const FLUSH: bool, C: Carrier>(
 /// What a step does to the output lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum LaneOp {
-    /// `o = v`.
+    /// `o = v`: first key of `paper` and `literal`, and the paper's static rule.
     Load,
     /// `o` stays, `v` is not read.
     Hold,
     /// First key of FLASH-D `lse` and FA2: `v + 0`, which is `v` but for the sign of a zero.
     First,
-    /// FLASH-D: `o + w (v - o)`.
+    /// FLASH-D, `lse` with a weight below 1/2 and `paper` with any: `o + w (v - o)`.
     Weight(f64),
-    /// FLASH-D, `u = 1 - w`: `v + u (o - v)`.
+    /// FLASH-D `lse`, a weight of `1 - u` from 1/2 on: `v + u (o - v)`.
     Complement(f64),
     /// FA2, the maximum moved: `o e + v`.
     ScaleOutput(f64),

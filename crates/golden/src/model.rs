@@ -12,7 +12,7 @@ use rayon::prelude::*;
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key, or the paper's static rule.
+    /// `o = v`: a first key (`lse` and FA2 turn a -0 into +0), or the paper's static rule.
     Load,
     /// `o` was updated.
     Update,
@@ -30,10 +30,10 @@ pub struct Step {
     /// `literal`: the encoding of `s - m`, `m` the new maximum.
     pub x: i64,
     /// Encoding of the lanes' factor. `lse`: the smaller one of `w` and `1 - w` (0 for first keys and where it
-    /// holds); `paper`: `w`; FA2: the exponential.
+    /// holds); `paper`: `w`; FA2: the exponential. Other than in `lse`, one for first keys.
     pub w: u64,
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the
-    /// same effect. False for first keys.
+    /// same effect. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
     /// What happened to the output.
     pub action: Action,
@@ -68,11 +68,7 @@ impl Model {
     pub fn new(config: &CoreConfig) -> Self {
         let numerics = Numerics::new(config);
         let recurrence = Recurrence::new(config, &numerics);
-        Model {
-            d: config.d,
-            numerics,
-            recurrence,
-        }
+        Model { d: config.d, numerics, recurrence }
     }
 
     /// Runs queries against keys and values.
@@ -83,14 +79,7 @@ impl Model {
     ///
     /// # Panics
     /// If the lengths of the slices do not fit each other or a length exceeds the number of keys.
-    pub fn run(
-        &self,
-        q: &[u64],
-        k: &[u64],
-        v: &[u64],
-        lengths: &[usize],
-        record: bool,
-    ) -> Vec<QueryResult> {
+    pub fn run(&self, q: &[u64], k: &[u64], v: &[u64], lengths: &[usize], record: bool) -> Vec<QueryResult> {
         self.run_in(q, k, v, lengths, record, self.carriers(v))
     }
 
@@ -100,11 +89,7 @@ impl Model {
         let p = format.precision();
         let small_range = |f: Format| f.exponent_bits <= 5;
         let dot = 2 * p + 2 <= f32::PRECISION;
-        let longest = self
-            .recurrence
-            .intermediate()
-            .precision()
-            .max(self.numerics.accumulator.precision());
+        let longest = self.recurrence.intermediate().precision().max(self.numerics.accumulator.precision());
         let lanes = if small_range(format) {
             p + longest <= f32::PRECISION
         } else {
@@ -113,9 +98,7 @@ impl Model {
             // leaves f32.
             let limit = encode(format, pow2(100));
             let magnitude = format.sign_bit() - 1;
-            p + longest < f32::PRECISION
-                && v.iter()
-                    .all(|&x| x & magnitude < limit || format.is_special(x))
+            p + longest < f32::PRECISION && v.iter().all(|&x| x & magnitude < limit || format.is_special(x))
         };
         (dot, lanes)
     }
@@ -129,29 +112,12 @@ impl Model {
         record: bool,
         carriers: Carriers,
     ) -> Vec<QueryResult> {
-        assert_eq!(
-            q.len(),
-            lengths.len() * self.d,
-            "q must hold one query for each length"
-        );
-        assert_eq!(
-            k.len(),
-            v.len(),
-            "k and v must hold the same number of vectors"
-        );
+        assert_eq!(q.len(), lengths.len() * self.d, "q must hold one query for each length");
+        assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
         assert_eq!(k.len() % self.d, 0, "k must hold whole vectors");
         let keys = k.len() / self.d;
-        assert!(
-            lengths.iter().all(|&n| n <= keys),
-            "a query has more keys than there are"
-        );
-        let input = Input {
-            q,
-            k,
-            v,
-            lengths,
-            record,
-        };
+        assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
+        let input = Input { q, k, v, lengths, record };
         match (carriers, self.numerics.format.subnormals) {
             ((true, true), Subnormals::Flushed) => self.run_as::<true, f32, f32>(input),
             ((true, false), Subnormals::Flushed) => self.run_as::<true, f32, f64>(input),
@@ -164,11 +130,7 @@ impl Model {
 
     fn run_as<const FLUSH: bool, S: Carrier, L: Carrier>(&self, input: Input) -> Vec<QueryResult> {
         let format = self.numerics.format;
-        let special = |x: &[u64]| {
-            x.chunks(self.d)
-                .map(|x| x.iter().any(|&b| format.is_special(b)))
-                .collect()
-        };
+        let special = |x: &[u64]| x.chunks(self.d).map(|x| x.iter().any(|&b| format.is_special(b))).collect();
         let run = Run::<S, L> {
             model: self,
             score: Rounder::new(format),
@@ -203,9 +165,7 @@ struct Input<'a> {
 }
 
 fn carry<C: Carrier>(format: Format, bits: &[u64]) -> Vec<C> {
-    bits.iter()
-        .map(|&b| C::from_f64(decode(format, b)))
-        .collect()
+    bits.iter().map(|&b| C::from_f64(decode(format, b))).collect()
 }
 
 /// One call of [`Model::run`] with its operands decoded: `S` carries the score, `L` the output lanes.
@@ -258,10 +218,7 @@ impl<S: Carrier, L: Carrier> Run<'_, S, L> {
                 }
             }
         }
-        queries
-            .into_iter()
-            .map(|query| self.finish(query))
-            .collect()
+        queries.into_iter().map(|query| self.finish(query)).collect()
     }
 
     /// One key of one query.
@@ -291,11 +248,7 @@ impl<S: Carrier, L: Carrier> Run<'_, S, L> {
 
     /// The last multiplication, where the core has one, and the rounding to the output's format.
     fn finish(&self, query: Query<L>) -> QueryResult {
-        let Model {
-            numerics,
-            recurrence,
-            ..
-        } = self.model;
+        let Model { numerics, recurrence, .. } = self.model;
         let scale = query.state.and_then(|state| recurrence.scale(state));
         let mut saturated = query.saturated;
         let mut output = |o: &L| {
@@ -305,12 +258,7 @@ impl<S: Carrier, L: Carrier> Run<'_, S, L> {
             encode(numerics.format, rounded)
         };
         let o = query.o.iter().map(&mut output).collect();
-        QueryResult {
-            o,
-            invalid: query.invalid,
-            steps: query.steps,
-            saturated,
-        }
+        QueryResult { o, invalid: query.invalid, steps: query.steps, saturated }
     }
 }
 
@@ -324,10 +272,8 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) ->
     let mut lane = [decode(accumulator, o)];
     let value = [decode(format, v)];
     let w = decode(format, w);
-    let lanes = Lanes::<f64> {
-        accumulator: Rounder::new(accumulator),
-        intermediate: Rounder::new(difference),
-    };
+    let lanes =
+        Lanes::<f64> { accumulator: Rounder::new(accumulator), intermediate: Rounder::new(difference) };
     let op = if upper { LaneOp::Complement(w) } else { LaneOp::Weight(w) };
     match format.subnormals {
         Subnormals::Flushed => lanes.step::<true>(op, &mut lane, &value),

@@ -28,7 +28,7 @@ pub(crate) struct Decision {
     pub(crate) s: i64,
     /// Argument of the weight function, in the same way.
     pub(crate) x: i64,
-    /// Weight or exponential, a value of the format.
+    /// The lanes' factor, a value of the format: see [`crate::Step::w`].
     pub(crate) w: f64,
     /// What the output lanes do.
     pub(crate) op: LaneOp,
@@ -92,13 +92,7 @@ impl Recurrence {
             }
             (Kind::Fa2, None) => {
                 let s = self.fixed_score(dot);
-                (
-                    State::Fa2 {
-                        m: s,
-                        l: 1 << self.numerics.state_fraction,
-                    },
-                    self.first(s),
-                )
+                (State::Fa2 { m: s, l: 1 << self.numerics.state_fraction }, self.first(s))
             }
             (Kind::Paper, None) => {
                 let s = self.format_score(dot);
@@ -124,11 +118,7 @@ impl Recurrence {
             State::Fa2 { l, .. } => {
                 let bits = n.reciprocal.table.value_fraction;
                 let top = l.ilog2();
-                let m = if top <= bits {
-                    l << (bits - top)
-                } else {
-                    l >> (top - bits)
-                };
+                let m = if top <= bits { l << (bits - top) } else { l >> (top - bits) };
                 let r = reciprocal(&n.reciprocal, m - (1 << bits)) as f64;
                 Some(r * pow2(n.state_fraction as i32 - (bits + top) as i32))
             }
@@ -171,31 +161,20 @@ impl Recurrence {
         }
     }
 
-    /// `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x) = max(s, L) + softplus(-|x|)`.
+    /// `x = s - L`, `L <- L + softplus(x) = max(s, L) + softplus(-|x|)`. The lanes' factor is `sigmoid(-|x|)`, at
+    /// most 1/2: the weight `sigmoid(x)` for a negative x, one minus the weight otherwise.
     fn lse(&self, l: i64, s: i64) -> (State, Decision) {
         let n = &self.numerics;
         let score = self.aligned(s);
         let x = score - l;
         if n.hold_threshold.is_some_and(|t| x <= -(t as i64)) {
-            return (
-                State::Lse(l),
-                Decision {
-                    s,
-                    x,
-                    w: 0.0,
-                    op: LaneOp::Hold,
-                },
-            );
+            return (State::Lse(l), Decision { s, x, w: 0.0, op: LaneOp::Hold });
         }
         let t = self.scalar.t_from_fixed(x.unsigned_abs(), n.state_fraction);
         let reduced = self.scalar.reduce(t);
         let grown = score.max(l) + self.scalar.softplus_fixed(reduced, n.state_fraction);
         let w = self.scalar.sigmoid_of(true, reduced);
-        let op = if x < 0 {
-            LaneOp::Weight(w)
-        } else {
-            LaneOp::Complement(w)
-        };
+        let op = if x < 0 { LaneOp::Weight(w) } else { LaneOp::Complement(w) };
         (State::Lse(grown), Decision { s, x, w, op })
     }
 
@@ -214,15 +193,7 @@ impl Recurrence {
             let w = u.paper_sigmoid_unit(x);
             (x, w, LaneOp::Weight(w))
         };
-        (
-            State::Paper { s, w },
-            Decision {
-                s: self.bits(s),
-                x: self.bits(x),
-                w,
-                op,
-            },
-        )
+        (State::Paper { s, w }, Decision { s: self.bits(s), x: self.bits(x), w, op })
     }
 
     /// FlashAttention-2 with one exponential: of the two factors one is always 1.
@@ -235,26 +206,10 @@ impl Recurrence {
         // e <= 1, so its last significand bit never lies above the integers.
         let times_e = |x: u128| ((x * c as u128 + (1 << (-exponent - 1))) >> -exponent) as u64;
         let one = 1u64 << n.state_fraction;
-        let grown = if moved {
-            times_e(l.into()) + one
-        } else {
-            l + times_e(one.into())
-        };
+        let grown = if moved { times_e(l.into()) + one } else { l + times_e(one.into()) };
         let l = grown.min((1 << n.sum_bits()) - 1);
-        let op = if moved {
-            LaneOp::ScaleOutput(e)
-        } else {
-            LaneOp::ScaleValue(e)
-        };
-        (
-            State::Fa2 { m: m.max(s), l },
-            Decision {
-                s,
-                x: s - m,
-                w: e,
-                op,
-            },
-        )
+        let op = if moved { LaneOp::ScaleOutput(e) } else { LaneOp::ScaleValue(e) };
+        (State::Fa2 { m: m.max(s), l }, Decision { s, x: s - m, w: e, op })
     }
 
     /// FlashAttention-2 as drawn: two exponentials, everything in the format.
@@ -265,14 +220,6 @@ impl Recurrence {
         let (c, e) = (u.exp_unit(u.sub(m, top)), u.exp_unit(x));
         let l = u.add(u.mul(l, c), e);
         let op = LaneOp::ScaleBoth(c, e);
-        (
-            State::Literal { m: top, l },
-            Decision {
-                s: self.bits(s),
-                x: self.bits(x),
-                w: e,
-                op,
-            },
-        )
+        (State::Literal { m: top, l }, Decision { s: self.bits(s), x: self.bits(x), w: e, op })
     }
 }

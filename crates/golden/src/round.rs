@@ -27,20 +27,12 @@ impl<C: Carrier> Rounder<C> {
         let min_normal = pow2(format.min_exponent());
         let quantum = format.min_exponent() - format.fraction_bits as i32;
         let flush = format.subnormals == Subnormals::Flushed;
-        let small = if flush {
-            min_normal * (1.0 - pow2(-(p as i32) - 1))
-        } else {
-            min_normal
-        };
+        let small = if flush { min_normal * (1.0 - pow2(-(p as i32) - 1)) } else { min_normal };
         Rounder {
             dropped: C::PRECISION - p,
             max: C::from_f64(decode(format, format.max_finite())),
             small: C::from_f64(small),
-            magic: C::from_f64(if flush {
-                0.0
-            } else {
-                pow2(quantum + C::PRECISION as i32 - 1)
-            }),
+            magic: C::from_f64(if flush { 0.0 } else { pow2(quantum + C::PRECISION as i32 - 1) }),
             flush,
         }
     }
@@ -56,11 +48,7 @@ impl<C: Carrier> Rounder<C> {
     pub(crate) fn round_flag<const FLUSH: bool>(&self, x: C) -> (C, bool) {
         let magnitude = x.abs();
         let normal = magnitude.drop_bits(self.dropped);
-        let tiny = if FLUSH {
-            C::default()
-        } else {
-            (magnitude + self.magic) - self.magic
-        };
+        let tiny = if FLUSH { C::default() } else { (magnitude + self.magic) - self.magic };
         let rounded = if magnitude < self.small { tiny } else { normal };
         let over = rounded > self.max;
         (if over { self.max } else { rounded }.copysign(x), over)
@@ -75,11 +63,7 @@ impl<C: Carrier> Rounder<C> {
     /// The rounded value.
     #[inline]
     pub(crate) fn round(&self, x: C) -> C {
-        if self.flush {
-            self.round_as::<true>(x)
-        } else {
-            self.round_as::<false>(x)
-        }
+        if self.flush { self.round_as::<true>(x) } else { self.round_as::<false>(x) }
     }
 }
 
@@ -108,28 +92,19 @@ pub fn decode(format: Format, bits: u64) -> f64 {
             f64::from_bits(fraction | (((exponent - format.bias + 1023) as u64) << 52))
         }
     };
-    if bits & format.sign_bit() != 0 {
-        -value
-    } else {
-        value
-    }
+    if bits & format.sign_bit() != 0 { -value } else { value }
 }
 
 /// Encoding of a value that the format represents exactly (anything else is a caller's error and is
 /// truncated). See [`crate::units::round_from_f64`] for arbitrary values.
 pub fn encode(format: Format, x: f64) -> u64 {
-    let sign = if x.is_sign_negative() {
-        format.sign_bit()
-    } else {
-        0
-    };
+    let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
     let magnitude = x.abs();
     if magnitude == 0.0 {
         return sign;
     }
     if magnitude < pow2(format.min_exponent()) {
-        return sign
-            | (magnitude * pow2(format.fraction_bits as i32 - format.min_exponent())) as u64;
+        return sign | (magnitude * pow2(format.fraction_bits as i32 - format.min_exponent())) as u64;
     }
     let bits = magnitude.to_bits();
     let exponent = (bits >> 52) as i32 - 1023 + format.bias;
@@ -143,13 +118,6 @@ pub(crate) fn parts(format: Format, x: f64) -> (u64, i32) {
     let bits = encode(format, x);
     let fraction = bits & format.fraction_mask();
     let exponent = ((bits >> format.fraction_bits) & format.exponent_mask()) as i32;
-    let hidden = if exponent == 0 {
-        0
-    } else {
-        1 << format.fraction_bits
-    };
-    (
-        hidden | fraction,
-        exponent.max(1) - format.bias - format.fraction_bits as i32,
-    )
+    let hidden = if exponent == 0 { 0 } else { 1 << format.fraction_bits };
+    (hidden | fraction, exponent.max(1) - format.bias - format.fraction_bits as i32)
 }

@@ -32,11 +32,7 @@ pub(crate) struct Scalar {
 
 impl Scalar {
     pub(crate) fn new(format: Format, exp: ExpNumerics) -> Self {
-        Scalar {
-            format,
-            exp,
-            rounder: Rounder::new(format),
-        }
+        Scalar { format, exp, rounder: Rounder::new(format) }
     }
 
     /// RN of a carrier value to the format.
@@ -99,10 +95,7 @@ impl Scalar {
     pub(crate) fn reduce(&self, t: u64) -> Reduced {
         let b = self.exp.value_fraction;
         let y = (t * self.exp.log2e) >> self.exp.log2e_fraction;
-        Reduced {
-            k: (y >> b) as u32,
-            f: y & ((1 << b) - 1),
-        }
+        Reduced { k: (y >> b) as u32, f: y & ((1 << b) - 1) }
     }
 
     /// `e^-t` of the exponential's table, rounded to the format.
@@ -116,8 +109,8 @@ impl Scalar {
         -((self.exp.value_fraction + r.k) as i32)
     }
 
-    /// `sigmoid(-t)` for a negative argument, `1 - sigmoid(-t)` formed with two guard bits otherwise,
-    /// rounded to the format.
+    /// `sigmoid(-t)` for a negative argument, `1 - sigmoid(-t)` formed with two guard bits otherwise, rounded to
+    /// the format. Of the cores, only the former is part; the latter belongs to the stand-alone sigmoid.
     pub(crate) fn sigmoid_of(&self, negative: bool, r: Reduced) -> f64 {
         let h = lookup(&self.exp.sigmoid, r);
         if negative {
@@ -163,11 +156,7 @@ impl Scalar {
     /// `ln(x)` for `x` in (0, 1]; zero and negative arguments count as the smallest positive number, and
     /// from 1 on the result is +0.
     pub(crate) fn ln_unit(&self, x: f64) -> f64 {
-        let x = if x <= 0.0 {
-            crate::decode(self.format, self.format.min_positive())
-        } else {
-            x
-        };
+        let x = if x <= 0.0 { crate::decode(self.format, self.format.min_positive()) } else { x };
         if x >= 1.0 {
             return 0.0;
         }
@@ -175,19 +164,12 @@ impl Scalar {
         let (exponent, f) = split(x, b);
         let scale = (-exponent) as u64 * self.exp.ln2;
         let magnitude = scale.saturating_sub(lookup_offset(&self.exp.ln, f));
-        if magnitude == 0 {
-            0.0
-        } else {
-            -self.round_integer(magnitude, -(b as i32))
-        }
+        if magnitude == 0 { 0.0 } else { -self.round_integer(magnitude, -(b as i32)) }
     }
 
     /// The paper's sigmoid over [-6, 11), from `z = x + 6` in B fraction bits.
     pub(crate) fn paper_sigmoid_at(&self, z: u64) -> f64 {
-        self.round_integer(
-            lookup_offset(&self.exp.paper_sigmoid, z),
-            -(self.exp.value_fraction as i32),
-        )
+        self.round_integer(lookup_offset(&self.exp.paper_sigmoid, z), -(self.exp.value_fraction as i32))
     }
 
     /// Largest `z` of the paper's sigmoid.
@@ -208,40 +190,25 @@ impl Scalar {
 fn lookup(table: &Table, r: Reduced) -> u64 {
     let octave = r.k.min(table.octaves - 1) * table.cells;
     let dx = r.f & ((1 << table.offset_bits) - 1);
-    table_value(
-        table,
-        octave as usize + (r.f >> table.offset_bits) as usize,
-        dx,
-    )
+    table_value(table, octave as usize + (r.f >> table.offset_bits) as usize, dx)
 }
 
 /// Value of a table with a single octave.
 pub(crate) fn lookup_offset(table: &Table, offset: u64) -> u64 {
-    table_value(
-        table,
-        (offset >> table.offset_bits) as usize,
-        offset & ((1 << table.offset_bits) - 1),
-    )
+    table_value(table, (offset >> table.offset_bits) as usize, offset & ((1 << table.offset_bits) - 1))
 }
 
 /// `c0 -/+ floor(c1 dx / 2^slope_fraction)`.
 fn table_value(table: &Table, entry: usize, dx: u64) -> u64 {
     let step = (table.c1[entry] * dx) >> table.slope_fraction;
-    if table.function.decreasing() {
-        table.c0[entry] - step
-    } else {
-        table.c0[entry] + step
-    }
+    if table.function.decreasing() { table.c0[entry] - step } else { table.c0[entry] + step }
 }
 
 /// `x = (1 + f) 2^exponent` for a positive `x`, `f` truncated to `bits` bits.
 pub(crate) fn split(x: f64, bits: u32) -> (i32, u64) {
     // Every positive number of a format is a normal f64, so subnormals come out normalised.
     let raw = x.to_bits();
-    (
-        (raw >> 52) as i32 - 1023,
-        (raw & ((1 << 52) - 1)) >> (52 - bits),
-    )
+    ((raw >> 52) as i32 - 1023, (raw & ((1 << 52) - 1)) >> (52 - bits))
 }
 
 /// `1 / (1 + f)` with VR fraction bits: the table's value, then Newton steps.

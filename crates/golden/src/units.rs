@@ -85,17 +85,8 @@ pub(crate) fn reciprocal_value(fmt: Format, numerics: &ReciprocalNumerics, x: f6
 
 /// Fixed point from float: the integer nearest to `value * 2^shift_plus_fraction`, ties to even, saturated
 /// at `+-(2^width_magnitude_bits - 1)`; at most 50 magnitude bits.
-pub fn fixed_from_float(
-    fmt: Format,
-    bits: u64,
-    shift_plus_fraction: i32,
-    width_magnitude_bits: u32,
-) -> i64 {
-    scalar::fixed(
-        decode(fmt, bits),
-        shift_plus_fraction,
-        (1 << width_magnitude_bits) - 1,
-    )
+pub fn fixed_from_float(fmt: Format, bits: u64, shift_plus_fraction: i32, width_magnitude_bits: u32) -> i64 {
+    scalar::fixed(decode(fmt, bits), shift_plus_fraction, (1 << width_magnitude_bits) - 1)
 }
 
 fn round(fmt: Format, x: f64) -> u64 {
@@ -103,11 +94,5 @@ fn round(fmt: Format, x: f64) -> u64 {
 }
 
 fn unit(fmt: Format, segments: u32, a: u64, f: impl Fn(&Scalar, f64) -> f64) -> u64 {
-    encode(
-        fmt,
-        f(
-            &Scalar::new(fmt, ExpNumerics::new(segments)),
-            decode(fmt, a),
-        ),
-    )
+    encode(fmt, f(&Scalar::new(fmt, ExpNumerics::new(segments)), decode(fmt, a)))
 }

@@ -4,22 +4,19 @@ mod common;
 
 use common::{cores, largest, normal, rng, values};
 use flashd_golden::f64_attention::safe_softmax;
-use flashd_golden::{Model, QueryResult, decode};
+use flashd_golden::{Action, Model, QueryResult, decode};
 use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, WeightUnit};
 use flashd_hwmodel::format::Format;
 
 /// Largest distance from the mean after n equal scores, as a fraction of the largest value, at every power
 /// of two up to `keys`.
-fn error_of_the_mean(accumulator: Accumulator, keys: usize, seed: u64) -> Vec<(usize, f64)> {
+fn error_of_the_mean(accumulator: Option<Accumulator>, keys: usize, seed: u64) -> Vec<(usize, f64)> {
     let (d, format) = (16, Format::BF16);
     let mut rng = rng(seed);
     let q = normal(&mut rng, format, 1.0, d);
     let k = normal(&mut rng, format, 1.0, d).repeat(keys);
     let v: Vec<u64> = normal(&mut rng, format, 1.0, keys * d);
-    let config = CoreConfig {
-        accumulator,
-        ..CoreConfig::new(Design::FlashD, d, format)
-    };
+    let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, format) };
     let lengths: Vec<usize> = (0..=keys.ilog2()).map(|e| 1 << e).collect();
     let results = Model::new(&config).run(&q.repeat(lengths.len()), &k, &v, &lengths, false);
     let v = values(format, &v);
@@ -35,18 +32,24 @@ fn error_of_the_mean(accumulator: Accumulator, keys: usize, seed: u64) -> Vec<(u
 
 #[test]
 fn equal_scores_give_the_mean() {
-    for seed in 50..54 {
-        for (n, error) in error_of_the_mean(Accumulator::Fraction(16), 4096, seed) {
-            // The output's own rounding is up to 2^-9 of it; the weights' rounding errors average out.
-            let limit = if n < 64 {
-                2f64.powi(-8)
-            } else {
-                2f64.powi(-10)
-            };
-            assert!(
-                error <= limit,
-                "seed {seed}, {n} equal scores: off by {error} of max|v|"
-            );
+    // Largest error over all seeds below 64 keys, from 64 and from 1024 on, as powers of two. Few keys: the
+    // output's own rounding, up to 2^-9 of it, and the weights'. Many keys: the weights' errors average out,
+    // what remains is the accumulator's rounding. Measured with 16 bits 2^-8.2, 2^-11.4 and 2^-13.7; with the
+    // default's 10 bits 2^-8.2, 2^-11.2 and 2^-11.9; with the format's 7 bits 2^-8.2, 2^-8.9 and 2^-9.0.
+    let cases = [
+        (Some(Accumulator::Fraction(16)), [-8, -11, -13]),
+        (None, [-8, -11, -11]),
+        (Some(Accumulator::Format), [-8, -8, -8]),
+    ];
+    for (accumulator, limits) in cases {
+        for seed in 50..70 {
+            for (n, error) in error_of_the_mean(accumulator, 4096, seed) {
+                let limit = 2f64.powi(limits[usize::from(n >= 64) + usize::from(n >= 1024)]);
+                assert!(
+                    error <= limit,
+                    "{accumulator:?}, seed {seed}, {n} equal scores: off by {error} of max|v|, not {limit}"
+                );
+            }
         }
     }
 }
@@ -54,12 +57,9 @@ fn equal_scores_give_the_mean() {
 #[test]
 #[ignore = "prints a table; takes some seconds"]
 fn equal_scores_up_to_65536() {
-    for accumulator in [Accumulator::Fraction(16), Accumulator::Format] {
+    for accumulator in [Some(Accumulator::Fraction(16)), None, Some(Accumulator::Format)] {
         for (n, error) in error_of_the_mean(accumulator, 65_536, 50) {
-            println!(
-                "{accumulator:?}, {n:6} equal scores: off by {:.4} % of max|v|",
-                100.0 * error
-            );
+            println!("{accumulator:?}: {n:6} equal scores: off by {:.4} % of max|v|", 100.0 * error);
         }
     }
 }
@@ -68,14 +68,15 @@ fn equal_scores_up_to_65536() {
 fn weights_of_equal_scores_are_one_over_i() {
     let format = Format::BF16;
     let (d, keys) = (2, 65_536);
-    let config = CoreConfig {
-        hold: Some(Hold::None),
-        ..CoreConfig::new(Design::FlashD, d, format)
-    };
+    let config = CoreConfig { hold: Some(Hold::None), ..CoreConfig::new(Design::FlashD, d, format) };
     let zeros = vec![0; keys * d];
     let result = &Model::new(&config).run(&[0; 2], &zeros, &zeros, &[keys], true)[0];
     for (i, step) in result.steps.iter().enumerate() {
-        let relative = decode(format, step.w) * (i + 1) as f64 - 1.0;
+        let u = decode(format, step.w);
+        let load = step.action == Action::Load;
+        assert_eq!((load, step.upper), (i == 0, i == 1), "key {}: {step:?}", i + 1);
+        let w = if load || step.upper { 1.0 - u } else { u };
+        let relative = w * (i + 1) as f64 - 1.0;
         assert!(relative.abs() < 0.02, "w_{} is off by {relative}", i + 1);
     }
 }
@@ -105,30 +106,20 @@ fn error_of(config: &CoreConfig, deviation: f64, seed: u64) -> (f64, f64) {
 
 #[test]
 fn cores_are_close_to_exact_attention() {
-    // Mean and worst error allowed, in half units of the format's significand.
-    let bounds = [(0.2, 2.0), (1.0, 6.0), (0.2, 3.0), (0.8, 4.0)];
+    // Mean and worst error allowed, in half units of the format's significand. Measured over six seeds, `lse`
+    // and FA2: 0.063 and 0.58.
+    let bounds = [(0.1, 1.0), (1.0, 6.0), (0.1, 1.0), (0.8, 4.0)];
     for (_, format) in Format::NAMED {
         // Tables of 32 segments are good for about 12 bits.
         let unit = 2f64.powi(-(format.precision().min(12) as i32));
         for (config, (mean_bound, worst_bound)) in cores(16, format).into_iter().zip(bounds) {
-            let config = CoreConfig {
-                segments: 32,
-                ..config
-            };
+            let config = CoreConfig { segments: 32, ..config };
             // The paper's sigmoid spreads its segments over 17 units of x, and its static rule is a guess.
-            let guess = if config.weight == WeightUnit::Paper {
-                (0.04, 0.2)
-            } else {
-                (0.0, 0.0)
-            };
+            let guess = if config.weight == WeightUnit::Paper { (0.04, 0.2) } else { (0.0, 0.0) };
             let seed = 60;
             let (mean, worst) = error_of(&config, 1.0, seed);
             let ok = mean <= mean_bound * unit + guess.0 && worst <= worst_bound * unit + guess.1;
-            assert!(
-                ok,
-                "{}, seed {seed}: mean {mean}, worst {worst} of max|v|",
-                config.name()
-            );
+            assert!(ok, "{}, seed {seed}: mean {mean}, worst {worst} of max|v|", config.name());
         }
     }
 }

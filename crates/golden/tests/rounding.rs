@@ -11,11 +11,7 @@ use rand::RngExt;
 
 /// Sign of an exact zero product or sum, as IEEE 754 has it.
 fn with_zero_sign(format: Format, bits: u64, negative: bool) -> u64 {
-    if bits & (format.sign_bit() - 1) == 0 && negative {
-        bits | format.sign_bit()
-    } else {
-        bits
-    }
+    if bits & (format.sign_bit() - 1) == 0 && negative { bits | format.sign_bit() } else { bits }
 }
 
 fn negative(format: Format, bits: u64) -> bool {
@@ -31,31 +27,16 @@ fn check_pair(format: Format, a: u64, b: u64) {
         with_zero_sign(
             format,
             exact.round(format),
-            if exact.mantissa == 0 {
-                both
-            } else {
-                exact.mantissa < 0
-            },
+            if exact.mantissa == 0 { both } else { exact.mantissa < 0 },
         )
     };
-    assert_eq!(
-        add(format, a, b),
-        sum(x, y, neg_a && neg_b),
-        "{format}: {a:#x} + {b:#x}"
-    );
-    assert_eq!(
-        sub(format, a, b),
-        sum(x, y.neg(), neg_a && !neg_b),
-        "{format}: {a:#x} - {b:#x}"
-    );
+    assert_eq!(add(format, a, b), sum(x, y, neg_a && neg_b), "{format}: {a:#x} + {b:#x}");
+    assert_eq!(sub(format, a, b), sum(x, y.neg(), neg_a && !neg_b), "{format}: {a:#x} - {b:#x}");
     let product = with_zero_sign(format, x.mul(y).round(format), neg_a != neg_b);
     assert_eq!(mul(format, a, b), product, "{format}: {a:#x} * {b:#x}");
     let (va, vb) = (decode(format, a), decode(format, b));
     let larger = if vb > va { vb } else { va };
-    assert_eq!(
-        decode(format, max(format, a, b)).to_bits(),
-        larger.to_bits()
-    );
+    assert_eq!(decode(format, max(format, a, b)).to_bits(), larger.to_bits());
 }
 
 #[test]
@@ -85,10 +66,7 @@ fn wider_arithmetic_is_exact_for_random_pairs() {
     for format in formats {
         for spread in [2, 12, 35] {
             for _ in 0..60_000 {
-                let (a, b) = (
-                    near_one(&mut rng, format, spread),
-                    near_one(&mut rng, format, spread),
-                );
+                let (a, b) = (near_one(&mut rng, format, spread), near_one(&mut rng, format, spread));
                 check_pair(format, a, b);
             }
         }
@@ -98,8 +76,7 @@ fn wider_arithmetic_is_exact_for_random_pairs() {
             for _ in 0..30_000 {
                 let mut operand = |exponent: u64| {
                     let exponent = exponent.saturating_sub(rng.random_range(0..3));
-                    let bits =
-                        (exponent << fraction) | (rng.random::<u64>() & format.fraction_mask());
+                    let bits = (exponent << fraction) | (rng.random::<u64>() & format.fraction_mask());
                     bits.min(format.max_finite()) | if rng.random() { format.sign_bit() } else { 0 }
                 };
                 let (a, b) = (operand(end), operand(end));
@@ -128,23 +105,11 @@ fn rounding_agrees_with_half() {
             _ if x.abs() < f32::MIN_POSITIVE => continue,
             _ => reference,
         };
-        assert_eq!(
-            round_from_f64(Format::BF16, x.into()),
-            wanted.to_bits() as u64,
-            "sample {i}: {x:e}"
-        );
+        assert_eq!(round_from_f64(Format::BF16, x.into()), wanted.to_bits() as u64, "sample {i}: {x:e}");
         let x = x.abs().powf(0.2).copysign(x);
         let reference = f16::from_f32(x);
-        let wanted = if reference.is_infinite() {
-            f16::MAX.copysign(reference)
-        } else {
-            reference
-        };
-        assert_eq!(
-            round_from_f64(Format::FP16, x.into()),
-            wanted.to_bits() as u64,
-            "sample {i}: {x:e}"
-        );
+        let wanted = if reference.is_infinite() { f16::MAX.copysign(reference) } else { reference };
+        assert_eq!(round_from_f64(Format::FP16, x.into()), wanted.to_bits() as u64, "sample {i}: {x:e}");
     }
 }
 
@@ -177,11 +142,7 @@ fn flush_rounds_first() {
     let smallest = 2f64.powi(-126);
     let half_unit = 2f64.powi(-126 - 9);
     let round = |x: f64| round_from_f64(Format::BF16, x);
-    assert_eq!(
-        round(smallest - half_unit),
-        0x0080,
-        "a tie goes to the even significand"
-    );
+    assert_eq!(round(smallest - half_unit), 0x0080, "a tie goes to the even significand");
     assert_eq!(round(smallest - half_unit * 1.000001), 0);
     assert_eq!(round(-(smallest - half_unit * 1.000001)), 0x8000);
     assert_eq!(round(-smallest), 0x8080);
@@ -192,20 +153,8 @@ fn flush_rounds_first() {
 #[test]
 fn gradual_underflow_ties_to_even() {
     let unit = 2f64.powi(-9);
-    for (x, wanted) in [
-        (0.5, 0),
-        (0.5000001, 1),
-        (1.5, 2),
-        (2.5, 2),
-        (7.5, 8),
-        (-0.5, 0x80),
-        (-3.5, 0x84),
-    ] {
-        assert_eq!(
-            round_from_f64(Format::FP8_E4M3, x * unit),
-            wanted,
-            "{x} units"
-        );
+    for (x, wanted) in [(0.5, 0), (0.5000001, 1), (1.5, 2), (2.5, 2), (7.5, 8), (-0.5, 0x80), (-3.5, 0x84)] {
+        assert_eq!(round_from_f64(Format::FP8_E4M3, x * unit), wanted, "{x} units");
     }
 }
 
@@ -217,16 +166,9 @@ fn saturation_and_not_a_number() {
         assert_eq!(round_from_f64(format, -1e300), max | format.sign_bit());
         assert_eq!(round_from_f64(format, f64::NAN), 0);
         assert_eq!(add(format, max, max), max);
-        assert_eq!(
-            mul(format, max | format.sign_bit(), max),
-            max | format.sign_bit()
-        );
+        assert_eq!(mul(format, max | format.sign_bit(), max), max | format.sign_bit());
         for bits in max + 1..=(max + 3).min(format.sign_bit() - 1) {
-            assert_eq!(
-                add(format, bits, format.one()),
-                format.one(),
-                "specials count as +0"
-            );
+            assert_eq!(add(format, bits, format.one()), format.one(), "specials count as +0");
         }
     }
 }
@@ -243,11 +185,7 @@ fn encodings_survive_a_round_trip() {
         let step = if format.width() > 20 { 65_521 } else { 1 };
         for bits in (0..format.sign_bit() << 1).step_by(step) {
             let x = decode(format, bits);
-            assert_eq!(
-                x.to_bits(),
-                format.value(bits).to_bits(),
-                "{format} {bits:#x}"
-            );
+            assert_eq!(x.to_bits(), format.value(bits).to_bits(), "{format} {bits:#x}");
             if x != 0.0 {
                 assert_eq!(encode(format, x), bits);
                 assert_eq!(round_from_f64(format, x), bits);
@@ -258,8 +196,7 @@ fn encodings_survive_a_round_trip() {
 
 #[test]
 fn fixed_point_rounds_to_even_and_saturates() {
-    let fixed =
-        |x: f64, shift| fixed_from_float(Format::FP32, round_from_f64(Format::FP32, x), shift, 19);
+    let fixed = |x: f64, shift| fixed_from_float(Format::FP32, round_from_f64(Format::FP32, x), shift, 19);
     assert_eq!(fixed(0.5, 0), 0);
     assert_eq!(fixed(1.5, 0), 2);
     assert_eq!(fixed(-2.5, 0), -2);

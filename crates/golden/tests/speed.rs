@@ -16,16 +16,10 @@ fn time_per_query_and_key() {
     let mut rng = rng(81);
     for (_, format) in Format::NAMED {
         let operands = |rng: &mut _, deviation, n| normal(rng, format, deviation, n * d);
-        let (q, k) = (
-            operands(&mut rng, 1.0, queries),
-            operands(&mut rng, 1.0, keys),
-        );
+        let (q, k) = (operands(&mut rng, 1.0, queries), operands(&mut rng, 1.0, keys));
         let v = operands(&mut rng, 1.0, keys);
         let [lse, paper, fa2, literal] = cores(d, format);
-        let wide = CoreConfig {
-            accumulator: Accumulator::Fraction(23),
-            ..lse.clone()
-        };
+        let wide = CoreConfig { accumulator: Some(Accumulator::Fraction(23)), ..lse.clone() };
         for config in [lse, wide, paper, fa2, literal] {
             let model = Model::new(&config);
             let start = Instant::now();

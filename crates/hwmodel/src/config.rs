@@ -120,7 +120,7 @@ pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
 /// both errors are within 3 % of those of a wide accumulator, and of each other.
 pub const ACCUMULATOR_GUARD_BITS: u32 = 3;
 /// Smallest and largest `score_shift`.
-pub const SCORE_SHIFT_RANGE: (i32, i32) = (-64, 8);
+pub const SCORE_SHIFT_RANGE: (i32, i32) = (-64, 64);
 /// Smallest and largest vector length.
 pub const D_RANGE: (usize, usize) = (2, 512);
 

@@ -220,15 +220,15 @@ unit! {
 }
 
 function! {
-    /// `q k` of one element: `a` is canonical already, `b` comes from a port.
+    /// `q k` of one element: any encodings, from the query register and the key port.
     pub struct ProductFunction { format: Format }
     name(this) = format!("{}_product", this.format.ident());
-    doc = "y = a * b, a from the query register, b any encoding from the key port.";
+    doc = "y = a * b, a from the query register, b from the key port; Inf and NaN count as +0.";
     inputs { a: this.format.width(), b: this.format.width() }
     outputs { this.format.width() }
     eval<W> {
         let f = this.format;
-        [arith::multiply(f, &a, f, &canonical(f, &b), f)]
+        [arith::multiply(f, &canonical(f, &a), f, &canonical(f, &b), f)]
     }
 }
 unit! {

@@ -6,12 +6,14 @@
 //! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
 //!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
 //! * [`record`] writes test vectors for other simulators.
+//! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
 
 pub mod engine;
 pub mod evaluate;
 pub mod lockstep;
 pub mod record;
 pub mod stream;
+pub mod wave;
 
 pub use engine::{Engine, Inputs, Outputs};
 pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};

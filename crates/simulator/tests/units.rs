@@ -125,3 +125,24 @@ fn one_operand_units_fp32() {
         });
     }
 }
+
+#[test]
+fn float_to_fixed_at_every_scale() {
+    use flashd_hwmodel::arith::to_fixed;
+    use flashd_hwmodel::word::{Num, signed};
+    for (_, fmt) in Format::NAMED {
+        for bits in [6, 12, 19, 24] {
+            for scale in (-80..=84).step_by(if fmt.width() == 8 { 1 } else { 7 }) {
+                let step = if fmt.width() == 8 { 1 } else { (1u64 << fmt.width()) / 509 };
+                for a in (0..1u64 << fmt.width()).step_by(step as usize) {
+                    if fmt.is_special(a) || fmt.value(a) == 0.0 && a & (fmt.sign_bit() - 1) != 0 {
+                        continue;
+                    }
+                    let hardware = to_fixed(fmt, &Num::new(fmt.width(), a), scale, bits).value();
+                    let model = model::fixed_from_float(fmt, a, scale, bits);
+                    assert_eq!(signed(hardware, bits + 1), model, "{fmt} {a:#x} * 2^{scale} in {bits} bits");
+                }
+            }
+        }
+    }
+}

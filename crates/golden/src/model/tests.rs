@@ -12,10 +12,7 @@ fn operands(rng: &mut rand_chacha::ChaCha8Rng, format: Format, spread: u64, n: u
         match rng.random_range(0..50) {
             0 => bits & format.sign_bit(),
             1 => bits & (format.sign_bit() | format.fraction_mask()),
-            _ => {
-                bits & (format.sign_bit() | format.fraction_mask())
-                    | (exponent << format.fraction_bits)
-            }
+            _ => bits & (format.sign_bit() | format.fraction_mask()) | (exponent << format.fraction_bits),
         }
     };
     (0..n).map(|_| one()).collect()
@@ -28,24 +25,18 @@ fn f32_and_f64_give_the_same_bits() {
     let mut in_f32 = 0;
     for (_, format) in Format::NAMED {
         for accumulator in [
-            Accumulator::Format,
-            Accumulator::Fraction(12),
-            Accumulator::Fraction(16),
+            None,
+            Some(Accumulator::Format),
+            Some(Accumulator::Fraction(12)),
+            Some(Accumulator::Fraction(16)),
         ] {
-            if matches!(accumulator, Accumulator::Fraction(f) if f < format.fraction_bits) {
+            if matches!(accumulator, Some(Accumulator::Fraction(f)) if f < format.fraction_bits) {
                 continue;
             }
             for core in 0..4 {
-                let design = if core < 2 {
-                    Design::FlashD
-                } else {
-                    Design::Fa2
-                };
-                let mut config = CoreConfig {
-                    accumulator,
-                    score_shift: Some(3),
-                    ..CoreConfig::new(design, d, format)
-                };
+                let design = if core < 2 { Design::FlashD } else { Design::Fa2 };
+                let mut config =
+                    CoreConfig { accumulator, score_shift: Some(3), ..CoreConfig::new(design, d, format) };
                 match core {
                     1 => config.weight = WeightUnit::Paper,
                     3 => config.fa2 = Fa2Variant::Literal,
@@ -60,16 +51,12 @@ fn f32_and_f64_give_the_same_bits() {
                     let chosen = model.carriers(&v);
                     in_f32 += usize::from(chosen.1);
                     let run = |carriers| model.run_in(&q, &k, &v, &lengths, true, carriers);
-                    assert!(
-                        run(chosen) == run((false, false)),
-                        "{}, seed {seed}, {spread}",
-                        config.name()
-                    );
+                    assert!(run(chosen) == run((false, false)), "{}, seed {seed}, {spread}", config.name());
                 }
             }
         }
     }
-    assert!(in_f32 >= 60, "f32 was chosen only {in_f32} times");
+    assert!(in_f32 >= 150, "f32 was chosen only {in_f32} times");
 }
 
 #[test]
@@ -80,9 +67,5 @@ fn large_bf16_values_take_f64() {
     let max = Format::BF16.max_finite();
     let v = [max, 0, max | 0x8000, 0];
     let result = &model.run(&[0; 2], &[0; 4], &v, &[2], false)[0];
-    assert_eq!(
-        (result.o[0], result.saturated),
-        (0, 0),
-        "the mean of the two largest numbers"
-    );
+    assert_eq!((result.o[0], result.saturated), (0, 0), "the mean of the two largest numbers");
 }

@@ -46,57 +46,33 @@ impl Dyadic {
         if other.mantissa == 0 {
             return self;
         }
-        let (large, mut small) = if self.exponent > other.exponent {
-            (self, other)
-        } else {
-            (other, self)
-        };
+        let (large, mut small) = if self.exponent > other.exponent { (self, other) } else { (other, self) };
         if large.exponent - small.exponent > 60 {
             // Mantissas have at most 53 bits: all that matters of the small one is its sign.
-            small = Dyadic {
-                mantissa: small.mantissa.signum(),
-                exponent: large.exponent - 60,
-            };
+            small = Dyadic { mantissa: small.mantissa.signum(), exponent: large.exponent - 60 };
         }
         let aligned = large.mantissa << (large.exponent - small.exponent);
-        Dyadic {
-            mantissa: aligned + small.mantissa,
-            exponent: small.exponent,
-        }
+        Dyadic { mantissa: aligned + small.mantissa, exponent: small.exponent }
     }
 
     pub fn neg(self) -> Dyadic {
-        Dyadic {
-            mantissa: -self.mantissa,
-            ..self
-        }
+        Dyadic { mantissa: -self.mantissa, ..self }
     }
 
     pub fn mul(self, other: Dyadic) -> Dyadic {
-        Dyadic {
-            mantissa: self.mantissa * other.mantissa,
-            exponent: self.exponent + other.exponent,
-        }
+        Dyadic { mantissa: self.mantissa * other.mantissa, exponent: self.exponent + other.exponent }
     }
 
     /// Rounded to the format: magnitude bits with the sign of the exact value (+ for zero).
     pub fn round(self, format: Format) -> u64 {
-        let sign = if self.mantissa < 0 {
-            format.sign_bit()
-        } else {
-            0
-        };
+        let sign = if self.mantissa < 0 { format.sign_bit() } else { 0 };
         let magnitude = self.mantissa.unsigned_abs();
         if magnitude == 0 {
             return 0;
         }
         let f = format.fraction_bits as i32;
         let top = self.exponent + magnitude.ilog2() as i32;
-        let floor = if format.subnormals == Subnormals::Supported {
-            format.min_exponent()
-        } else {
-            i32::MIN
-        };
+        let floor = if format.subnormals == Subnormals::Supported { format.min_exponent() } else { i32::MIN };
         let quantum = top.max(floor) - f;
         let drop = quantum - self.exponent;
         let (mut significand, mut quantum) = match drop {
@@ -140,8 +116,7 @@ pub fn any_finite(rng: &mut Rng, format: Format) -> u64 {
 /// A random encoding with an exponent within `spread` of that of 1.0.
 pub fn near_one(rng: &mut Rng, format: Format, spread: i32) -> u64 {
     let top = (format.max_finite() >> format.fraction_bits) as i32;
-    let exponent =
-        rng.random_range((format.bias - spread).max(0)..=(format.bias + spread).min(top)) as u64;
+    let exponent = rng.random_range((format.bias - spread).max(0)..=(format.bias + spread).min(top)) as u64;
     let bits = (exponent << format.fraction_bits) | (rng.random::<u64>() & format.fraction_mask());
     let sign = if rng.random() { format.sign_bit() } else { 0 };
     sign | bits.min(format.max_finite())
@@ -169,15 +144,9 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
     [
         flash_d.clone(),
-        CoreConfig {
-            weight: WeightUnit::Paper,
-            ..flash_d
-        },
+        CoreConfig { weight: WeightUnit::Paper, ..flash_d },
         fa2.clone(),
-        CoreConfig {
-            fa2: Fa2Variant::Literal,
-            ..fa2
-        },
+        CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
     ]
 }
 

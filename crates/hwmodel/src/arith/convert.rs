@@ -2,7 +2,7 @@
 
 use super::round::{round_pack, Unrounded};
 use super::unpack;
-use crate::format::Format;
+use crate::format::{Format, Subnormals};
 use crate::word::{bits_for, ones, Word};
 
 /// A canonical number in another format of equal bias, rounded once.
@@ -29,22 +29,26 @@ pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
 ///   significand at the top of `bits`, then >> (top - exponent):   integer | guard | sticky
 /// ```
 pub fn to_magnitude<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
-    let u = unpack(fmt, x, "x");
     let p = fmt.precision();
     // The biased exponent at which the leading one lands on bit `bits - 1`.
     let top = bits as i32 - 1 + fmt.bias - scale;
     let guard_sticky = 2;
     let n = bits.max(p) + guard_sticky;
-    let placed = u.significand.append_zeros(n - p);
-    let e = fmt.exponent_bits;
-    // So that a subnormal (exponent 1, leading zeros) is never in reach of the top; `CoreConfig::validate`
-    // bounds the score's shift accordingly.
-    assert!(top >= 1, "scale 2^{scale} is out of range for {fmt}");
-    let nonzero = u.significand.msb();
+    // Subnormals (exponent 1, leading zeros) need no normalisation unless they reach the top.
+    let (exponent, significand) = match top >= 1 {
+        true => {
+            let u = unpack(fmt, x, "x");
+            (u.exponent.zext(fmt.exponent_bits + 1), u.significand)
+        }
+        false => normalised(fmt, x),
+    };
+    let placed = significand.append_zeros(n - p);
+    let nonzero = significand.msb();
     let largest = W::constant(bits, ones(bits));
-    // top - exponent, at least zero where it matters.
-    let wide = e.max(bits_for(top as u64)) + 1;
-    let distance = W::constant(wide, top as u64).sub(&u.exponent.zext(wide)).named("distance");
+    // top - exponent; negative where the value is too large.
+    let wide = exponent.width().max(bits_for(top.unsigned_abs() as u64) + 1) + 1;
+    let top = W::constant(wide, top as i64 as u64 & ones(wide));
+    let distance = top.sub(&exponent.sext(wide)).named("distance");
     let too_large = distance.msb().and(&nonzero).named("too_large");
     let amount_bits = bits_for(n as u64).min(wide - 1);
     let far = match wide - 1 - amount_bits {
@@ -81,4 +85,20 @@ pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, righ
     let unrounded =
         Unrounded { sign: sign.clone(), exponent, significand: significand.named("normalised"), aligned: false };
     round_pack(fmt, &unrounded)
+}
+
+/// Exponent (signed, biased, of the leading one) and normalised significand of a magnitude. Zero has a
+/// significand of zero.
+pub fn normalised<W: Word>(fmt: Format, x: &W) -> (W, W) {
+    let u = unpack(fmt, x, "x");
+    let wide = fmt.exponent_bits + 2;
+    match fmt.subnormals {
+        Subnormals::Flushed => (u.exponent.zext(wide), u.significand),
+        Subnormals::Supported => {
+            let (significand, leading_zeros) = u.significand.normalise();
+            let wide = wide.max(leading_zeros.width() + 2);
+            let exponent = u.exponent.zext(wide).sub(&leading_zeros.zext(wide)).named("x_exponent");
+            (exponent, significand.named("x_normalised"))
+        }
+    }
 }

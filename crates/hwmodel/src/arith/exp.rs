@@ -1,14 +1,13 @@
 //! The exponential family: range reduction `e^-t = 2^-k 2^-f`, PWL tables, and the functions built on
 //! them, in fixed point and in the format.
 
-use super::convert::{from_fixed, to_magnitude};
+use super::convert::{from_fixed, normalised, to_magnitude};
 use super::reciprocal::reciprocal;
 use super::round::{round_pack, Unrounded};
-use super::{compare::less, unpack};
-use crate::format::{Format, Subnormals};
+use crate::format::Format;
 use crate::numerics::{ExpNumerics, ReciprocalNumerics, COMPLEMENT_GUARD_BITS};
 use crate::pwl::Table;
-use crate::word::{bits_for, ones, Word};
+use crate::word::{bits_for, Word};
 
 /// `c0[entry] -/+ (c1[entry] * offset >> slope_fraction)`: `value_fraction` fraction bits and one integer
 /// bit.
@@ -241,29 +240,4 @@ pub fn paper_weight_limits(n: &ExpNumerics, fmt: Format) -> (u64, u64) {
         paper_sigmoid_unit(n, fmt, &far).value()
     };
     (end(fmt.sign_bit()), end(0))
-}
-
-/// Exponent (signed, biased, of the leading one) and normalised significand of a non-zero magnitude.
-fn normalised<W: Word>(fmt: Format, x: &W) -> (W, W) {
-    let u = unpack(fmt, x, "x");
-    let wide = fmt.exponent_bits + 2;
-    match fmt.subnormals {
-        Subnormals::Flushed => (u.exponent.zext(wide), u.significand),
-        Subnormals::Supported => {
-            let (significand, leading_zeros) = u.significand.normalise();
-            let wide = wide.max(leading_zeros.width() + 2);
-            let exponent = u.exponent.zext(wide).sub(&leading_zeros.zext(wide)).named("x_exponent");
-            (exponent, significand.named("x_normalised"))
-        }
-    }
-}
-
-/// The order `a <= b` of two canonical floats, for the static skip limits.
-pub fn at_most<W: Word>(fmt: Format, a: &W, b: &W) -> W {
-    less(fmt, b, a).not()
-}
-
-/// All ones of a width: a saturated magnitude.
-pub fn saturated<W: Word>(bits: u32) -> W {
-    W::constant(bits, ones(bits))
 }

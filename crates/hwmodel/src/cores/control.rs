@@ -65,7 +65,8 @@ impl FlagPipe {
     pub fn new(stages: usize) -> Self {
         let registers = || (0..stages).map(|_| Register::new(1)).collect();
         FlagPipe {
-            tag: Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later.")),
+            tag: Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later."))
+                .dissolved(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -266,7 +267,7 @@ impl ResultControl {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
         ResultControl {
-            tag: Tag::module("result_control", "End of a query and its sticky invalid bit."),
+            tag: Tag::module("result_control", "End of a query and its sticky invalid bit.").dissolved(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),

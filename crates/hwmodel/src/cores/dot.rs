@@ -11,7 +11,7 @@ circuit! {
         ports {
             /// Clock.
             clk: Bus<In>,
-            /// Canonical query elements.
+            /// Query elements, any encoding.
             q: Vec<Bus<In>>,
             /// Key elements, any encoding.
             k: Vec<Bus<In>>,
@@ -45,7 +45,7 @@ impl DotProduct {
             dot: Bus::new(width),
             product: (0..d).map(|_| Product::new(ProductFunction { format })).collect(),
             product_q: (0..d).map(|_| Register::new(width)).collect(),
-            tree: vec![AdderTree::new(format, d)],
+            tree: vec![AdderTree::first_level(format, d)],
             d,
         }
     }
@@ -118,6 +118,14 @@ impl AdderTree {
             pairs: n / 2,
             outputs,
         }
+    }
+}
+
+impl AdderTree {
+    /// The tree's first level as a part of the dot product's own module.
+    fn first_level(format: Format, d: usize) -> Self {
+        let tree = AdderTree::new(format, d);
+        AdderTree { tag: tree.tag.clone().dissolved(), ..tree }
     }
 }
 

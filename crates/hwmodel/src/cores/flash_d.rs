@@ -10,7 +10,7 @@ use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
-use crate::units::{AnySpecial, Canonical, CanonicalFunction};
+use crate::units::AnySpecial;
 use std::sync::Arc;
 
 /// The two weight units have the same ports, so that one core description serves both.
@@ -48,8 +48,6 @@ macro_rules! flash_d_core {
                     o_invalid: Bus<Out>,
                 }
                 parts {
-                    /// Query without Inf, NaN and flushed subnormals.
-                    q_canonical: Vec<Canonical>,
                     /// Query register.
                     q_q: Vec<EnabledRegister>,
                     /// Inf or NaN in q.
@@ -103,7 +101,6 @@ macro_rules! flash_d_core {
                     o: Bus::vector(d, width),
                     o_valid: Bus::new(1),
                     o_invalid: Bus::new(1),
-                    q_canonical: (0..d).map(|_| Canonical::new(CanonicalFunction { format: fmt })).collect(),
                     q_q: (0..d).map(|_| EnabledRegister::new(width)).collect(),
                     q_special: AnySpecial::new(fmt, d),
                     k_special: AnySpecial::new(fmt, d),
@@ -127,10 +124,9 @@ macro_rules! flash_d_core {
             #[hdl_gen]
             fn update(&mut self) {
                 for i in 0..self.d {
-                    self.q_canonical[i].a.next = self.q[i].val();
                     self.q_q[i].clk.next = self.clk.val();
                     self.q_q[i].enable.next = self.q_valid.val();
-                    self.q_q[i].d.next = self.q_canonical[i].y.val();
+                    self.q_q[i].d.next = self.q[i].val();
                     self.q_special.x[i].next = self.q[i].val();
                     self.k_special.x[i].next = self.k[i].val();
                     self.dot.q[i].next = self.q_q[i].q.val();

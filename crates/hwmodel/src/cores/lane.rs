@@ -6,7 +6,6 @@ use crate::format::Format;
 use crate::numerics::Numerics;
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
 use crate::units::{Canonical, CanonicalFunction, Convert, ConvertFunction, Mixed, Operation};
-use crate::word::Word;
 use crate::{circuit, function, unit};
 
 /// Lanes that one copy of the weight's register feeds.
@@ -146,7 +145,7 @@ circuit! {
             /// v without Inf, NaN and flushed subnormals.
             value: Canonical,
             /// o, or 0 before a first key.
-            before: LaneBefore,
+            old: LaneBefore,
             /// `v - o`.
             difference: Mixed,
             /// Base and way.
@@ -183,7 +182,7 @@ impl FlashDLane {
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
             value: Canonical::new(CanonicalFunction { format: f.format }),
-            before: LaneBefore::new(LaneBeforeFunction { formats: f }),
+            old: LaneBefore::new(LaneBeforeFunction { formats: f }),
             difference: Mixed::of(Operation::Sub, f.format, f.accumulator, f.inner),
             side: LaneSide::new(LaneSideFunction { formats: f }),
             product: Mixed::of(Operation::Mul, f.format, f.inner, f.inner),
@@ -215,13 +214,13 @@ impl Logic for FlashDLane {
     #[hdl_gen]
     fn update(&mut self) {
         self.value.a.next = self.v.val();
-        self.before.load.next = self.load.val();
-        self.before.o.next = self.o_q.q.val();
+        self.old.load.next = self.load.val();
+        self.old.o.next = self.o_q.q.val();
         self.difference.a.next = self.value.y.val();
-        self.difference.b.next = self.before.o_before.val();
+        self.difference.b.next = self.old.o_before.val();
         self.side.upper.next = self.upper.val();
         self.side.difference.next = self.difference.y.val();
-        self.side.o.next = self.before.o_before.val();
+        self.side.o.next = self.old.o_before.val();
         self.side.v.next = self.value.y.val();
         self.product.a.next = self.w.val();
         self.product.b.next = self.side.way.val();

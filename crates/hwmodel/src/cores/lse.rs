@@ -11,7 +11,7 @@ use crate::arith::exp::{argument, sigmoid_tail, softplus_tail};
 use crate::numerics::Numerics;
 use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
 use crate::units::{ScoreToFixed, ScoreToFixedFunction};
-use crate::word::{ones, Word};
+use crate::word::ones;
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -190,7 +190,7 @@ circuit! {
             /// x.
             difference: ScoreDifference,
             /// Hold or update.
-            hold: HoldDecision,
+            updates: HoldDecision,
             /// |x|.
             argument: ExpArgument,
             /// softplus(-|x|).
@@ -238,7 +238,7 @@ impl LseWeight {
             log_sum_exp_q: EnabledRegister::new(n.state_bits()),
             score: ScoreToFixed::new(ScoreToFixedFunction { numerics: numerics.clone() }),
             difference: ScoreDifference::new(ScoreDifferenceFunction { numerics: numerics.clone() }),
-            hold: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
+            updates: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
             argument: ExpArgument::new(ExpArgumentFunction { numerics: numerics.clone() }),
             tail: SoftplusTail::new(SoftplusTailFunction { numerics: numerics.clone() }),
             log_sum_exp: LogSumExp::new(LogSumExpFunction { numerics: numerics.clone() }),
@@ -259,9 +259,9 @@ impl Logic for LseWeight {
         self.score.dot.next = self.dot.val();
         self.difference.score.next = self.score.score.val();
         self.difference.log_sum_exp.next = self.log_sum_exp_q.q.val();
-        self.hold.x.next = self.difference.x.val();
-        self.hold.first.next = self.first.val();
-        self.hold.valid.next = self.valid.val();
+        self.updates.x.next = self.difference.x.val();
+        self.updates.first.next = self.first.val();
+        self.updates.valid.next = self.valid.val();
         self.argument.x.next = self.difference.x.val();
         self.tail.t.next = self.argument.t.val();
         self.log_sum_exp.score.next = self.score.score.val();
@@ -270,13 +270,13 @@ impl Logic for LseWeight {
         self.log_sum_exp.negative.next = self.argument.negative.val();
         self.log_sum_exp.first.next = self.first.val();
         self.log_sum_exp_q.clk.next = self.clk.val();
-        self.log_sum_exp_q.enable.next = self.hold.update.val();
+        self.log_sum_exp_q.enable.next = self.updates.update.val();
         self.log_sum_exp_q.d.next = self.log_sum_exp.log_sum_exp_next.val();
         self.t_q.clk.next = self.clk.val();
-        self.t_q.enable.next = self.hold.update.val();
+        self.t_q.enable.next = self.updates.update.val();
         self.t_q.d.next = self.argument.t.val();
         self.negative_q.clk.next = self.clk.val();
-        self.negative_q.enable.next = self.hold.update.val();
+        self.negative_q.enable.next = self.updates.update.val();
         self.negative_q.d.next = self.argument.negative.val();
         self.first_q.clk.next = self.clk.val();
         self.first_q.d.next = self.first.val();
@@ -285,7 +285,7 @@ impl Logic for LseWeight {
         self.step_q.d.next = self.valid.val();
         self.update_q.clk.next = self.clk.val();
         self.update_q.rst.next = self.rst.val();
-        self.update_q.d.next = self.hold.update.val();
+        self.update_q.d.next = self.updates.update.val();
         self.sigmoid.t.next = self.t_q.q.val();
         self.sigmoid.first.next = self.first_q.q.val();
         self.side.negative.next = self.negative_q.q.val();

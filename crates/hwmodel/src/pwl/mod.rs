@@ -17,6 +17,7 @@
 //! *relative* arbitrarily far into the tail.
 
 mod fit;
+pub mod report;
 
 pub use fit::PAPER_CELLS_PER_UNIT;
 use std::collections::HashMap;

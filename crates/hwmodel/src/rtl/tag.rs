@@ -12,6 +12,8 @@ use rust_hdl::core::prelude::{Atom, AtomKind, Block, Logic, Probe, TypeDescripto
 pub enum TagKind {
     /// A module of its own.
     Module,
+    /// A structural module that is dissolved into its parent: a way to write, not a way to read.
+    Dissolved,
     /// A flip-flop, written into the parent as an `always` block.
     Register {
         /// Value after reset; `None` without reset.
@@ -40,6 +42,12 @@ impl Tag {
         Tag { name: name.into(), doc: doc.into(), kind: TagKind::Module }
     }
 
+    /// The same, dissolved into its parent.
+    #[must_use]
+    pub fn dissolved(self) -> Tag {
+        Tag { kind: TagKind::Dissolved, ..self }
+    }
+
     /// A register.
     pub fn register(reset: Option<u64>, enable: bool) -> Tag {
         Tag { name: "register".into(), doc: String::new(), kind: TagKind::Register { reset, enable } }
@@ -54,6 +62,7 @@ impl Tag {
         let mut fields = descriptor.split(SEPARATOR);
         let (name, doc) = (fields.next()?.to_string(), fields.next()?.to_string());
         let kind = match (fields.next(), fields.next()) {
+            (Some("dissolved"), _) => TagKind::Dissolved,
             (Some(reset), Some(enable)) => {
                 TagKind::Register { reset: reset.parse().ok(), enable: enable == "enable" }
             }
@@ -93,6 +102,9 @@ impl Atom for Tag {
     }
     fn descriptor(&self) -> TypeDescriptor {
         let mut name = format!("{}{SEPARATOR}{}", self.name, self.doc);
+        if self.kind == TagKind::Dissolved {
+            name += &format!("{SEPARATOR}dissolved");
+        }
         if let TagKind::Register { reset, enable } = self.kind {
             let reset = reset.map_or("none".to_string(), |r| r.to_string());
             let enable = if enable { "enable" } else { "always" };

@@ -2,6 +2,9 @@
 //! computes, then what is folded away. This is what the save file shows and what the default selection
 //! records.
 
+mod fa2;
+mod flash_d;
+
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::numerics::Numerics;
 
@@ -43,6 +46,10 @@ impl Group {
         Group { title, ..Group::default() }
     }
 
+    fn stage(number: usize, what: &str) -> Self {
+        Group::new(format!("Stage {number}: {what}"))
+    }
+
     /// All rows, folded or not.
     pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain(self.folds.iter().flat_map(|(_, rows)| rows))
@@ -79,31 +86,15 @@ use Look::{Bits, Number, Trace};
 /// The stages of a core.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     let levels = Numerics::new(config).tree_levels as usize;
-    let title = |offset: usize, what: &str| Group::new(format!("Stage {}: {what}", levels + offset));
     let mut stages = vec![query_and_key(config.d), adder_tree(config.d, levels)];
-    match (config.design, config.weight, config.fa2) {
-        (Design::FlashD, WeightUnit::Lse, _) => {
-            stages.push(lse_score(title(1, "score and weight state")));
-            stages.push(lse_weight(title(2, "weight")));
-            stages.push(flash_d_update(title(3, "output update"), config.d));
-        }
-        (Design::FlashD, WeightUnit::Paper, _) => {
-            stages.push(paper_score(title(1, "score and weight state")));
-            stages.push(paper_weight(title(2, "weight")));
-            stages.push(flash_d_update(title(3, "output update"), config.d));
-        }
-        (Design::Fa2, _, Fa2Variant::Default) => {
-            stages.push(fa2_score(title(1, "score and weight state")));
-            stages.push(fa2_value(title(2, "value"), config.d));
-            stages.push(fa2_division(title(3, "division"), config.d));
-        }
-        (Design::Fa2, _, Fa2Variant::Literal) => {
-            stages.push(literal_score(title(1, "score and weight state")));
-            stages.push(literal_value(title(2, "value"), config.d));
-            stages.push(literal_division(title(3, "division"), config.d));
-        }
-    }
-    let mut result = title(4, "result");
+    let [score, value, output] = [1, 2, 3].map(|offset| levels + offset);
+    stages.extend(match (config.design, config.weight, config.fa2) {
+        (Design::FlashD, WeightUnit::Lse, _) => flash_d::lse(score, value, output, config.d),
+        (Design::FlashD, WeightUnit::Paper, _) => flash_d::paper(score, value, output, config.d),
+        (Design::Fa2, _, Fa2Variant::Default) => fa2::default(score, value, output, config.d),
+        (Design::Fa2, _, Fa2Variant::Literal) => fa2::literal(score, value, output, config.d),
+    });
+    let mut result = Group::stage(levels + 4, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
     result.add_elements(config.d, |j| {
         let look = if j == 0 { Trace } else { Number };
@@ -114,7 +105,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
 }
 
 fn query_and_key(d: usize) -> Group {
-    let mut g = Group::new("Stage 0: query and key".into());
+    let mut g = Group::stage(0, "query and key");
     g.add(
         Bits,
         &[
@@ -141,7 +132,7 @@ fn query_and_key(d: usize) -> Group {
 fn adder_tree(d: usize, levels: usize) -> Group {
     let mut g = Group::new(match levels {
         1 => "Stage 1: adder tree".into(),
-        _ => format!("Stages 1 to {levels}: adder tree"),
+        _ => format!("Stage 1..{levels}: adder tree"),
     });
     let flag = |name: &str, stage: usize| {
         row(Bits, &format!("control.pipe.{name}_q_{}.q", stage - 1), &format!("{name}, stage {stage}"))
@@ -179,218 +170,40 @@ const VALUE_FLAGS: [(&str, &str); 4] = [
     ("flags.last_out", "last key"),
     ("flags.invalid_out", "invalid"),
 ];
-/// FLASH-D's flags at the weight stage.
-const WEIGHT_FLAGS: [(&str, &str); 8] = [
-    ("flags.valid_q_0.q", "valid"),
-    ("weight.first_q.q", "first key"),
-    ("flags.last_q_0.q", "last key"),
-    ("flags.invalid_q_0.q", "invalid"),
-    ("v_step", "v_step"),
-    ("v_ren", "v_ren"),
-    ("weight.update", "update (not held)"),
-    ("weight.load", "load v"),
-];
 
-fn lse_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("weight.hold.update", "update (not held)"), ("weight.argument.negative", "x < 0")]);
-    g.add(
-        Number,
-        &[
-            ("dot.dot", "dot product q k"),
-            ("weight.score.score", "score s"),
-            ("weight.log_sum_exp_q.q", "state L"),
-            ("weight.difference.x", "x = s - L"),
-            ("weight.argument.t", "t = |x|"),
-            ("weight.tail.tail", "tail = ln(1 + exp(-t))"),
-            ("weight.log_sum_exp.log_sum_exp_next", "next L"),
-        ],
-    );
-    g
-}
+#[cfg(test)]
+mod tests {
+    use super::super::{numbers::Numbers, signals};
+    use super::*;
+    use flashd_hwmodel::config::Accumulator;
+    use flashd_hwmodel::cores::build;
+    use flashd_hwmodel::format::Format;
 
-fn lse_weight(mut g: Group) -> Group {
-    g.add(Bits, &WEIGHT_FLAGS);
-    g.add(Bits, &[("weight.negative_q.q", "x < 0")]);
-    g.add(Number, &[("weight.t_q.q", "t = |x|")]);
-    g.add(Trace, &[("weight.w", "weight w")]);
-    g
-}
-
-fn paper_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("weight.skip.keeps", "D <= -6: keep o"), ("weight.skip.loads", "first or D >= 11: load v")]);
-    g.add(
-        Number,
-        &[
-            ("dot.dot", "dot product q k"),
-            ("weight.score.score", "score s"),
-            ("weight.score_q.q", "previous score"),
-            ("weight.difference.y", "D = s - previous"),
-        ],
-    );
-    g
-}
-
-fn paper_weight(mut g: Group) -> Group {
-    g.add(Bits, &WEIGHT_FLAGS);
-    g.add(Bits, &[("weight.keeps_q.q", "D <= -6: keep o")]);
-    g.add(
-        Number,
-        &[
-            ("weight.difference_q.q", "D"),
-            ("weight.w_q.q", "previous w"),
-            ("weight.ln.y", "ln of previous w"),
-            ("weight.x.y", "x = D + ln w"),
-            ("weight.sigmoid.y", "sigmoid(x)"),
-        ],
-    );
-    g.add(Trace, &[("weight.w", "weight w")]);
-    g
-}
-
-fn flash_d_update(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(
-        Bits,
-        &[
-            ("reads_v_q.q", "v was read"),
-            ("group_0.update_q.q", "update (not held)"),
-            ("group_0.load_q.q", "load v"),
-        ],
-    );
-    g.add(Number, &[("group_0.w_q.q", "w")]);
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.o_q.q"), format!("o[{j}] before")),
-            number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
-            number(format!("{lane}.product.y"), format!("w (v[{j}] - o[{j}])")),
-            number(format!("{lane}.sum.y"), format!("o[{j}] + w (v[{j}] - o[{j}])")),
-            number(format!("{lane}.select.o_next"), format!("next o[{j}]")),
-        ]
-    });
-    g
-}
-
-fn fa2_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("v_step", "v_step"), ("v_ren", "v_ren"), ("softmax.moved", "maximum moves")]);
-    g.add(
-        Number,
-        &[
-            ("dot.dot", "dot product q k"),
-            ("softmax.score.score", "score s"),
-            ("softmax.maximum_q.q", "maximum m"),
-            ("softmax.maximum.distance", "|s - m|"),
-            ("softmax.maximum.maximum_next", "next m"),
-        ],
-    );
-    g.add(Trace, &[("softmax.e", "e = exp(-|s - m|)")]);
-    g
-}
-
-fn fa2_value(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(
-        Bits,
-        &[
-            ("group_0.update_q.q", "update"),
-            ("group_0.load_q.q", "load v"),
-            ("group_0.moved_q.q", "maximum moved"),
-        ],
-    );
-    g.add(
-        Number,
-        &[("group_0.e_q.q", "e"), ("sum.sum_q.q", "running sum l"), ("sum.sum.sum_next", "next l")],
-    );
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.o_q.q"), format!("accumulator [{j}]")),
-            number(format!("{lane}.product.y"), format!("o[{j}] e or v[{j}] e")),
-            number(format!("{lane}.sum.y"), format!("sum [{j}]")),
-            number(format!("{lane}.select.o_next"), format!("next accumulator [{j}]")),
-        ]
-    });
-    g
-}
-
-/// The flags at the division stage, both FA2 variants.
-const DIVISION_FLAGS: [(&str, &str); 2] =
-    [("result.done", "last key done"), ("result.done_invalid", "invalid")];
-
-fn fa2_division(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &DIVISION_FLAGS);
-    g.add(Number, &[("sum.reciprocal.sum", "sum l"), ("sum.r", "r: 1 / l = r 2^-right")]);
-    g.add(Bits, &[("sum.right", "right")]);
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("{lane}.scale.o"), format!("accumulator [{j}]")),
-            number(format!("{lane}.scale.y"), format!("accumulator [{j}] / l")),
-        ]
-    });
-    g
-}
-
-fn literal_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("v_step", "v_step"), ("v_ren", "v_ren")]);
-    g.add(
-        Number,
-        &[
-            ("dot.dot", "dot product q k"),
-            ("softmax.score.score", "score s"),
-            ("softmax.maximum_q.q", "old maximum"),
-            ("softmax.maximum.y", "maximum m"),
-            ("softmax.old_difference.y", "old maximum - m"),
-            ("softmax.new_difference.y", "s - m"),
-            ("softmax.c", "c = exp(old maximum - m)"),
-        ],
-    );
-    g.add(Trace, &[("softmax.e", "e = exp(s - m)")]);
-    g
-}
-
-fn literal_value(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(Bits, &[("group_0.update_q.q", "update"), ("group_0.load_q.q", "load v")]);
-    g.add(
-        Number,
-        &[
-            ("group_0.c_q.q", "c"),
-            ("group_0.e_q.q", "e"),
-            ("sum.sum_q.q", "running sum l"),
-            ("sum.scaled.y", "l c"),
-            ("sum.select.y", "next l"),
-        ],
-    );
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.o_q.q"), format!("accumulator [{j}]")),
-            number(format!("{lane}.old_product.y"), format!("accumulator [{j}] c")),
-            number(format!("{lane}.new_product.y"), format!("v[{j}] e")),
-            number(format!("{lane}.sum.y"), format!("sum [{j}]")),
-            number(format!("{lane}.select.o_next"), format!("next accumulator [{j}]")),
-        ]
-    });
-    g
-}
-
-fn literal_division(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &DIVISION_FLAGS);
-    g.add(Number, &[("sum.reciprocal.sum", "sum l"), ("sum.r", "r = 1 / l")]);
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("{lane}.scale.a"), format!("accumulator [{j}]")),
-            number(format!("{lane}.scale.y"), format!("accumulator [{j}] r")),
-        ]
-    });
-    g
+    /// The names are written out by hand: they have to follow the hardware.
+    #[test]
+    fn every_row_is_a_signal_and_every_number_has_a_value() {
+        for (_, format) in Format::NAMED {
+            for (d, accumulator) in
+                [(2, None), (5, Some(Accumulator::Fraction(16.max(format.fraction_bits)))), (16, None)]
+            {
+                let flash_d = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, format) };
+                let fa2 = CoreConfig { accumulator, ..CoreConfig::new(Design::Fa2, d, format) };
+                for config in [
+                    flash_d.clone(),
+                    CoreConfig { weight: WeightUnit::Paper, ..flash_d },
+                    fa2.clone(),
+                    CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
+                ] {
+                    let signals = signals::list("core", build(&config).unwrap().as_ref());
+                    let numbers = Numbers::new(&config);
+                    for row in stages(&config).iter().flat_map(Group::all_rows) {
+                        let i = signals.iter().position(|s| s.below_core() == row.path);
+                        let i = i.unwrap_or_else(|| panic!("{}: no signal {}", config.name(), row.path));
+                        let number = numbers.beside(&signals, i);
+                        assert!(number.is_some() || row.look == Look::Bits, "{} {}", config.name(), row.path);
+                    }
+                }
+            }
+        }
+    }
 }

@@ -16,6 +16,8 @@
 //! | running sum | unsigned, FL | the format |
 //! | reciprocal r of the sum | unsigned, the table's fraction | the format |
 
+use super::NUMBER_SUFFIX;
+use super::signals::Signal;
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::cores::lane::{LaneFormats, LaneKind};
 use flashd_hwmodel::format::Format;
@@ -54,6 +56,36 @@ impl Number {
         match self {
             Number::Float(format) => format.width(),
             Number::Fixed { width, .. } => width,
+        }
+    }
+}
+
+/// The decimal value beside a bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Name of the variable.
+    pub name: String,
+    /// How to find its value.
+    pub reading: Reading,
+}
+
+/// Where a decimal value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// From the bus itself.
+    Own(Number),
+    /// FLASH-D's weight w. The bus before this one carries the smaller one of `w` and `1 - w`; this bit
+    /// tells that it is `1 - w`.
+    Weight(Number),
+}
+
+impl Reading {
+    /// The decimal value, from the bits of the bus and of the bus before it.
+    pub fn value(self, bits: u64, before: u64) -> f64 {
+        match self {
+            Reading::Own(number) => number.value(bits),
+            Reading::Weight(number) if bits != 0 => 1.0 - number.value(before),
+            Reading::Weight(number) => number.value(before),
         }
     }
 }
@@ -114,10 +146,16 @@ const LANES: [(&str, Quantity); 8] = [
     ("lane.narrow.a", Accumulator),
 ];
 
-/// FLASH-D's difference and product.
-const FLASH_D: [(&str, Quantity); 4] = [
+/// FLASH-D's operands.
+const FLASH_D: [(&str, Quantity); 10] = [
+    ("lane.before.o", Accumulator),
+    ("lane.before.o_before", Accumulator),
     ("lane.difference.b", Accumulator),
     ("lane.difference.y", Inner),
+    ("lane.side.difference", Inner),
+    ("lane.side.o", Accumulator),
+    ("lane.side.way", Inner),
+    ("lane.side.base", Accumulator),
     ("lane.product.b", Inner),
     ("lane.product.y", Inner),
 ];
@@ -168,8 +206,21 @@ impl Numbers {
         Numbers { numerics, lane, rows }
     }
 
+    /// The decimal value to be shown beside signal `i`, if any.
+    pub fn beside(&self, signals: &[Signal], i: usize) -> Option<Beside> {
+        let signal = &signals[i];
+        if signal.below_core() == "weight.upper" {
+            let before = i.checked_sub(1).map(|i| &signals[i]).filter(|s| s.below_core() == "weight.w")?;
+            let number = self.of(before.below_core(), before.width)?;
+            return Some(Beside { name: format!("weight{NUMBER_SUFFIX}"), reading: Reading::Weight(number) });
+        }
+        let number = self.of(signal.below_core(), signal.width)?;
+        let name = signal.path.rsplit('.').next().unwrap_or_default();
+        Some(Beside { name: format!("{name}{NUMBER_SUFFIX}"), reading: Reading::Own(number) })
+    }
+
     /// How to read the bus at `path` (below the core), if it carries a number.
-    pub fn of(&self, path: &str, width: u32) -> Option<Number> {
+    fn of(&self, path: &str, width: u32) -> Option<Number> {
         if width == 1 {
             return None;
         }

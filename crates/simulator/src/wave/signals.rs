@@ -68,10 +68,10 @@ impl Probe for List {
 /// Current value of a bus, whose probe shows 64 bits, most significant first.
 pub(super) fn value(signal: &dyn Atom) -> u64 {
     use rust_hdl::core::prelude::VCDValue;
-    let bit = |v: &vcd::Value| (*v == vcd::Value::V1) as u64;
+    // RustHDL's bits are those of an older version of the `vcd` crate, whose type has no name here.
     match signal.vcd() {
-        VCDValue::Single(v) => bit(&v),
-        VCDValue::Vector(bits) => bits.iter().fold(0, |word, v| word << 1 | bit(v)),
+        VCDValue::Single(bit) => (bit == true.into()) as u64,
+        VCDValue::Vector(bits) => bits.iter().fold(0, |word, bit| word << 1 | (*bit == true.into()) as u64),
         VCDValue::String(_) | VCDValue::Composite(_) => 0,
     }
 }

@@ -58,7 +58,7 @@ pub enum ScalingError {
     #[error("score scale {0} is not a positive finite number; 1/sqrt(d) is usual")]
     ScoreScale(f64),
     /// The power of two does not fit the core.
-    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 8")]
+    #[error("score scale {scale} needs score_shift {shift}, which is outside -64 to 64")]
     ShiftOutOfRange {
         /// The score scale.
         scale: f64,

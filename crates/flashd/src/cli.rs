@@ -1,0 +1,243 @@
+//! The command line as typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use flashd_hwmodel::config::{Accumulator, Hold};
+use flashd_hwmodel::format::Format;
+use flashd_workload::{ScoreScale, TensorScale};
+use std::path::PathBuf;
+
+#[derive(Parser)]
+#[command(name = "flashd", version, about, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Write the Verilog of a core or of a single unit
+    Generate(GenerateArgs),
+    /// Run a core cycle by cycle on Q, K and V, checked bit for bit against the model
+    Simulate(SimulateArgs),
+    /// The whole tour: generate, simulate and trace all shipped cores on a bundled sample
+    Demo(DemoArgs),
+    /// Print the piecewise-linear tables with their errors and draw them
+    Pwl(PwlArgs),
+    /// List designs, formats, units and shipped configurations
+    List(ListArgs),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DesignArg {
+    FlashD,
+    Fa2,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WeightArg {
+    Lse,
+    Paper,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fa2Arg {
+    Default,
+    Literal,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// RustHDL core and model in lock-step
+    Cycle,
+    /// The bit-exact model alone
+    Model,
+}
+
+/// Which core.
+#[derive(Args, Debug, Default)]
+pub struct Selection {
+    /// JSON file with a configuration; the options below override its fields
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Recurrence
+    #[arg(long, value_enum)]
+    pub design: Option<DesignArg>,
+    /// Vector length, 2 to 512
+    #[arg(long)]
+    pub d: Option<usize>,
+    /// Number format: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32
+    #[arg(long)]
+    pub format: Option<Format>,
+    /// FLASH-D's weight unit
+    #[arg(long, value_enum)]
+    pub weight: Option<WeightArg>,
+    /// FA2's datapath
+    #[arg(long, value_enum)]
+    pub fa2: Option<Fa2Arg>,
+    /// Hold rule: a threshold T (lse), static (paper) or none
+    #[arg(long, value_parser = parse_hold, value_name = "T|static|none")]
+    pub hold: Option<Hold>,
+    /// Accumulator: its fraction bits, or format for that of the operands
+    #[arg(long, value_parser = parse_accumulator, value_name = "BITS|format")]
+    pub accumulator: Option<Accumulator>,
+    /// Segments of the PWL tables: 4, 8, 16 or 32
+    #[arg(long)]
+    pub segments: Option<u32>,
+    /// The core's score is q . k * 2^N (default: the power of two in 1/sqrt(d))
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub score_shift: Option<i32>,
+    /// Integer bits of the fixed-point score
+    #[arg(long, value_name = "BITS")]
+    pub score_integer_bits: Option<u32>,
+    /// Fraction bits of the fixed-point score
+    #[arg(long, value_name = "BITS")]
+    pub score_fraction_bits: Option<u32>,
+    /// Fraction bits of log-sum-exp and running sum
+    #[arg(long, value_name = "BITS")]
+    pub state_fraction_bits: Option<u32>,
+}
+
+#[derive(Args)]
+pub struct GenerateArgs {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
+    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator"])]
+    pub unit: Option<String>,
+    /// All shipped cores
+    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold"])]
+    pub all: bool,
+    /// Folder to write to
+    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct SimulateArgs {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Queries: .npy of shape [queries, d] or [d]; or one .npz or .safetensors with q, k and v
+    #[arg(long, value_name = "FILE")]
+    pub q: PathBuf,
+    /// Keys: .npy of shape [keys, d]
+    #[arg(long, value_name = "FILE")]
+    pub k: Option<PathBuf>,
+    /// Values: .npy of shape [keys, d]
+    #[arg(long, value_name = "FILE")]
+    pub v: Option<PathBuf>,
+    /// Query i sees the keys up to its own position only
+    #[arg(long)]
+    pub causal: bool,
+    /// Use the first N queries only
+    #[arg(long, value_name = "N")]
+    pub queries: Option<usize>,
+    /// Use the first N keys only
+    #[arg(long, value_name = "N")]
+    pub keys: Option<usize>,
+    /// Which engine
+    #[arg(long, value_enum, default_value = "cycle")]
+    pub engine: EngineArg,
+    /// Write the result as .npy of shape [queries, d]
+    #[arg(long, value_name = "FILE")]
+    pub o: Option<PathBuf>,
+    /// Write a wave, and a GTKWave save file beside it
+    #[arg(long, value_name = "FILE")]
+    pub vcd: Option<PathBuf>,
+    /// Signals in the wave: default, all, or patterns with * separated by commas
+    #[arg(long, default_value = "default", requires = "vcd")]
+    pub signals: String,
+    /// First cycle of the wave
+    #[arg(long, default_value_t = 0, requires = "vcd", value_name = "CYCLE")]
+    pub from: u64,
+    /// Last cycle of the wave
+    #[arg(long, requires = "vcd", value_name = "CYCLE")]
+    pub to: Option<u64>,
+    /// Write test vectors for other simulators
+    #[arg(long, value_name = "FILE")]
+    pub vectors: Option<PathBuf>,
+    /// Random gaps in the key stream and noise on idle ports
+    #[arg(long, value_name = "SEED")]
+    pub gaps: Option<u64>,
+    /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number
+    #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X")]
+    pub scale: ScoreScale,
+    /// Powers of two on Q, K and V in narrow formats: auto or none
+    #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none")]
+    pub tensor_scale: TensorScale,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Folder to write to
+    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct PwlArgs {
+    /// Segments of a table: 4, 8, 16 or 32
+    #[arg(long, default_value_t = 8)]
+    pub segments: u32,
+    /// Format in which ulp errors are counted
+    #[arg(long, default_value = "bf16")]
+    pub format: Format,
+    /// Folder for the drawings
+    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    pub out: PathBuf,
+    /// Print every coefficient
+    #[arg(long)]
+    pub coefficients: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ListArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn parse_hold(text: &str) -> Result<Hold, String> {
+    match text {
+        "none" => Ok(Hold::None),
+        "static" => Ok(Hold::Static),
+        _ => match text.parse::<f64>() {
+            Ok(t) if t.is_finite() => Ok(Hold::Below(t)),
+            _ => Err("neither a number nor static nor none".into()),
+        },
+    }
+}
+
+fn parse_accumulator(text: &str) -> Result<Accumulator, String> {
+    match text {
+        "format" => Ok(Accumulator::Format),
+        _ => text.parse().map(Accumulator::Fraction).map_err(|_| "neither a number of bits nor format".into()),
+    }
+}
+
+fn parse_scale(text: &str) -> Result<ScoreScale, String> {
+    match text {
+        "auto" => Ok(ScoreScale::Auto),
+        "none" => Ok(ScoreScale::None),
+        _ => text.parse().map(ScoreScale::Value).map_err(|_| "neither auto nor none nor a number".into()),
+    }
+}
+
+fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
+    match text {
+        "auto" => Ok(TensorScale::Auto),
+        "none" => Ok(TensorScale::None),
+        _ => Err("neither auto nor none".into()),
+    }
+}

@@ -1,0 +1,64 @@
+//! `flashd list`.
+
+use crate::cli::ListArgs;
+use crate::output::{Failure, print, print_json, table};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::units::FormatUnit;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Listing {
+    designs: Vec<[&'static str; 2]>,
+    formats: Vec<&'static str>,
+    units: Vec<&'static str>,
+    configurations: Vec<Core>,
+}
+
+#[derive(Serialize)]
+struct Core {
+    name: String,
+    latency: u32,
+    configuration: CoreConfig,
+}
+
+pub fn run(args: &ListArgs) -> Result<(), Failure> {
+    let designs = vec![
+        ["--design flash-d", "FLASH-D, weight from the log-sum-exp (default)"],
+        ["--design flash-d --weight paper", "FLASH-D as in the paper's Alg. 3"],
+        ["--design fa2", "FlashAttention-2, one exponential, one multiplier a lane"],
+        ["--design fa2 --fa2 literal", "FlashAttention-2 as the paper draws it"],
+    ];
+    let configurations: Vec<Core> = CoreConfig::shipped()
+        .into_iter()
+        .map(|c| Core { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
+        .collect();
+    if args.json {
+        let formats = Format::NAMED.iter().map(|(name, _)| *name).collect();
+        let units = FormatUnit::ALL.iter().map(|u| u.name()).collect();
+        return print_json(&Listing { designs, formats, units, configurations });
+    }
+    let mut text = String::from("Designs\n");
+    text += &table(&["options", "datapath"], designs.iter().map(|d| d.map(String::from).to_vec()).collect());
+    text += "\n\nFormats\n";
+    let formats = Format::NAMED.iter().map(|(name, f)| {
+        vec![
+            name.to_string(),
+            format!("1-{}-{}", f.exponent_bits, f.fraction_bits),
+            format!("{:.6e}", f.value(f.max_finite())),
+            format!("{:.6e}", f.value(f.min_positive())),
+            match f.subnormals {
+                Subnormals::Supported => "kept".into(),
+                Subnormals::Flushed => "flushed to zero".into(),
+            },
+        ]
+    });
+    text += &table(&["format", "bits", "largest", "smallest", "subnormals"], formats.collect());
+    text += "\n\nUnits (flashd generate --unit NAME --format FORMAT)\n";
+    text += &FormatUnit::ALL.iter().map(|u| u.name()).collect::<Vec<_>>().join(", ");
+    text += "\n\nShipped configurations (flashd generate --all)\n";
+    let rows = configurations.iter().map(|c| vec![c.name.clone(), c.latency.to_string()]);
+    text += &table(&["core", "latency"], rows.collect());
+    print(&text)
+}

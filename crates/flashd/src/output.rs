@@ -1,0 +1,82 @@
+//! What the program says: results, tables, failures.
+
+use comfy_table::{ContentArrangement, Table, presets};
+use std::io::{ErrorKind, Write};
+
+/// Why a command did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// What the user gave cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// A check failed.
+    #[error("{0}")]
+    Check(String),
+}
+
+impl Failure {
+    pub fn input(message: impl Into<String>) -> Failure {
+        Failure::Input(message.into())
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Check(_) => 1,
+            Failure::Input(_) => 2,
+        }
+    }
+}
+
+impl From<flashd_generator::GenerateError> for Failure {
+    fn from(e: flashd_generator::GenerateError) -> Failure {
+        Failure::input(e.to_string())
+    }
+}
+
+impl From<flashd_simulator::RunError> for Failure {
+    fn from(e: flashd_simulator::RunError) -> Failure {
+        match e {
+            flashd_simulator::RunError::Divergence(d) => Failure::Check(d.to_string()),
+            other => Failure::input(other.to_string()),
+        }
+    }
+}
+
+/// Prints to standard output. A reader that went away (`| head`) is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{}", text.trim_end()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure::input(format!("standard output: {e}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Prints a value as JSON.
+pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| Failure::input(format!("JSON: {e}")))?;
+    print(&text)
+}
+
+/// A table of text.
+pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(header.to_vec());
+    for row in rows {
+        table.add_row(row);
+    }
+    table.to_string()
+}
+
+/// A fraction as a percentage with three significant digits.
+pub fn percent(x: f64) -> String {
+    match x {
+        0.0 => "0 %".into(),
+        x if x >= 0.1 => format!("{:.1} %", 100.0 * x),
+        x if x >= 0.01 => format!("{:.2} %", 100.0 * x),
+        x if x >= 0.001 => format!("{:.3} %", 100.0 * x),
+        x => format!("{:.4} %", 100.0 * x),
+    }
+}

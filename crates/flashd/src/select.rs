@@ -1,0 +1,59 @@
+//! From arguments to one validated configuration.
+
+use crate::cli::{DesignArg, Fa2Arg, Selection, WeightArg};
+use crate::output::Failure;
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::format::Format;
+
+/// The selected configuration. `d_from_data` fills in a vector length that neither file nor flag gives.
+pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreConfig, Failure> {
+    let mut config = match &s.config {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|e| Failure::input(format!("--config {}: {e}", path.display())))?;
+            serde_json::from_str::<CoreConfig>(&text)
+                .map_err(|e| Failure::input(format!("--config {}: {e}", path.display())))?
+        }
+        None => {
+            let design = match s.design {
+                Some(DesignArg::FlashD) => Design::FlashD,
+                Some(DesignArg::Fa2) => Design::Fa2,
+                None => return Err(Failure::input("--design is missing: flash-d or fa2 (or --config FILE)")),
+            };
+            let d = s.d.or(d_from_data).ok_or_else(|| Failure::input("--d is missing: a vector length, 2 to 512"))?;
+            CoreConfig::new(design, d, s.format.unwrap_or(Format::BF16))
+        }
+    };
+    if let Some(design) = s.design {
+        config.design = match design {
+            DesignArg::FlashD => Design::FlashD,
+            DesignArg::Fa2 => Design::Fa2,
+        };
+    }
+    if let Some(weight) = s.weight {
+        config.weight = match weight {
+            WeightArg::Lse => WeightUnit::Lse,
+            WeightArg::Paper => WeightUnit::Paper,
+        };
+    }
+    if let Some(fa2) = s.fa2 {
+        config.fa2 = match fa2 {
+            Fa2Arg::Default => Fa2Variant::Default,
+            Fa2Arg::Literal => Fa2Variant::Literal,
+        };
+    }
+    config.d = s.d.unwrap_or(config.d);
+    config.format = s.format.unwrap_or(config.format);
+    config.hold = s.hold.or(config.hold);
+    config.accumulator = s.accumulator.or(config.accumulator);
+    config.segments = s.segments.unwrap_or(config.segments);
+    config.score_shift = s.score_shift.or(config.score_shift);
+    config.score_integer_bits = s.score_integer_bits.unwrap_or(config.score_integer_bits);
+    config.score_fraction_bits = s.score_fraction_bits.unwrap_or(config.score_fraction_bits);
+    config.state_fraction_bits = s.state_fraction_bits.unwrap_or(config.state_fraction_bits);
+    config.validate().map_err(|e| match &s.config {
+        Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
+        None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
+    })?;
+    Ok(config)
+}

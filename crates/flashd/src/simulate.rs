@@ -1,0 +1,245 @@
+//! `flashd simulate`.
+
+use crate::cli::{EngineArg, SimulateArgs};
+use crate::output::{Failure, percent, print, print_json, table};
+use crate::select::configuration;
+use flashd_golden::QueryResult;
+use flashd_hwmodel::config::{CoreConfig, Design};
+use flashd_hwmodel::cores::v_step_latency;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
+use flashd_simulator::record::VectorFile;
+use flashd_simulator::wave::{Selection, WaveOptions, WaveWriter};
+use flashd_simulator::{Counters, Gaps, Observer, run as run_lockstep};
+use flashd_workload::{Attention, Scaling, write_npy};
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    configuration: CoreConfig,
+    scaling: Scaling,
+    queries: usize,
+    keys: usize,
+    latency: u32,
+    v_step_latency: u32,
+    counters: Option<Counters>,
+    keys_per_cycle: Option<f64>,
+    mismatches: Option<u64>,
+    invalid_queries: usize,
+    saturated_inputs: [usize; 3],
+    accuracy: Accuracy,
+    other_name: String,
+    other_accuracy: Accuracy,
+}
+
+pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    let attention = load(args)?;
+    let config = configuration(&args.selection, Some(attention.d))?;
+    if config.d != attention.d {
+        return Err(Failure::input(format!(
+            "--d: the core has d = {}, the data in {} has d = {}",
+            config.d,
+            args.q.display(),
+            attention.d
+        )));
+    }
+    if config.score_shift.is_some() {
+        return Err(Failure::input(
+            "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out",
+        ));
+    }
+    check_writable(args)?;
+    let scenario = Scenario {
+        attention,
+        causal: args.causal,
+        score_scale: args.scale,
+        tensor_scale: args.tensor_scale,
+    };
+    let reference = Reference::new(&scenario);
+    let scaling_error = |e: flashd_workload::ScalingError| Failure::input(format!("--scale: {e}"));
+    let prepared = prepare(&config, &scenario, &reference).map_err(scaling_error)?;
+    let (counters, results) = match args.engine {
+        EngineArg::Cycle => {
+            let (counters, results) = cycle_run(args, &prepared)?;
+            (Some(counters), results)
+        }
+        EngineArg::Model => {
+            if args.vcd.is_some() || args.vectors.is_some() {
+                return Err(Failure::input("--vcd and --vectors need --engine cycle: the model has no cycles"));
+            }
+            (None, model_results(&prepared))
+        }
+    };
+    if let Some(path) = &args.o {
+        write_result(path, &prepared, &results)?;
+    }
+    let other = other_design(&config);
+    let other_prepared = prepare(&other, &scenario, &reference).map_err(scaling_error)?;
+    let other_accuracy = reference.accuracy(&other_prepared, &model_results(&other_prepared));
+    let report = Report {
+        name: config.name(),
+        latency: Numerics::new(&config).latency(),
+        v_step_latency: v_step_latency(&config),
+        scaling: prepared.scaling,
+        queries: prepared.workload.queries.len(),
+        keys: scenario.attention.keys,
+        keys_per_cycle: counters.map(|c| c.keys as f64 / c.cycles.max(1) as f64),
+        counters,
+        // A difference would have ended the run.
+        mismatches: counters.map(|_| 0),
+        invalid_queries: results.iter().filter(|r| r.invalid).count(),
+        saturated_inputs: prepared.saturated_inputs,
+        accuracy: reference.accuracy(&prepared, &results),
+        other_name: other.name(),
+        other_accuracy,
+        configuration: prepared.config.clone(),
+    };
+    match args.json {
+        true => print_json(&report),
+        false => print(&text(&report)),
+    }
+}
+
+fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
+    let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
+    let attention = match (&args.k, &args.v) {
+        (Some(k), Some(v)) => Attention::from_npy(&args.q, k, v).map_err(tensor)?,
+        (None, None) => {
+            let bundle = args.q.extension().is_some_and(|e| e == "npz" || e == "safetensors");
+            if !bundle {
+                return Err(Failure::input("--k and --v are missing (only .npz and .safetensors hold all three)"));
+            }
+            Attention::from_bundle(&args.q).map_err(tensor)?
+        }
+        _ => return Err(Failure::input("--k and --v go together")),
+    };
+    for (flag, n, available) in
+        [("--queries", args.queries, attention.queries), ("--keys", args.keys, attention.keys)]
+    {
+        if n.is_some_and(|n| n == 0 || n > available) {
+            return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));
+        }
+    }
+    Ok(attention
+        .truncated(args.queries.unwrap_or(attention.queries), args.keys.unwrap_or(attention.keys)))
+}
+
+/// Long runs should not end in a file that cannot be written.
+fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
+    for (flag, path) in [("--o", &args.o), ("--vcd", &args.vcd), ("--vectors", &args.vectors)] {
+        if let Some(path) = path {
+            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            tempfile::tempfile_in(folder)
+                .map_err(|e| Failure::input(format!("{flag} {}: cannot write there: {e}", path.display())))?;
+            if path.is_dir() {
+                return Err(Failure::input(format!("{flag} {}: is a folder, a file name is needed", path.display())));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<QueryResult>), Failure> {
+    let io = |flag: &str, path: &Path, e: &dyn std::fmt::Display| {
+        Failure::input(format!("{flag} {}: {e}", path.display()))
+    };
+    let mut wave = match &args.vcd {
+        Some(path) => {
+            let signals = Selection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
+            let options = WaveOptions { signals, from: args.from, to: args.to };
+            Some((path, WaveWriter::create(path, &prepared.config, options).map_err(|e| io("--vcd", path, &e))?))
+        }
+        None => None,
+    };
+    let mut vectors = match &args.vectors {
+        Some(path) => {
+            let bits = prepared.config.format.width();
+            Some((path, VectorFile::create(path, bits).map_err(|e| io("--vectors", path, &e))?))
+        }
+        None => None,
+    };
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    if let Some((_, wave)) = &mut wave {
+        observers.push(wave);
+    }
+    if let Some((_, vectors)) = &mut vectors {
+        observers.push(vectors);
+    }
+    let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
+    let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers)?;
+    if let Some((path, wave)) = wave {
+        wave.finish().map_err(|e| io("--vcd", path, &e))?;
+    }
+    if let Some((path, vectors)) = vectors {
+        vectors.finish(path).map_err(|e| io("--vectors", path, &e))?;
+    }
+    Ok((run.counters, run.results))
+}
+
+fn write_result(path: &Path, prepared: &Prepared, results: &[QueryResult]) -> Result<(), Failure> {
+    let fmt = prepared.config.format;
+    let data: Vec<f32> =
+        results.iter().flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32)).collect();
+    write_npy(path, &[results.len(), prepared.config.d], &data)
+        .map_err(|e| Failure::input(format!("--o {}: {e}", path.display())))
+}
+
+/// The default core of the other design, for the same data and format.
+pub fn other_design(config: &CoreConfig) -> CoreConfig {
+    let other = match config.design {
+        Design::FlashD => Design::Fa2,
+        Design::Fa2 => Design::FlashD,
+    };
+    CoreConfig { segments: config.segments, ..CoreConfig::new(other, config.d, config.format) }
+}
+
+fn text(r: &Report) -> String {
+    let mut rows = vec![
+        ["core".to_string(), r.name.clone()],
+        ["latency".into(), format!("{} cycles after the last key", r.latency)],
+    ];
+    if let Some(c) = r.counters {
+        rows.push(["queries, keys".into(), format!("{}, {}", c.queries, c.keys)]);
+        let rate = r.keys_per_cycle.unwrap_or(0.0);
+        rows.push(["cycles".into(), format!("{} ({rate:.4} keys per cycle, {} bubbles)", c.cycles, c.bubbles)]);
+        let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
+        rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
+    } else {
+        rows.push(["queries, keys".into(), format!("{}, {}", r.queries, r.keys)]);
+    }
+    let s = &r.scaling;
+    rows.push([
+        "scales".into(),
+        format!(
+            "score_shift {}, Q * 2^{} * {:.4}, K * 2^{}, V * 2^{}",
+            s.score_shift, s.q_exponent, s.q_factor, s.k_exponent, s.v_exponent
+        ),
+    ]);
+    if r.invalid_queries > 0 {
+        rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
+    }
+    if r.saturated_inputs.iter().any(|&n| n > 0) {
+        let [q, k, v] = r.saturated_inputs;
+        rows.push(["warning".into(), format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v")]);
+    }
+    let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
+    let hardware = match r.counters {
+        Some(c) => vec![
+            "hardware against bit-exact model".into(),
+            format!("{} mismatches", r.mismatches.unwrap_or(0)),
+            format!("{} comparisons", c.comparisons),
+        ],
+        None => vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()],
+    };
+    let error = |name: String, a: &Accuracy| vec![name, format!("max {}", percent(a.max)), format!("mean {}", percent(a.mean))];
+    let rows = vec![
+        hardware,
+        error(format!("{} against f64", r.name), &r.accuracy),
+        error(format!("{} against f64", r.other_name), &r.other_accuracy),
+    ];
+    text += "\n\n";
+    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    text
+}

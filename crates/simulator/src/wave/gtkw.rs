@@ -1,0 +1,158 @@
+//! GTKWave's save file: what is shown, under which heading, how.
+//!
+//! | line | meaning |
+//! | --- | --- |
+//! | `@200`, `-text` | a heading |
+//! | `@28`, `@22` | the signals that follow: binary, hexadecimal |
+//! | `@420`, `@8420` | decimal, decimal drawn as an analog step |
+//! | `@20000`, `-` | one more line of height for the analog trace above |
+//! | `@c00200` .. `@1401200` | a group, folded away |
+//! | `+{label} path` | a signal under another name |
+
+use super::layout::{Group, Look, Row};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// A recorded signal, as the save file needs it.
+#[derive(Clone, Debug)]
+pub(super) struct Recorded {
+    /// Path below the core.
+    pub path: String,
+    /// Width in bits.
+    pub width: u32,
+    /// The decimal value beside the bits: its path below the core.
+    pub number: Option<String>,
+}
+
+/// What the save file is about.
+pub(super) struct SaveFile<'a> {
+    /// File name of the VCD, which lies in the same folder.
+    pub dump: &'a str,
+    /// Name of the core, GTKWave's top scope.
+    pub core: &'a str,
+    /// First recorded time, in ns.
+    pub start: u64,
+    /// Everything recorded.
+    pub recorded: &'a [Recorded],
+    /// The stages.
+    pub layout: &'a [Group],
+    /// Heading for recorded signals that no stage shows; `None` leaves them to GTKWave's tree.
+    pub others: Option<&'a str>,
+}
+
+/// Lines of an analog trace below its decimal line.
+const TRACE_LINES: usize = 2;
+
+impl SaveFile<'_> {
+    /// The file's text.
+    pub fn text(&self) -> String {
+        let mut out = Lines { text: String::new(), flags: None, core: self.core };
+        let known: HashMap<&str, &Recorded> = self.recorded.iter().map(|r| (r.path.as_str(), r)).collect();
+        self.head(&mut out.text);
+        let is_recorded = |row: &&Row| known.contains_key(row.path.as_str());
+        for group in self.layout {
+            let rows: Vec<&Row> = group.rows.iter().filter(is_recorded).collect();
+            if !group.all_rows().any(|row| is_recorded(&row)) {
+                continue;
+            }
+            out.comment("200", &group.title);
+            rows.iter().for_each(|row| out.row(row, known[row.path.as_str()]));
+            for (title, rows) in &group.folds {
+                let rows: Vec<&Row> = rows.iter().filter(is_recorded).collect();
+                if !rows.is_empty() {
+                    out.comment("c00200", title);
+                    rows.iter().for_each(|row| out.row(row, known[row.path.as_str()]));
+                    out.comment("1401200", title);
+                }
+            }
+            // A folded group ends with an empty line of its own.
+            if group.folds.is_empty() {
+                out.comment("200", "");
+            }
+        }
+        if let Some(title) = self.others {
+            let shown: HashSet<&str> =
+                self.layout.iter().flat_map(Group::all_rows).map(|row| row.path.as_str()).collect();
+            let rest: Vec<&Recorded> =
+                self.recorded.iter().filter(|r| !shown.contains(r.path.as_str())).collect();
+            if !rest.is_empty() {
+                out.comment("200", title);
+                for signal in rest {
+                    let look = if signal.number.is_some() { Look::Number } else { Look::Bits };
+                    out.signal(look, signal, &signal.path);
+                }
+            }
+        }
+        out.text
+    }
+
+    fn head(&self, text: &mut String) {
+        let _ = write!(
+            text,
+            "[*] {core}: the pipeline, stage by stage. One cycle is {period} ns; time / {period} is the cycle.\n\
+             [dumpfile] \"{dump}\"\n\
+             [timestart] {start}\n\
+             [size] 1840 1040\n\
+             [pos] -1 -1\n\
+             *{ZOOM} {start} -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n\
+             [treeopen] {core}.\n\
+             [sst_width] 40\n\
+             [signals_width] 300\n\
+             [sst_expanded] 0\n",
+            core = self.core,
+            dump = self.dump,
+            start = self.start,
+            period = super::PERIOD_NS,
+        );
+    }
+}
+
+/// GTKWave's zoom: at 0, a nanosecond is 200 pixels wide, at -1, half as much. This makes a cycle wide
+/// enough for five characters, and a window of 1840 pixels long enough for forty cycles.
+const ZOOM: f64 = -5.9;
+
+struct Lines<'a> {
+    text: String,
+    flags: Option<&'static str>,
+    core: &'a str,
+}
+
+impl Lines<'_> {
+    fn comment(&mut self, flags: &'static str, text: &str) {
+        self.flags(flags);
+        let _ = writeln!(self.text, "-{text}");
+    }
+
+    fn flags(&mut self, flags: &'static str) {
+        if self.flags != Some(flags) {
+            let _ = writeln!(self.text, "@{flags}");
+            self.flags = Some(flags);
+        }
+    }
+
+    fn row(&mut self, row: &Row, signal: &Recorded) {
+        self.signal(row.look, signal, &row.label);
+    }
+
+    fn signal(&mut self, look: Look, signal: &Recorded, label: &str) {
+        let Recorded { path, width, number } = signal;
+        let core = self.core;
+        match (look, number) {
+            (Look::Number, Some(number)) => self.line("420", label, &format!("{core}.{number}")),
+            (Look::Trace, Some(number)) => {
+                let path = format!("{core}.{number}");
+                self.line("420", label, &path);
+                self.line("8420", label, &path);
+                self.flags("20000");
+                self.text += &"-\n".repeat(TRACE_LINES);
+            }
+            _ if *width == 1 => self.line("28", label, &format!("{core}.{path}")),
+            _ => self.line("22", label, &format!("{core}.{path}[{}:0]", width - 1)),
+        }
+    }
+
+    fn line(&mut self, flags: &'static str, label: &str, path: &str) {
+        self.flags(flags);
+        let _ = writeln!(self.text, "+{{{label}}} {path}");
+    }
+}

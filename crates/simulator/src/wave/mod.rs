@@ -1,0 +1,252 @@
+//! Waves: a VCD of a run, and a save file with which GTKWave shows it stage by stage.
+//!
+//! [`WaveWriter`] observes a lock-step run. Time is in nanoseconds and a cycle lasts 10 of them, so cycle
+//! 37 begins at 370 ns: the clock rises there, everything that the cycle settles to changes with it, and
+//! the clock falls at 375 ns. The hierarchy of scopes is that of the modules; element 3 of a vector `x` is
+//! `x_3`. Beside each bus that carries a number, `<name>_real` holds its decimal value.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `signals` | the buses of a design, in the order of RustHDL's probe |
+//! | `numbers` | which of them carry numbers, and how these read |
+//! | `layout` | the stages as the save file shows them, which is also the default selection |
+//! | `select` | patterns |
+//! | `recorder` | the VCD |
+//! | `gtkw` | the save file |
+
+mod gtkw;
+mod layout;
+mod numbers;
+mod recorder;
+mod select;
+mod signals;
+
+pub use select::Selection;
+
+use crate::engine::{Engine, Inputs, Outputs};
+use crate::lockstep::Observer;
+use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_hwmodel::cores::build;
+use numbers::{Numbers, Reading};
+use recorder::Recorder;
+use signals::Signal;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// Length of a cycle.
+pub const PERIOD_NS: u64 = 10;
+/// What the name of a bus's decimal value adds to the name of the bus.
+pub const NUMBER_SUFFIX: &str = "_real";
+
+/// What to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaveOptions {
+    /// Which signals.
+    pub signals: Selection,
+    /// The first cycle recorded; cycle 0 is the first of reset.
+    pub from: u64,
+    /// The last cycle recorded; the end of the run when absent.
+    pub to: Option<u64>,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaveFiles {
+    /// The waves.
+    pub vcd: PathBuf,
+    /// GTKWave's save file, beside them.
+    pub gtkw: PathBuf,
+    /// Recorded signals; a bus and its decimal value count once.
+    pub signals: usize,
+    /// Recorded cycles.
+    pub cycles: u64,
+}
+
+/// Why waves cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WaveError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A file cannot be written.
+    #[error("cannot write {path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The VCD has no name, or that of its save file.
+    #[error("{0}: not a name for a wave file, give one that ends in .vcd")]
+    Name(PathBuf),
+    /// A selection without patterns.
+    #[error("no signals selected: give default, all, or patterns separated by commas")]
+    NoPattern,
+    /// A pattern without a signal.
+    #[error("no signal matches '{pattern}'; similar names: {similar}")]
+    NoMatch {
+        /// The pattern.
+        pattern: String,
+        /// Signals with similar names.
+        similar: String,
+    },
+    /// A window that ends before it begins.
+    #[error("the wave window ends in cycle {to}, before it begins in cycle {from}")]
+    Window {
+        /// First cycle.
+        from: u64,
+        /// Last cycle.
+        to: u64,
+    },
+    /// The run ended before the window began.
+    #[error("nothing recorded: the wave window begins in cycle {from}, the run had {cycles} cycles")]
+    Empty {
+        /// First cycle of the window.
+        from: u64,
+        /// Cycles of the run.
+        cycles: u64,
+    },
+}
+
+/// Records a run. The files appear under their names when [`WaveWriter::finish`] is called, also after a
+/// run that ended early; without it, nothing is left behind.
+pub struct WaveWriter {
+    vcd: PathBuf,
+    options: WaveOptions,
+    core: String,
+    layout: Vec<layout::Group>,
+    recorded: Vec<gtkw::Recorded>,
+    recorder: Recorder<BufWriter<File>>,
+    /// What the recorder writes to.
+    file: NamedTempFile,
+    /// Cycles of the run so far.
+    seen: u64,
+    /// Of these, recorded.
+    cycles: u64,
+}
+
+impl WaveWriter {
+    /// Checks the options against the core of `config` and opens a temporary file in the folder of `path`.
+    ///
+    /// # Errors
+    /// If the configuration, the file name, the window or a pattern is wrong, or no file can be written
+    /// there.
+    pub fn create(path: &Path, config: &CoreConfig, options: WaveOptions) -> Result<Self, WaveError> {
+        let is_save_file = path.extension().is_some_and(|e| e == "gtkw");
+        if path.file_name().and_then(|name| name.to_str()).is_none() || is_save_file {
+            return Err(WaveError::Name(path.into()));
+        }
+        if let Some(to) = options.to.filter(|to| *to < options.from) {
+            return Err(WaveError::Window { from: options.from, to });
+        }
+        let core = config.name();
+        // A core of its own: that of the run does not exist yet, and has the same signals in the same order.
+        let design = build(config)?;
+        let signals = signals::list(&core, design.as_ref());
+        let layout = layout::stages(config);
+        let numbers = Numbers::new(config);
+        let chosen = complete(options.signals.choose(&signals, &layout)?, &signals, &numbers);
+        let recorded =
+            (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i, &numbers)).collect();
+        let comment = format!("{core}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
+        let io = |source| WaveError::Io { path: path.into(), source };
+        let file = temporary(path).map_err(io)?;
+        let out = BufWriter::new(file.as_file().try_clone().map_err(io)?);
+        let recorder = Recorder::new(out, &comment, &signals, &chosen, &numbers).map_err(io)?;
+        Ok(WaveWriter {
+            vcd: path.into(),
+            options,
+            core,
+            layout,
+            recorded,
+            recorder,
+            file,
+            seen: 0,
+            cycles: 0,
+        })
+    }
+
+    /// Completes the VCD and its save file under their names.
+    ///
+    /// # Errors
+    /// If no cycle lies in the window or a file cannot be written.
+    pub fn finish(self) -> Result<WaveFiles, WaveError> {
+        let WaveOptions { signals, from, .. } = &self.options;
+        if self.cycles == 0 {
+            return Err(WaveError::Empty { from: *from, cycles: self.seen });
+        }
+        let gtkw = self.vcd.with_extension("gtkw");
+        let text = gtkw::SaveFile {
+            dump: self.vcd.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
+            core: &self.core,
+            start: from * PERIOD_NS,
+            recorded: &self.recorded,
+            layout: &self.layout,
+            others: match signals {
+                Selection::Default | Selection::All => None,
+                Selection::Patterns(_) => Some("Selected"),
+            },
+        }
+        .text();
+        let (signals, cycles) = (self.recorded.len(), self.cycles);
+        let io = |source| WaveError::Io { path: self.vcd.clone(), source };
+        self.recorder.finish(from + cycles).map_err(io)?;
+        self.file.persist(&self.vcd).map_err(|e| io(e.error))?;
+        let io = |source| WaveError::Io { path: gtkw.clone(), source };
+        let mut save = temporary(&gtkw).map_err(io)?;
+        save.write_all(text.as_bytes()).map_err(io)?;
+        save.persist(&gtkw).map_err(|e| io(e.error))?;
+        Ok(WaveFiles { vcd: self.vcd, gtkw, signals, cycles })
+    }
+}
+
+impl Observer for WaveWriter {
+    fn cycle(&mut self, engine: &Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
+        let cycle = engine.cycle();
+        self.seen = cycle + 1;
+        if cycle < self.options.from || self.options.to.is_some_and(|to| cycle > to) {
+            return Ok(());
+        }
+        self.recorder.cycle(cycle, self.cycles == 0, engine.design())?;
+        self.cycles += 1;
+        Ok(())
+    }
+}
+
+/// Adds what every wave needs: the clock, without which it cannot be read, and buses that the decimal value
+/// of another one depends on.
+fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec<bool> {
+    for i in 0..signals.len() {
+        let needs_the_one_before =
+            chosen[i] && numbers.beside(signals, i).is_some_and(|b| matches!(b.reading, Reading::Weight(_)));
+        if needs_the_one_before {
+            chosen[i - 1] = true;
+        }
+        chosen[i] |= signals[i].below_core() == "clk";
+    }
+    chosen
+}
+
+/// Signal `i` as the save file needs it.
+fn recorded(signals: &[Signal], i: usize, numbers: &Numbers) -> gtkw::Recorded {
+    let path = signals[i].below_core();
+    let number = numbers.beside(signals, i).map(|beside| match path.rsplit_once('.') {
+        Some((scope, _)) => format!("{scope}.{}", beside.name),
+        None => beside.name,
+    });
+    gtkw::Recorded { path: path.to_string(), width: signals[i].width, number }
+}
+
+/// A temporary file in the folder of `path`, with the permissions of an ordinary file.
+fn temporary(path: &Path) -> std::io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
