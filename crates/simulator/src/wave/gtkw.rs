@@ -28,6 +28,8 @@ pub(super) struct Recorded {
 pub(super) struct SaveFile<'a> {
     /// File name of the VCD, which lies in the same folder.
     pub dump: &'a str,
+    /// File name of the save file itself.
+    pub save: &'a str,
     /// Name of the core, GTKWave's top scope.
     pub core: &'a str,
     /// First recorded time, in ns.
@@ -79,18 +81,22 @@ impl SaveFile<'_> {
                 out.comment("200", title);
                 for signal in rest {
                     let look = if signal.number.is_some() { Look::Number } else { Look::Bits };
-                    out.signal(look, signal, &signal.path);
+                    // GTKWave shows what follows the last dot only.
+                    out.signal(look, signal, &signal.path.replace('.', "/"));
                 }
             }
         }
         out.text
     }
 
+    /// GTKWave looks for the dump where it lay relative to the save file, if it knows both by absolute
+    /// paths, and else in its working directory. So both claim to have been written in the root folder.
     fn head(&self, text: &mut String) {
         let _ = write!(
             text,
             "[*] {core}: the pipeline, stage by stage. One cycle is {period} ns; time / {period} is the cycle.\n\
-             [dumpfile] \"{dump}\"\n\
+             [dumpfile] \"/{dump}\"\n\
+             [savefile] \"/{save}\"\n\
              [timestart] {start}\n\
              [size] 1840 1040\n\
              [pos] -1 -1\n\
@@ -101,6 +107,7 @@ impl SaveFile<'_> {
              [sst_expanded] 0\n",
             core = self.core,
             dump = self.dump,
+            save = self.save,
             start = self.start,
             period = super::PERIOD_NS,
         );

@@ -135,7 +135,7 @@ impl WaveWriter {
     /// there.
     pub fn create(path: &Path, config: &CoreConfig, options: WaveOptions) -> Result<Self, WaveError> {
         let is_save_file = path.extension().is_some_and(|e| e == "gtkw");
-        if path.file_name().and_then(|name| name.to_str()).is_none() || is_save_file {
+        if file_name(path).is_empty() || is_save_file {
             return Err(WaveError::Name(path.into()));
         }
         if let Some(to) = options.to.filter(|to| *to < options.from) {
@@ -179,7 +179,8 @@ impl WaveWriter {
         }
         let gtkw = self.vcd.with_extension("gtkw");
         let text = gtkw::SaveFile {
-            dump: self.vcd.file_name().and_then(|name| name.to_str()).unwrap_or_default(),
+            dump: file_name(&self.vcd),
+            save: file_name(&gtkw),
             core: &self.core,
             start: from * PERIOD_NS,
             recorded: &self.recorded,
@@ -213,6 +214,11 @@ impl Observer for WaveWriter {
         self.cycles += 1;
         Ok(())
     }
+}
+
+/// The file's name without its folder; nothing if there is none, or none that a text file can hold.
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// Adds what every wave needs: the clock, without which it cannot be read, and buses that the decimal value

@@ -117,10 +117,14 @@ fn similar<'a>(pattern: &str, signals: &'a [Signal]) -> Vec<&'a str> {
     let cost = |s: &Signal| -> usize {
         costs.iter().map(|cost| s.path.split('.').map(|name| cost[name]).min().unwrap_or(0)).sum()
     };
-    // Among equals, the shorter path is the better known one.
-    let ranked: BTreeSet<(usize, usize, usize)> =
-        signals.iter().enumerate().map(|(i, s)| (cost(s), s.path.len(), i)).collect();
-    ranked.into_iter().take(SIMILAR).map(|(_, _, i)| signals[i].below_core()).collect()
+    // Among equals, the signal's own name counts most, and a shorter path is the better known one.
+    let own_name = |s: &Signal| match (costs.last(), s.path.rsplit('.').next()) {
+        (Some(cost), Some(name)) => cost[name],
+        _ => 0,
+    };
+    let ranked: BTreeSet<(usize, usize, usize, usize)> =
+        signals.iter().enumerate().map(|(i, s)| (cost(s), own_name(s), s.path.len(), i)).collect();
+    ranked.into_iter().take(SIMILAR).map(|(.., i)| signals[i].below_core()).collect()
 }
 
 /// Insertions, deletions and substitutions that turn `a` into `b`.

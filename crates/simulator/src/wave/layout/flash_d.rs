@@ -22,7 +22,7 @@ pub(super) fn paper(score: usize, weight: usize, output: usize, d: usize) -> Vec
 }
 
 /// Flags at the weight stage.
-const WEIGHT_FLAGS: [(&str, &str); 8] = [
+const WEIGHT_FLAGS: [(&str, &str); 7] = [
     ("flags.valid_q_0.q", "valid"),
     ("weight.first_q.q", "first key"),
     ("flags.last_q_0.q", "last key"),
@@ -30,12 +30,11 @@ const WEIGHT_FLAGS: [(&str, &str); 8] = [
     ("v_step", "v_step"),
     ("v_ren", "v_ren"),
     ("weight.update", "update (not held)"),
-    ("weight.load", "first key or load v"),
 ];
 
 fn lse_score(mut g: Group) -> Group {
     g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("weight.hold.update", "update (not held)"), ("weight.argument.negative", "x < 0")]);
+    g.add(Bits, &[("weight.update_q.d", "update (not held)"), ("weight.argument.negative", "x < 0")]);
     g.add(
         Number,
         &[
@@ -80,7 +79,7 @@ fn paper_score(mut g: Group) -> Group {
 
 fn paper_weight(mut g: Group) -> Group {
     g.add(Bits, &WEIGHT_FLAGS);
-    g.add(Bits, &[("weight.keeps_q.q", "D <= -6: keep o")]);
+    g.add(Bits, &[("weight.keeps_q.q", "D <= -6: keep o"), ("weight.load", "first or D >= 11: load v")]);
     g.add(
         Number,
         &[
@@ -96,25 +95,25 @@ fn paper_weight(mut g: Group) -> Group {
 }
 
 /// Flags at the lanes.
-const LANE_FLAGS: [(&str, &str); 3] = [
-    ("reads_v_q.q", "v was read"),
-    ("group_0.update_q.q", "update (not held)"),
-    ("group_0.load_q.q", "first key or load v"),
-];
+const LANE_FLAGS: [(&str, &str); 2] =
+    [("reads_v_q.q", "v was read"), ("group_0.update_q.q", "update (not held)")];
 
 fn lse_update(mut g: Group, d: usize) -> Group {
     g.add(Bits, &VALUE_FLAGS);
     g.add(Bits, &LANE_FLAGS);
-    g.add(Bits, &[("group_0.upper_q.q", "w > 1/2: factor is 1 - w")]);
+    g.add(
+        Bits,
+        &[("group_0.load_q.q", "first key: o = 0"), ("group_0.upper_q.q", "w > 1/2: factor is 1 - w")],
+    );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
     g.add_elements(d, |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.before.o_before"), format!("o[{j}] before")),
+            number(format!("{lane}.side.o"), format!("o[{j}] before")),
             number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
             number(format!("{lane}.side.base"), format!("base: o[{j}] or v[{j}]")),
-            number(format!("{lane}.product.y"), format!("factor times way [{j}]")),
+            number(format!("{lane}.product.y"), format!("factor times difference [{j}]")),
             number(format!("{lane}.sum.y"), format!("next o[{j}]")),
         ]
     });
@@ -124,6 +123,7 @@ fn lse_update(mut g: Group, d: usize) -> Group {
 fn paper_update(mut g: Group, d: usize) -> Group {
     g.add(Bits, &VALUE_FLAGS);
     g.add(Bits, &LANE_FLAGS);
+    g.add(Bits, &[("group_0.load_q.q", "load v")]);
     g.add(Number, &[("group_0.w_q.q", "w")]);
     g.add_elements(d, |j| {
         let lane = format!("group_0.lane_{j}");

@@ -1,0 +1,133 @@
+//! The program from outside: what it writes, and how it refuses.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn flashd(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).output().unwrap()
+}
+
+/// Runs a command that must fail with exit code 2 and one clear line.
+fn refused(args: &[&str]) -> String {
+    let out = flashd(args);
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert!(out.stdout.is_empty(), "{args:?}");
+    assert!(!text.contains("panicked"), "{text}");
+    text
+}
+
+fn data(name: &str) -> String {
+    format!("{}/../../testbench/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+fn sample(flag: &str) -> String {
+    data(&format!("bytes_math-d16-layer04-head03-{flag}.npy"))
+}
+
+#[test]
+fn generate_writes_four_files_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let run = flashd(&["generate", "--design", "fa2", "--d", "16", "--format", "fp8-e4m3", "--out", out]);
+    assert!(run.status.success());
+    let mut names: Vec<String> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["f", "json", "sdc", "v"].map(|e| format!("fa2_fp8_e4m3_d16.{e}")));
+}
+
+#[test]
+fn a_manifests_configuration_generates_the_same_core() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    let a_text = a.to_str().unwrap();
+    assert!(flashd(&["generate", "--design", "flash-d", "--d", "5", "--accumulator", "12", "--hold", "9.5", "--out", a_text]).status.success());
+    let name = "flash_d_hold9p5_acc12_bf16_d5";
+    let manifest: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(a.join(format!("{name}.json"))).unwrap()).unwrap();
+    let config = folder.path().join("config.json");
+    std::fs::write(&config, manifest["configuration"].to_string()).unwrap();
+    assert!(flashd(&["generate", "--config", config.to_str().unwrap(), "--out", b.to_str().unwrap()]).status.success());
+    let read = |p: &Path| std::fs::read_to_string(p.join(format!("{name}.v"))).unwrap();
+    assert_eq!(read(&a), read(&b));
+}
+
+#[test]
+fn simulate_reports_latency_and_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let o = folder.path().join("o.npy");
+    let vcd = folder.path().join("wave.vcd");
+    let run = flashd(&[
+        "simulate", "--design", "flash-d", "--d", "16", "--format", "bf16", "--q", &sample("q"), "--k", &sample("k"),
+        "--v", &sample("v"), "--causal", "--queries", "6", "--keys", "20", "--gaps", "3", "--json",
+        "--o", o.to_str().unwrap(), "--vcd", vcd.to_str().unwrap(),
+    ]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    assert_eq!(report["latency"], 8);
+    assert_eq!(report["mismatches"], 0);
+    assert_eq!(report["counters"]["keys"], 15 + 16 + 17 + 18 + 19 + 20);
+    assert!(report["accuracy"]["mean"].as_f64().unwrap() < 0.01);
+    assert!(o.exists() && vcd.exists() && folder.path().join("wave.gtkw").exists());
+}
+
+#[test]
+fn bad_selections_are_refused() {
+    assert_eq!(refused(&["generate", "--d", "16"]), "error: --design is missing: flash-d or fa2 (or --config FILE)\n");
+    assert_eq!(refused(&["generate", "--design", "fa2"]), "error: --d is missing: a vector length, 2 to 512\n");
+    assert_eq!(
+        refused(&["generate", "--design", "fa2", "--d", "513"]),
+        "error: --d: 513 is outside 2 to 512\n"
+    );
+    assert_eq!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--hold", "12"]),
+        "error: --hold: fa2 has no hold rule; use none or leave it out\n"
+    );
+    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--format", "bf17"]).contains("known formats are bf16"));
+    assert!(refused(&["generate", "--unit", "divide"]).contains("known units are add, sub"));
+    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--segments", "5"]).contains("4, 8, 16, 32"));
+}
+
+#[test]
+fn bad_files_are_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (q, k, v) = (sample("q"), sample("k"), sample("v"));
+    let o = path("o.npy");
+    let simulate = |q: &str, k: &str, v: &str, more: &[&str]| {
+        let mut args = vec!["simulate", "--design", "fa2", "--q", q, "--k", k, "--v", v];
+        args.extend(more);
+        refused(&args)
+    };
+    assert!(simulate(&path("none.npy"), &k, &v, &[]).contains("none.npy"));
+    std::fs::write(path("text.npy"), "hello").unwrap();
+    assert!(simulate(&path("text.npy"), &k, &v, &[]).contains("text.npy"));
+    let other = data("bytes_math-d64-layer02-head02-k.npy");
+    assert!(simulate(&q, &other, &v, &[]).contains("d64"));
+    let text = simulate(&q, &k, &v, &["--d", "64", "--o", &o]);
+    assert!(text.contains("d = 64") && text.contains("d = 16"), "{text}");
+    assert!(simulate(&q, &k, &v, &["--scale", "0"]).contains("--scale"));
+    assert!(simulate(&q, &k, &v, &["--queries", "0"]).contains("--queries: 0 is outside 1 to 128"));
+    assert!(simulate(&q, &k, &v, &["--o", &path("missing/o.npy")]).contains("--o"));
+    assert!(simulate(&q, &k, &v, &["--vcd", &path("w.vcd"), "--signals", "nonsense*"]).contains("--"));
+    assert!(!Path::new(&o).exists() && !Path::new(&path("w.vcd")).exists());
+    std::fs::write(path("c.json"), "{\"design\": \"fa2\", \"d\": 16, \"format\": \"bf16\", \"colour\": 1}").unwrap();
+    assert!(refused(&["generate", "--config", &path("c.json")]).contains("colour"));
+    let file = path("file");
+    std::fs::write(&file, "").unwrap();
+    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--out", &file]).contains("cannot write"));
+}
+
+#[test]
+fn list_and_pwl_speak_json() {
+    let list: serde_json::Value = serde_json::from_slice(&flashd(&["list", "--json"]).stdout).unwrap();
+    assert_eq!(list["configurations"].as_array().unwrap().len(), 18);
+    let folder = tempfile::tempdir().unwrap();
+    let out = flashd(&["pwl", "--json", "--out", folder.path().to_str().unwrap()]);
+    let tables: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(tables.as_array().unwrap().len(), 6);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6);
+}

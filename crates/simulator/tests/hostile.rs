@@ -1,0 +1,201 @@
+//! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
+
+use flashd_golden::{Action, Model, QueryResult};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, DEFAULT_HOLD, Design, Fa2Variant, Hold, WeightUnit};
+use flashd_hwmodel::format::Format;
+use flashd_simulator::evaluate::{Reference, Scenario, prepare};
+use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
+use flashd_workload::{Attention, ScoreScale, TensorScale, synthetic};
+
+fn scenario(attention: Attention) -> Scenario {
+    Scenario { attention, causal: false, score_scale: ScoreScale::Auto, tensor_scale: TensorScale::None }
+}
+
+fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
+    let flash_d = CoreConfig::new(Design::FlashD, d, format);
+    let fa2 = CoreConfig::new(Design::Fa2, d, format);
+    vec![
+        flash_d.clone(),
+        CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
+        CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },
+        CoreConfig { accumulator: Some(Accumulator::Format), segments: 4, ..flash_d.clone() },
+        CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
+        CoreConfig { weight: WeightUnit::Paper, hold: Some(Hold::None), ..flash_d },
+        CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
+        CoreConfig { fa2: Fa2Variant::Literal, segments: 32, ..fa2.clone() },
+        fa2,
+    ]
+}
+
+fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_simulator::Run {
+    let scenario = scenario(attention.clone());
+    let prepared = prepare(config, &scenario, &Reference::new(&scenario)).unwrap();
+    run(&prepared.config, &prepared.workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"))
+}
+
+#[test]
+fn hostile_streams_in_lockstep() {
+    let d = 8;
+    let streams = [
+        ("jumps", synthetic::score_jumps(21, 40, d, 50.0)),
+        ("holds", synthetic::long_holds(22, 60, d, 20)),
+        ("saturating", synthetic::saturating_scores(23, 40, d, 512.0)),
+        ("equal", synthetic::equal_scores(24, 40, d)),
+    ];
+    for (_, format) in Format::NAMED {
+        for config in designs(d, format) {
+            for (name, attention) in &streams {
+                for gaps in [Gaps::None, Gaps::Random(5)] {
+                    let run = lockstep(&config, attention, gaps);
+                    assert!(run.counters.comparisons > 100, "{name}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn corner_values_and_specials_in_lockstep() {
+    let d = 5;
+    for (_, format) in Format::NAMED {
+        for config in designs(d, format) {
+            // Raw encodings, Inf and NaN among them, most queries short, one key each at times.
+            let mut z = 0x5eed_0001u64;
+            let mut random = || {
+                z ^= z << 13;
+                z ^= z >> 7;
+                z ^= z << 17;
+                z
+            };
+            let interesting = [0, 1, format.one(), format.max_finite(), format.max_finite() + 1, format.min_positive()];
+            let mut element = |specials: bool| {
+                let r = random();
+                let magnitude = match r % 4 {
+                    0 => interesting[(r >> 8) as usize % interesting.len()],
+                    _ => r >> 8 & (format.sign_bit() - 1),
+                };
+                let bits = magnitude & (format.sign_bit() - 1) | (r >> 40 & 1) * format.sign_bit();
+                if format.is_special(bits) && !specials { format.one() } else { bits }
+            };
+            let mut vector = |n: usize, special_rows: usize| -> Vec<u64> {
+                (0..n).flat_map(|row| (0..d).map(move |_| row)).map(|row| element(row % 7 == special_rows)).collect()
+            };
+            let (q, k, v) = (vector(14, 3), vector(14, 5), vector(14, 6));
+            let mut workload = Workload::new(d, &q, &k, &v, true);
+            workload.queries[0].keys = 1;
+            workload.queries[9].keys = 1;
+            for gaps in [Gaps::None, Gaps::Random(9)] {
+                let run = run(&config, &workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"));
+                assert!(run.results.iter().any(|r| r.invalid), "{}", config.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn four_thousand_equal_scores_give_the_mean() {
+    for (format, accumulator, tolerance) in
+        [(Format::BF16, None, 0.01), (Format::BF16, Some(Accumulator::Fraction(16)), 0.002)]
+    {
+        let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, 4, format) };
+        let attention = synthetic::equal_scores(31, 4096, 4);
+        let s = scenario(attention);
+        let reference = Reference::new(&s);
+        let prepared = prepare(&config, &s, &reference).unwrap();
+        let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap();
+        let accuracy = reference.accuracy(&prepared, &run.results);
+        println!("{}: 4096 equal scores, error {:.5} of max|v|", config.name(), accuracy.max);
+        assert!(accuracy.max < tolerance, "{}: {accuracy:?}", config.name());
+        assert_eq!(run.counters.skips, 0);
+    }
+}
+
+#[test]
+fn a_reset_in_the_middle_of_a_query_starts_afresh() {
+    for config in designs(6, Format::BF16) {
+        let a = synthetic::attention_like(5, 1, 8, 6);
+        let s = scenario(a);
+        let p = prepare(&config, &s, &Reference::new(&s)).unwrap();
+        let w = &p.workload;
+        let mut engine = Engine::new(&p.config).unwrap();
+        let (mut inputs, mut out) = (Inputs::default(), Outputs::default());
+        let mut cycle = |engine: &mut Engine, i: &Inputs| {
+            engine.settle(i, &mut out);
+            engine.clock();
+            out.clone()
+        };
+        inputs.rst = true;
+        (inputs.q, inputs.k, inputs.v) = (w.queries[0].q.clone(), w.k[..6].to_vec(), w.v[..6].to_vec());
+        cycle(&mut engine, &inputs);
+        // Half a query, cut off by a reset: no result may follow.
+        inputs = Inputs { rst: false, q_valid: true, ..inputs };
+        cycle(&mut engine, &inputs);
+        inputs = Inputs { q_valid: false, k_valid: true, ..inputs };
+        for _ in 0..5 {
+            cycle(&mut engine, &inputs);
+        }
+        inputs = Inputs { rst: true, k_valid: false, k_last: false, ..inputs };
+        for _ in 0..2 {
+            assert!(!cycle(&mut engine, &inputs).o_valid);
+        }
+        inputs.rst = false;
+        for _ in 0..20 {
+            let o = cycle(&mut engine, &inputs);
+            assert!(!o.o_valid && !o.v_step && !o.v_ren, "{}", config.name());
+        }
+        // A one-key query after reset returns its value.
+        inputs = Inputs { k_valid: true, k_last: true, ..inputs };
+        cycle(&mut engine, &inputs);
+        inputs = Inputs { k_valid: false, k_last: false, ..inputs };
+        let results: Vec<Outputs> = (0..20).map(|_| cycle(&mut engine, &inputs)).filter(|o| o.o_valid).collect();
+        assert_eq!(results.len(), 1, "{}", config.name());
+        assert_eq!(results[0].o, w.v[..6].to_vec(), "{}", config.name());
+    }
+}
+
+/// The hold rule's worst case for the keys actually held: 2 n e^-T / (1 + n e^-T), as a fraction of max|v|.
+fn hold_bound(held: usize) -> f64 {
+    let lost = held as f64 * (-DEFAULT_HOLD).exp();
+    2.0 * lost / (1.0 + lost)
+}
+
+#[test]
+fn adversarial_streams_are_followed() {
+    for name in synthetic::ADVERSARIAL {
+        for d in [16, 64] {
+            let attention = synthetic::adversarial(name, d).unwrap();
+            let tight = matches!(name, "hi3" | "climb");
+            for (accumulator, limit) in
+                [(None, if tight { 0.01 } else { 0.1 }), (Some(Accumulator::Fraction(16)), 0.005)]
+            {
+                let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, Format::BF16) };
+                let s = scenario(attention.clone());
+                let reference = Reference::new(&s);
+                let prepared = prepare(&config, &s, &reference).unwrap();
+                let w = &prepared.workload;
+                let results = Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);
+                let holds = |r: &QueryResult| r.steps.iter().filter(|s| s.action == Action::Hold).count();
+                let held = results.iter().map(holds).max().unwrap_or(0);
+                let error = reference.accuracy(&prepared, &results).max;
+                if d == 16 && accumulator.is_none() {
+                    let run = run(&prepared.config, w, Gaps::None, &mut []).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    assert_eq!(run.counters.skips as usize, results.iter().map(holds).sum::<usize>());
+                }
+                println!("{name:10} {:28} held {held:4}, error {error:.5}, bound {:.5}", config.name(), hold_bound(held));
+                assert!(error <= limit + hold_bound(held), "{name} {}: {error}", config.name());
+            }
+        }
+    }
+}
+
+/// The static rule of the paper on the same streams: what the hold rule is there to avoid.
+#[test]
+fn the_static_rule_fails_where_it_is_said_to() {
+    let attention = synthetic::adversarial("hi3", 16).unwrap();
+    let s = scenario(attention);
+    let reference = Reference::new(&s);
+    let paper = CoreConfig { weight: WeightUnit::Paper, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    let prepared = prepare(&paper, &s, &reference).unwrap();
+    let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap();
+    assert!(reference.accuracy(&prepared, &run.results).max > 1.9);
+}
