@@ -14,6 +14,8 @@ pub struct Cli {
 }
 
 #[derive(Subcommand)]
+// One value for the whole run: its size does not matter.
+#[allow(clippy::large_enum_variant)]
 pub enum Command {
     /// Write the Verilog of a core or of a single unit
     Generate(GenerateArgs),
@@ -222,7 +224,9 @@ fn parse_hold(text: &str) -> Result<Hold, String> {
 fn parse_accumulator(text: &str) -> Result<Accumulator, String> {
     match text {
         "format" => Ok(Accumulator::Format),
-        _ => text.parse().map(Accumulator::Fraction).map_err(|_| "neither a number of bits nor format".into()),
+        _ => {
+            text.parse().map(Accumulator::Fraction).map_err(|_| "neither a number of bits nor format".into())
+        }
     }
 }
 

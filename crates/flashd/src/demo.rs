@@ -139,8 +139,18 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
 }
 
 fn summary_table(rows: &[Row]) -> String {
-    let header =
-        ["core", "modules", "lines", "latency", "cycles", "keys", "held", "mismatches", "mean error", "max error"];
+    let header = [
+        "core",
+        "modules",
+        "lines",
+        "latency",
+        "cycles",
+        "keys",
+        "held",
+        "mismatches",
+        "mean error",
+        "max error",
+    ];
     let rows = rows.iter().map(|r| {
         let c = &r.counters;
         vec![

@@ -16,7 +16,8 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
     let mut drawings = Vec::new();
     for function in Function::ALL {
         let name = format!("pwl_{}_{}.svg", function.name(), args.segments);
-        let svg = plot::table(function, args.segments).map_err(|e| Failure::input(format!("drawing {name}: {e}")))?;
+        let svg = plot::table(function, args.segments)
+            .map_err(|e| Failure::input(format!("drawing {name}: {e}")))?;
         drawings.push(flashd_generator::GeneratedFile { name, text: svg });
     }
     let written = flashd_generator::write_all(&args.out, &drawings)?;
@@ -36,8 +37,17 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
             format!("{:.5}", r.worst_operand),
         ]
     });
-    let header =
-        ["function", "segments", "octaves", "table abs", "table rel", "unit abs", "unit rel", "unit ulp", "at"];
+    let header = [
+        "function",
+        "segments",
+        "octaves",
+        "table abs",
+        "table rel",
+        "unit abs",
+        "unit rel",
+        "unit ulp",
+        "at",
+    ];
     let mut text = format!("Largest errors; units in {}, rounding included\n", args.format);
     text += &table(&header, rows.collect());
     if args.coefficients {

@@ -20,7 +20,9 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
                 Some(DesignArg::Fa2) => Design::Fa2,
                 None => return Err(Failure::input("--design is missing: flash-d or fa2 (or --config FILE)")),
             };
-            let d = s.d.or(d_from_data).ok_or_else(|| Failure::input("--d is missing: a vector length, 2 to 512"))?;
+            let d =
+                s.d.or(d_from_data)
+                    .ok_or_else(|| Failure::input("--d is missing: a vector length, 2 to 512"))?;
             CoreConfig::new(design, d, s.format.unwrap_or(Format::BF16))
         }
     };

@@ -51,12 +51,8 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         ));
     }
     check_writable(args)?;
-    let scenario = Scenario {
-        attention,
-        causal: args.causal,
-        score_scale: args.scale,
-        tensor_scale: args.tensor_scale,
-    };
+    let scenario =
+        Scenario { attention, causal: args.causal, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
     let scaling_error = |e: flashd_workload::ScalingError| Failure::input(format!("--scale: {e}"));
     let prepared = prepare(&config, &scenario, &reference).map_err(scaling_error)?;
@@ -67,7 +63,9 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         }
         EngineArg::Model => {
             if args.vcd.is_some() || args.vectors.is_some() {
-                return Err(Failure::input("--vcd and --vectors need --engine cycle: the model has no cycles"));
+                return Err(Failure::input(
+                    "--vcd and --vectors need --engine cycle: the model has no cycles",
+                ));
             }
             (None, model_results(&prepared))
         }
@@ -109,7 +107,9 @@ fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
         (None, None) => {
             let bundle = args.q.extension().is_some_and(|e| e == "npz" || e == "safetensors");
             if !bundle {
-                return Err(Failure::input("--k and --v are missing (only .npz and .safetensors hold all three)"));
+                return Err(Failure::input(
+                    "--k and --v are missing (only .npz and .safetensors hold all three)",
+                ));
             }
             Attention::from_bundle(&args.q).map_err(tensor)?
         }
@@ -122,8 +122,7 @@ fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
             return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));
         }
     }
-    Ok(attention
-        .truncated(args.queries.unwrap_or(attention.queries), args.keys.unwrap_or(attention.keys)))
+    Ok(attention.truncated(args.queries.unwrap_or(attention.queries), args.keys.unwrap_or(attention.keys)))
 }
 
 /// Long runs should not end in a file that cannot be written.
@@ -134,7 +133,10 @@ fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
             tempfile::tempfile_in(folder)
                 .map_err(|e| Failure::input(format!("{flag} {}: cannot write there: {e}", path.display())))?;
             if path.is_dir() {
-                return Err(Failure::input(format!("{flag} {}: is a folder, a file name is needed", path.display())));
+                return Err(Failure::input(format!(
+                    "{flag} {}: is a folder, a file name is needed",
+                    path.display()
+                )));
             }
         }
     }
@@ -147,9 +149,13 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     };
     let mut wave = match &args.vcd {
         Some(path) => {
-            let signals = Selection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
+            let signals =
+                Selection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
             let options = WaveOptions { signals, from: args.from, to: args.to };
-            Some((path, WaveWriter::create(path, &prepared.config, options).map_err(|e| io("--vcd", path, &e))?))
+            Some((
+                path,
+                WaveWriter::create(path, &prepared.config, options).map_err(|e| io("--vcd", path, &e))?,
+            ))
         }
         None => None,
     };
@@ -168,20 +174,24 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
         observers.push(vectors);
     }
     let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
-    let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers)?;
+    let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers);
+    // After a divergence too: the wave is what one looks at then.
     if let Some((path, wave)) = wave {
         wave.finish().map_err(|e| io("--vcd", path, &e))?;
     }
     if let Some((path, vectors)) = vectors {
-        vectors.finish(path).map_err(|e| io("--vectors", path, &e))?;
+        vectors.finish().map_err(|e| io("--vectors", path, &e))?;
     }
+    let run = run?;
     Ok((run.counters, run.results))
 }
 
 fn write_result(path: &Path, prepared: &Prepared, results: &[QueryResult]) -> Result<(), Failure> {
     let fmt = prepared.config.format;
-    let data: Vec<f32> =
-        results.iter().flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32)).collect();
+    let data: Vec<f32> = results
+        .iter()
+        .flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32))
+        .collect();
     write_npy(path, &[results.len(), prepared.config.d], &data)
         .map_err(|e| Failure::input(format!("--o {}: {e}", path.display())))
 }
@@ -203,7 +213,10 @@ fn text(r: &Report) -> String {
     if let Some(c) = r.counters {
         rows.push(["queries, keys".into(), format!("{}, {}", c.queries, c.keys)]);
         let rate = r.keys_per_cycle.unwrap_or(0.0);
-        rows.push(["cycles".into(), format!("{} ({rate:.4} keys per cycle, {} bubbles)", c.cycles, c.bubbles)]);
+        rows.push([
+            "cycles".into(),
+            format!("{} ({rate:.4} keys per cycle, {} bubbles)", c.cycles, c.bubbles),
+        ]);
         let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
         rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
     } else {
@@ -222,7 +235,10 @@ fn text(r: &Report) -> String {
     }
     if r.saturated_inputs.iter().any(|&n| n > 0) {
         let [q, k, v] = r.saturated_inputs;
-        rows.push(["warning".into(), format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v")]);
+        rows.push([
+            "warning".into(),
+            format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v"),
+        ]);
     }
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
     let hardware = match r.counters {
@@ -233,7 +249,9 @@ fn text(r: &Report) -> String {
         ],
         None => vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()],
     };
-    let error = |name: String, a: &Accuracy| vec![name, format!("max {}", percent(a.max)), format!("mean {}", percent(a.mean))];
+    let error = |name: String, a: &Accuracy| {
+        vec![name, format!("max {}", percent(a.max)), format!("mean {}", percent(a.mean))]
+    };
     let rows = vec![
         hardware,
         error(format!("{} against f64", r.name), &r.accuracy),

@@ -44,13 +44,33 @@ fn a_manifests_configuration_generates_the_same_core() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b) = (folder.path().join("a"), folder.path().join("b"));
     let a_text = a.to_str().unwrap();
-    assert!(flashd(&["generate", "--design", "flash-d", "--d", "5", "--accumulator", "12", "--hold", "9.5", "--out", a_text]).status.success());
+    assert!(
+        flashd(&[
+            "generate",
+            "--design",
+            "flash-d",
+            "--d",
+            "5",
+            "--accumulator",
+            "12",
+            "--hold",
+            "9.5",
+            "--out",
+            a_text
+        ])
+        .status
+        .success()
+    );
     let name = "flash_d_hold9p5_acc12_bf16_d5";
     let manifest: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(a.join(format!("{name}.json"))).unwrap()).unwrap();
     let config = folder.path().join("config.json");
     std::fs::write(&config, manifest["configuration"].to_string()).unwrap();
-    assert!(flashd(&["generate", "--config", config.to_str().unwrap(), "--out", b.to_str().unwrap()]).status.success());
+    assert!(
+        flashd(&["generate", "--config", config.to_str().unwrap(), "--out", b.to_str().unwrap()])
+            .status
+            .success()
+    );
     let read = |p: &Path| std::fs::read_to_string(p.join(format!("{name}.v"))).unwrap();
     assert_eq!(read(&a), read(&b));
 }
@@ -61,9 +81,31 @@ fn simulate_reports_latency_and_errors() {
     let o = folder.path().join("o.npy");
     let vcd = folder.path().join("wave.vcd");
     let run = flashd(&[
-        "simulate", "--design", "flash-d", "--d", "16", "--format", "bf16", "--q", &sample("q"), "--k", &sample("k"),
-        "--v", &sample("v"), "--causal", "--queries", "6", "--keys", "20", "--gaps", "3", "--json",
-        "--o", o.to_str().unwrap(), "--vcd", vcd.to_str().unwrap(),
+        "simulate",
+        "--design",
+        "flash-d",
+        "--d",
+        "16",
+        "--format",
+        "bf16",
+        "--q",
+        &sample("q"),
+        "--k",
+        &sample("k"),
+        "--v",
+        &sample("v"),
+        "--causal",
+        "--queries",
+        "6",
+        "--keys",
+        "20",
+        "--gaps",
+        "3",
+        "--json",
+        "--o",
+        o.to_str().unwrap(),
+        "--vcd",
+        vcd.to_str().unwrap(),
     ]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
@@ -76,8 +118,14 @@ fn simulate_reports_latency_and_errors() {
 
 #[test]
 fn bad_selections_are_refused() {
-    assert_eq!(refused(&["generate", "--d", "16"]), "error: --design is missing: flash-d or fa2 (or --config FILE)\n");
-    assert_eq!(refused(&["generate", "--design", "fa2"]), "error: --d is missing: a vector length, 2 to 512\n");
+    assert_eq!(
+        refused(&["generate", "--d", "16"]),
+        "error: --design is missing: flash-d or fa2 (or --config FILE)\n"
+    );
+    assert_eq!(
+        refused(&["generate", "--design", "fa2"]),
+        "error: --d is missing: a vector length, 2 to 512\n"
+    );
     assert_eq!(
         refused(&["generate", "--design", "fa2", "--d", "513"]),
         "error: --d: 513 is outside 2 to 512\n"
@@ -86,9 +134,14 @@ fn bad_selections_are_refused() {
         refused(&["generate", "--design", "fa2", "--d", "16", "--hold", "12"]),
         "error: --hold: fa2 has no hold rule; use none or leave it out\n"
     );
-    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--format", "bf17"]).contains("known formats are bf16"));
+    assert!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--format", "bf17"])
+            .contains("known formats are bf16")
+    );
     assert!(refused(&["generate", "--unit", "divide"]).contains("known units are add, sub"));
-    assert!(refused(&["generate", "--design", "fa2", "--d", "16", "--segments", "5"]).contains("4, 8, 16, 32"));
+    assert!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--segments", "5"]).contains("4, 8, 16, 32")
+    );
 }
 
 #[test]
@@ -114,7 +167,8 @@ fn bad_files_are_refused_and_nothing_is_written() {
     assert!(simulate(&q, &k, &v, &["--o", &path("missing/o.npy")]).contains("--o"));
     assert!(simulate(&q, &k, &v, &["--vcd", &path("w.vcd"), "--signals", "nonsense*"]).contains("--"));
     assert!(!Path::new(&o).exists() && !Path::new(&path("w.vcd")).exists());
-    std::fs::write(path("c.json"), "{\"design\": \"fa2\", \"d\": 16, \"format\": \"bf16\", \"colour\": 1}").unwrap();
+    std::fs::write(path("c.json"), "{\"design\": \"fa2\", \"d\": 16, \"format\": \"bf16\", \"colour\": 1}")
+        .unwrap();
     assert!(refused(&["generate", "--config", &path("c.json")]).contains("colour"));
     let file = path("file");
     std::fs::write(&file, "").unwrap();

@@ -5,12 +5,19 @@ fn main() {
     for c in CoreConfig::shipped() {
         let t = std::time::Instant::now();
         let files = flashd_generator::core_files(&c).unwrap();
-        println!("{} {:?} {} lines {} bytes", c.name(), t.elapsed(), files[0].text.lines().count(), files[0].text.len());
+        println!(
+            "{} {:?} {} lines {} bytes",
+            c.name(),
+            t.elapsed(),
+            files[0].text.lines().count(),
+            files[0].text.len()
+        );
         flashd_generator::write_all(out.as_ref(), &files).unwrap();
     }
     for (_, f) in Format::NAMED {
         for u in FormatUnit::ALL {
-            flashd_generator::write_all(out.as_ref(), &[flashd_generator::unit_file(u, f, 8).unwrap()]).unwrap();
+            flashd_generator::write_all(out.as_ref(), &[flashd_generator::unit_file(u, f, 8).unwrap()])
+                .unwrap();
         }
     }
 }

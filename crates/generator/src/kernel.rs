@@ -59,13 +59,15 @@ impl Unroll<'_> {
     /// Parses `lane[i]$v$next` and the like.
     fn path(&self, text: &str) -> Result<Path, GenerateError> {
         let text = text.trim_end_matches("$next");
-        let mut parts = text.split('$').map(|part| -> Result<_, GenerateError> { match part.split_once('[') {
-            Some((name, index)) => {
-                let index = self.index(index.trim_end_matches(']'))?;
-                Ok((name.to_string(), Some(index)))
+        let mut parts = text.split('$').map(|part| -> Result<_, GenerateError> {
+            match part.split_once('[') {
+                Some((name, index)) => {
+                    let index = self.index(index.trim_end_matches(']'))?;
+                    Ok((name.to_string(), Some(index)))
+                }
+                None => Ok((part.to_string(), None)),
             }
-            None => Ok((part.to_string(), None)),
-        }});
+        });
         let first = parts.next().ok_or_else(|| self.error("empty path"))??;
         let second = parts.next().transpose()?;
         if parts.next().is_some() {
@@ -107,11 +109,8 @@ mod tests {
 
     #[test]
     fn paths_and_indices() {
-        let unroll = Unroll {
-            module: "m",
-            variables: vec![("i".into(), 3), ("g".into(), 2)],
-            connections: vec![],
-        };
+        let unroll =
+            Unroll { module: "m", variables: vec![("i".into(), 3), ("g".into(), 2)], connections: vec![] };
         let path = unroll.path("lane[16*g+i-1]$v[2*i]$next").unwrap();
         assert_eq!(path.instance, Some(("lane".into(), Some(34))));
         assert_eq!((path.port.as_str(), path.element), ("v", Some(6)));

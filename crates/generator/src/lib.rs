@@ -15,8 +15,8 @@ pub mod files;
 mod kernel;
 
 pub use elaborate::elaborate;
-pub use emit::{emit, Emitted, EmittedModule};
-pub use files::{core_files, unit_file, write_all, GeneratedFile, Manifest};
+pub use emit::{Emitted, EmittedModule, emit};
+pub use files::{GeneratedFile, Manifest, core_files, unit_file, write_all};
 
 /// A design that cannot be turned into Verilog: always a mistake in the design's description.
 #[derive(Debug, thiserror::Error)]

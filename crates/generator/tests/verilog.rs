@@ -61,7 +61,10 @@ fn manifest_states_the_contract() {
     let config = CoreConfig::shipped().remove(3);
     let json = &core_files(&config).unwrap()[1].text;
     let manifest: flashd_generator::Manifest = serde_json::from_str(json).unwrap();
-    assert_eq!((manifest.name.as_str(), manifest.latency, manifest.v_step_latency), ("flash_d_bf16_d64", 10, 8));
+    assert_eq!(
+        (manifest.name.as_str(), manifest.latency, manifest.v_step_latency),
+        ("flash_d_bf16_d64", 10, 8)
+    );
     let port = |name: &str| {
         let p = manifest.ports.iter().find(|p| p.name == name).unwrap();
         (p.direction.as_str(), p.width, p.elements)
@@ -71,11 +74,27 @@ fn manifest_states_the_contract() {
     assert_eq!(port("v_ren"), ("output", 1, 1));
     let names: Vec<&str> = manifest.ports.iter().map(|p| p.name.as_str()).collect();
     let contract = [
-        "clk", "rst", "q", "q_valid", "k", "k_valid", "k_last", "v_step", "v_ren", "v", "o", "o_valid", "o_invalid",
+        "clk",
+        "rst",
+        "q",
+        "q_valid",
+        "k",
+        "k_valid",
+        "k_last",
+        "v_step",
+        "v_ren",
+        "v",
+        "o",
+        "o_valid",
+        "o_invalid",
     ];
     assert_eq!(names, contract);
-    let lanes: usize =
-        manifest.modules.iter().filter(|m| m.name.starts_with("flash_d_lane_bf16")).map(|m| m.instances).sum();
+    let lanes: usize = manifest
+        .modules
+        .iter()
+        .filter(|m| m.name.starts_with("flash_d_lane_bf16"))
+        .map(|m| m.instances)
+        .sum();
     assert_eq!(lanes, 64);
     assert_eq!(manifest.configuration, config);
 }

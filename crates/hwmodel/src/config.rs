@@ -195,7 +195,10 @@ impl CoreConfig {
         }
         let widest = 46 - self.format.precision();
         require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
-            format!("{} is more than {widest}, the most that fits a 64-bit product in {}", self.state_fraction_bits, self.format)
+            format!(
+                "{} is more than {widest}, the most that fits a 64-bit product in {}",
+                self.state_fraction_bits, self.format
+            )
         })?;
         match (self.design, self.weight, self.hold) {
             (Design::Fa2, WeightUnit::Paper, _) => {
@@ -210,9 +213,9 @@ impl CoreConfig {
             (_, WeightUnit::Lse, Some(Hold::Static)) => {
                 require(false, "hold", || "the lse weight unit takes a threshold T or none".into())
             }
-            (_, WeightUnit::Lse, Some(Hold::Below(t))) => require((1.0..=64.0).contains(&t), "hold", || {
-                format!("threshold {t} is outside 1 to 64")
-            }),
+            (_, WeightUnit::Lse, Some(Hold::Below(t))) => {
+                require((1.0..=64.0).contains(&t), "hold", || format!("threshold {t} is outside 1 to 64"))
+            }
             (_, WeightUnit::Paper, Some(Hold::Below(_))) => {
                 require(false, "hold", || "the paper weight unit takes static or none".into())
             }

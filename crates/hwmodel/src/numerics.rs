@@ -9,7 +9,7 @@
 //!  sum    l          | 17 integer     | FL fraction             | saturates
 //! ```
 
-use crate::config::{CoreConfig, Hold, WeightUnit, STATIC_SKIP};
+use crate::config::{CoreConfig, Hold, STATIC_SKIP, WeightUnit};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::sync::Arc;

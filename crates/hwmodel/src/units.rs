@@ -5,7 +5,7 @@ use crate::arith::{self, canonical, convert, exp, round, to_fixed};
 use crate::format::Format;
 use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics};
 use crate::rtl::{Block, Function};
-use crate::word::{ones, Num, Word};
+use crate::word::{Num, Word, ones};
 use crate::{function, unit};
 use std::sync::Arc;
 
@@ -118,7 +118,9 @@ impl FormatFunction {
     /// Module name: `bf16_add`; segments other than the default 8 are a suffix of the PWL units.
     pub fn name(&self) -> String {
         let suffix = match self.unit {
-            FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp if self.segments != 8 => {
+            FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp
+                if self.segments != 8 =>
+            {
                 format!("_seg{}", self.segments)
             }
             _ => String::new(),
@@ -411,7 +413,7 @@ impl crate::rtl::Logic for AnySpecial {
         self.any.connect();
     }
     fn hdl(&self) -> crate::rtl::Verilog {
-        use crate::netlist::{verilog_body, Net};
+        use crate::netlist::{Net, verilog_body};
         let width = self.format.width();
         let words = (0..self.x.len()).map(|i| Net::element("x", i, width));
         let specials: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
@@ -420,7 +422,9 @@ impl crate::rtl::Logic for AnySpecial {
         while level.len() > 1 {
             level = level
                 .chunks(8)
-                .map(|c| c.iter().cloned().reduce(|a, b| a.or(&b)).unwrap_or_else(|| Net::zero(1)).named("any_of"))
+                .map(|c| {
+                    c.iter().cloned().reduce(|a, b| a.or(&b)).unwrap_or_else(|| Net::zero(1)).named("any_of")
+                })
                 .collect();
         }
         let any = level.pop().unwrap_or_else(|| Net::zero(1));

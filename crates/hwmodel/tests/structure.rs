@@ -3,8 +3,8 @@
 use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant};
 use flashd_hwmodel::cores::build;
 use flashd_hwmodel::format::Format;
-use rust_hdl::core::prelude::Block;
 use rust_hdl::core::check_error::check_all;
+use rust_hdl::core::prelude::Block;
 
 struct Wrapper(Box<dyn flashd_hwmodel::cores::Core>);
 

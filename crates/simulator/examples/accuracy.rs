@@ -39,7 +39,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             groups.entry(&trace.group).or_default().push(row);
         }
         println!("{format}                 mean error                               largest error");
-        println!("{:16}heads  lse     paper   fa2     literal lse/fa2   lse     paper   fa2     literal", "group");
+        println!(
+            "{:16}heads  lse     paper   fa2     literal lse/fa2   lse     paper   fa2     literal",
+            "group"
+        );
         for (group, rows) in groups {
             let mean = |i: usize| rows.iter().map(|r| r[i].mean).sum::<f64>() / rows.len() as f64;
             let max = |i: usize| rows.iter().map(|r| r[i].max).fold(0.0, f64::max);

@@ -9,7 +9,8 @@ use flashd_golden::{Model, QueryResult};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, v_candidates,
+    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise,
+    v_candidates,
 };
 use serde::Serialize;
 
@@ -107,7 +108,11 @@ fn visible(a: &Attention, causal: bool, i: usize) -> usize {
 ///
 /// # Errors
 /// If the score scale is not one a core can apply.
-pub fn prepare(config: &CoreConfig, scenario: &Scenario, reference: &Reference) -> Result<Prepared, ScalingError> {
+pub fn prepare(
+    config: &CoreConfig,
+    scenario: &Scenario,
+    reference: &Reference,
+) -> Result<Prepared, ScalingError> {
     let (fmt, a) = (config.format, &scenario.attention);
     let round = |x: f64| round_value(fmt, x);
     let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;

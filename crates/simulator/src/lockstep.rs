@@ -137,11 +137,12 @@ pub fn run_against(
         let accepted = driver.next(&outputs, &mut inputs);
         checker.accept(engine.cycle(), accepted);
         let tap = engine.settle(&inputs, &mut outputs);
-        if !inputs.rst {
-            checker.compare(engine.cycle(), &outputs, &tap).map_err(RunError::Divergence)?;
-        }
+        // Observers first: a wave should show the cycle that differs.
         for observer in observers.iter_mut() {
             observer.cycle(&engine, &inputs, &outputs)?;
+        }
+        if !inputs.rst {
+            checker.compare(engine.cycle(), &outputs, &tap).map_err(RunError::Divergence)?;
         }
         engine.clock();
     }

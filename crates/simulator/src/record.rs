@@ -7,12 +7,13 @@
 
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
-use std::io::{BufWriter, Write};
+use flashd_files::AtomicFile;
+use std::io::Write;
 use std::path::Path;
 
 /// Writes vectors while a run goes on; [`VectorFile::finish`] gives the file its name.
 pub struct VectorFile {
-    file: BufWriter<tempfile::NamedTempFile>,
+    file: AtomicFile,
     element_bits: u32,
     lines: u64,
 }
@@ -23,18 +24,15 @@ impl VectorFile {
     /// # Errors
     /// If no file can be created there.
     pub fn create(path: &Path, element_bits: u32) -> std::io::Result<Self> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
-        Ok(VectorFile { file, element_bits, lines: 0 })
+        Ok(VectorFile { file: AtomicFile::create(path)?, element_bits, lines: 0 })
     }
 
     /// Completes the file under its name and returns the number of cycles in it.
     ///
     /// # Errors
     /// If writing fails.
-    pub fn finish(self, path: &Path) -> std::io::Result<u64> {
-        let file = self.file.into_inner().map_err(|e| e.into_error())?;
-        file.persist(path).map_err(|e| e.error)?;
+    pub fn finish(self) -> std::io::Result<u64> {
+        self.file.commit()?;
         Ok(self.lines)
     }
 
@@ -50,7 +48,8 @@ impl VectorFile {
 
 impl Observer for VectorFile {
     fn cycle(&mut self, _engine: &Engine, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
-        let flags = [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
+        let flags =
+            [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
         let byte = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
         let mut line = format!("{byte:02x}");
         for vector in [&i.q, &i.k, &i.v] {

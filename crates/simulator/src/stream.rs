@@ -35,7 +35,8 @@ impl Workload {
         let (n, keys) = (q.len() / d, k.len() / d);
         let before = keys.saturating_sub(n);
         let visible = |i: usize| if causal { (before + i + 1).min(keys) } else { keys };
-        let queries = q.chunks_exact(d).enumerate().map(|(i, q)| Query { q: q.to_vec(), keys: visible(i) }).collect();
+        let queries =
+            q.chunks_exact(d).enumerate().map(|(i, q)| Query { q: q.to_vec(), keys: visible(i) }).collect();
         Workload { d, queries, k: k.to_vec(), v: v.to_vec() }
     }
 

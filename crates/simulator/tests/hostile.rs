@@ -67,18 +67,22 @@ fn corner_values_and_specials_in_lockstep() {
                 z ^= z << 17;
                 z
             };
-            let interesting = [0, 1, format.one(), format.max_finite(), format.max_finite() + 1, format.min_positive()];
+            let interesting =
+                [0, 1, format.one(), format.max_finite(), format.max_finite() + 1, format.min_positive()];
             let mut element = |specials: bool| {
                 let r = random();
                 let magnitude = match r % 4 {
                     0 => interesting[(r >> 8) as usize % interesting.len()],
                     _ => r >> 8 & (format.sign_bit() - 1),
                 };
-                let bits = magnitude & (format.sign_bit() - 1) | (r >> 40 & 1) * format.sign_bit();
+                let bits = (magnitude & (format.sign_bit() - 1)) | ((r >> 40 & 1) * format.sign_bit());
                 if format.is_special(bits) && !specials { format.one() } else { bits }
             };
             let mut vector = |n: usize, special_rows: usize| -> Vec<u64> {
-                (0..n).flat_map(|row| (0..d).map(move |_| row)).map(|row| element(row % 7 == special_rows)).collect()
+                (0..n)
+                    .flat_map(|row| (0..d).map(move |_| row))
+                    .map(|row| element(row % 7 == special_rows))
+                    .collect()
             };
             let (q, k, v) = (vector(14, 3), vector(14, 5), vector(14, 6));
             let mut workload = Workload::new(d, &q, &k, &v, true);
@@ -147,7 +151,8 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
         inputs = Inputs { k_valid: true, k_last: true, ..inputs };
         cycle(&mut engine, &inputs);
         inputs = Inputs { k_valid: false, k_last: false, ..inputs };
-        let results: Vec<Outputs> = (0..20).map(|_| cycle(&mut engine, &inputs)).filter(|o| o.o_valid).collect();
+        let results: Vec<Outputs> =
+            (0..20).map(|_| cycle(&mut engine, &inputs)).filter(|o| o.o_valid).collect();
         assert_eq!(results.len(), 1, "{}", config.name());
         assert_eq!(results[0].o, w.v[..6].to_vec(), "{}", config.name());
     }
@@ -178,10 +183,15 @@ fn adversarial_streams_are_followed() {
                 let held = results.iter().map(holds).max().unwrap_or(0);
                 let error = reference.accuracy(&prepared, &results).max;
                 if d == 16 && accumulator.is_none() {
-                    let run = run(&prepared.config, w, Gaps::None, &mut []).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    let run = run(&prepared.config, w, Gaps::None, &mut [])
+                        .unwrap_or_else(|e| panic!("{name}: {e}"));
                     assert_eq!(run.counters.skips as usize, results.iter().map(holds).sum::<usize>());
                 }
-                println!("{name:10} {:28} held {held:4}, error {error:.5}, bound {:.5}", config.name(), hold_bound(held));
+                println!(
+                    "{name:10} {:28} held {held:4}, error {error:.5}, bound {:.5}",
+                    config.name(),
+                    hold_bound(held)
+                );
                 assert!(error <= limit + hold_bound(held), "{name} {}: {error}", config.name());
             }
         }

@@ -9,7 +9,8 @@ use flashd_workload::{Attention, ScoreScale, TensorScale, choose_scaling, quanti
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;
     let scaling =
-        choose_scaling(fmt, attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x)).unwrap();
+        choose_scaling(fmt, attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
+            .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, attention);
     Workload::new(q.d, &q.q, &q.k, &q.v, causal)

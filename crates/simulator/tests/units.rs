@@ -22,9 +22,14 @@ fn expected(unit: FormatUnit, fmt: Format, segments: u32, a: u64, b: u64) -> u64
 fn check(unit: FormatUnit, fmt: Format, segments: u32, a: u64, b: u64, function: &FormatFunction) {
     let (hardware, model) = (function.compute(a, b), expected(unit, fmt, segments, a, b));
     assert_eq!(
-        hardware, model,
+        hardware,
+        model,
         "{fmt} {} ({segments} segments): a = {a:#x} ({}), b = {b:#x} ({}): hardware {hardware:#x} ({}), model {model:#x} ({})",
-        unit.name(), fmt.value(a), fmt.value(b), fmt.value(hardware), fmt.value(model)
+        unit.name(),
+        fmt.value(a),
+        fmt.value(b),
+        fmt.value(hardware),
+        fmt.value(model)
     );
 }
 

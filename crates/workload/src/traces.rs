@@ -117,10 +117,7 @@ fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
     };
     let entries: Vec<Meta> =
         serde_json::from_str(&text).map_err(|error| TraceError::BadMeta { path, error })?;
-    Ok(entries
-        .into_iter()
-        .filter_map(|meta| Some((meta.file.clone()?, meta)))
-        .collect())
+    Ok(entries.into_iter().filter_map(|meta| Some((meta.file.clone()?, meta))).collect())
 }
 
 /// Lists the traces of a folder, sorted by name. A trace that `meta.json` does not describe counts as not causal.
@@ -128,10 +125,7 @@ fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
 /// # Errors
 /// A folder that cannot be read or holds no trace, and a `meta.json` that is not a list of objects.
 pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
-    let unreadable = |error| TraceError::Unreadable {
-        path: folder.to_path_buf(),
-        error,
-    };
+    let unreadable = |error| TraceError::Unreadable { path: folder.to_path_buf(), error };
     let mut meta = read_meta(folder)?;
     let mut entries = Vec::new();
     for file in fs::read_dir(folder).map_err(unreadable)? {
@@ -143,10 +137,7 @@ pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
         let by_name = || name.split(['_', '-']).next().unwrap_or(name).to_string();
         entries.push(TraceEntry {
             name: name.to_string(),
-            model: meta
-                .as_ref()
-                .and_then(|m| m.model.clone())
-                .unwrap_or_else(by_name),
+            model: meta.as_ref().and_then(|m| m.model.clone()).unwrap_or_else(by_name),
             causal: meta.as_ref().is_some_and(|m| m.causal),
             keys: meta.as_ref().and_then(|m| m.keys),
             d: meta.as_ref().and_then(|m| m.d),
@@ -186,13 +177,7 @@ impl TraceEntry {
             return mismatch("d", d, attention.d);
         }
         let group = format!("{}-d{d}", self.model);
-        Ok(Trace {
-            name: self.name.clone(),
-            group,
-            d,
-            causal: self.causal,
-            attention,
-        })
+        Ok(Trace { name: self.name.clone(), group, d, causal: self.causal, attention })
     }
 }
 

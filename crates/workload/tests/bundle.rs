@@ -15,10 +15,7 @@ use std::path::Path;
 fn npz(path: &Path, entries: &[(&str, Vec<u8>)]) {
     let mut archive = npyz::npz::NpzWriter::create(path).unwrap();
     for (name, bytes) in entries {
-        archive
-            .zip_writer()
-            .start_file(format!("{name}.npy"), Default::default())
-            .unwrap();
+        archive.zip_writer().start_file(format!("{name}.npy"), Default::default()).unwrap();
         archive.zip_writer().write_all(bytes).unwrap();
     }
     archive.zip_writer().finish().unwrap();
@@ -35,12 +32,7 @@ fn an_npz_file_is_one_head_in_either_case_of_letter() {
     let path = folder.path().join("head.npz");
     npz(
         &path,
-        &[
-            ("Q", floats("(4,)", 4)),
-            ("k", floats("(3, 4)", 12)),
-            ("V", floats("(3, 4)", 12)),
-            ("x", vec![]),
-        ],
+        &[("Q", floats("(4,)", 4)), ("k", floats("(3, 4)", 12)), ("V", floats("(3, 4)", 12)), ("x", vec![])],
     );
     let head = Attention::from_bundle(&path).unwrap();
     assert_eq!((head.d, head.queries, head.keys), (4, 1, 3));
@@ -48,11 +40,7 @@ fn an_npz_file_is_one_head_in_either_case_of_letter() {
     // What numpy.savez writes: entries in an order of its own, deflated or not.
     let mut writer = npyz::npz::NpzWriter::create(&path).unwrap();
     for name in ["v", "k", "q"] {
-        let array = writer
-            .array(name, Default::default())
-            .unwrap()
-            .default_dtype()
-            .shape(&[3, 4]);
+        let array = writer.array(name, Default::default()).unwrap().default_dtype().shape(&[3, 4]);
         let mut array = array.begin_nd().unwrap();
         array.extend((0..12).map(|i| i as f64)).unwrap();
         array.finish().unwrap();
@@ -92,18 +80,12 @@ fn errors_of_bundles_name_the_entry() {
     );
     fs::write(&path, b"not a zip file at all").unwrap();
     let error = Attention::from_bundle(&path).unwrap_err().to_string();
-    assert!(
-        error.contains("head.npz: is not a readable .npz file: "),
-        "{error}"
-    );
+    assert!(error.contains("head.npz: is not a readable .npz file: "), "{error}");
     let other = folder.path().join("head.pt");
     let error = Attention::from_bundle(&other).unwrap_err().to_string();
     assert_eq!(
         error,
-        format!(
-            "{}: is neither a .npz nor a .safetensors file (judged by its name)",
-            other.display()
-        )
+        format!("{}: is neither a .npz nor a .safetensors file (judged by its name)", other.display())
     );
 }
 
@@ -130,14 +112,8 @@ fn a_safetensors_file_is_one_head() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("head.safetensors");
     let single: Vec<u8> = [1.0f32, 2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-    let brain: Vec<u8> = [0x3f80u16, 0xc000]
-        .iter()
-        .flat_map(|x| x.to_le_bytes())
-        .collect();
-    let half: Vec<u8> = [0x3c00u16, 0xc000]
-        .iter()
-        .flat_map(|x| x.to_le_bytes())
-        .collect();
+    let brain: Vec<u8> = [0x3f80u16, 0xc000].iter().flat_map(|x| x.to_le_bytes()).collect();
+    let half: Vec<u8> = [0x3c00u16, 0xc000].iter().flat_map(|x| x.to_le_bytes()).collect();
     let (q, k, v) = (
         ("q", "F32", [2].as_slice(), single.as_slice()),
         ("K", "BF16", [1, 2].as_slice(), &brain[..]),
@@ -145,16 +121,10 @@ fn a_safetensors_file_is_one_head() {
     );
     fs::write(&path, safetensors(&[q, k, v])).unwrap();
     let head = Attention::from_bundle(&path).unwrap();
-    assert_eq!(
-        (head.q, head.k, head.v),
-        (vec![1.0, 2.0], vec![1.0, -2.0], vec![1.0, -2.0])
-    );
+    assert_eq!((head.q, head.k, head.v), (vec![1.0, 2.0], vec![1.0, -2.0], vec![1.0, -2.0]));
     let error = |entries: &[_]| {
         fs::write(&path, safetensors(entries)).unwrap();
-        Attention::from_bundle(&path)
-            .unwrap_err()
-            .to_string()
-            .replace(&path.display().to_string(), "head")
+        Attention::from_bundle(&path).unwrap_err().to_string().replace(&path.display().to_string(), "head")
     };
     assert_eq!(
         error(&[q, ("k", "I32", [1, 2].as_slice(), single.as_slice()), v]),
@@ -192,14 +162,7 @@ fn damaged_files_never_panic() {
     let (folder, [q, k, v]) = good();
     survives(&q, || Attention::from_npy(&q, &k, &v).is_ok());
     let path = folder.path().join("head.npz");
-    npz(
-        &path,
-        &[
-            ("q", floats("(4,)", 4)),
-            ("k", floats("(3, 4)", 12)),
-            ("v", floats("(3, 4)", 12)),
-        ],
-    );
+    npz(&path, &[("q", floats("(4,)", 4)), ("k", floats("(3, 4)", 12)), ("v", floats("(3, 4)", 12))]);
     survives(&path, || Attention::from_bundle(&path).is_ok());
     let path = folder.path().join("head.safetensors");
     let row = [0u8; 8];

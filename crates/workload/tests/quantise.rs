@@ -15,11 +15,7 @@ fn choose(format: Format, head: &Attention, tensor: TensorScale) -> Scaling {
 }
 
 fn exact_score(head: &Attention, i: usize, j: usize, scale: f64) -> f64 {
-    let products = head
-        .query(i)
-        .iter()
-        .zip(head.key(j))
-        .map(|(&q, &k)| f64::from(q) * f64::from(k));
+    let products = head.query(i).iter().zip(head.key(j)).map(|(&q, &k)| f64::from(q) * f64::from(k));
     products.sum::<f64>() * scale
 }
 
@@ -28,20 +24,9 @@ fn core_score(head: &Quantised, i: usize, j: usize) -> f64 {
     let format = head.format;
     let round = |x: f64| round_value(format, x);
     let products = head.query(i).iter().zip(head.key(j));
-    let mut level: Vec<f64> = products
-        .map(|(&q, &k)| round(format.value(q) * format.value(k)))
-        .collect();
+    let mut level: Vec<f64> = products.map(|(&q, &k)| round(format.value(q) * format.value(k))).collect();
     while level.len() > 1 {
-        level = level
-            .chunks(2)
-            .map(|pair| {
-                if let [a, b] = pair {
-                    round(a + b)
-                } else {
-                    pair[0]
-                }
-            })
-            .collect();
+        level = level.chunks(2).map(|pair| if let [a, b] = pair { round(a + b) } else { pair[0] }).collect();
     }
     head.scaling.score(level[0])
 }
@@ -51,8 +36,7 @@ fn mean_error(head: &Attention, scaling: Scaling, format: Format) -> f64 {
     let (mut sum, mut count) = (0.0, 0);
     for i in 0..head.queries {
         for j in 0..head.keys {
-            sum +=
-                (core_score(&quantised, i, j) - exact_score(head, i, j, scaling.score_scale)).abs();
+            sum += (core_score(&quantised, i, j) - exact_score(head, i, j, scaling.score_scale)).abs();
             count += 1;
         }
     }
@@ -64,76 +48,40 @@ fn the_power_of_two_of_the_scale_goes_to_the_core() {
     for d in 2..=512 {
         let s = Scaling::unscaled(ScoreScale::Auto, d).unwrap();
         assert_eq!(s.score_shift, default_score_shift(d), "d = {d}");
-        assert!(
-            s.q_factor > 0.5 && s.q_factor <= 1.0,
-            "d = {d}: {}",
-            s.q_factor
-        );
+        assert!(s.q_factor > 0.5 && s.q_factor <= 1.0, "d = {d}: {}", s.q_factor);
         assert_eq!(s.q_factor * 2f64.powi(s.score_shift), s.score_scale);
     }
     let of = |scale| {
         let s = Scaling::unscaled(ScoreScale::Value(scale), 64).unwrap();
         (s.score_shift, s.q_factor)
     };
-    assert_eq!(
-        (of(0.25), of(1.0), of(4.0)),
-        ((-2, 1.0), (0, 1.0), (2, 1.0))
-    );
-    assert_eq!(
-        (of(0.375), of(0.75), of(3.0)),
-        ((-1, 0.75), (0, 0.75), (2, 0.75))
-    );
-    assert_eq!(
-        Scaling::unscaled(ScoreScale::None, 64).unwrap().score_shift,
-        0
-    );
+    assert_eq!((of(0.25), of(1.0), of(4.0)), ((-2, 1.0), (0, 1.0), (2, 1.0)));
+    assert_eq!((of(0.375), of(0.75), of(3.0)), ((-1, 0.75), (0, 0.75), (2, 0.75)));
+    assert_eq!(Scaling::unscaled(ScoreScale::None, 64).unwrap().score_shift, 0);
     // A padded head keeps the scale of its own dimension: the caller asks with that.
-    assert_eq!(
-        Scaling::unscaled(ScoreScale::Auto, 8).unwrap().score_scale,
-        1.0 / 8f64.sqrt()
-    );
+    assert_eq!(Scaling::unscaled(ScoreScale::Auto, 8).unwrap().score_scale, 1.0 / 8f64.sqrt());
 }
 
 #[test]
 fn a_scale_that_no_core_can_apply_is_an_error() {
     for bad in [0.0, -1.0, f64::INFINITY] {
-        assert_eq!(
-            Scaling::unscaled(ScoreScale::Value(bad), 64),
-            Err(ScalingError::ScoreScale(bad))
-        );
+        assert_eq!(Scaling::unscaled(ScoreScale::Value(bad), 64), Err(ScalingError::ScoreScale(bad)));
     }
     assert!(Scaling::unscaled(ScoreScale::Value(f64::NAN), 64).is_err());
     let error = Scaling::unscaled(ScoreScale::Value(0.0), 64).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "score scale 0 is not a positive finite number; 1/sqrt(d) is usual"
-    );
+    assert_eq!(error.to_string(), "score scale 0 is not a positive finite number; 1/sqrt(d) is usual");
     let error = Scaling::unscaled(ScoreScale::Value(2f64.powi(-70)), 64).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .ends_with(" needs score_shift -70, which is outside -64 to 64"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with(" needs score_shift -70, which is outside -64 to 64"), "{error}");
 }
 
 #[test]
 fn the_shift_undoes_the_exponents() {
     let s = Scaling::unscaled(ScoreScale::Auto, 32).unwrap();
-    let t = s
-        .with_exponents(5, -2)
-        .with_exponents(3, -7)
-        .with_v_exponent(4);
-    assert_eq!(
-        (t.q_exponent, t.k_exponent, t.v_exponent, t.score_shift),
-        (3, -7, 4, s.score_shift + 4)
-    );
+    let t = s.with_exponents(5, -2).with_exponents(3, -7).with_v_exponent(4);
+    assert_eq!((t.q_exponent, t.k_exponent, t.v_exponent, t.score_shift), (3, -7, 4, s.score_shift + 4));
     let dot = |s: &Scaling| s.score(s.scale_q(1.25) * s.scale_k(-3.5));
     assert_eq!(dot(&s), dot(&t));
-    assert_eq!(
-        t.result(Format::FP8_E4M3, Format::FP8_E4M3.one()),
-        1.0 / 16.0
-    );
+    assert_eq!(t.result(Format::FP8_E4M3, Format::FP8_E4M3.one()), 1.0 / 16.0);
 }
 
 #[test]
@@ -167,11 +115,7 @@ fn heads_in_e4m3_neither_saturate_nor_vanish() {
         let quantised = quantise(Format::FP8_E4M3, scaling, &head);
         assert_eq!(quantised.saturated, [0; 3]);
         let elements = quantised.q.len() + quantised.k.len() + quantised.v.len();
-        assert!(
-            quantised.vanished.iter().sum::<usize>() * 100 < elements,
-            "{:?}",
-            quantised.vanished
-        );
+        assert!(quantised.vanished.iter().sum::<usize>() * 100 < elements, "{:?}", quantised.vanished);
         // Three bits of fraction: errors of some hundredths of the score's spread of 2 to 4, a few tenths at most.
         let error = mean_error(&head, scaling, Format::FP8_E4M3);
         assert!(error < 0.5, "d = {d}: {error}");
@@ -187,11 +131,7 @@ fn the_choice_follows_the_magnitude_of_the_tensors() {
         for (a, b) in [(12, -9), (-20, 6), (-7, -7)] {
             let q = by(&head.q, 2f32.powi(a));
             let k = by(&head.k, 2f32.powi(b));
-            let other = Attention {
-                q,
-                k,
-                ..head.clone()
-            };
+            let other = Attention { q, k, ..head.clone() };
             let scale = ScoreScale::Value(scaling.score_scale * 2f64.powi(-a - b));
             let round = |x: f64| round_value(format, x);
             let chosen = choose_scaling(format, &other, scale, TensorScale::Auto, &round).unwrap();
@@ -200,10 +140,7 @@ fn the_choice_follows_the_magnitude_of_the_tensors() {
                 (scaling.q_exponent - a, scaling.k_exponent - b)
             );
             assert_eq!(chosen.score_shift, scaling.score_shift);
-            assert_eq!(
-                quantise(format, chosen, &other).q,
-                quantise(format, scaling, &head).q
-            );
+            assert_eq!(quantise(format, chosen, &other).q, quantise(format, scaling, &head).q);
         }
     }
 }
@@ -215,14 +152,10 @@ fn the_choice_is_about_the_best_there_is() {
     let chosen = mean_error(&head, choose(format, &head, TensorScale::Auto), format);
     let unscaled = Scaling::unscaled(ScoreScale::Auto, 64).unwrap();
     let all = (-8..=8).flat_map(|q| (-8..=8).map(move |k| (q, k)));
-    let best = all
-        .map(|(q, k)| mean_error(&head, unscaled.with_exponents(q, k), format))
-        .fold(f64::MAX, f64::min);
+    let best =
+        all.map(|(q, k)| mean_error(&head, unscaled.with_exponents(q, k), format)).fold(f64::MAX, f64::min);
     assert!(chosen < 1.1 * best, "{chosen} against {best}");
-    let tiny = Attention {
-        k: head.k.iter().map(|x| x / 4096.0).collect(),
-        ..head.clone()
-    };
+    let tiny = Attention { k: head.k.iter().map(|x| x / 4096.0).collect(), ..head.clone() };
     let scale = ScoreScale::Value(4096.0 / 8.0);
     let round = |x: f64| round_value(format, x);
     let with = choose_scaling(format, &tiny, scale, TensorScale::Auto, &round).unwrap();
@@ -234,14 +167,7 @@ fn the_choice_is_about_the_best_there_is() {
 fn sums_do_not_saturate() {
     // 256 products of 16 * 16 are 65536, far beyond 448, and every element is the largest one.
     let ones = vec![16.0; 4 * 256];
-    let head = Attention {
-        d: 256,
-        queries: 4,
-        keys: 4,
-        q: ones.clone(),
-        k: ones.clone(),
-        v: ones,
-    };
+    let head = Attention { d: 256, queries: 4, keys: 4, q: ones.clone(), k: ones.clone(), v: ones };
     let scaling = choose(Format::FP8_E4M3, &head, TensorScale::Auto);
     let quantised = quantise(Format::FP8_E4M3, scaling, &head);
     assert_eq!(core_score(&quantised, 0, 0), 65536.0 / 16.0);
@@ -250,14 +176,7 @@ fn sums_do_not_saturate() {
 #[test]
 fn a_head_of_zeros_is_no_trouble() {
     let zeros = vec![0.0; 8];
-    let head = Attention {
-        d: 4,
-        queries: 2,
-        keys: 2,
-        q: zeros.clone(),
-        k: zeros.clone(),
-        v: zeros,
-    };
+    let head = Attention { d: 4, queries: 2, keys: 2, q: zeros.clone(), k: zeros.clone(), v: zeros };
     let scaling = choose(Format::FP8_E4M3, &head, TensorScale::Auto);
     assert_eq!(scaling, Scaling::unscaled(ScoreScale::Auto, 4).unwrap());
     assert_eq!(quantise(Format::FP8_E4M3, scaling, &head).q, [0; 8]);
@@ -275,20 +194,11 @@ fn quantised_heads_keep_shape_and_count_what_is_lost() {
     };
     let scaling = Scaling::unscaled(ScoreScale::None, 2).unwrap();
     let q = quantise(Format::FP8_E4M3, scaling, &head);
-    assert_eq!(
-        (q.query(0), q.key(0)),
-        ([0x38, 0x80].as_slice(), [0x7e, 0x80].as_slice())
-    );
-    assert_eq!(
-        (q.key(1), q.value(0)),
-        ([0x7e, 0x00].as_slice(), [0x30, 0xfe].as_slice())
-    );
+    assert_eq!((q.query(0), q.key(0)), ([0x38, 0x80].as_slice(), [0x7e, 0x80].as_slice()));
+    assert_eq!((q.key(1), q.value(0)), ([0x7e, 0x00].as_slice(), [0x30, 0xfe].as_slice()));
     assert_eq!((q.saturated, q.vanished), ([0, 1, 2], [0, 1, 1]));
     let wide = q.pad_to(3);
-    assert_eq!(
-        (wide.d, wide.keys, wide.key(1)),
-        (3, 2, [0x7e, 0x00, 0x00].as_slice())
-    );
+    assert_eq!((wide.d, wide.keys, wide.key(1)), (3, 2, [0x7e, 0x00, 0x00].as_slice()));
     assert_eq!(wide.scaling, q.scaling);
 }
 
@@ -300,14 +210,9 @@ fn dequantised_tensors_give_the_score_of_the_encodings() {
     let [q, k, v] = quantised.dequantised();
     let format = Format::FP16;
     for (i, j) in [(0, 0), (3, 15), (1, 7)] {
-        let dot: f64 =
-            (0..32).map(|e| q[i * 32 + e] * k[j * 32 + e]).sum::<f64>() * scaling.score_scale;
+        let dot: f64 = (0..32).map(|e| q[i * 32 + e] * k[j * 32 + e]).sum::<f64>() * scaling.score_scale;
         let encoded = quantised.query(i).iter().zip(quantised.key(j));
-        let exact = scaling.score(
-            encoded
-                .map(|(&q, &k)| format.value(q) * format.value(k))
-                .sum(),
-        );
+        let exact = scaling.score(encoded.map(|(&q, &k)| format.value(q) * format.value(k)).sum());
         assert!((dot - exact).abs() < 1e-12, "{dot} {exact}");
     }
     assert_eq!(v[5], scaling.result(format, quantised.v[5]));

@@ -8,18 +8,13 @@ use rand_chacha::ChaCha8Rng;
 /// Every finite encoding of a sign, in the order of its magnitude.
 fn magnitudes(format: Format) -> Vec<(u64, f64)> {
     let kept = |&bits: &u64| bits == 0 || bits >= format.min_positive();
-    (0..=format.max_finite())
-        .filter(kept)
-        .map(|bits| (bits, format.value(bits)))
-        .collect()
+    (0..=format.max_finite()).filter(kept).map(|bits| (bits, format.value(bits))).collect()
 }
 
 /// The nearest of all numbers by search, ties to the even encoding. Differences are exact: both operands have few bits.
 fn nearest(all: &[(u64, f64)], x: f64) -> u64 {
     let distance = |&(bits, value): &(u64, f64)| ((value - x).abs(), bits % 2);
-    let closest = all
-        .iter()
-        .min_by(|a, b| distance(a).partial_cmp(&distance(b)).unwrap());
+    let closest = all.iter().min_by(|a, b| distance(a).partial_cmp(&distance(b)).unwrap());
     closest.unwrap().0
 }
 
@@ -32,11 +27,7 @@ fn eight_bit_formats_agree_with_a_search_for_the_nearest() {
         let mut check = |x: f64| {
             let expected = nearest(&all, x);
             assert_eq!(round_to(format, x), expected, "{format}: {x}");
-            assert_eq!(
-                round_to(format, -x),
-                expected | format.sign_bit(),
-                "{format}: -{x}"
-            );
+            assert_eq!(round_to(format, -x), expected | format.sign_bit(), "{format}: -{x}");
             compared += 2;
         };
         for pair in all.windows(2) {
@@ -50,13 +41,7 @@ fn eight_bit_formats_agree_with_a_search_for_the_nearest() {
             check(middle.next_up());
         }
         let largest = format.value(format.max_finite());
-        for beyond in [
-            largest.next_up(),
-            largest * 1.01,
-            largest * 1.07,
-            largest * 2.0,
-            largest * 1e6,
-        ] {
+        for beyond in [largest.next_up(), largest * 1.01, largest * 1.07, largest * 2.0, largest * 1e6] {
             check(beyond);
         }
     }
@@ -65,19 +50,10 @@ fn eight_bit_formats_agree_with_a_search_for_the_nearest() {
 
 #[test]
 fn every_encoding_rounds_to_itself() {
-    for format in [
-        Format::FP8_E4M3,
-        Format::FP8_E5M2,
-        Format::FP16,
-        Format::BF16,
-    ] {
+    for format in [Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::BF16] {
         for (bits, value) in magnitudes(format) {
             assert_eq!(round_to(format, value), bits, "{format}");
-            assert_eq!(
-                round_to(format, -value),
-                bits | format.sign_bit(),
-                "{format}"
-            );
+            assert_eq!(round_to(format, -value), bits | format.sign_bit(), "{format}");
         }
     }
 }
@@ -87,11 +63,7 @@ fn bf16_and_fp16_agree_with_half() {
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let saturated = |format: Format, bits: u16| {
         let sign = u64::from(bits) & format.sign_bit();
-        if format.is_special(bits.into()) {
-            sign | format.max_finite()
-        } else {
-            bits.into()
-        }
+        if format.is_special(bits.into()) { sign | format.max_finite() } else { bits.into() }
     };
     let smallest = Format::BF16.value(Format::BF16.min_positive());
     let mut compared = 0;
@@ -100,20 +72,12 @@ fn bf16_and_fp16_agree_with_half() {
         let bits = random.next_u32();
         let narrow = f32::from_bits(bits & 0x87ff_ffff | (127 - 26 + (bits >> 24 & 0x2b)) << 23);
         let half = half::f16::from_f32(narrow).to_bits();
-        assert_eq!(
-            round_to(Format::FP16, narrow.into()),
-            saturated(Format::FP16, half),
-            "{narrow:e}"
-        );
+        assert_eq!(round_to(Format::FP16, narrow.into()), saturated(Format::FP16, half), "{narrow:e}");
         let wide = f32::from_bits(bits);
         // Below the smallest normal number the two differ: `half` keeps what the core flushes.
         if !wide.is_nan() && f64::from(wide.abs()) >= smallest {
             let brain = half::bf16::from_f32(wide).to_bits();
-            assert_eq!(
-                round_to(Format::BF16, wide.into()),
-                saturated(Format::BF16, brain),
-                "{wide:e}"
-            );
+            assert_eq!(round_to(Format::BF16, wide.into()), saturated(Format::BF16, brain), "{wide:e}");
             compared += 1;
         }
     }
@@ -125,13 +89,8 @@ fn fp32_agrees_with_the_conversion_of_the_machine() {
     let mut random = ChaCha8Rng::seed_from_u64(8);
     for _ in 0..1_000_000 {
         let bits = random.next_u64();
-        let x =
-            f64::from_bits(bits & 0x800f_ffff_ffff_ffff | (1023 - 126 + (bits >> 54) % 253) << 52);
-        assert_eq!(
-            round_to(Format::FP32, x),
-            u64::from((x as f32).to_bits()),
-            "{x:e}"
-        );
+        let x = f64::from_bits(bits & 0x800f_ffff_ffff_ffff | (1023 - 126 + (bits >> 54) % 253) << 52);
+        assert_eq!(round_to(Format::FP32, x), u64::from((x as f32).to_bits()), "{x:e}");
     }
 }
 
@@ -144,11 +103,7 @@ fn a_flushing_format_rounds_first_and_flushes_then() {
     // With an unbounded exponent the next lower number is 2^-134 away; half of that still rounds up to even.
     assert_eq!(bits(smallest - 2f64.powi(-135)), 0x0080);
     assert_eq!(bits((smallest - 2f64.powi(-135)).next_down()), 0);
-    assert_eq!(
-        bits(-(smallest - 2f64.powi(-134))),
-        0x8000,
-        "zero keeps its sign"
-    );
+    assert_eq!(bits(-(smallest - 2f64.powi(-134))), 0x8000, "zero keeps its sign");
     assert_eq!(bits(smallest * 0.75), 0);
 }
 
@@ -156,17 +111,10 @@ fn a_flushing_format_rounds_first_and_flushes_then() {
 fn what_is_not_a_finite_number() {
     for (_, format) in Format::NAMED {
         assert_eq!(round_to(format, f64::INFINITY), format.max_finite());
-        assert_eq!(
-            round_to(format, f64::NEG_INFINITY),
-            format.max_finite() | format.sign_bit()
-        );
+        assert_eq!(round_to(format, f64::NEG_INFINITY), format.max_finite() | format.sign_bit());
         assert_eq!(round_to(format, f64::NAN), 0);
         assert_eq!(round_to(format, -0.0), format.sign_bit());
-        assert_eq!(
-            round_to(format, f64::from_bits(1)),
-            0,
-            "the smallest number of all"
-        );
+        assert_eq!(round_to(format, f64::from_bits(1)), 0, "the smallest number of all");
         assert_eq!(round_value(format, 1.0), 1.0);
     }
 }

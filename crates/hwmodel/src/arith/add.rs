@@ -1,6 +1,6 @@
 //! Addition and subtraction.
 
-use super::round::{round_pack, Unrounded};
+use super::round::{Unrounded, round_pack};
 use super::{common, unpack, widen};
 use crate::format::{Format, Subnormals};
 use crate::word::Word;

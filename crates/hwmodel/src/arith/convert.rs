@@ -1,9 +1,9 @@
 //! Conversions: float to fixed and back, float to a narrower float.
 
-use super::round::{round_pack, Unrounded};
+use super::round::{Unrounded, round_pack};
 use super::unpack;
 use crate::format::{Format, Subnormals};
-use crate::word::{bits_for, ones, Word};
+use crate::word::{Word, bits_for, ones};
 
 /// A canonical number in another format of equal bias, rounded once.
 pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
@@ -82,8 +82,12 @@ pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, righ
     let wide = bits_for(reach) + 1;
     let top = W::constant(wide, (top as i64 as u64) & ones(wide));
     let exponent = top.sub(&right.zext(wide)).sub(&leading_zeros.zext(wide)).named("exponent");
-    let unrounded =
-        Unrounded { sign: sign.clone(), exponent, significand: significand.named("normalised"), aligned: false };
+    let unrounded = Unrounded {
+        sign: sign.clone(),
+        exponent,
+        significand: significand.named("normalised"),
+        aligned: false,
+    };
     round_pack(fmt, &unrounded)
 }
 

@@ -3,11 +3,11 @@
 
 use super::convert::{from_fixed, normalised, to_magnitude};
 use super::reciprocal::reciprocal;
-use super::round::{round_pack, Unrounded};
+use super::round::{Unrounded, round_pack};
 use crate::format::Format;
-use crate::numerics::{ExpNumerics, ReciprocalNumerics, COMPLEMENT_GUARD_BITS};
+use crate::numerics::{COMPLEMENT_GUARD_BITS, ExpNumerics, ReciprocalNumerics};
 use crate::pwl::Table;
-use crate::word::{bits_for, Word};
+use crate::word::{Word, bits_for};
 
 /// `c0[entry] -/+ (c1[entry] * offset >> slope_fraction)`: `value_fraction` fraction bits and one integer
 /// bit.
@@ -57,7 +57,10 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
             let last = octaves as u64 - 1;
             let beyond = r.octave.at_least(last);
             let bits = bits_for(last);
-            beyond.select(&W::constant(bits, last), &r.octave.slice(0, bits)).named("octave_row").concat(&cell)
+            beyond
+                .select(&W::constant(bits, last), &r.octave.slice(0, bits))
+                .named("octave_row")
+                .concat(&cell)
         }
     };
     evaluate(table, &entry, &offset).named(&format!("{}_value", table.function.name()))
@@ -100,8 +103,7 @@ pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W
     let guarded = value.append_zeros(COMPLEMENT_GUARD_BITS);
     let bits = guarded.width();
     let fraction = n.value_fraction + COMPLEMENT_GUARD_BITS;
-    let complement =
-        W::constant(bits, 1 << fraction).sub(&guarded.shr(&r.octave)).named("complement");
+    let complement = W::constant(bits, 1 << fraction).sub(&guarded.shr(&r.octave)).named("complement");
     let magnitude = negative.select(&guarded, &complement).named("weight_magnitude");
     let right = negative.repeat(r.octave.width()).and(&r.octave);
     from_fixed(fmt, &W::zero(1), &magnitude, fraction as i32, &right)
@@ -158,7 +160,8 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let r = reduce(n, &t);
     let value = octave_value(&n.softplus, &r).append_zeros(COMPLEMENT_GUARD_BITS);
     let bits = t.width() + COMPLEMENT_GUARD_BITS + 1;
-    let sum = t.append_zeros(COMPLEMENT_GUARD_BITS).zext(bits).add(&value.shr(&r.octave).zext(bits)).named("sum");
+    let sum =
+        t.append_zeros(COMPLEMENT_GUARD_BITS).zext(bits).add(&value.shr(&r.octave).zext(bits)).named("sum");
     let magnitude = negative.select(&value.zext(bits), &sum).named("softplus_magnitude");
     let right = negative.repeat(r.octave.width()).and(&r.octave);
     let fraction = n.value_fraction + COMPLEMENT_GUARD_BITS;

@@ -1,6 +1,6 @@
 //! Multiplication.
 
-use super::round::{round_pack, Unrounded};
+use super::round::{Unrounded, round_pack};
 use super::unpack;
 use crate::format::{Format, Subnormals};
 use crate::word::Word;

@@ -23,7 +23,9 @@ pub fn reciprocal<W: Word>(numerics: &ReciprocalNumerics, m: &W) -> W {
         let half = W::constant(product.width(), 1 << (vr - 1));
         let refined = product.add(&half).drop_low(vr).named("newton_product");
         let above = refined.at_least(1 << vr);
-        r = above.select(&W::constant(vr + 1, 1 << vr), &refined.slice(0, vr + 1)).named("reciprocal_refined");
+        r = above
+            .select(&W::constant(vr + 1, 1 << vr), &refined.slice(0, vr + 1))
+            .named("reciprocal_refined");
     }
     r
 }

@@ -1,7 +1,7 @@
 //! The one rounding function: to nearest, ties to even, saturating, with the format's underflow rule.
 
 use crate::format::{Format, Subnormals};
-use crate::word::{ones, Word};
+use crate::word::{Word, ones};
 
 /// An exact (or sticky-exact) magnitude on its way to a format.
 ///
@@ -65,11 +65,8 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     // Exponent and fraction as one integer: the hidden bit adds one to the exponent field (which was
     // reduced by one above), a carry out of the fraction adds another.
     let bits = exponent_bits + f;
-    let magnitude = exponent
-        .append_zeros(f)
-        .add(&kept.zext(bits))
-        .add(&round_up.zext(bits))
-        .named("magnitude");
+    let magnitude =
+        exponent.append_zeros(f).add(&kept.zext(bits)).add(&round_up.zext(bits)).named("magnitude");
     let largest = W::constant(bits, fmt.max_finite());
     let saturate = largest.slt(&magnitude).named("saturate");
     let packed = saturate
@@ -79,9 +76,7 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
             let underflow = magnitude.slt(&W::constant(bits, 1 << f)).or(&nonzero.not()).named("underflow");
             underflow.select(&W::zero(fmt.width() - 1), &packed)
         }
-        Subnormals::Supported if gradual => {
-            nonzero.select(&packed, &W::zero(fmt.width() - 1))
-        }
+        Subnormals::Supported if gradual => nonzero.select(&packed, &W::zero(fmt.width() - 1)),
         Subnormals::Supported => packed,
     };
     x.sign.concat(&packed)

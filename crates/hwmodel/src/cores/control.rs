@@ -1,6 +1,6 @@
 //! What travels beside the data: valid, first, last and invalid bits.
 
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::{circuit, function, unit};
 
 function! {
@@ -65,8 +65,11 @@ impl FlagPipe {
     pub fn new(stages: usize) -> Self {
         let registers = || (0..stages).map(|_| Register::new(1)).collect();
         FlagPipe {
-            tag: Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later."))
-                .dissolved(),
+            tag: Tag::module(
+                format!("flag_pipe_{stages}"),
+                format!("Flags of a step, {stages} cycles later."),
+            )
+            .dissolved(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -160,7 +163,10 @@ impl KeyControl {
     /// Control for a dot product of `stages` cycles.
     pub fn new(stages: usize) -> Self {
         KeyControl {
-            tag: Tag::module(format!("key_control_{stages}"), "Key handshake and the flags that follow a key."),
+            tag: Tag::module(
+                format!("key_control_{stages}"),
+                "Key handshake and the flags that follow a key.",
+            ),
             clk: Bus::new(1),
             rst: Bus::new(1),
             q_valid: Bus::new(1),

@@ -2,7 +2,7 @@
 
 use crate::circuit;
 use crate::format::Format;
-use crate::rtl::{hdl_gen, ast, logic, Bus, In, Logic, Out, Register, Tag};
+use crate::rtl::{Bus, In, Logic, Out, Register, Tag, ast, hdl_gen, logic};
 use crate::units::{Mixed, Operation, Product, ProductFunction};
 
 circuit! {

@@ -3,13 +3,13 @@
 use super::control::{FlagPipe, KeyControl, ResultControl};
 use super::dot::DotProduct;
 use super::fa2_lane::Fa2LaneGroup;
-use super::lane::{group_sizes, LaneFormats, LANES_PER_GROUP};
+use super::lane::{LANES_PER_GROUP, LaneFormats, group_sizes};
 use super::literal::{LiteralLaneGroup, LiteralSum};
 use super::softmax::{LiteralSoftmax, RunningSum, Softmax};
 use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::AnySpecial;
 use std::sync::Arc;
 

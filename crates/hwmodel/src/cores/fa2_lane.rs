@@ -2,10 +2,10 @@
 
 use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction};
 use super::softmax::right_bits;
-use crate::arith::round::{round_pack, Unrounded};
+use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::format::Format;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
 use crate::{circuit, function, unit};
 

@@ -1,15 +1,15 @@
 //! The FLASH-D core, with either weight unit.
 
-use super::control::{KeyControl, FlagPipe, ResultControl};
+use super::control::{FlagPipe, KeyControl, ResultControl};
 use super::dot::DotProduct;
-use super::lane::{group_sizes, FlashDLaneGroup, LaneFormats, LANES_PER_GROUP};
+use super::lane::{FlashDLaneGroup, LANES_PER_GROUP, LaneFormats, group_sizes};
 use super::lse::LseWeight;
 use super::paper::PaperWeight;
 use super::paper_lane::PaperLaneGroup;
 use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::AnySpecial;
 use std::sync::Arc;
 

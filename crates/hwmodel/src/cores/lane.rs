@@ -4,7 +4,7 @@ use crate::arith::widen;
 use crate::config::{Design, Fa2Variant, WeightUnit};
 use crate::format::Format;
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Convert, ConvertFunction, Mixed, Operation};
 use crate::{circuit, function, unit};
 

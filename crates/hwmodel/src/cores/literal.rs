@@ -3,7 +3,7 @@
 use super::lane::{LaneFormats, LaneNext, LaneNextFunction};
 use crate::arith::exp::reciprocal_unit;
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
 use crate::{circuit, function, unit};
 use std::sync::Arc;

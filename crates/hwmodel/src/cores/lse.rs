@@ -9,7 +9,7 @@
 
 use crate::arith::exp::{argument, sigmoid_tail, softplus_tail};
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{ScoreToFixed, ScoreToFixedFunction};
 use crate::word::ones;
 use crate::{circuit, function, unit};

@@ -3,8 +3,8 @@
 
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
-use crate::numerics::{static_limits, Numerics};
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag};
+use crate::numerics::{Numerics, static_limits};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction};
 
 use crate::{circuit, function, unit};

@@ -180,4 +180,3 @@ impl Logic for PaperLaneGroup {
         }
     }
 }
-

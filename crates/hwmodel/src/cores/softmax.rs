@@ -7,7 +7,7 @@ use crate::arith::exp::{argument, exp_unit, exp_weight};
 use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;
 use crate::numerics::Numerics;
-use crate::rtl::{ast, hdl_gen, logic, Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction, ScoreToFixed, ScoreToFixedFunction};
 use crate::word::{index_bits, ones};
 use crate::{circuit, function, unit};

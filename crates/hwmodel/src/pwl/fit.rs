@@ -95,9 +95,9 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
                 let (lo, hi) = error_range(t, octave, cell, c1);
                 (hi - c0 as f64).max(c0 as f64 - lo)
             };
-            let best = (c1 - c1 / 6..=c1 + c1 / 6).step_by((c1 as usize / 512).max(1)).min_by(|&a, &b| {
-                worst(a).total_cmp(&worst(b))
-            });
+            let best = (c1 - c1 / 6..=c1 + c1 / 6)
+                .step_by((c1 as usize / 512).max(1))
+                .min_by(|&a, &b| worst(a).total_cmp(&worst(b)));
             (c0, best.unwrap_or(c1))
         }
         None => {

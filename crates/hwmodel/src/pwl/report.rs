@@ -104,7 +104,8 @@ pub fn report(function: Function, segments: u32, format: Format) -> TableReport 
     let step = (1u64 << format.width()).div_ceil(1 << 16);
     for a in (0..1u64 << format.width()).step_by(step as usize) {
         let x = format.value(a);
-        let subnormal = format.subnormals == Subnormals::Flushed && a & (format.sign_bit() - 1) < format.min_positive();
+        let subnormal =
+            format.subnormals == Subnormals::Flushed && a & (format.sign_bit() - 1) < format.min_positive();
         let Some(exact) = exact(function, x).filter(|_| !format.is_special(a) && !subnormal) else {
             continue;
         };

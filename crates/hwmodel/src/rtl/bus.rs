@@ -3,7 +3,9 @@
 use rust_hdl::core::ast::VerilogLiteral;
 use rust_hdl::core::constraint::PinConstraint;
 use rust_hdl::core::direction::Direction;
-use rust_hdl::core::prelude::{Atom, AtomKind, Block, Logic, Probe, Synth, TypeDescriptor, TypeKind, VCDValue};
+use rust_hdl::core::prelude::{
+    Atom, AtomKind, Block, Logic, Probe, Synth, TypeDescriptor, TypeKind, VCDValue,
+};
 use rust_hdl::core::signal::get_signal_id;
 use std::marker::PhantomData;
 

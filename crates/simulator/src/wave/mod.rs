@@ -25,15 +25,15 @@ pub use select::Selection;
 
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
+use flashd_files::AtomicFile;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::cores::build;
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// Length of a cycle.
 pub const PERIOD_NS: u64 = 10;
@@ -120,7 +120,7 @@ pub struct WaveWriter {
     recorded: Vec<gtkw::Recorded>,
     recorder: Recorder<BufWriter<File>>,
     /// What the recorder writes to.
-    file: NamedTempFile,
+    file: AtomicFile,
     /// Cycles of the run so far.
     seen: u64,
     /// Of these, recorded.
@@ -152,8 +152,8 @@ impl WaveWriter {
             (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i, &numbers)).collect();
         let comment = format!("{core}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
         let io = |source| WaveError::Io { path: path.into(), source };
-        let file = temporary(path).map_err(io)?;
-        let out = BufWriter::new(file.as_file().try_clone().map_err(io)?);
+        let file = AtomicFile::create(path).map_err(io)?;
+        let out = BufWriter::new(file.handle().map_err(io)?);
         let recorder = Recorder::new(out, &comment, &signals, &chosen, &numbers).map_err(io)?;
         Ok(WaveWriter {
             vcd: path.into(),
@@ -194,11 +194,9 @@ impl WaveWriter {
         let (signals, cycles) = (self.recorded.len(), self.cycles);
         let io = |source| WaveError::Io { path: self.vcd.clone(), source };
         self.recorder.finish(from + cycles).map_err(io)?;
-        self.file.persist(&self.vcd).map_err(|e| io(e.error))?;
+        self.file.commit().map_err(io)?;
         let io = |source| WaveError::Io { path: gtkw.clone(), source };
-        let mut save = temporary(&gtkw).map_err(io)?;
-        save.write_all(text.as_bytes()).map_err(io)?;
-        save.persist(&gtkw).map_err(|e| io(e.error))?;
+        flashd_files::write(&gtkw, text.as_bytes()).map_err(io)?;
         Ok(WaveFiles { vcd: self.vcd, gtkw, signals, cycles })
     }
 }
@@ -243,16 +241,4 @@ fn recorded(signals: &[Signal], i: usize, numbers: &Numbers) -> gtkw::Recorded {
         None => beside.name,
     });
     gtkw::Recorded { path: path.to_string(), width: signals[i].width, number }
-}
-
-/// A temporary file in the folder of `path`, with the permissions of an ordinary file.
-fn temporary(path: &Path) -> std::io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(folder)
 }

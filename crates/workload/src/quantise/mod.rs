@@ -96,13 +96,7 @@ impl Quantised {
     /// If `d` is smaller than the rows are.
     pub fn pad_to(&self, d: usize) -> Quantised {
         let pad = |data: &[u64]| pad_rows(data, self.d, d, 0);
-        Quantised {
-            d,
-            q: pad(&self.q),
-            k: pad(&self.k),
-            v: pad(&self.v),
-            ..*self
-        }
+        Quantised { d, q: pad(&self.q), k: pad(&self.k), v: pad(&self.v), ..*self }
     }
 
     /// The numbers that the encodings stand for, in the scale of the original tensors: what a core sees. Exact
@@ -112,9 +106,8 @@ impl Quantised {
     /// the remainder is taken out of Q again.
     pub fn dequantised(&self) -> [Vec<f64>; 3] {
         let values = |data: &[u64], factor: f64, exponent: i32| -> Vec<f64> {
-            let value = |&bits: &u64| {
-                round::scale_by_power_of_two(self.format.value(bits), -exponent) / factor
-            };
+            let value =
+                |&bits: &u64| round::scale_by_power_of_two(self.format.value(bits), -exponent) / factor;
             data.iter().map(value).collect()
         };
         let s = &self.scaling;

@@ -11,11 +11,7 @@ pub fn round_to(format: Format, x: f64) -> u64 {
     if x.is_nan() {
         return 0;
     }
-    let sign = if x.is_sign_negative() {
-        format.sign_bit()
-    } else {
-        0
-    };
+    let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
     let magnitude = x.abs();
     if magnitude == 0.0 {
         return sign;
@@ -29,15 +25,10 @@ pub fn round_to(format: Format, x: f64) -> u64 {
         Subnormals::Flushed => floor_log2(magnitude),
     };
     // The significand as an integer of p bits: below 2^F only for a subnormal number, 2^(F+1) after a carry.
-    let significand =
-        scale_by_power_of_two(magnitude, fraction_bits - exponent).round_ties_even() as i64;
+    let significand = scale_by_power_of_two(magnitude, fraction_bits - exponent).round_ties_even() as i64;
     // Exponent and fraction are one integer, so the hidden bit and a carry both add one to the exponent.
     let bits = (i64::from(exponent - format.min_exponent()) << fraction_bits) + significand;
-    if bits < format.min_positive() as i64 {
-        sign
-    } else {
-        sign | (bits as u64).min(format.max_finite())
-    }
+    if bits < format.min_positive() as i64 { sign } else { sign | (bits as u64).min(format.max_finite()) }
 }
 
 /// The nearest number of the format: the value of [`round_to`]'s encoding.

@@ -94,38 +94,19 @@ impl Scaling {
         }
         // A power of two goes to the core whole and leaves 1.
         let floor = floor_log2(scale);
-        let score_shift = if scale_by_power_of_two(scale, -floor) == 1.0 {
-            floor
-        } else {
-            floor + 1
-        };
+        let score_shift = if scale_by_power_of_two(scale, -floor) == 1.0 { floor } else { floor + 1 };
         if !SHIFT_RANGE.contains(&score_shift) {
-            return Err(ScalingError::ShiftOutOfRange {
-                scale,
-                shift: score_shift,
-            });
+            return Err(ScalingError::ShiftOutOfRange { scale, shift: score_shift });
         }
         let q_factor = scale_by_power_of_two(scale, -score_shift);
-        Ok(Scaling {
-            score_scale: scale,
-            q_exponent: 0,
-            k_exponent: 0,
-            v_exponent: 0,
-            score_shift,
-            q_factor,
-        })
+        Ok(Scaling { score_scale: scale, q_exponent: 0, k_exponent: 0, v_exponent: 0, score_shift, q_factor })
     }
 
     /// The same score with other powers of two in Q and K: the shift undoes them.
     #[must_use]
     pub fn with_exponents(self, q_exponent: i32, k_exponent: i32) -> Scaling {
         let undone = self.score_shift + self.q_exponent + self.k_exponent;
-        Scaling {
-            q_exponent,
-            k_exponent,
-            score_shift: undone - q_exponent - k_exponent,
-            ..self
-        }
+        Scaling { q_exponent, k_exponent, score_shift: undone - q_exponent - k_exponent, ..self }
     }
 
     /// The same with another power of two in V.
@@ -178,11 +159,7 @@ pub(super) fn filling_exponent(max_abs: f64, format: Format) -> i32 {
     }
     let largest = format.value(format.max_finite());
     let estimate = floor_log2(largest) - floor_log2(max_abs);
-    if scale_by_power_of_two(max_abs, estimate) <= largest {
-        estimate
-    } else {
-        estimate - 1
-    }
+    if scale_by_power_of_two(max_abs, estimate) <= largest { estimate } else { estimate - 1 }
 }
 
 /// Powers of two below the one that fills the range, among the candidates for V.

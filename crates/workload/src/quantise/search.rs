@@ -52,10 +52,7 @@ pub fn choose_scaling(
         return Ok(unscaled);
     }
     let sample = Sample::new(attention, &unscaled);
-    let filling = (
-        filling_exponent(max_q, format),
-        filling_exponent(max_k, format),
-    );
+    let filling = (filling_exponent(max_q, format), filling_exponent(max_k, format));
     // Sums fill the range first: products of two full operands are far beyond it.
     let filling_total = filling_exponent(sample.largest_term, format).min(filling.0 + filling.1);
     let measure = |total: i32, skew: i32| {
@@ -72,12 +69,8 @@ pub fn choose_scaling(
         return Ok(unscaled);
     };
     let total = even.1.q_exponent + even.1.k_exponent;
-    let skewed = (1..=MAX_SKEW)
-        .flat_map(|skew| [skew, -skew])
-        .filter_map(|skew| measure(total, skew));
-    let skewed = skewed
-        .filter(|(error, _)| *error < WORTHWHILE * even.0)
-        .min_by(smaller);
+    let skewed = (1..=MAX_SKEW).flat_map(|skew| [skew, -skew]).filter_map(|skew| measure(total, skew));
+    let skewed = skewed.filter(|(error, _)| *error < WORTHWHILE * even.0).min_by(smaller);
     Ok(skewed.unwrap_or(even).1)
 }
 
@@ -103,57 +96,29 @@ impl Sample {
             let query = attention.query(i);
             let mut dots = Vec::with_capacity(attention.keys);
             for j in 0..attention.keys {
-                let products = query
-                    .iter()
-                    .zip(attention.key(j))
-                    .map(|(&q, &k)| f64::from(q) * f64::from(k));
-                let (dot, largest) = products.fold((0.0, 0f64), |(dot, largest), p| {
-                    (dot + p, largest.max(p.abs()))
-                });
+                let products = query.iter().zip(attention.key(j)).map(|(&q, &k)| f64::from(q) * f64::from(k));
+                let (dot, largest) =
+                    products.fold((0.0, 0f64), |(dot, largest), p| (dot + p, largest.max(p.abs())));
                 largest_term = largest_term.max(dot.abs()).max(largest);
                 dots.push(dot);
             }
-            let extreme =
-                (0..attention.keys).max_by(|&a, &b| dots[a].abs().total_cmp(&dots[b].abs()));
+            let extreme = (0..attention.keys).max_by(|&a, &b| dots[a].abs().total_cmp(&dots[b].abs()));
             let keys = spaced(attention.keys, SAMPLED_KEYS).chain(extreme);
-            let pairs = keys
-                .map(|key| Pair {
-                    key,
-                    score: dots[key] * unscaled.score_scale,
-                })
-                .collect();
+            let pairs = keys.map(|key| Pair { key, score: dots[key] * unscaled.score_scale }).collect();
             queries.push((i, pairs));
         }
-        Sample {
-            queries,
-            largest_term: largest_term * unscaled.q_factor,
-        }
+        Sample { queries, largest_term: largest_term * unscaled.q_factor }
     }
 
     /// Mean magnitude of the error of the scores, each rounded as a core rounds it.
-    fn mean_error(
-        &self,
-        attention: &Attention,
-        scaling: &Scaling,
-        round: &dyn Fn(f64) -> f64,
-    ) -> f64 {
+    fn mean_error(&self, attention: &Attention, scaling: &Scaling, round: &dyn Fn(f64) -> f64) -> f64 {
         let mut keys: HashMap<usize, Vec<f64>> = HashMap::new();
         let (mut sum, mut count) = (0.0, 0);
         let mut tree = Vec::with_capacity(attention.d);
         for (i, pairs) in &self.queries {
-            let query: Vec<f64> = attention
-                .query(*i)
-                .iter()
-                .map(|&q| round(scaling.scale_q(q)))
-                .collect();
+            let query: Vec<f64> = attention.query(*i).iter().map(|&q| round(scaling.scale_q(q))).collect();
             for pair in pairs {
-                let row = || {
-                    attention
-                        .key(pair.key)
-                        .iter()
-                        .map(|&k| round(scaling.scale_k(k)))
-                        .collect()
-                };
+                let row = || attention.key(pair.key).iter().map(|&k| round(scaling.scale_k(k))).collect();
                 let key = keys.entry(pair.key).or_insert_with(row);
                 tree.clear();
                 tree.extend(query.iter().zip(key).map(|(q, k)| round(q * *k)));

@@ -42,10 +42,7 @@ const POSITION_CORRELATION: f64 = 0.9;
 /// # Panics
 /// If `queries`, `keys` or `d` is 0.
 pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Attention {
-    assert!(
-        queries > 0 && keys > 0 && d > 0,
-        "a head needs queries, keys and dimensions"
-    );
+    assert!(queries > 0 && keys > 0 && d > 0, "a head needs queries, keys and dimensions");
     let mut source = Source::new(seed);
     // A score of x takes a factor sqrt(x * sqrt(d)) in q and the same in k.
     let amplitude = |score: f64| (score * (d as f64).sqrt()).sqrt();
@@ -61,19 +58,10 @@ pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Atten
     let content_weight = amplitude(CONTENT_SCORE / (content_rank as f64).sqrt());
     let place_weight = amplitude(LOCAL_SCORE / position_rank as f64);
     let add = |row: &mut [f64], direction: &[f64], weight: f64| {
-        row.iter_mut()
-            .zip(direction)
-            .for_each(|(x, u)| *x += weight * u);
+        row.iter_mut().zip(direction).for_each(|(x, u)| *x += weight * u);
     };
 
-    let mut attention = Attention {
-        d,
-        queries,
-        keys,
-        q: Vec::new(),
-        k: Vec::new(),
-        v: Vec::new(),
-    };
+    let mut attention = Attention { d, queries, keys, q: Vec::new(), k: Vec::new(), v: Vec::new() };
     for i in 0..queries {
         let mut row = source.gaussians(d);
         for direction in content {
@@ -113,9 +101,7 @@ fn random_walk(source: &mut Source, positions: usize, rank: usize) -> Vec<Vec<f6
     let fresh = (1.0 - POSITION_CORRELATION * POSITION_CORRELATION).sqrt();
     let mut walk = vec![source.gaussians(rank)];
     while walk.len() < positions {
-        let next = walk[walk.len() - 1]
-            .iter()
-            .map(|x| POSITION_CORRELATION * x + fresh * source.gaussian());
+        let next = walk[walk.len() - 1].iter().map(|x| POSITION_CORRELATION * x + fresh * source.gaussian());
         let next = next.collect();
         walk.push(next);
     }

@@ -16,19 +16,8 @@ fn with_scores(source: &mut Source, d: usize, scores: impl Iterator<Item = f64>)
         k.extend(std::iter::repeat_n(0.0, d - 1));
     }
     let keys = k.len() / d;
-    let v = source
-        .gaussians(keys * d)
-        .into_iter()
-        .map(|x| x as f32)
-        .collect();
-    Attention {
-        d,
-        queries: 1,
-        keys,
-        q,
-        k,
-        v,
-    }
+    let v = source.gaussians(keys * d).into_iter().map(|x| x as f32).collect();
+    Attention { d, queries: 1, keys, q, k, v }
 }
 
 /// All scores equal: the result is the mean of the values, and every key weighs 1/keys.
@@ -36,17 +25,9 @@ fn with_scores(source: &mut Source, d: usize, scores: impl Iterator<Item = f64>)
 /// One Gaussian query and one Gaussian key, repeated; values are Gaussian, standard deviation 1.
 pub fn equal_scores(seed: u64, keys: usize, d: usize) -> Attention {
     let mut source = Source::new(seed);
-    let mut row =
-        |n: usize| -> Vec<f32> { source.gaussians(n).into_iter().map(|x| x as f32).collect() };
+    let mut row = |n: usize| -> Vec<f32> { source.gaussians(n).into_iter().map(|x| x as f32).collect() };
     let (q, key) = (row(d), row(d));
-    Attention {
-        d,
-        queries: 1,
-        keys,
-        q,
-        k: key.repeat(keys),
-        v: row(keys * d),
-    }
+    Attention { d, queries: 1, keys, q, k: key.repeat(keys), v: row(keys * d) }
 }
 
 /// Scores that jump up and down by `jump` from key to key: 0, jump, 0, jump, ... minus half a jump.
@@ -55,11 +36,7 @@ pub fn equal_scores(seed: u64, keys: usize, d: usize) -> Attention {
 /// Gaussian.
 pub fn score_jumps(seed: u64, keys: usize, d: usize, jump: f64) -> Attention {
     let score = |j: usize| {
-        if j.is_multiple_of(2) {
-            -0.5 * jump
-        } else {
-            0.5 * jump
-        }
+        if j.is_multiple_of(2) { -0.5 * jump } else { 0.5 * jump }
     };
     with_scores(&mut Source::new(seed), d, (0..keys).map(score))
 }
@@ -74,13 +51,8 @@ pub fn score_jumps(seed: u64, keys: usize, d: usize, jump: f64) -> Attention {
 pub fn long_holds(seed: u64, keys: usize, d: usize, run: usize) -> Attention {
     assert!(run > 0, "a run has at least one key");
     let mut source = Source::new(seed);
-    let light: Vec<f64> = (0..keys)
-        .map(|_| -20.0 - source.below(81) as f64 / 4.0)
-        .collect();
-    let scores = light
-        .into_iter()
-        .enumerate()
-        .map(|(j, light)| if j % run == 0 { 0.0 } else { light });
+    let light: Vec<f64> = (0..keys).map(|_| -20.0 - source.below(81) as f64 / 4.0).collect();
+    let scores = light.into_iter().enumerate().map(|(j, light)| if j % run == 0 { 0.0 } else { light });
     with_scores(&mut source, d, scores)
 }
 

@@ -41,10 +41,7 @@ impl Source {
             let mut vector = self.gaussians(d);
             for axis in &basis {
                 let along: f64 = vector.iter().zip(axis).map(|(x, a)| x * a).sum();
-                vector
-                    .iter_mut()
-                    .zip(axis)
-                    .for_each(|(x, a)| *x -= along * a);
+                vector.iter_mut().zip(axis).for_each(|(x, a)| *x -= along * a);
             }
             let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
             // What is left is noise where the vector nearly lay in the span of the others: draw again.

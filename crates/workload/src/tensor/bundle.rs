@@ -12,9 +12,7 @@ const MAX_EXPANSION: u64 = 1032;
 
 /// Reads the three tensors of a bundle, in the order of [`Role::ALL`].
 pub(super) fn read(path: &Path) -> Result<[Tensor; 3], TensorError> {
-    let extension = path
-        .extension()
-        .map(|e| e.to_string_lossy().to_ascii_lowercase());
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("npz") => read_npz(path, &npy::read_file(path)?),
         Some("safetensors") => read_safetensors(path, &npy::read_file(path)?),
@@ -24,31 +22,18 @@ pub(super) fn read(path: &Path) -> Result<[Tensor; 3], TensorError> {
 
 /// The one name that is `wanted` but for the case of its letter.
 fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
-    let matching: Vec<&String> = names
-        .iter()
-        .filter(|name| name.eq_ignore_ascii_case(wanted))
-        .collect();
+    let matching: Vec<&String> = names.iter().filter(|name| name.eq_ignore_ascii_case(wanted)).collect();
     match matching[..] {
         [name] => Ok(name.clone()),
-        [] => Err(Problem::MissingEntry {
-            wanted,
-            found: names.to_vec(),
-        }),
-        _ => Err(Problem::AmbiguousEntry {
-            wanted,
-            found: matching.into_iter().cloned().collect(),
-        }),
+        [] => Err(Problem::MissingEntry { wanted, found: names.to_vec() }),
+        _ => Err(Problem::AmbiguousEntry { wanted, found: matching.into_iter().cloned().collect() }),
     }
 }
 
 fn read_npz(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
-    let bad = |e: std::io::Error| Problem::BadArchive {
-        kind: ".npz",
-        reason: e.to_string(),
-    };
-    let mut archive =
-        npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e)))?;
+    let bad = |e: std::io::Error| Problem::BadArchive { kind: ".npz", reason: e.to_string() };
+    let mut archive = npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e)))?;
     let mut names: Vec<String> = archive.array_names().map(str::to_string).collect();
     names.sort();
     let mut entry = |role: Role| {
@@ -74,10 +59,7 @@ fn read_npz(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
 fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
     let bad = |e: safetensors::SafeTensorError| {
-        file.error(Problem::BadArchive {
-            kind: ".safetensors",
-            reason: e.to_string(),
-        })
+        file.error(Problem::BadArchive { kind: ".safetensors", reason: e.to_string() })
     };
     let bundle = SafeTensors::deserialize(bytes).map_err(bad)?;
     let mut names: Vec<String> = bundle.names().into_iter().map(str::to_string).collect();

@@ -16,25 +16,16 @@ pub struct Place {
 impl Place {
     /// A whole file.
     pub fn file(path: &Path) -> Place {
-        Place {
-            path: path.to_path_buf(),
-            entry: None,
-        }
+        Place { path: path.to_path_buf(), entry: None }
     }
 
     /// An entry of a bundle.
     pub fn entry(path: &Path, entry: &str) -> Place {
-        Place {
-            path: path.to_path_buf(),
-            entry: Some(entry.to_string()),
-        }
+        Place { path: path.to_path_buf(), entry: Some(entry.to_string()) }
     }
 
     pub(crate) fn error(&self, problem: Problem) -> TensorError {
-        TensorError {
-            place: self.clone(),
-            problem,
-        }
+        TensorError { place: self.clone(), problem }
     }
 }
 
@@ -118,9 +109,7 @@ pub enum Problem {
         value: f64,
     },
     /// Vector lengths differ.
-    #[error(
-        "has d = {d}, but {other} has d = {other_d}; Q, K and V need the same number of columns"
-    )]
+    #[error("has d = {d}, but {other} has d = {other_d}; Q, K and V need the same number of columns")]
     DimensionMismatch {
         /// Columns here.
         d: usize,
@@ -170,12 +159,7 @@ fn quoted(names: &[String]) -> String {
     if names.is_empty() {
         return "nothing".to_string();
     }
-    let mut list = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("'{name}'"))
-        .collect::<Vec<_>>()
-        .join(", ");
+    let mut list = names.iter().take(SHOWN).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
         list += &format!(" and {} more", names.len() - SHOWN);
     }

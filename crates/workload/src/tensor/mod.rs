@@ -36,11 +36,7 @@ impl Attention {
     /// # Errors
     /// Names the file, what is wrong with it and what would be right.
     pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Attention, TensorError> {
-        Attention::assemble([
-            read_npy(q, Role::Q)?,
-            read_npy(k, Role::K)?,
-            read_npy(v, Role::V)?,
-        ])
+        Attention::assemble([read_npy(q, Role::Q)?, read_npy(k, Role::K)?, read_npy(v, Role::V)?])
     }
 
     /// Reads the entries q, k and v (or Q, K and V) of a `.npz` or `.safetensors` file.
@@ -68,14 +64,7 @@ impl Attention {
                 other_rows: k.rows,
             }));
         }
-        Ok(Attention {
-            d: q.columns,
-            queries: q.rows,
-            keys: k.rows,
-            q: q.data,
-            k: k.data,
-            v: v.data,
-        })
+        Ok(Attention { d: q.columns, queries: q.rows, keys: k.rows, q: q.data, k: k.data, v: v.data })
     }
 
     /// Row i of Q.
@@ -121,13 +110,7 @@ impl Attention {
     /// If `d` is smaller than the head dimension.
     pub fn pad_to(&self, d: usize) -> Attention {
         let pad = |data: &[f32]| pad_rows(data, self.d, d, 0.0);
-        Attention {
-            d,
-            q: pad(&self.q),
-            k: pad(&self.k),
-            v: pad(&self.v),
-            ..*self
-        }
+        Attention { d, q: pad(&self.q), k: pad(&self.k), v: pad(&self.v), ..*self }
     }
 
     /// Writes `<stem>-q.npy`, `<stem>-k.npy` and `<stem>-v.npy` into a folder, the names that
@@ -136,16 +119,10 @@ impl Attention {
     /// # Errors
     /// Whatever the operating system reports.
     pub fn write_npy(&self, folder: &Path, stem: &str) -> std::io::Result<()> {
-        for (role, rows, data) in [
-            ("q", self.queries, &self.q),
-            ("k", self.keys, &self.k),
-            ("v", self.keys, &self.v),
-        ] {
-            write_npy(
-                &folder.join(format!("{stem}-{role}.npy")),
-                &[rows, self.d],
-                data,
-            )?;
+        for (role, rows, data) in
+            [("q", self.queries, &self.q), ("k", self.keys, &self.k), ("v", self.keys, &self.v)]
+        {
+            write_npy(&folder.join(format!("{stem}-{role}.npy")), &[rows, self.d], data)?;
         }
         Ok(())
     }
@@ -153,19 +130,14 @@ impl Attention {
 
 /// Largest magnitude of a tensor, 0 for an empty one.
 pub(crate) fn max_abs(data: &[f32]) -> f64 {
-    data.iter()
-        .fold(0f64, |max, &x| max.max(f64::from(x.abs())))
+    data.iter().fold(0f64, |max, &x| max.max(f64::from(x.abs())))
 }
 
 /// Rows of `from` elements as rows of `to` elements, the rest filled up.
 pub(crate) fn pad_rows<T: Copy>(data: &[T], from: usize, to: usize, fill: T) -> Vec<T> {
     assert!(to >= from, "rows of {from} elements do not fit into {to}");
     data.chunks(from)
-        .flat_map(|row| {
-            row.iter()
-                .copied()
-                .chain(std::iter::repeat_n(fill, to - from))
-        })
+        .flat_map(|row| row.iter().copied().chain(std::iter::repeat_n(fill, to - from)))
         .collect()
 }
 
@@ -192,21 +164,12 @@ impl Role {
             (_, &[rows, columns]) => (rows, columns),
             (Role::Q, &[columns]) => (1, columns),
             _ => {
-                let needed = if self == Role::Q {
-                    "[queries, d] or [d]"
-                } else {
-                    "[keys, d]"
-                };
-                return Err(Problem::WrongRank {
-                    shape: shape.to_vec(),
-                    needed,
-                });
+                let needed = if self == Role::Q { "[queries, d] or [d]" } else { "[keys, d]" };
+                return Err(Problem::WrongRank { shape: shape.to_vec(), needed });
             }
         };
         if rows == 0 || columns == 0 {
-            return Err(Problem::Empty {
-                shape: shape.to_vec(),
-            });
+            return Err(Problem::Empty { shape: shape.to_vec() });
         }
         Ok((rows, columns))
     }
@@ -222,15 +185,8 @@ struct Tensor {
 
 impl Tensor {
     /// Checks shape and size before anything is allocated, then converts.
-    fn new(
-        place: Place,
-        role: Role,
-        header: &npy::Header,
-        data: &[u8],
-    ) -> Result<Tensor, TensorError> {
-        let (rows, columns) = role
-            .matrix(&header.shape)
-            .map_err(|problem| place.error(problem))?;
+    fn new(place: Place, role: Role, header: &npy::Header, data: &[u8]) -> Result<Tensor, TensorError> {
+        let (rows, columns) = role.matrix(&header.shape).map_err(|problem| place.error(problem))?;
         if header.data_bytes() != Some(data.len() as u64) {
             return Err(place.error(header.wrong_size(data.len() as u64)));
         }
@@ -240,11 +196,7 @@ impl Tensor {
         let mut values = Vec::with_capacity(rows * columns);
         for row in 0..rows {
             for column in 0..columns {
-                let index = if header.fortran_order {
-                    column * rows + row
-                } else {
-                    row * columns + column
-                };
+                let index = if header.fortran_order { column * rows + row } else { row * columns + column };
                 let mut bytes = [0; 8];
                 bytes[..width].copy_from_slice(&data[index * width..][..width]);
                 if header.big_endian {
@@ -258,12 +210,7 @@ impl Tensor {
                 values.push(converted);
             }
         }
-        Ok(Tensor {
-            place,
-            rows,
-            columns,
-            data: values,
-        })
+        Ok(Tensor { place, rows, columns, data: values })
     }
 }
 

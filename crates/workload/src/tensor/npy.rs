@@ -9,9 +9,10 @@
 //! anywhere: this one allocates nothing that the file does not contain and cannot recurse or overflow.
 
 use super::error::{Place, Problem, TensorError};
+use flashd_files::AtomicFile;
 use npyz::WriterBuilder;
 use std::fs;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
 /// The longest header that is read; numpy's own limit.
@@ -37,10 +38,7 @@ impl Element {
 
     /// The value of one element's bytes, least significant first. Exact: f64 holds all of them.
     pub(super) fn value(self, le: &[u8]) -> f64 {
-        let word = le
-            .iter()
-            .rev()
-            .fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        let word = le.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
         match self {
             Element::F16 => f16_value(word as u16),
             Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
@@ -77,17 +75,11 @@ impl Header {
     /// Bytes of data that must follow; none if the number overflows.
     pub(super) fn data_bytes(&self) -> Option<u64> {
         let bytes = self.element.bytes() as u64;
-        self.shape
-            .iter()
-            .try_fold(bytes, |bytes, &n| bytes.checked_mul(n))
+        self.shape.iter().try_fold(bytes, |bytes, &n| bytes.checked_mul(n))
     }
 
     pub(super) fn wrong_size(&self, found: u64) -> Problem {
-        Problem::WrongSize {
-            shape: self.shape.clone(),
-            announced: self.data_bytes(),
-            found,
-        }
+        Problem::WrongSize { shape: self.shape.clone(), announced: self.data_bytes(), found }
     }
 }
 
@@ -115,45 +107,31 @@ pub(super) fn read_header(reader: &mut dyn Read) -> Result<Header, Problem> {
         [1, _] => 2,
         [2 | 3, _] => 4,
         [major, minor] => {
-            return Err(Problem::BadHeader(format!(
-                "version {major}.{minor} is not one of 1.0, 2.0, 3.0"
-            )));
+            return Err(Problem::BadHeader(format!("version {major}.{minor} is not one of 1.0, 2.0, 3.0")));
         }
     };
     take(reader, &mut length[..width])?;
     let length = u32::from_le_bytes(length) as usize;
     if length > MAX_HEADER {
-        return Err(Problem::BadHeader(format!(
-            "it is {length} bytes long, and {MAX_HEADER} is the limit"
-        )));
+        return Err(Problem::BadHeader(format!("it is {length} bytes long, and {MAX_HEADER} is the limit")));
     }
     let mut text = vec![0; length];
     take(reader, &mut text)?;
-    let text =
-        std::str::from_utf8(&text).map_err(|_| Problem::BadHeader("it is not text".into()))?;
+    let text = std::str::from_utf8(&text).map_err(|_| Problem::BadHeader("it is not text".into()))?;
     let preamble = (magic.len() + version.len() + width + length) as u64;
-    Ok(Header {
-        preamble,
-        ..parse(text)?
-    })
+    Ok(Header { preamble, ..parse(text)? })
 }
 
 /// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (203, 32), }`, keys in any order.
 fn parse(text: &str) -> Result<Header, Problem> {
     let bad = |what: &str| Problem::BadHeader(what.to_string());
-    let mut rest = text
-        .trim()
-        .strip_prefix('{')
-        .ok_or_else(|| bad("it does not begin with '{'"))?
-        .trim_start();
+    let mut rest =
+        text.trim().strip_prefix('{').ok_or_else(|| bad("it does not begin with '{'"))?.trim_start();
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
     while !rest.starts_with('}') {
         let (key, after) = string(rest).ok_or_else(|| bad("a key is not a string"))?;
-        let after = after
-            .trim_start()
-            .strip_prefix(':')
-            .ok_or_else(|| bad("a key without ':'"))?
-            .trim_start();
+        let after =
+            after.trim_start().strip_prefix(':').ok_or_else(|| bad("a key without ':'"))?.trim_start();
         rest = match key {
             "descr" => {
                 // Anything but a string, that is a list, describes a structured array.
@@ -170,8 +148,8 @@ fn parse(text: &str) -> Result<Header, Problem> {
                 after
             }
             "shape" => {
-                let (value, after) = tuple(after)
-                    .ok_or_else(|| bad("shape is not a tuple of sizes such as (203, 32)"))?;
+                let (value, after) =
+                    tuple(after).ok_or_else(|| bad("shape is not a tuple of sizes such as (203, 32)"))?;
                 shape = Some(value);
                 after
             }
@@ -199,13 +177,7 @@ fn parse(text: &str) -> Result<Header, Problem> {
         "f8" => Element::F64,
         _ => return Err(wrong_type()),
     };
-    Ok(Header {
-        element,
-        big_endian,
-        fortran_order,
-        shape,
-        preamble: 0,
-    })
+    Ok(Header { element, big_endian, fortran_order, shape, preamble: 0 })
 }
 
 fn string(text: &str) -> Option<(&str, &str)> {
@@ -227,10 +199,7 @@ fn tuple(text: &str) -> Option<(Vec<u64>, &str)> {
     let inside = inside.strip_suffix(',').unwrap_or(inside);
     // Python 2 wrote long integers as `203L`.
     let size = |item: &str| item.trim().trim_end_matches('L').parse().ok();
-    Some((
-        inside.split(',').map(size).collect::<Option<Vec<u64>>>()?,
-        rest,
-    ))
+    Some((inside.split(',').map(size).collect::<Option<Vec<u64>>>()?, rest))
 }
 
 /// Writes a float32 `.npy` file under a temporary name in the same folder and renames it, so that a reader
@@ -239,51 +208,22 @@ fn tuple(text: &str) -> Option<(Vec<u64>, &str)> {
 /// # Errors
 /// Whatever the operating system reports, and a shape that does not match the number of elements.
 pub fn write_npy(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
-    if shape
-        .iter()
-        .try_fold(1usize, |n, &size| n.checked_mul(size))
-        != Some(data.len())
-    {
-        let text = format!(
-            "{}: shape {shape:?} does not match {} elements",
-            path.display(),
-            data.len()
-        );
+    if shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) != Some(data.len()) {
+        let text = format!("{}: shape {shape:?} does not match {} elements", path.display(), data.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    let name = path.file_name().ok_or_else(|| {
-        io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("{}: is not a file name", path.display()),
-        )
-    })?;
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(temporary);
-    let written =
-        write_elements(&temporary, shape, data).and_then(|()| fs::rename(&temporary, path));
-    written.map_err(|e| {
-        // The temporary file is worthless whatever went wrong; a failure to remove it adds nothing.
-        let _ = fs::remove_file(&temporary);
-        io::Error::new(
-            e.kind(),
-            format!("{}: cannot be written: {e}", path.display()),
-        )
-    })
+    let cannot =
+        |e: io::Error| io::Error::new(e.kind(), format!("{}: cannot be written: {e}", path.display()));
+    let mut file = AtomicFile::create(path).map_err(cannot)?;
+    write_elements(&mut file, shape, data).map_err(cannot)?;
+    file.commit().map(drop).map_err(cannot)
 }
 
-fn write_elements(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
+fn write_elements(file: &mut AtomicFile, shape: &[usize], data: &[f32]) -> io::Result<()> {
     let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
-    let mut file = BufWriter::new(fs::File::create(path)?);
-    let mut writer = npyz::WriteOptions::new()
-        .default_dtype()
-        .shape(&shape)
-        .writer(&mut file)
-        .begin_nd()?;
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd()?;
     writer.extend(data.iter().copied())?;
-    writer.finish()?;
-    file.flush()
+    writer.finish()
 }
 
 /// Reads a whole file that is a regular file: a device may never end.
@@ -292,10 +232,7 @@ pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, TensorError> {
         if fs::metadata(path)?.is_file() {
             fs::read(path)
         } else {
-            Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "it is not a regular file",
-            ))
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
         }
     };
     read().map_err(|e| Place::file(path).error(Problem::Unreadable(e)))

@@ -8,11 +8,7 @@ use tempfile::TempDir;
 pub fn good() -> (TempDir, [PathBuf; 3]) {
     let folder = tempfile::tempdir().unwrap();
     let paths = ["q", "k", "v"].map(|name| folder.path().join(format!("{name}.npy")));
-    for (path, rows, start) in [
-        (&paths[0], 2, 0.0),
-        (&paths[1], 3, 100.0),
-        (&paths[2], 3, -100.0),
-    ] {
+    for (path, rows, start) in [(&paths[0], 2, 0.0), (&paths[1], 3, 100.0), (&paths[2], 3, -100.0)] {
         let data: Vec<f32> = (0..rows * 4).map(|i| start + i as f32 / 2.0).collect();
         write_npy(path, &[rows, 4], &data).unwrap();
     }

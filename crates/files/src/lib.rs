@@ -1,0 +1,90 @@
+//! Files that are either complete or absent: written beside their place under a temporary name, renamed
+//! when done. A run that is interrupted or fails leaves nothing half-written.
+
+use std::io::{BufWriter, Result, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file under way. Dropped without [`AtomicFile::commit`], it disappears.
+pub struct AtomicFile {
+    file: BufWriter<NamedTempFile>,
+    path: PathBuf,
+}
+
+impl AtomicFile {
+    /// Starts a file that will be called `path`, in its folder.
+    ///
+    /// # Errors
+    /// If no file can be created there, or `path` is a folder.
+    pub fn create(path: &Path) -> Result<Self> {
+        if path.is_dir() {
+            return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder"));
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // Temporary files are private by default; the result should be an ordinary file.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        Ok(AtomicFile { file: BufWriter::new(builder.tempfile_in(folder)?), path: path.to_path_buf() })
+    }
+
+    /// A second handle to write by, for writers that own what they write to; the content written through it
+    /// and through `self` must not be mixed.
+    ///
+    /// # Errors
+    /// If the system has no handle left.
+    pub fn handle(&self) -> Result<std::fs::File> {
+        self.file.get_ref().as_file().try_clone()
+    }
+
+    /// Completes the file and gives it its name, replacing what was there.
+    ///
+    /// # Errors
+    /// If the rest cannot be written or the file cannot be renamed.
+    pub fn commit(self) -> Result<PathBuf> {
+        let file = self.file.into_inner().map_err(|e| e.into_error())?;
+        file.persist(&self.path).map_err(|e| e.error)?;
+        Ok(self.path)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.file.write(bytes)
+    }
+    fn flush(&mut self) -> Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+pub fn write(path: &Path, contents: &[u8]) -> Result<PathBuf> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(contents)?;
+    file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_when_it_is_complete() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let mut file = AtomicFile::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(file);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        write(&path, b"whole").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        assert!(AtomicFile::create(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! Structural modules that exist only in the description are replaced by their contents.
+
+use crate::GenerateError;
+use crate::elaborate::{Child, Module};
+use crate::kernel::{Path, connections};
+use flashd_hwmodel::rtl::{TagKind, Verilog};
+use std::collections::HashMap;
+
+/// A structural module with its dissolved children replaced by their contents, and what drives what in it.
+pub(super) fn dissolve(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError> {
+    let Verilog::Combinatorial(block) = &module.code else {
+        return Ok((module.clone(), HashMap::new()));
+    };
+    let mut sources: HashMap<Path, Path> = connections(&module.tag.name, block)?.into_iter().collect();
+    let mut children = Vec::new();
+    for child in &module.children {
+        if child.module.tag.kind != TagKind::Dissolved {
+            children.push(child.clone());
+            continue;
+        }
+        let (inner, inner_sources) = dissolve(&child.module)?;
+        let me = (child.name.clone(), child.index);
+        let prefixed = |name: &str| format!("{}_{name}", child.name);
+        // A path inside the child, seen from here: its ports become what drives them.
+        let outward = |path: &Path, sources: &HashMap<Path, Path>| match &path.instance {
+            Some((name, index)) => Some(Path { instance: Some((prefixed(name), *index)), ..path.clone() }),
+            None => sources.get(&Path { instance: Some(me.clone()), ..path.clone() }).cloned(),
+        };
+        let mut added = Vec::new();
+        for (sink, source) in &inner_sources {
+            if let (Some((name, index)), Some(source)) = (&sink.instance, outward(source, &sources)) {
+                added.push((Path { instance: Some((prefixed(name), *index)), ..sink.clone() }, source));
+            }
+        }
+        // Readers of the child's outputs read what drives those.
+        for source in sources.values_mut() {
+            if source.instance.as_ref() == Some(&me) {
+                let own = Path { instance: None, ..source.clone() };
+                if let Some((name, index)) = inner_sources.get(&own).and_then(|s| s.instance.clone()) {
+                    let inner = &inner_sources[&own];
+                    *source = Path { instance: Some((prefixed(&name), index)), ..inner.clone() };
+                }
+            }
+        }
+        sources.retain(|sink, _| sink.instance.as_ref() != Some(&me));
+        sources.extend(added);
+        children.extend(inner.children.into_iter().map(|c| Child { name: prefixed(&c.name), ..c }));
+    }
+    Ok((Module { children, ..module.clone() }, sources))
+}

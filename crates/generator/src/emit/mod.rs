@@ -1,0 +1,201 @@
+//! Prints each distinct module once.
+
+use crate::GenerateError;
+use crate::elaborate::{Child, Module, Signal};
+use flashd_hwmodel::netlist::{UNREAD_MARK, range};
+use flashd_hwmodel::rtl::{TagKind, Verilog};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write;
+
+mod body;
+mod dissolve;
+mod inline;
+mod registers;
+
+use body::Body;
+use dissolve::dissolve;
+
+/// One emitted module.
+#[derive(Clone, Debug)]
+pub struct EmittedModule {
+    /// Unique name.
+    pub name: String,
+    /// Verilog text, from header comment to `endmodule`.
+    pub text: String,
+    /// Instances in the whole design.
+    pub instances: usize,
+    /// Direct children and how many of each.
+    pub children: BTreeMap<String, usize>,
+}
+
+/// All distinct modules of a design, the top first.
+#[derive(Clone, Debug)]
+pub struct Emitted {
+    /// The modules.
+    pub modules: Vec<EmittedModule>,
+    /// Ports of the top: (name, output, element width, elements).
+    pub ports: Vec<(String, bool, u32, usize)>,
+}
+
+/// Prints a hierarchy.
+///
+/// # Errors
+/// If a structural kernel does more than connect.
+pub fn emit(top: &Module) -> Result<Emitted, GenerateError> {
+    let mut emitter = Emitter::default();
+    let root = emitter.module(top)?;
+    let mut counts = vec![0usize; emitter.modules.len()];
+    counts[root] = 1;
+    // Children were emitted before their parents, so one pass from the top counts all instances.
+    for id in (0..=root).rev() {
+        for (&child, &n) in &emitter.children[id] {
+            counts[child] += counts[id] * n;
+        }
+    }
+    let mut modules: Vec<EmittedModule> = Vec::new();
+    for (id, (name, text)) in emitter.modules.iter().enumerate().rev() {
+        let children =
+            emitter.children[id].iter().map(|(&child, &n)| (emitter.modules[child].0.clone(), n)).collect();
+        modules.push(EmittedModule {
+            name: name.clone(),
+            text: text.clone(),
+            instances: counts[id],
+            children,
+        });
+    }
+    let ports = vectors(&top.ports).into_iter().map(|v| (v.name, v.output, v.width, v.elements)).collect();
+    Ok(Emitted { modules, ports })
+}
+
+/// A port as it is printed: elements packed into one bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Vector {
+    name: String,
+    output: bool,
+    width: u32,
+    elements: usize,
+}
+
+impl Vector {
+    fn bits(&self) -> u32 {
+        self.width * self.elements as u32
+    }
+}
+
+fn vectors(ports: &[Signal]) -> Vec<Vector> {
+    let mut vectors: Vec<Vector> = Vec::new();
+    for port in ports {
+        match vectors.last_mut() {
+            Some(last) if port.index.is_some_and(|i| i > 0) && last.name == port.name => last.elements += 1,
+            _ => vectors.push(Vector {
+                name: port.name.clone(),
+                output: port.output,
+                width: port.width,
+                elements: 1,
+            }),
+        }
+    }
+    vectors
+}
+
+#[derive(Default)]
+struct Emitter {
+    modules: Vec<(String, String)>,
+    children: Vec<BTreeMap<usize, usize>>,
+    by_text: HashMap<String, usize>,
+    names: HashSet<String>,
+}
+
+impl Emitter {
+    /// Emits a module (its children first) and returns its id; equal text means equal module.
+    fn module(&mut self, module: &Module) -> Result<usize, GenerateError> {
+        let flat;
+        let (module, sources) = match &module.code {
+            Verilog::Combinatorial(_) => {
+                let (dissolved, sources) = dissolve(module)?;
+                flat = dissolved;
+                (&flat, sources)
+            }
+            _ => (module, HashMap::new()),
+        };
+        let body = Body::new(module, sources);
+        let mut ids = Vec::new();
+        for child in &module.children {
+            ids.push(match child.module.tag.kind {
+                TagKind::Register { .. } => None,
+                _ if body.inlined(child).is_some() => None,
+                _ => Some(self.module(&child.module)?),
+            });
+        }
+        let mut children = BTreeMap::new();
+        for id in ids.iter().flatten() {
+            *children.entry(*id).or_default() += 1;
+        }
+        let body = match &module.code {
+            Verilog::Custom(text) => text.clone(),
+            Verilog::Combinatorial(_) => {
+                let names: Vec<Option<&str>> =
+                    ids.iter().map(|id| id.map(|i| self.modules[i].0.as_str())).collect();
+                body.print(&names)
+            }
+            other => {
+                return Err(GenerateError::Kernel {
+                    module: module.tag.name.clone(),
+                    detail: format!("{other:?}"),
+                });
+            }
+        };
+        let text = print_module("", module, &body);
+        let key = format!("{}\n{text}", module.tag.name);
+        if let Some(&id) = self.by_text.get(&key) {
+            return Ok(id);
+        }
+        let mut name = module.tag.name.clone();
+        let mut n = 2;
+        while !self.names.insert(name.clone()) {
+            name = format!("{}_{n}", module.tag.name);
+            n += 1;
+        }
+        let id = self.modules.len();
+        self.modules.push((name.clone(), print_module(&name, module, &body)));
+        self.children.push(children);
+        self.by_text.insert(key, id);
+        Ok(id)
+    }
+}
+
+fn print_module(name: &str, module: &Module, body: &str) -> String {
+    let mut text = String::new();
+    let (unread, body) = match body.strip_prefix(UNREAD_MARK).and_then(|rest| rest.split_once('\n')) {
+        Some((names, body)) => (names.split_whitespace().collect(), body),
+        None => (Vec::new(), body),
+    };
+    for line in module.tag.doc.lines() {
+        let _ = writeln!(text, "// {line}");
+    }
+    let ports: Vec<(bool, String)> = vectors(&module.ports)
+        .iter()
+        .map(|v| {
+            let direction = if v.output { "output" } else { "input " };
+            (unread.contains(&v.name.as_str()), format!("    {direction} wire {}{}", range(v.bits()), v.name))
+        })
+        .collect();
+    let _ = writeln!(text, "module {name} (");
+    for (i, (unread, port)) in ports.iter().enumerate() {
+        let comma = if i + 1 < ports.len() { "," } else { "" };
+        // Bits that the function drops on purpose are the only ones that may stay unread.
+        let _ = match unread {
+            true => writeln!(
+                text,
+                "    /* verilator lint_off UNUSEDSIGNAL */\n{port}{comma}\n    /* verilator lint_on UNUSEDSIGNAL */"
+            ),
+            false => writeln!(text, "{port}{comma}"),
+        };
+    }
+    let _ = write!(text, ");\n{body}endmodule\n");
+    text
+}
+
+fn is_register(child: &Child) -> bool {
+    matches!(child.module.tag.kind, TagKind::Register { .. })
+}

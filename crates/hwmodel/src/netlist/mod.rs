@@ -1,0 +1,270 @@
+//! The reading of [`Word`] functions as Verilog: expressions are recorded and printed as named wires.
+
+use crate::word::{Num, Word, ones};
+use std::cell::Cell;
+use std::rc::Rc;
+
+mod keywords;
+mod print;
+
+pub use keywords::is_keyword;
+pub use print::{UNREAD_MARK, range, verilog_body};
+
+#[derive(Debug)]
+enum Op {
+    /// A port, or the element of a packed port that starts at this bit.
+    Input(Option<u32>),
+    Constant(u64),
+    Unary(&'static str, Net),
+    Binary(&'static str, Net, Net),
+    SignedLess(Net, Net),
+    Multiply(Net, Net),
+    Slice(Net, u32),
+    Concat(Net, Net),
+    Repeat(Net),
+    Select(Net, Net, Net),
+    Lookup(Net, Vec<u64>),
+}
+
+#[derive(Debug)]
+struct Node {
+    op: Op,
+    width: u32,
+    name: Option<String>,
+    id: usize,
+}
+
+/// A word as a node of a netlist.
+#[derive(Clone, Debug)]
+pub struct Net(Rc<Node>);
+
+thread_local! {
+    static NEXT_ID: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Net {
+    fn new(op: Op, width: u32) -> Net {
+        let id = NEXT_ID.with(|n| n.replace(n.get() + 1));
+        Net(Rc::new(Node { op, width, name: None, id }))
+    }
+
+    /// An input port.
+    pub fn input(name: &str, width: u32) -> Net {
+        Net::port(name, None, width)
+    }
+
+    /// Element `index` of a packed port whose elements are `width` bits wide.
+    pub fn element(name: &str, index: usize, width: u32) -> Net {
+        Net::port(name, Some(index as u32 * width), width)
+    }
+
+    fn port(name: &str, offset: Option<u32>, width: u32) -> Net {
+        let id = NEXT_ID.with(|n| n.replace(n.get() + 1));
+        Net(Rc::new(Node { op: Op::Input(offset), width, name: Some(name.to_string()), id }))
+    }
+
+    /// `name[low + width - 1:low]` of a port or wire.
+    fn bits(&self, identifier: &str, low: u32, width: u32) -> String {
+        let (base, whole) = match self.0.op {
+            Op::Input(Some(offset)) => (offset, false),
+            _ => (0, width == self.width()),
+        };
+        match (whole, width) {
+            (true, _) => identifier.to_string(),
+            (false, 1) => format!("{identifier}[{}]", base + low),
+            (false, w) => format!("{identifier}[{}:{}]", base + low + w - 1, base + low),
+        }
+    }
+
+    fn as_constant(&self) -> Option<Num> {
+        match self.0.op {
+            Op::Constant(v) => Some(Num::new(self.0.width, v)),
+            _ => None,
+        }
+    }
+
+    fn from_num(n: Num) -> Net {
+        Net::constant(n.width(), n.value())
+    }
+
+    fn fold1(&self, f: impl Fn(Num) -> Num, otherwise: impl FnOnce() -> Net) -> Net {
+        self.as_constant().map_or_else(otherwise, |a| Net::from_num(f(a)))
+    }
+
+    fn fold2(&self, o: &Net, f: impl Fn(Num, Num) -> Num, otherwise: impl FnOnce() -> Net) -> Net {
+        match (self.as_constant(), o.as_constant()) {
+            (Some(a), Some(b)) => Net::from_num(f(a, b)),
+            _ => otherwise(),
+        }
+    }
+
+    fn binary(&self, op: &'static str, o: &Net, width: u32) -> Net {
+        Net::new(Op::Binary(op, self.clone(), o.clone()), width)
+    }
+
+    fn is(&self, value: u64) -> bool {
+        self.as_constant().is_some_and(|n| n.value() == value)
+    }
+}
+
+impl Word for Net {
+    fn constant(width: u32, value: u64) -> Net {
+        assert!(value <= ones(width), "{value:#x} does not fit {width} bits");
+        Net::new(Op::Constant(value), width)
+    }
+    fn width(&self) -> u32 {
+        self.0.width
+    }
+    fn named(self, name: &str) -> Net {
+        // Ports and constants keep their name; a second name goes to an alias only if the first is taken.
+        match (&self.0.op, &self.0.name) {
+            (Op::Input(_) | Op::Constant(_), _) | (_, Some(_)) => self,
+            _ => match Rc::try_unwrap(self.0) {
+                Ok(node) => Net(Rc::new(Node { name: Some(name.to_string()), ..node })),
+                Err(shared) => Net(shared),
+            },
+        }
+    }
+    fn and(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        if self.is(0) || o.is(ones(o.width())) {
+            return self.clone();
+        }
+        if o.is(0) || self.is(ones(self.width())) {
+            return o.clone();
+        }
+        self.fold2(o, |a, b| a.and(&b), || self.binary("&", o, self.width()))
+    }
+    fn or(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        if o.is(0) || self.is(ones(self.width())) {
+            return self.clone();
+        }
+        if self.is(0) || o.is(ones(o.width())) {
+            return o.clone();
+        }
+        self.fold2(o, |a, b| a.or(&b), || self.binary("|", o, self.width()))
+    }
+    fn xor(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        self.fold2(o, |a, b| a.xor(&b), || self.binary("^", o, self.width()))
+    }
+    fn not(&self) -> Net {
+        self.fold1(|a| a.not(), || Net::new(Op::Unary("~", self.clone()), self.width()))
+    }
+    fn add(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        if o.is(0) {
+            return self.clone();
+        }
+        self.fold2(o, |a, b| a.add(&b), || self.binary("+", o, self.width()))
+    }
+    fn sub(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        if o.is(0) {
+            return self.clone();
+        }
+        self.fold2(o, |a, b| a.sub(&b), || self.binary("-", o, self.width()))
+    }
+    fn mul(&self, o: &Net) -> Net {
+        let width = self.width() + o.width();
+        assert!(width <= 64, "product of {width} bits");
+        self.fold2(o, |a, b| a.mul(&b), || Net::new(Op::Multiply(self.clone(), o.clone()), width))
+    }
+    fn shl(&self, o: &Net) -> Net {
+        self.fold2(o, |a, b| a.shl(&b), || self.binary("<<", o, self.width()))
+    }
+    fn shr(&self, o: &Net) -> Net {
+        self.fold2(o, |a, b| a.shr(&b), || self.binary(">>", o, self.width()))
+    }
+    fn slice(&self, low: u32, width: u32) -> Net {
+        assert!(width >= 1 && low + width <= self.width(), "[{low} +: {width}] of {} bits", self.width());
+        if width == self.width() {
+            return self.clone();
+        }
+        match &self.0.op {
+            // Look through unnamed packing, so that taking a word apart again costs no wire.
+            Op::Slice(base, inner) if self.0.name.is_none() => base.slice(inner + low, width),
+            Op::Concat(_, lo) if self.0.name.is_none() && low + width <= lo.width() => lo.slice(low, width),
+            Op::Concat(hi, lo) if self.0.name.is_none() && low >= lo.width() => {
+                hi.slice(low - lo.width(), width)
+            }
+            Op::Repeat(bit) if self.0.name.is_none() => match width {
+                1 => bit.clone(),
+                _ => Net::new(Op::Repeat(bit.clone()), width),
+            },
+            _ => self.fold1(|a| a.slice(low, width), || Net::new(Op::Slice(self.clone(), low), width)),
+        }
+    }
+    fn concat(&self, low: &Net) -> Net {
+        let width = self.width() + low.width();
+        assert!(width <= 64, "word of {width} bits");
+        if let Some(joined) = adjacent(self, low) {
+            return joined;
+        }
+        if let (Op::Concat(hi, lo), None) = (&self.0.op, &self.0.name)
+            && let Some(joined) = adjacent(lo, low)
+        {
+            return hi.concat(&joined);
+        }
+        self.fold2(low, |a, b| a.concat(&b), || Net::new(Op::Concat(self.clone(), low.clone()), width))
+    }
+    fn eq(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        self.fold2(o, |a, b| Word::eq(&a, &b), || self.binary("==", o, 1))
+    }
+    fn lt(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        self.fold2(o, |a, b| Word::lt(&a, &b), || self.binary("<", o, 1))
+    }
+    fn slt(&self, o: &Net) -> Net {
+        assert_eq!(self.width(), o.width());
+        if o.is(0) {
+            return self.msb();
+        }
+        self.fold2(o, |a, b| a.slt(&b), || Net::new(Op::SignedLess(self.clone(), o.clone()), 1))
+    }
+    fn any(&self) -> Net {
+        if self.width() == 1 {
+            return self.clone();
+        }
+        self.fold1(|a| a.any(), || Net::new(Op::Unary("|", self.clone()), 1))
+    }
+    fn all(&self) -> Net {
+        if self.width() == 1 {
+            return self.clone();
+        }
+        self.fold1(|a| a.all(), || Net::new(Op::Unary("&", self.clone()), 1))
+    }
+    fn select(&self, then: &Net, otherwise: &Net) -> Net {
+        assert_eq!((self.width(), then.width()), (1, otherwise.width()));
+        match self.as_constant() {
+            Some(n) if n.value() != 0 => then.clone(),
+            Some(_) => otherwise.clone(),
+            None => Net::new(Op::Select(self.clone(), then.clone(), otherwise.clone()), then.width()),
+        }
+    }
+    fn repeat(&self, count: u32) -> Net {
+        match count {
+            1 => self.clone(),
+            _ => self.fold1(|a| a.repeat(count), || Net::new(Op::Repeat(self.clone()), count)),
+        }
+    }
+    fn lookup(&self, entries: &[u64], width: u32) -> Net {
+        Net::new(Op::Lookup(self.clone(), entries.to_vec()), width)
+    }
+}
+
+/// `{base[i:j], base[j-1:k]}` as `base[i:k]`, and neighbouring constants as one.
+fn adjacent(high: &Net, low: &Net) -> Option<Net> {
+    match (&high.0.op, &low.0.op) {
+        _ if high.0.name.is_some() || low.0.name.is_some() => None,
+        (Op::Slice(a, above), Op::Slice(b, below)) if Rc::ptr_eq(&a.0, &b.0) => {
+            (*above == below + low.width()).then(|| a.slice(*below, high.width() + low.width()))
+        }
+        (Op::Constant(a), Op::Constant(b)) => {
+            Some(Net::constant(high.width() + low.width(), a << low.width() | b))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,251 @@
+//! Printing a recorded function as the body of a Verilog module.
+
+use super::keywords::is_keyword;
+use super::{Net, Op};
+use crate::word::{Word, ones};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+use std::rc::Rc;
+
+/// Longest expression that is written in place; longer ones get a wire of their own.
+const INLINE_LIMIT: usize = 44;
+
+/// First line of a body some of whose inputs are not read completely: their names follow.
+pub const UNREAD_MARK: &str = "// unread:";
+
+/// Prints a combinational function as the body of a Verilog module.
+///
+/// `outputs` are the module's output wires, driven by `assign`; every other named, shared or long
+/// expression becomes a wire of its own, declared before it is used. Inputs with bits that nothing reads
+/// are named in a first line that starts with [`UNREAD_MARK`].
+pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
+    let ports: Vec<String> =
+        inputs.iter().map(|i| i.to_string()).chain(outputs.iter().map(|(o, _)| o.clone())).collect();
+    let mut printer = Printer::new(outputs, &ports);
+    let unread: Vec<&str> = inputs.iter().copied().filter(|i| !printer.reads_all_of(i)).collect();
+    if !unread.is_empty() {
+        printer.assigns = format!("{UNREAD_MARK} {}\n", unread.join(" "));
+    }
+    for (name, net) in outputs {
+        let rhs = match net.0.op {
+            Op::Lookup(..) => printer.identifier(net),
+            Op::Input(_) => printer.operand(net),
+            _ if net.0.name.is_some() => printer.identifier(net),
+            _ => printer.expression(net, true),
+        };
+        let _ = writeln!(printer.assigns, "    assign {name} = {rhs};");
+    }
+    printer.assigns
+}
+
+struct Printer {
+    /// Input nodes met: name, width, id.
+    inputs: Vec<(String, u32, usize)>,
+    uses: HashMap<usize, usize>,
+    /// Bits of a node that anything reads.
+    read: HashMap<usize, u64>,
+    wires: HashMap<usize, String>,
+    taken: HashSet<String>,
+    assigns: String,
+}
+
+impl Printer {
+    fn new(outputs: &[(String, Net)], reserved: &[String]) -> Printer {
+        let mut printer = Printer {
+            inputs: Vec::new(),
+            uses: HashMap::new(),
+            read: HashMap::new(),
+            wires: HashMap::new(),
+            taken: reserved.iter().cloned().collect(),
+            assigns: String::new(),
+        };
+        for (_, net) in outputs {
+            printer.count(net, ones(net.width()));
+        }
+        printer
+    }
+
+    fn reads_all_of(&self, input: &str) -> bool {
+        let mut nodes = self.inputs.iter().filter(|(name, ..)| name == input).peekable();
+        nodes.peek().is_some() && nodes.all(|(_, width, id)| self.read.get(id) == Some(&ones(*width)))
+    }
+
+    fn count(&mut self, net: &Net, read: u64) {
+        if let (Op::Input(_), Some(name), false) = (&net.0.op, &net.0.name, self.read.contains_key(&net.0.id))
+        {
+            self.inputs.push((name.clone(), net.width(), net.0.id));
+        }
+        *self.read.entry(net.0.id).or_default() |= read;
+        let uses = self.uses.entry(net.0.id).or_default();
+        *uses += 1;
+        if *uses > 1 {
+            return;
+        }
+        match &net.0.op {
+            Op::Slice(base, low) => self.count(base, ones(net.width()) << low),
+            op => {
+                for child in children(op) {
+                    self.count(child, ones(child.width()));
+                }
+            }
+        }
+    }
+
+    fn unique(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        let mut n = 2;
+        while is_keyword(&name) || !self.taken.insert(name.clone()) {
+            name = format!("{wanted}_{n}");
+            n += 1;
+        }
+        name
+    }
+
+    /// The identifier that carries `net`, printing its wire first if it has none yet.
+    fn identifier(&mut self, net: &Net) -> String {
+        if let Op::Input(_) = net.0.op {
+            return net.0.name.clone().unwrap_or_default();
+        }
+        if let Some(name) = self.wires.get(&net.0.id) {
+            return name.clone();
+        }
+        let rhs = self.expression(net, true);
+        let wanted = net.0.name.clone().unwrap_or_else(|| fallback_name(&net.0.op).to_string());
+        let name = self.unique(&wanted);
+        let range = range(net.width());
+        let unread = self.read.get(&net.0.id).copied().unwrap_or(0) != ones(net.width());
+        // Bits that rounding or truncation drops on purpose are the only ones that may stay unread.
+        let (off, on) = if unread {
+            ("    /* verilator lint_off UNUSEDSIGNAL */\n", "    /* verilator lint_on UNUSEDSIGNAL */\n")
+        } else {
+            ("", "")
+        };
+        self.assigns.push_str(off);
+        match &net.0.op {
+            Op::Lookup(index, entries) => {
+                let _ = writeln!(self.assigns, "    reg {range}{name};");
+                self.assigns.push_str(on);
+                self.print_case(&name, net.width(), index.width(), &rhs, entries);
+            }
+            _ => {
+                let _ = writeln!(self.assigns, "    wire {range}{name} = {rhs};");
+                self.assigns.push_str(on);
+            }
+        }
+        self.wires.insert(net.0.id, name.clone());
+        name
+    }
+
+    fn print_case(&mut self, name: &str, width: u32, index_width: u32, index: &str, entries: &[u64]) {
+        let _ = writeln!(self.assigns, "    always @(*)\n        case ({index})");
+        let reachable = entries.len().min(1usize << index_width.min(20));
+        for (i, entry) in entries[..reachable].iter().enumerate() {
+            let label = match i + 1 == reachable {
+                true => "default".to_string(),
+                false => format!("{index_width}'d{i}"),
+            };
+            let _ = writeln!(self.assigns, "            {label}: {name} = {width}'h{entry:x};");
+        }
+        self.assigns.push_str("        endcase\n");
+    }
+
+    /// An operand: an identifier, a constant, or a short expression written in place.
+    fn operand(&mut self, net: &Net) -> String {
+        let shared = self.uses.get(&net.0.id).copied().unwrap_or(0) > 1;
+        match &net.0.op {
+            Op::Input(_) => net.bits(&self.identifier(net), 0, net.width()),
+            Op::Lookup(..) => self.identifier(net),
+            Op::Constant(_) | Op::Slice(..) if net.0.name.is_none() => self.expression(net, false),
+            Op::Multiply(..) => self.identifier(net),
+            _ if shared || net.0.name.is_some() || self.wires.contains_key(&net.0.id) => self.identifier(net),
+            _ => {
+                let text = self.expression(net, false);
+                if text.len() > INLINE_LIMIT { self.identifier(net) } else { text }
+            }
+        }
+    }
+
+    fn expression(&mut self, net: &Net, outermost: bool) -> String {
+        if let (true, Some(name)) = (outermost, self.wires.get(&net.0.id)) {
+            return name.clone();
+        }
+        let (open, close) = if outermost { ("", "") } else { ("(", ")") };
+        match &net.0.op {
+            Op::Input(_) => net.bits(&self.identifier(net), 0, net.width()),
+            Op::Constant(v) if net.width() == 1 => format!("1'b{v}"),
+            Op::Constant(v) => format!("{}'h{v:x}", net.width()),
+            Op::Unary(op, a) => format!("{op}{}", self.operand(a)),
+            Op::Binary(op, a, b) => {
+                format!("{open}{} {op} {}{close}", self.operand(a), self.operand(b))
+            }
+            Op::SignedLess(a, b) => {
+                format!("{open}$signed({}) < $signed({}){close}", self.operand(a), self.operand(b))
+            }
+            Op::Multiply(a, b) => {
+                // Operands are extended to the product's width here, not by Verilog's context rules.
+                let (wa, wb) = (a.width(), b.width());
+                format!("{open}{{{wb}'b0, {}}} * {{{wa}'b0, {}}}{close}", self.operand(a), self.operand(b))
+            }
+            Op::Slice(base, low) => {
+                let name = self.identifier(base);
+                base.bits(&name, *low, net.width())
+            }
+            Op::Concat(..) => {
+                let mut parts = Vec::new();
+                flatten_concat(net, true, &mut parts);
+                let texts: Vec<String> = parts.iter().map(|p| self.operand(p)).collect();
+                format!("{{{}}}", texts.join(", "))
+            }
+            Op::Repeat(bit) => format!("{{{}{{{}}}}}", net.width(), self.operand(bit)),
+            Op::Select(c, t, e) => {
+                format!("{open}{} ? {} : {}{close}", self.operand(c), self.operand(t), self.operand(e))
+            }
+            Op::Lookup(index, _) => match outermost {
+                true if !self.wires.contains_key(&net.0.id) => self.operand(index),
+                _ => self.identifier(net),
+            },
+        }
+    }
+}
+
+fn children(op: &Op) -> Vec<&Net> {
+    match op {
+        Op::Input(_) | Op::Constant(_) => vec![],
+        Op::Unary(_, a) | Op::Slice(a, _) | Op::Repeat(a) | Op::Lookup(a, _) => vec![a],
+        Op::Binary(_, a, b) | Op::SignedLess(a, b) | Op::Multiply(a, b) | Op::Concat(a, b) => vec![a, b],
+        Op::Select(a, b, c) => vec![a, b, c],
+    }
+}
+
+/// The parts of nested unnamed concatenations, most significant first.
+fn flatten_concat(net: &Net, outermost: bool, parts: &mut Vec<Net>) {
+    match &net.0.op {
+        Op::Concat(hi, lo) if outermost || (net.0.name.is_none() && Rc::strong_count(&net.0) == 1) => {
+            flatten_concat(hi, false, parts);
+            flatten_concat(lo, false, parts);
+        }
+        _ => parts.push(net.clone()),
+    }
+}
+
+fn fallback_name(op: &Op) -> &'static str {
+    match op {
+        Op::Select(..) => "selected",
+        Op::Binary("+", ..) => "sum",
+        Op::Binary("-", ..) => "difference",
+        Op::Binary("<<" | ">>", ..) => "shifted",
+        Op::Multiply(..) => "product",
+        Op::Concat(..) => "joined",
+        Op::Lookup(..) => "entry",
+        Op::Binary("==" | "<", ..) | Op::SignedLess(..) => "condition",
+        _ => "term",
+    }
+}
+
+/// `[w-1:0] `, or nothing for a single bit.
+pub fn range(width: u32) -> String {
+    match width {
+        1 => String::new(),
+        w => format!("[{}:0] ", w - 1),
+    }
+}

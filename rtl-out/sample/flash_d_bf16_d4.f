@@ -1,0 +1,1 @@
+flash_d_bf16_d4.v
