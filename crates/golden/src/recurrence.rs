@@ -203,8 +203,11 @@ impl Recurrence {
         let t = self.scalar.t_from_fixed(s.abs_diff(m), n.score_fraction);
         let e = self.scalar.exp_of(t);
         let (c, exponent) = parts(n.format, e);
-        // e <= 1, so its last significand bit never lies above the integers.
-        let times_e = |x: u128| ((x * c as u128 + (1 << (-exponent - 1))) >> -exponent) as u64;
+        // e <= 1, so its last significand bit never lies above the integers; x and c together have less than
+        // 100 bits.
+        let times_e = |x: u128| {
+            if -exponent > 100 { 0 } else { ((x * c as u128 + (1 << (-exponent - 1))) >> -exponent) as u64 }
+        };
         let one = 1u64 << n.state_fraction;
         let grown = if moved { times_e(l.into()) + one } else { l + times_e(one.into()) };
         let l = grown.min((1 << n.sum_bits()) - 1);

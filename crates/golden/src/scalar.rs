@@ -117,7 +117,7 @@ impl Scalar {
             return self.round_integer(h, self.shifted(r));
         }
         let guarded = self.exp.value_fraction + 2;
-        self.round_integer((1 << guarded) - ((h << 2) >> r.k), -(guarded as i32))
+        self.round_integer((1 << guarded) - ((h << 2) >> r.k.min(63)), -(guarded as i32))
     }
 
     /// `softplus(-t)` with `fraction` fraction bits, rounded half up: what the log-sum-exp grows by.
@@ -125,7 +125,7 @@ impl Scalar {
         let g = lookup(&self.exp.softplus, r);
         let left = fraction as i32 - self.exp.value_fraction as i32 + 1;
         let aligned = if left >= 0 { g << left } else { g >> -left };
-        (((aligned >> r.k) + 1) >> 1) as i64
+        (((aligned >> r.k.min(63)) + 1) >> 1) as i64
     }
 
     /// `exp(x)` for `x <= 0`; a positive argument counts as zero.
@@ -149,7 +149,7 @@ impl Scalar {
             x
         } else {
             let guarded = self.exp.value_fraction + 2;
-            self.round_integer((t << 2) + ((g << 2) >> r.k), -(guarded as i32))
+            self.round_integer((t << 2) + ((g << 2) >> r.k.min(63)), -(guarded as i32))
         }
     }
 

@@ -7,7 +7,7 @@ use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode};
 use crate::scalar::{self, Scalar};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{ExpNumerics, ReciprocalNumerics};
+use flashd_hwmodel::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits};
 use std::sync::OnceLock;
 
 /// Sum `a + b`. The exact sum of opposite numbers is +0.
@@ -94,5 +94,8 @@ fn round(fmt: Format, x: f64) -> u64 {
 }
 
 fn unit(fmt: Format, segments: u32, a: u64, f: impl Fn(&Scalar, f64) -> f64) -> u64 {
-    encode(fmt, f(&Scalar::new(fmt, ExpNumerics::new(segments)), decode(fmt, a)))
+    encode(
+        fmt,
+        f(&Scalar::new(fmt, ExpNumerics::new(segments, argument_integer_bits(fmt, 0))), decode(fmt, a)),
+    )
 }

@@ -4,8 +4,8 @@
 //!  score  s   | sign | IS integer     | FS fraction |            saturates at +-2^IS
 //!  state  L   | sign | IS + 1 integer | FL fraction             |
 //!  x = s - L  | sign | IS + 2 integer | FL fraction             |
-//!  |x|    t          | 5 integer      | B fraction |             saturates below 32
-//!  t log2(e)         | 6 integer: k   | B fraction: f |
+//!  |x|    t          | IA integer     | B fraction |             saturates where e^-t has vanished
+//!  t log2(e)         | IA + 1: k      | B fraction: f |
 //!  sum    l          | 17 integer     | FL fraction             | saturates
 //! ```
 
@@ -14,8 +14,15 @@ use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::sync::Arc;
 
-/// Integer bits of `|x|` before the exponential: `e^-32` is far below every accumulator's resolution.
-pub const ARGUMENT_INTEGER_BITS: u32 = 5;
+/// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
+/// number of the format and below the last fraction bit of the state, it may saturate.
+pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
+    let below_format = format.bias as u32 + format.fraction_bits + 1;
+    let below_state = state_fraction + 2;
+    let octaves = below_format.max(below_state) as f64;
+    ((octaves * std::f64::consts::LN_2).log2().ceil() as u32).max(4)
+}
+
 /// Integer bits of FA2's running sum: 65,536 equal scores give exactly 65,536.
 pub const SUM_INTEGER_BITS: u32 = 17;
 /// Guard bits with which `1 - sigmoid(-t)` is formed.
@@ -28,6 +35,8 @@ pub const UPDATE_GUARD_BITS: u32 = 2;
 /// The exponential's range reduction and tables: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
 #[derive(Clone, Debug)]
 pub struct ExpNumerics {
+    /// Integer bits IA of the argument.
+    pub argument_integer: u32,
     /// Fraction bits B of the argument, of `f` and of the values.
     pub value_fraction: u32,
     /// `round(log2(e) * 2^log2e_fraction)`.
@@ -49,12 +58,13 @@ pub struct ExpNumerics {
 }
 
 impl ExpNumerics {
-    /// Tables with this many segments.
-    pub fn new(segments: u32) -> Self {
+    /// Tables with this many segments, arguments with [`argument_integer_bits`].
+    pub fn new(segments: u32, argument_integer: u32) -> Self {
         let value_fraction = pwl::value_fraction(segments);
         let log2e_fraction = value_fraction + 2;
         let table = |f| Table::get(f, segments, value_fraction);
         ExpNumerics {
+            argument_integer,
             value_fraction,
             log2e: (std::f64::consts::LOG2_E * (log2e_fraction as f64).exp2()).round() as u64,
             log2e_fraction,
@@ -69,7 +79,7 @@ impl ExpNumerics {
 
     /// Width of `t = |x|`.
     pub fn argument_bits(&self) -> u32 {
-        ARGUMENT_INTEGER_BITS + self.value_fraction
+        self.argument_integer + self.value_fraction
     }
 }
 
@@ -159,7 +169,7 @@ impl Numerics {
                 Hold::None | Hold::Static => None,
             },
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
-            exp: ExpNumerics::new(config.segments),
+            exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
         }
     }
@@ -222,6 +232,17 @@ mod tests {
         for (d, latency) in [(16, 8), (64, 10), (256, 12), (2, 5), (5, 7), (512, 13)] {
             let n = Numerics::new(&CoreConfig::new(Design::Fa2, d, Format::BF16));
             assert_eq!(n.latency(), latency, "d = {d}");
+        }
+    }
+
+    #[test]
+    fn arguments_reach_below_every_format() {
+        let bits = |f| argument_integer_bits(f, 18);
+        assert_eq!([Format::BF16, Format::FP8_E4M3, Format::FP16, Format::FP32].map(bits), [7, 4, 5, 7]);
+        for (_, f) in Format::NAMED {
+            let limit = 2f64.powi(bits(f) as i32);
+            assert!((-limit).exp() < f.value(f.min_positive()) / 2.0, "{f}");
+            assert!((-limit).exp() < 2f64.powi(-19), "{f}");
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::arith::{self, canonical, convert, exp, round, to_fixed};
 use crate::format::Format;
-use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics};
+use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
 use crate::rtl::{Block, Function};
 use crate::word::{Num, Word, ones};
 use crate::{function, unit};
@@ -110,7 +110,7 @@ impl FormatFunction {
             unit,
             format,
             segments,
-            exp: Arc::new(ExpNumerics::new(segments)),
+            exp: Arc::new(ExpNumerics::new(segments, argument_integer_bits(format, 0))),
             reciprocal: Arc::new(ReciprocalNumerics::new(format.precision())),
         }
     }

@@ -36,13 +36,13 @@ pub struct Reduced<W> {
     pub fraction: W,
 }
 
-/// Range reduction of `t` (5 integer bits, B fraction bits).
+/// Range reduction of `t` (B fraction bits).
 pub fn reduce<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
     let b = n.value_fraction;
     assert_eq!(t.width(), n.argument_bits());
     let constant = W::constant(bits_for(n.log2e), n.log2e);
     let product = t.mul(&constant).named("t_log2e");
-    let octave_bits = crate::numerics::ARGUMENT_INTEGER_BITS + 1;
+    let octave_bits = n.argument_integer + 1;
     let y = product.slice(n.log2e_fraction, b + octave_bits);
     Reduced { octave: y.drop_low(b), fraction: y.slice(0, b) }
 }
@@ -67,7 +67,7 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
 }
 
 /// `|x|` (fixed point with `fraction` bits) as the exponential's argument: rounded half up to B fraction
-/// bits, saturated below 32.
+/// bits, saturated.
 pub fn argument<W: Word>(n: &ExpNumerics, magnitude: &W, fraction: u32) -> W {
     let b = n.value_fraction;
     let bits = n.argument_bits();
@@ -131,7 +131,7 @@ pub fn softplus_tail<W: Word>(n: &ExpNumerics, t: &W, fraction: u32) -> W {
     shifted.add(&W::constant(wide, 1)).drop_low(1).named("softplus_tail")
 }
 
-/// `|x|` of a canonical float as the exponential's argument: to nearest even, saturated below 32.
+/// `|x|` of a canonical float as the exponential's argument: to nearest even, saturated.
 fn float_argument<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     to_magnitude(fmt, x, n.value_fraction as i32, n.argument_bits()).named("argument")
 }
@@ -153,7 +153,7 @@ pub fn sigmoid_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
 }
 
 /// `softplus(x) = ln(1 + e^x)` in the format: the tail for negative x, `x + tail` otherwise, x itself
-/// from 32 on.
+/// where the tail has vanished.
 pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let negative = is_negative(fmt, x);
     let t = float_argument(n, fmt, x);

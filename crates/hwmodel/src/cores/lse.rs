@@ -38,7 +38,7 @@ function! {
     /// Sign and clamped magnitude of x.
     pub struct ExpArgumentFunction { numerics: Arc<Numerics> }
     name(this) = "exp_argument";
-    doc = "t = |x|, rounded to the tables' fraction and clamped below 32; negative = x < 0.";
+    doc = "t = |x|, rounded to the tables' fraction and clamped where exp(-t) has vanished; negative = x < 0.";
     inputs { x: this.numerics.state_bits() + 1 }
     outputs { this.numerics.exp.argument_bits(), 1 }
     eval<W> {

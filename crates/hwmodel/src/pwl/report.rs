@@ -3,7 +3,7 @@
 use super::{Function, Table, value_fraction};
 use crate::arith::exp::paper_sigmoid_unit;
 use crate::format::{Format, Subnormals};
-use crate::numerics::{ExpNumerics, ReciprocalNumerics};
+use crate::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits};
 use crate::units::{FormatFunction, FormatUnit};
 use crate::word::Num;
 use serde::Serialize;
@@ -71,7 +71,7 @@ pub fn unit(function: Function, format: Format, segments: u32) -> Box<dyn Fn(u64
         Function::Ln => FormatUnit::Ln,
         Function::Reciprocal => FormatUnit::Reciprocal,
         Function::PaperSigmoid => {
-            let n = ExpNumerics::new(segments);
+            let n = ExpNumerics::new(segments, argument_integer_bits(format, 0));
             return Box::new(move |a| paper_sigmoid_unit(&n, format, &Num::new(format.width(), a)).value());
         }
     };
