@@ -571,9 +571,9 @@ module bf16_exp_weight (
     /* verilator lint_off UNUSEDSIGNAL */
     wire [23:0] joined = {distance, 4'h0};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [18:0] argument_clamped = {19{|distance[19:15]}} | joined[18:0];
+    wire [20:0] argument_clamped = {21{|distance[19:17]}} | joined[20:0];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [35:0] t_log2e = {17'b0, argument_clamped} * {19'b0, 17'h17154};
+    wire [37:0] t_log2e = {17'b0, argument_clamped} * {21'b0, 17'h17154};
     /* verilator lint_on UNUSEDSIGNAL */
     reg [14:0] exp_c0;
     always @(*)
@@ -611,13 +611,13 @@ module bf16_exp_weight (
     wire [14:0] left_by_2 = top_2_empty ? {left_by_4[12:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[14];
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    wire [8:0] exponent = (9'h7f - {3'h0, t_log2e[35:30]}) - {5'h0, leading_zeros};
+    wire [9:0] exponent = (10'h7f - {2'h0, t_log2e[37:30]}) - {6'h0, leading_zeros};
     wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
-    wire [16:0] sum = {({exponent[8], exponent} - 10'h1), 7'h0} + {9'h0, left_by_1[14:7]};
+    wire [17:0] sum = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[14:7]};
     wire round_up = left_by_1[6] & (|left_by_1[5:0] | left_by_1[7]);
-    wire [16:0] magnitude = sum + {16'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(17'h80)) | ~left_by_1[14];
-    wire saturate = $signed(17'h7f7f) < $signed(magnitude);
+    wire [17:0] magnitude = sum + {17'h0, round_up};
+    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~left_by_1[14];
+    wire saturate = $signed(18'h7f7f) < $signed(magnitude);
     wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
     wire [15:0] exponential = {1'b0, selected};
     assign e = first ? 16'h3f80 : exponential;

@@ -401,11 +401,11 @@ module bf16_lse_weight (
     wire [19:0] score;
     wire [29:0] difference;
     wire updates;
-    wire [18:0] argument_t;
+    wire [20:0] argument_t;
     wire argument_negative;
     wire [18:0] tail;
     wire [28:0] log_sum_exp;
-    reg  [18:0] t_q;
+    reg  [20:0] t_q;
     reg  negative_q;
     reg  first_q;
     reg  step_q;
@@ -458,14 +458,14 @@ endmodule
 `line 459 "bf16_sigmoid_weight.v" 0
 // w = sigmoid(-|x|): the weight itself below 1/2, one minus the weight above; 0 for a first key.
 module bf16_sigmoid_weight (
-    input  wire [18:0] t,
+    input  wire [20:0] t,
     input  wire first,
     output wire [15:0] w
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [35:0] t_log2e = {17'b0, t} * {19'b0, 17'h17154};
+    wire [37:0] t_log2e = {17'b0, t} * {21'b0, 17'h17154};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [3:0] octave_row = ~(t_log2e[35:30] < 6'h9) ? 4'h9 : t_log2e[33:30];
+    wire [3:0] octave_row = ~(t_log2e[37:30] < 8'h9) ? 4'h9 : t_log2e[33:30];
     wire [6:0] joined = {octave_row, t_log2e[29:27]};
     reg [13:0] sigmoid_c0;
     always @(*)
@@ -647,13 +647,13 @@ module bf16_sigmoid_weight (
     wire [14:0] left_by_2 = top_2_empty ? {left_by_4[12:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[14];
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    wire [8:0] exponent = (9'h7f - {3'h0, t_log2e[35:30]}) - {5'h0, leading_zeros};
+    wire [9:0] exponent = (10'h7f - {2'h0, t_log2e[37:30]}) - {6'h0, leading_zeros};
     wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
-    wire [16:0] sum = {({exponent[8], exponent} - 10'h1), 7'h0} + {9'h0, left_by_1[14:7]};
+    wire [17:0] sum = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[14:7]};
     wire round_up = left_by_1[6] & (|left_by_1[5:0] | left_by_1[7]);
-    wire [16:0] magnitude = sum + {16'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(17'h80)) | ~left_by_1[14];
-    wire saturate = $signed(17'h7f7f) < $signed(magnitude);
+    wire [17:0] magnitude = sum + {17'h0, round_up};
+    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~left_by_1[14];
+    wire saturate = $signed(18'h7f7f) < $signed(magnitude);
     wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
     wire [15:0] sigmoid = {1'b0, selected};
     assign w = {16{~first}} & sigmoid;
@@ -662,13 +662,13 @@ endmodule
 `line 663 "softplus_tail_8.v" 0
 // tail = ln(1 + exp(-t)), 8 PWL segments per octave of exp(-t).
 module softplus_tail_8 (
-    input  wire [18:0] t,
+    input  wire [20:0] t,
     output wire [18:0] tail
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [35:0] t_log2e = {17'b0, t} * {19'b0, 17'h17154};
+    wire [37:0] t_log2e = {17'b0, t} * {21'b0, 17'h17154};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [3:0] octave_row = ~(t_log2e[35:30] < 6'h9) ? 4'h9 : t_log2e[33:30];
+    wire [3:0] octave_row = ~(t_log2e[37:30] < 8'h9) ? 4'h9 : t_log2e[33:30];
     wire [6:0] joined = {octave_row, t_log2e[29:27]};
     reg [13:0] softplus_c0;
     always @(*)
@@ -842,7 +842,7 @@ module softplus_tail_8 (
     wire [21:0] softplus_slope_product = {11'b0, softplus_c1} * {11'b0, t_log2e[26:16]};
     /* verilator lint_on UNUSEDSIGNAL */
     wire [14:0] softplus_value = {1'b0, softplus_c0} - {4'h0, softplus_slope_product[21:11]};
-    wire [20:0] softplus_shifted = {1'b0, ({softplus_value, 5'h0} >> t_log2e[35:30])};
+    wire [20:0] softplus_shifted = {1'b0, ({softplus_value, 5'h0} >> t_log2e[37:30])};
     /* verilator lint_off UNUSEDSIGNAL */
     wire [20:0] sum = softplus_shifted + 21'h1;
     /* verilator lint_on UNUSEDSIGNAL */
@@ -853,17 +853,17 @@ module softplus_tail_8 (
 endmodule
 
 `line 856 "exp_argument.v" 0
-// t = |x|, rounded to the tables' fraction and clamped below 32; negative = x < 0.
+// t = |x|, rounded to the tables' fraction and clamped where exp(-t) has vanished; negative = x < 0.
 module exp_argument (
     input  wire [29:0] x,
-    output wire [18:0] t,
+    output wire [20:0] t,
     output wire negative
 );
     wire [29:0] magnitude = x[29] ? (30'h0 - x) : x;
     /* verilator lint_off UNUSEDSIGNAL */
     wire [30:0] sum = {1'b0, magnitude} + 31'h8;
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [18:0] argument_clamped = {19{|sum[30:23]}} | sum[22:4];
+    wire [20:0] argument_clamped = {21{|sum[30:25]}} | sum[24:4];
     assign t = argument_clamped;
     assign negative = x[29];
 endmodule
