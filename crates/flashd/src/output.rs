@@ -1,6 +1,6 @@
 //! What the program says: results, tables, failures.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use std::io::{ErrorKind, Write};
 
 /// Why a command did not succeed.
@@ -57,13 +57,16 @@ pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
     print(&text)
 }
 
+/// Lines above, below the header and below: one line of text a row.
+const STYLE: TableStyle = TableStyle::new()
+    .top_border(LineStyle::none().fill('─').junction('─'))
+    .header_separator(LineStyle::none().fill('─').junction('─'))
+    .bottom_border(LineStyle::none().fill('─').junction('─'));
+
 /// A table of text.
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
-    table
-        .load_style(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(header.to_vec());
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled).set_header(header.to_vec());
     for row in rows {
         table.add_row(row);
     }

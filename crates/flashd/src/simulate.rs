@@ -10,8 +10,9 @@ use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
 use flashd_simulator::record::VectorFile;
 use flashd_simulator::wave::{Selection, WaveOptions, WaveWriter};
-use flashd_simulator::{Counters, Gaps, Observer, run as run_lockstep};
+use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
 use flashd_workload::{Attention, Scaling, write_npy};
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::path::Path;
 
@@ -173,6 +174,8 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
     }
+    let mut progress = Progress::new(prepared.workload.steps() as u64);
+    observers.push(&mut progress);
     let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
     let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers);
     // After a divergence too: the wave is what one looks at then.
@@ -184,6 +187,32 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     }
     let run = run?;
     Ok((run.counters, run.results))
+}
+
+/// Keys sent, shown on a terminal only.
+struct Progress(ProgressBar);
+
+impl Progress {
+    fn new(keys: u64) -> Progress {
+        let bar = ProgressBar::new(keys);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} keys {per_sec} {eta} left") {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+}
+
+impl Observer for Progress {
+    fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
+        self.0.inc((inputs.k_valid && !inputs.rst) as u64);
+        Ok(())
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
 }
 
 fn write_result(path: &Path, prepared: &Prepared, results: &[QueryResult]) -> Result<(), Failure> {

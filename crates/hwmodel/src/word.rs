@@ -17,6 +17,12 @@ pub trait Word: Clone + Debug {
     #[must_use]
     fn named(self, name: &str) -> Self;
 
+    /// [`Word::named`] with a name that is only made up where it is used: numbers have none.
+    #[must_use]
+    fn label(self, name: impl FnOnce() -> String) -> Self {
+        self.named(&name())
+    }
+
     /// Bitwise and, equal widths.
     fn and(&self, other: &Self) -> Self;
     /// Bitwise or, equal widths.
@@ -126,7 +132,7 @@ pub trait Word: Clone + Debug {
                     1 => lost,
                     _ => moved.drop_low(1).concat(&lost),
                 };
-                x = bit.select(&moved.zext(n), &x).named(&format!("right_by_{step}"));
+                x = bit.select(&moved.zext(n), &x).label(|| format!("right_by_{step}"));
             } else {
                 beyond = Some(match beyond {
                     None => bit,
@@ -149,8 +155,10 @@ pub trait Word: Clone + Debug {
         let mut count: Option<Self> = None;
         for i in (0..stages).rev() {
             let step = 1 << i;
-            let empty = x.top(step.min(n)).any().not().named(&format!("top_{step}_empty"));
-            x = empty.select(&x.slice(0, n - step).append_zeros(step), &x).named(&format!("left_by_{step}"));
+            let empty = x.top(step.min(n)).any().not().label(|| format!("top_{step}_empty"));
+            x = empty
+                .select(&x.slice(0, n - step).append_zeros(step), &x)
+                .label(|| format!("left_by_{step}"));
             count = Some(match count {
                 None => empty,
                 Some(c) => c.concat(&empty),
@@ -223,6 +231,10 @@ impl Word for Num {
     }
     #[inline]
     fn named(self, _name: &str) -> Num {
+        self
+    }
+    #[inline]
+    fn label(self, _name: impl FnOnce() -> String) -> Num {
         self
     }
     #[inline]

@@ -14,10 +14,10 @@ use crate::word::{Word, bits_for};
 pub fn evaluate<W: Word>(table: &Table, entry: &W, offset: &W) -> W {
     let name = table.function.name();
     let (b0, b1) = (table.c0_bits(), table.c1_bits());
-    let c0 = entry.lookup(&table.c0, b0).named(&format!("{name}_c0"));
-    let c1 = entry.lookup(&table.c1, b1).named(&format!("{name}_c1"));
+    let c0 = entry.lookup(&table.c0, b0).label(|| format!("{name}_c0"));
+    let c1 = entry.lookup(&table.c1, b1).label(|| format!("{name}_c1"));
     let bits = table.value_fraction + 1;
-    let product = c1.mul(offset).named(&format!("{name}_slope_product"));
+    let product = c1.mul(offset).label(|| format!("{name}_slope_product"));
     let step = product.drop_low(table.slope_fraction).zext(bits.max(product.width() - table.slope_fraction));
     let step = step.slice(0, bits);
     let c0 = c0.zext(bits);
@@ -63,7 +63,7 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
                 .concat(&cell)
         }
     };
-    evaluate(table, &entry, &offset).named(&format!("{}_value", table.function.name()))
+    evaluate(table, &entry, &offset).label(|| format!("{}_value", table.function.name()))
 }
 
 /// `|x|` (fixed point with `fraction` bits) as the exponential's argument: rounded half up to B fraction

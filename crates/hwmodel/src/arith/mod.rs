@@ -35,14 +35,15 @@ pub struct Unpacked<W> {
 pub fn unpack<W: Word>(fmt: Format, x: &W, name: &str) -> Unpacked<W> {
     let exponent = x.slice(fmt.fraction_bits, fmt.exponent_bits);
     let fraction = x.slice(0, fmt.fraction_bits);
-    let hidden = exponent.any().named(&format!("{name}_hidden"));
+    let hidden = exponent.any().label(|| format!("{name}_hidden"));
     let exponent = match fmt.subnormals {
         Subnormals::Flushed => exponent,
         // A subnormal has the exponent of the smallest normal.
         Subnormals::Supported if fmt.exponent_bits == 1 => W::constant(1, 1),
-        Subnormals::Supported => {
-            exponent.drop_low(1).concat(&exponent.bit(0).or(&hidden.not())).named(&format!("{name}_exponent"))
-        }
+        Subnormals::Supported => exponent
+            .drop_low(1)
+            .concat(&exponent.bit(0).or(&hidden.not()))
+            .label(|| format!("{name}_exponent")),
     };
     Unpacked { sign: x.msb(), exponent, significand: hidden.concat(&fraction) }
 }

@@ -70,6 +70,7 @@ impl FlagPipe {
                 format!("Flags of a step, {stages} cycles later."),
             )
             .dissolved(),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -167,6 +168,7 @@ impl KeyControl {
                 format!("key_control_{stages}"),
                 "Key handshake and the flags that follow a key.",
             ),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             q_valid: Bus::new(1),
@@ -274,6 +276,7 @@ impl ResultControl {
     pub fn new() -> Self {
         ResultControl {
             tag: Tag::module("result_control", "End of a query and its sticky invalid bit.").dissolved(),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),

@@ -39,6 +39,7 @@ impl DotProduct {
         let doc = format!("dot = sum of q[i] * k[i], d = {d}, every product and sum rounded to {format}.");
         DotProduct {
             tag: Tag::module(format!("{}_dot_product_{d}", format.ident()), doc),
+            quiet: false,
             clk: Bus::new(1),
             q: Bus::vector(d, width),
             k: Bus::vector(d, width),
@@ -108,6 +109,7 @@ impl AdderTree {
                 format!("{}_adder_tree_{n}", format.ident()),
                 format!("y = sum of {n} words, pairwise, one level a cycle."),
             ),
+            quiet: false,
             clk: Bus::new(1),
             x: Bus::vector(n, width),
             y: Bus::new(width),

@@ -98,6 +98,7 @@ macro_rules! fa2_core {
                 let stages = $n.tree_levels as usize + 1;
                 $name {
                     tag: Tag::module(config.name(), $doc),
+                    quiet: false,
                     clk: Bus::new(1),
                     rst: Bus::new(1),
                     q: Bus::vector(d, width),

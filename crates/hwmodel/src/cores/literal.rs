@@ -79,6 +79,7 @@ impl LiteralSum {
         let (fmt, width) = (n.format, n.format.width());
         LiteralSum {
             tag: Tag::module(format!("{}_literal_sum", fmt.ident()), "l <- l * c + e, and its reciprocal."),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -185,6 +186,7 @@ impl LiteralLane {
                 format!("fa2_literal_lane_{}_{}", fmt.ident(), acc.ident()),
                 "One element of o: o <- load ? v : o * c + v * e; result = o * r.",
             ),
+            quiet: false,
             clk: Bus::new(1),
             v: Bus::new(fmt.width()),
             c: Bus::new(fmt.width()),
@@ -283,6 +285,7 @@ impl LiteralLaneGroup {
                 format!("fa2_literal_lane_group_{lanes}_{}_{}", f.format.ident(), f.accumulator.ident()),
                 format!("{lanes} lanes and their copies of the scalar registers."),
             ),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             update: Bus::new(1),

@@ -225,6 +225,7 @@ impl LseWeight {
                 format!("{}_lse_weight", n.format.ident()),
                 "Weight unit: x = s - L, L <- L + softplus(x), w = sigmoid(x) one cycle later.",
             ),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             dot: Bus::new(n.format.width()),

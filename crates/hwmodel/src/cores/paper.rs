@@ -170,6 +170,7 @@ impl PaperWeight {
                 format!("{}_paper_weight", fmt.ident()),
                 "Weight unit of the paper's Alg. 3: w = sigmoid(s_i - s_{i-1} + ln w_{i-1}).",
             ),
+            quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
             dot: Bus::new(width),

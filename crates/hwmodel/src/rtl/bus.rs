@@ -58,6 +58,26 @@ impl<D: Direction> Bus<D> {
     }
 }
 
+/// A port: one bus or a vector of them.
+pub trait Port {
+    /// Driven to a value that the last sweep has not seen.
+    fn is_pending(&self) -> bool;
+}
+
+impl<D: Direction> Port for Bus<D> {
+    #[inline]
+    fn is_pending(&self) -> bool {
+        self.next != self.settled
+    }
+}
+
+impl<D: Direction> Port for Vec<Bus<D>> {
+    #[inline]
+    fn is_pending(&self) -> bool {
+        self.iter().any(|bus| bus.is_pending())
+    }
+}
+
 impl<D: Direction> Logic for Bus<D> {
     fn update(&mut self) {}
     fn connect(&mut self) {

@@ -26,7 +26,7 @@ pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};
 /// them) and `config` (plain data for the kernel's loop bounds).
 ///
 /// The generated `update_all` runs the kernel before each part, so that combinational data passes through
-/// the whole module in one sweep. That is safe at a clock edge because registers release what they captured
+/// the whole module in one sweep; a module in which nothing changed is passed over until an input does. That is safe at a clock edge because registers release what they captured
 /// one sweep later (see [`register`](crate::rtl::register)).
 #[macro_export]
 macro_rules! circuit {
@@ -45,6 +45,8 @@ macro_rules! circuit {
             $($(#[$port_meta])* pub $port: $port_type,)*
             $($(#[$part_meta])* pub $part: $part_type,)*
             $($(#[$config_meta])* $config: $config_type,)*
+            /// Nothing inside changed in the last sweep: until an input does, nothing will.
+            quiet: bool,
         }
 
         impl $crate::rtl::Block for $name {
@@ -55,13 +57,27 @@ macro_rules! circuit {
                 $(self.$part.connect_all();)*
             }
             fn update_all(&mut self) {
-                use $crate::rtl::Logic;
-                $(self.update(); self.$part.update_all();)*
-                self.update();
+                use $crate::rtl::{Logic, bus::Port};
+                if self.quiet $(&& !self.$port.is_pending())* {
+                    return;
+                }
+                // The kernel runs again only after a part whose outputs may have moved.
+                let mut stale = true;
+                $(
+                    if stale {
+                        self.update();
+                    }
+                    self.$part.update_all();
+                    stale = self.$part.has_changed();
+                )*
+                if stale {
+                    self.update();
+                }
                 $(self.$port.update_all();)*
+                self.quiet = !($(self.$port.has_changed() ||)* $(self.$part.has_changed() ||)* false);
             }
             fn has_changed(&self) -> bool {
-                $(self.$port.has_changed() ||)* $(self.$part.has_changed() ||)* false
+                !self.quiet
             }
             fn accept(&self, name: &str, probe: &mut dyn $crate::rtl::Probe) {
                 probe.visit_start_scope(name, self);
