@@ -85,7 +85,7 @@ pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateErr
     Ok(vec![
         GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) },
         GeneratedFile { name: format!("{name}.json"), text: json },
-        GeneratedFile { name: format!("{name}.sdc"), text: constraints(&name) },
+        GeneratedFile { name: format!("{name}.sdc"), text: constraints(&manifest) },
         GeneratedFile { name: format!("{name}.f"), text: format!("{name}.v\n") },
     ])
 }
@@ -166,13 +166,25 @@ fn verilog_file(about: &[String], emitted: &Emitted) -> String {
     text
 }
 
-fn constraints(name: &str) -> String {
+/// Clock and I/O constraints. Ports are listed one by one: that is what every tool understands alike.
+fn constraints(manifest: &Manifest) -> String {
     let io = CLOCK_PERIOD_NS / 4.0;
+    let ports = |direction: &str| -> String {
+        let of_direction = manifest.ports.iter().filter(|p| p.direction == direction && p.name != "clk");
+        let names = of_direction.map(|p| match p.width {
+            1 => p.name.clone(),
+            _ => format!("{}[*]", p.name),
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
     format!(
-        "# Timing constraints for {name}. Periods in ns; scale to your library's unit if it differs.\n\
+        "# Timing constraints for {}. Periods in ns; scale to your library's unit if it differs.\n\
          create_clock -name clk -period {CLOCK_PERIOD_NS} [get_ports clk]\n\
-         set_input_delay {io} -clock clk [remove_from_collection [all_inputs] [get_ports clk]]\n\
-         set_output_delay {io} -clock clk [all_outputs]\n"
+         set_input_delay {io} -clock clk [get_ports {{{}}}]\n\
+         set_output_delay {io} -clock clk [get_ports {{{}}}]\n",
+        manifest.name,
+        ports("input"),
+        ports("output")
     )
 }
 
