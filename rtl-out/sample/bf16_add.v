@@ -33,11 +33,11 @@ module bf16_add (
     wire [11:0] addend = {1'b0, smaller_aligned} ^ {12{effective_subtraction}};
     wire [11:0] sum_less_carry = {1'b0, larger_hidden, larger[6:0], 3'h0} + addend;
     wire [11:0] sum = sum_less_carry + {11'h0, effective_subtraction};
-    wire top_8_empty = ~|sum[11:4];
+    wire top_8_empty = ~(|sum[11:4]);
     wire [11:0] left_by_8 = top_8_empty ? {sum[3:0], 8'h0} : sum;
-    wire top_4_empty = ~|left_by_8[11:8];
+    wire top_4_empty = ~(|left_by_8[11:8]);
     wire [11:0] left_by_4 = top_4_empty ? {left_by_8[7:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[11:10];
+    wire top_2_empty = ~(|left_by_4[11:10]);
     wire [11:0] left_by_2 = top_2_empty ? {left_by_4[9:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[11];
     wire [11:0] left_by_1 = top_1_empty ? {left_by_2[10:0], 1'b0} : left_by_2;

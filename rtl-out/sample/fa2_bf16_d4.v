@@ -278,13 +278,13 @@ module e8f10_bf16_scale (
 );
     wire o_hidden = |o[17:10];
     wire [27:0] product = {17'b0, {o_hidden, o[9:0]}} * {11'b0, r};
-    wire top_16_empty = ~|product[27:12];
+    wire top_16_empty = ~(|product[27:12]);
     wire [27:0] left_by_16 = top_16_empty ? {product[11:0], 16'h0} : product;
-    wire top_8_empty = ~|left_by_16[27:20];
+    wire top_8_empty = ~(|left_by_16[27:20]);
     wire [27:0] left_by_8 = top_8_empty ? {left_by_16[19:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~|left_by_8[27:24];
+    wire top_4_empty = ~(|left_by_8[27:24]);
     wire [27:0] left_by_4 = top_4_empty ? {left_by_8[23:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[27:26];
+    wire top_2_empty = ~(|left_by_4[27:26]);
     wire [27:0] left_by_2 = top_2_empty ? {left_by_4[25:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[27];
     wire [9:0] joined = {5'h0, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
@@ -329,13 +329,13 @@ module e8f10_e9f12_e8f10_add_finite (
     wire [16:0] addend = {1'b0, smaller_aligned} ^ {17{effective_subtraction}};
     wire [16:0] sum_less_carry = {1'b0, larger_hidden, larger[11:0], 3'h0} + addend;
     wire [16:0] sum = sum_less_carry + {16'h0, effective_subtraction};
-    wire top_16_empty = ~|sum[16:1];
+    wire top_16_empty = ~(|sum[16:1]);
     wire [16:0] left_by_16 = top_16_empty ? {sum[0], 16'h0} : sum;
-    wire top_8_empty = ~|left_by_16[16:9];
+    wire top_8_empty = ~(|left_by_16[16:9]);
     wire [16:0] left_by_8 = top_8_empty ? {left_by_16[8:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~|left_by_8[16:13];
+    wire top_4_empty = ~(|left_by_8[16:13]);
     wire [16:0] left_by_4 = top_4_empty ? {left_by_8[12:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[16:15];
+    wire top_2_empty = ~(|left_by_4[16:15]);
     wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[16];
     wire [16:0] left_by_1 = top_1_empty ? {left_by_2[15:0], 1'b0} : left_by_2;
@@ -431,15 +431,15 @@ module running_sum_reciprocal_bf16 (
     output wire [16:0] r,
     output wire [4:0] right
 );
-    wire top_32_empty = ~|sum[34:3];
+    wire top_32_empty = ~(|sum[34:3]);
     wire [34:0] left_by_32 = top_32_empty ? {sum[2:0], 32'h0} : sum;
-    wire top_16_empty = ~|left_by_32[34:19];
+    wire top_16_empty = ~(|left_by_32[34:19]);
     wire [34:0] left_by_16 = top_16_empty ? {left_by_32[18:0], 16'h0} : left_by_32;
-    wire top_8_empty = ~|left_by_16[34:27];
+    wire top_8_empty = ~(|left_by_16[34:27]);
     wire [34:0] left_by_8 = top_8_empty ? {left_by_16[26:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~|left_by_8[34:31];
+    wire top_4_empty = ~(|left_by_8[34:31]);
     wire [34:0] left_by_4 = top_4_empty ? {left_by_8[30:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[34:33];
+    wire top_2_empty = ~(|left_by_4[34:33]);
     wire [34:0] left_by_2 = top_2_empty ? {left_by_4[32:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[34];
     /* verilator lint_off UNUSEDSIGNAL */
@@ -603,11 +603,11 @@ module bf16_exp_weight (
     wire [21:0] exp_slope_product = {11'b0, exp_c1} * {11'b0, t_log2e[26:16]};
     /* verilator lint_on UNUSEDSIGNAL */
     wire [14:0] exp_value = exp_c0 - {4'h0, exp_slope_product[21:11]};
-    wire top_8_empty = ~|exp_value[14:7];
+    wire top_8_empty = ~(|exp_value[14:7]);
     wire [14:0] left_by_8 = top_8_empty ? {exp_value[6:0], 8'h0} : exp_value;
-    wire top_4_empty = ~|left_by_8[14:11];
+    wire top_4_empty = ~(|left_by_8[14:11]);
     wire [14:0] left_by_4 = top_4_empty ? {left_by_8[10:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[14:13];
+    wire top_2_empty = ~(|left_by_4[14:13]);
     wire [14:0] left_by_2 = top_2_empty ? {left_by_4[12:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[14];
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
@@ -740,11 +740,11 @@ module bf16_add_finite (
     wire [11:0] addend = {1'b0, smaller_aligned} ^ {12{effective_subtraction}};
     wire [11:0] sum_less_carry = {1'b0, larger_hidden, larger[6:0], 3'h0} + addend;
     wire [11:0] sum = sum_less_carry + {11'h0, effective_subtraction};
-    wire top_8_empty = ~|sum[11:4];
+    wire top_8_empty = ~(|sum[11:4]);
     wire [11:0] left_by_8 = top_8_empty ? {sum[3:0], 8'h0} : sum;
-    wire top_4_empty = ~|left_by_8[11:8];
+    wire top_4_empty = ~(|left_by_8[11:8]);
     wire [11:0] left_by_4 = top_4_empty ? {left_by_8[7:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~|left_by_4[11:10];
+    wire top_2_empty = ~(|left_by_4[11:10]);
     wire [11:0] left_by_2 = top_2_empty ? {left_by_4[9:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[11];
     wire [11:0] left_by_1 = top_1_empty ? {left_by_2[10:0], 1'b0} : left_by_2;

@@ -150,6 +150,9 @@ impl Word for Net {
         self.fold2(o, |a, b| a.xor(&b), || self.binary("^", o, self.width()))
     }
     fn not(&self) -> Net {
+        if let (Op::Unary("~", inner), None) = (&self.0.op, &self.0.name) {
+            return inner.clone();
+        }
         self.fold1(|a| a.not(), || Net::new(Op::Unary("~", self.clone()), self.width()))
     }
     fn add(&self, o: &Net) -> Net {

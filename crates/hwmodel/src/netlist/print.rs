@@ -174,7 +174,11 @@ impl Printer {
             Op::Input(_) => net.bits(&self.identifier(net), 0, net.width()),
             Op::Constant(v) if net.width() == 1 => format!("1'b{v}"),
             Op::Constant(v) => format!("{}'h{v:x}", net.width()),
-            Op::Unary(op, a) => format!("{op}{}", self.operand(a)),
+            Op::Unary(op, a) => match self.operand(a) {
+                // `~~x` and `|~x` are tokens of their own to some tools.
+                text if text.starts_with(['~', '|', '&', '^']) => format!("{op}({text})"),
+                text => format!("{op}{text}"),
+            },
             Op::Binary(op, a, b) => {
                 format!("{open}{} {op} {}{close}", self.operand(a), self.operand(b))
             }
@@ -247,5 +251,35 @@ pub fn range(width: u32) -> String {
     match width {
         1 => String::new(),
         w => format!("[{}:0] ", w - 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(y: Net) -> String {
+        verilog_body(&["a"], &[("y".to_string(), y)])
+    }
+
+    #[test]
+    fn unary_operators_never_run_together() {
+        let a = Net::input("a", 4);
+        assert_eq!(body(a.any().not()), "    assign y = ~(|a);\n");
+        assert_eq!(body(a.any().not().not()), "    assign y = |a;\n");
+        assert_eq!(body(a.not().any()), "    assign y = |(~a);\n");
+    }
+
+    #[test]
+    fn taking_apart_and_joining_costs_nothing() {
+        let a = Net::input("a", 8);
+        let joined = a.slice(6, 2).concat(&a.slice(3, 3)).concat(&a.slice(0, 3));
+        assert_eq!(body(joined), "    assign y = a;\n");
+    }
+
+    #[test]
+    fn unread_inputs_are_named() {
+        let a = Net::input("a", 8);
+        assert_eq!(body(a.slice(0, 3)), "// unread: a\n    assign y = a[2:0];\n");
     }
 }
