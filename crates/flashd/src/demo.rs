@@ -82,8 +82,9 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let out = args.out.display();
     print(&format!(
         "{text}\n\n\
-         0 mismatches: every cycle of every core equals the bit-exact model. Errors are fractions of max|v|\n\
-         against f64 attention on the unrounded data. {:.1} s.\n\n\
+         0 mismatches: in every cycle of these runs the core equals the bit-exact model. Errors are fractions of\n\
+         max|v| against f64 attention on the unrounded data; the paper's own weight unit (flash_d_paper) loses\n\
+         what its static rule and its format lose. {:.1} s.\n\n\
          Verilog, manifests and waves are in {out}. For example:\n\
          \x20 gtkwave {out}/flash_d_bf16_d16.vcd -a {out}/flash_d_bf16_d16.gtkw\n\
          \x20 verilator --lint-only -Wall {out}/flash_d_bf16_d64.v",

@@ -9,7 +9,7 @@ use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
 use flashd_simulator::record::VectorFile;
-use flashd_simulator::wave::{Selection, WaveOptions, WaveWriter};
+use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
 use flashd_workload::{Attention, Scaling, write_npy};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -155,7 +155,7 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
             let options = WaveOptions { signals, from: args.from, to: args.to };
             Some((
                 path,
-                WaveWriter::create(path, &prepared.config, options).map_err(|e| io("--vcd", path, &e))?,
+                WaveWriter::create(path, &prepared.config, options).map_err(|e| wave_failure(path, &e))?,
             ))
         }
         None => None,
@@ -180,13 +180,22 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers);
     // After a divergence too: the wave is what one looks at then.
     if let Some((path, wave)) = wave {
-        wave.finish().map_err(|e| io("--vcd", path, &e))?;
+        wave.finish().map_err(|e| wave_failure(path, &e))?;
     }
     if let Some((path, vectors)) = vectors {
         vectors.finish().map_err(|e| io("--vectors", path, &e))?;
     }
     let run = run?;
     Ok((run.counters, run.results))
+}
+
+/// A wave's error with the flag that is at fault.
+fn wave_failure(path: &Path, e: &WaveError) -> Failure {
+    match e {
+        WaveError::NoPattern | WaveError::NoMatch { .. } => Failure::input(format!("--signals: {e}")),
+        WaveError::Window { .. } | WaveError::Empty { .. } => Failure::input(format!("--from, --to: {e}")),
+        _ => Failure::input(format!("--vcd {}: {e}", path.display())),
+    }
 }
 
 /// Keys sent, shown on a terminal only.
