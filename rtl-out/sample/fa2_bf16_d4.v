@@ -635,7 +635,7 @@ module score_maximum (
 );
     wire maximum_moves = $signed(maximum) < $signed(score);
     assign maximum_next = (first | maximum_moves) ? score : maximum;
-    assign moved = maximum_moves;
+    assign moved = ~first & maximum_moves;
     wire [20:0] difference = {score[19], score} - {maximum[19], maximum};
     /* verilator lint_off UNUSEDSIGNAL */
     wire [20:0] selected = maximum_moves ? difference : (21'h0 - difference);
