@@ -1,5 +1,8 @@
 //! Names that a wire may not have.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 /// Keywords of Verilog-2005 and SystemVerilog: no wire may be called so.
 const KEYWORDS: &str = "\
     alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind \
@@ -25,5 +28,6 @@ const KEYWORDS: &str = "\
 
 /// Whether a name is a keyword of Verilog or SystemVerilog.
 pub fn is_keyword(name: &str) -> bool {
-    KEYWORDS.split_whitespace().any(|k| k == name)
+    static SET: OnceLock<HashSet<&str>> = OnceLock::new();
+    SET.get_or_init(|| KEYWORDS.split_whitespace().collect()).contains(name)
 }

@@ -72,13 +72,18 @@ fn pinned(t: &Table, octave: u32, cell: u32) -> Option<u64> {
     }
 }
 
+/// The exact function at the offsets at which a cell is examined.
+fn exact_samples(t: &Table, octave: u32, cell: u32) -> Vec<(u64, f64)> {
+    samples(t.offset_bits).map(|dx| (dx, exact(t, octave, cell, dx as f64))).collect()
+}
+
 /// Largest and smallest error of the integer evaluation with `c0 = 0`, `slope = c1`.
-fn error_range(t: &Table, octave: u32, cell: u32, c1: u64) -> (f64, f64) {
+fn error_range(t: &Table, samples: &[(u64, f64)], c1: u64) -> (f64, f64) {
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
-    for dx in samples(t.offset_bits) {
+    for (dx, exact) in samples {
         let step = ((c1 * dx) >> t.slope_fraction) as f64;
         let y = if t.function.decreasing() { -step } else { step };
-        let missing = exact(t, octave, cell, dx as f64) - y;
+        let missing = exact - y;
         range = (range.0.min(missing), range.1.max(missing));
     }
     range
@@ -88,11 +93,12 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
     let width = (1u64 << t.offset_bits) as f64;
     let chord = (exact(t, octave, cell, width) - exact(t, octave, cell, 0.0)).abs() / width;
     let c1 = (chord * (t.slope_fraction as f64).exp2()).round() as u64;
+    let samples = exact_samples(t, octave, cell);
     let (c0, c1) = match pinned(t, octave, cell) {
         // With the first value fixed, the best slope is the one whose worst error is least.
         Some(c0) => {
             let worst = |c1: u64| {
-                let (lo, hi) = error_range(t, octave, cell, c1);
+                let (lo, hi) = error_range(t, &samples, c1);
                 (hi - c0 as f64).max(c0 as f64 - lo)
             };
             let best = (c1 - c1 / 6..=c1 + c1 / 6)
@@ -101,7 +107,7 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
             (c0, best.unwrap_or(c1))
         }
         None => {
-            let (lo, hi) = error_range(t, octave, cell, c1);
+            let (lo, hi) = error_range(t, &samples, c1);
             (((lo + hi) / 2.0).round().clamp(0.0, (t.value_fraction as f64).exp2()) as u64, c1)
         }
     };
@@ -152,7 +158,7 @@ fn fit_paper_sigmoid(t: &mut Table) {
         let true_slope = c1 as f64 / (t.slope_fraction as f64).exp2();
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         for cell in a..b {
-            let (lo, hi) = error_range(t, 0, cell as u32, c1);
+            let (lo, hi) = error_range(t, &exact_samples(t, 0, cell as u32), c1);
             let base = true_slope * width * (cell - a) as f64;
             range = (range.0.min(lo - base), range.1.max(hi - base));
         }
