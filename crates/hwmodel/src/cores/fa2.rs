@@ -6,11 +6,11 @@ use super::fa2_lane::Fa2LaneGroup;
 use super::lane::{LANES_PER_GROUP, LaneFormats, group_sizes};
 use super::literal::{LiteralLaneGroup, LiteralSum};
 use super::softmax::{LiteralSoftmax, RunningSum, Softmax};
+use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::units::AnySpecial;
 use std::sync::Arc;
 
 /// Both variants share ports, dot product and control; `$factor` is the second scalar of a step, `$scale`

@@ -6,11 +6,11 @@ use super::lane::{FlashDLaneGroup, LANES_PER_GROUP, LaneFormats, group_sizes};
 use super::lse::LseWeight;
 use super::paper::PaperWeight;
 use super::paper_lane::PaperLaneGroup;
+use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap, WeightTap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::units::AnySpecial;
 use std::sync::Arc;
 
 /// The two weight units have the same ports, so that one core description serves both.

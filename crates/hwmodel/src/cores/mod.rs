@@ -24,6 +24,7 @@ pub mod lse;
 pub mod paper;
 pub mod paper_lane;
 pub mod softmax;
+pub mod special;
 
 use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, WeightUnit};
 use crate::numerics::Numerics;

@@ -1,0 +1,82 @@
+//! Detection of Inf and NaN in a whole vector.
+
+use crate::arith;
+use crate::format::Format;
+use crate::netlist::{Net, verilog_body};
+use crate::rtl::{Block, Bus, In, Logic, Out, Probe, Tag, Verilog};
+use crate::word::{Num, Word};
+
+/// Whether any element of a vector is Inf or NaN.
+pub struct AnySpecial {
+    tag: Tag,
+    /// The vector.
+    pub x: Vec<Bus<In>>,
+    /// 1 if some element is Inf or NaN.
+    pub any: Bus<Out>,
+    format: Format,
+}
+
+impl AnySpecial {
+    /// A detector for `d` elements.
+    pub fn new(format: Format, d: usize) -> Self {
+        let name = format!("{}_any_special_{d}", format.ident());
+        AnySpecial {
+            tag: Tag::module(name, "any = some element of x is Inf or NaN."),
+            x: Bus::vector(d, format.width()),
+            any: Bus::new(1),
+            format,
+        }
+    }
+
+    fn eval<W: Word>(format: Format, x: impl Iterator<Item = W>) -> W {
+        x.map(|e| arith::is_special(format, &e)).reduce(|a, b| a.or(&b)).unwrap_or_else(|| W::zero(1))
+    }
+}
+
+impl Logic for AnySpecial {
+    fn update(&mut self) {
+        let width = self.format.width();
+        let words = self.x.iter().map(|e| Num::new(width, e.val()));
+        self.any.next = AnySpecial::eval(self.format, words).value();
+    }
+    fn connect(&mut self) {
+        self.any.connect();
+    }
+    fn hdl(&self) -> Verilog {
+        let width = self.format.width();
+        let words = (0..self.x.len()).map(|i| Net::element("x", i, width));
+        let specials: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
+        // A balanced tree, printed as a row of partial results.
+        let mut level = specials;
+        while level.len() > 1 {
+            level = level
+                .chunks(8)
+                .map(|c| {
+                    c.iter().cloned().reduce(|a, b| a.or(&b)).unwrap_or_else(|| Net::zero(1)).named("any_of")
+                })
+                .collect();
+        }
+        let any = level.pop().unwrap_or_else(|| Net::zero(1));
+        Verilog::Custom(verilog_body(&["x"], &[("any".to_string(), any)]))
+    }
+}
+
+impl Block for AnySpecial {
+    fn connect_all(&mut self) {
+        self.connect();
+    }
+    fn update_all(&mut self) {
+        self.update();
+        self.any.update_all();
+    }
+    fn has_changed(&self) -> bool {
+        self.any.has_changed()
+    }
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        probe.visit_start_scope(name, self);
+        self.tag.accept("tag", probe);
+        self.x.accept("x", probe);
+        self.any.accept("any", probe);
+        probe.visit_end_scope(name, self);
+    }
+}
