@@ -1,4 +1,4 @@
-//! Cycles per second of the cycle engine with the lock-step check.
+//! Cycles per second of the cycle engine, lock-step check included: `cargo run --release -p flashd-simulator --example speed`.
 use flashd_hwmodel::{config::*, format::Format};
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, quantise::round_value, synthetic};
