@@ -3,6 +3,7 @@
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
+use flashd_files::AtomicFile;
 use flashd_golden::QueryResult;
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::cores::v_step_latency;
@@ -130,15 +131,9 @@ fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
 fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
     for (flag, path) in [("--o", &args.o), ("--vcd", &args.vcd), ("--vectors", &args.vectors)] {
         if let Some(path) = path {
-            let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            tempfile::tempfile_in(folder)
-                .map_err(|e| Failure::input(format!("{flag} {}: cannot write there: {e}", path.display())))?;
-            if path.is_dir() {
-                return Err(Failure::input(format!(
-                    "{flag} {}: is a folder, a file name is needed",
-                    path.display()
-                )));
-            }
+            // Started and dropped: nothing is left behind.
+            AtomicFile::create(path)
+                .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))?;
         }
     }
     Ok(())

@@ -88,7 +88,6 @@ pub struct Driver<'a> {
     loaded: usize,
     /// The next value to read: (query, key).
     value: (usize, usize),
-    read: bool,
     reset_cycles: usize,
 }
 
@@ -109,7 +108,6 @@ impl<'a> Driver<'a> {
             key: 0,
             loaded: 0,
             value: (0, 0),
-            read: false,
             reset_cycles: RESET_CYCLES,
         }
     }
@@ -187,7 +185,6 @@ impl<'a> Driver<'a> {
     /// The value that the previous cycle asked for; otherwise the bus keeps what it carries, or noise.
     fn drive_value(&mut self, previous: &Outputs, inputs: &mut Inputs) {
         let (w, d) = (self.workload, self.workload.d);
-        self.read = previous.v_ren;
         if previous.v_ren && self.value.0 < w.queries.len() {
             let key = self.value.1;
             inputs.v.clear();

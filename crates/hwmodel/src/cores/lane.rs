@@ -44,15 +44,6 @@ impl LaneKind {
             (Design::Fa2, _, Fa2Variant::Literal) => (LaneKind::Fa2Literal, formats(n.accumulator)),
         }
     }
-
-    /// Prefix of module names.
-    pub fn name(self) -> &'static str {
-        match self {
-            LaneKind::FlashD => "flash_d",
-            LaneKind::Fa2 => "fa2",
-            LaneKind::Fa2Literal => "fa2_literal",
-        }
-    }
 }
 
 function! {

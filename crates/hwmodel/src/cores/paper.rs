@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 function! {
     /// The static rule on `D = s_i - s_{i-1}`.
-    pub struct StaticSkipFunction { numerics: Arc<Numerics> }
+    pub struct StaticSkipFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_static_skip", this.numerics.format.ident());
     doc = match this.numerics.static_skip {
         true => "D <= -6 keeps o, D >= 11 loads v; a first key loads v.".to_string(),
@@ -25,7 +25,7 @@ function! {
         if !this.numerics.static_skip {
             return [W::zero(1), first];
         }
-        let (low, high) = static_limits(fmt);
+        let (low, high) = this.limits;
         let constant = |bits| W::constant(fmt.width(), bits);
         let below = less(fmt, &constant(low), &difference).not().named("at_most_minus_6");
         let above = less(fmt, &difference, &constant(high)).not().named("at_least_11");
@@ -67,14 +67,14 @@ unit! {
 
 function! {
     /// The weight after first-key and skip rules.
-    pub struct PaperSelectFunction { numerics: Arc<Numerics> }
+    pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
     doc = "w = first ? 1 : keeps ? sigmoid(-6) : loads ? sigmoid(11) : sigmoid.";
     inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
     outputs { this.numerics.format.width() }
     eval<W> {
         let fmt = this.numerics.format;
-        let (least, most) = paper_weight_limits(&this.numerics.exp, fmt);
+        let (least, most) = this.limits;
         let constant = |bits| W::constant(fmt.width(), bits);
         let skipped = keeps.select(&constant(least), &constant(most)).named("skipped");
         let skips = keeps.or(&loads);
@@ -183,7 +183,7 @@ impl PaperWeight {
             score_q: EnabledRegister::new(width),
             score: ScoreScale::new(ScoreScaleFunction { numerics: n.clone() }),
             difference: Mixed::uniform(Operation::Sub, fmt),
-            skip: StaticSkip::new(StaticSkipFunction { numerics: n.clone() }),
+            skip: StaticSkip::new(StaticSkipFunction { numerics: n.clone(), limits: static_limits(fmt) }),
             difference_q: Register::new(width),
             first_q: Register::new(1),
             keeps_q: Register::new(1),
@@ -193,7 +193,10 @@ impl PaperWeight {
             ln: Ln::new(LnFunction { numerics: n.clone() }),
             x: Mixed::uniform(Operation::Add, fmt),
             sigmoid: PaperSigmoid::new(PaperSigmoidFunction { numerics: n.clone() }),
-            select: PaperSelect::new(PaperSelectFunction { numerics: n.clone() }),
+            select: PaperSelect::new(PaperSelectFunction {
+                numerics: n.clone(),
+                limits: paper_weight_limits(&n.exp, fmt),
+            }),
             update_o: PaperUpdate::new(PaperUpdateFunction {}),
         }
     }

@@ -5,7 +5,9 @@
 use super::{Function, Table};
 
 /// Cells per unit of x of the paper's sigmoid: breakpoints fall on multiples of 1, 1/2 or 1/4.
-pub const PAPER_CELLS_PER_UNIT: fn(u32) -> u32 = |segments| (segments / 8).max(1);
+fn paper_cells_per_unit(segments: u32) -> u32 {
+    (segments / 8).max(1)
+}
 
 /// Offsets at which a piece of `bits` bits is examined: all of them, or 1,025 evenly spread ones.
 pub(super) fn samples(bits: u32) -> impl Iterator<Item = u64> {
@@ -17,7 +19,7 @@ pub(super) fn samples(bits: u32) -> impl Iterator<Item = u64> {
 pub(super) fn fit(function: Function, segments: u32, value_fraction: u32) -> Table {
     let (cells, cells_log2) = match function {
         Function::PaperSigmoid => {
-            let per_unit = PAPER_CELLS_PER_UNIT(segments);
+            let per_unit = paper_cells_per_unit(segments);
             (17 * per_unit, per_unit.ilog2())
         }
         _ => (segments, segments.ilog2()),

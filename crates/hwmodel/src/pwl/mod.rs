@@ -19,7 +19,6 @@
 mod fit;
 pub mod report;
 
-pub use fit::PAPER_CELLS_PER_UNIT;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
