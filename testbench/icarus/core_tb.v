@@ -4,8 +4,10 @@
 //       -o core_tb.vvp core_tb.v flash_d_bf16_d16.v
 //   vvp -n core_tb.vvp +vectors=flash_d_bf16_d16.vec
 //
-// TOP is the core's module, D its vector length, W the bits of an element. Every cycle outside reset,
-// v_step, v_ren and o_valid are compared with the vector file; o and o_invalid while o_valid is high.
+// TOP is the core's module, D its vector length, W the bits of an element; a core with fixed-point lanes, which
+// has the ports v_exponent and o_overflow, also needs -DFIXED -Pcore_tb.E=8, the bits of v_exponent. Every cycle
+// outside reset, v_step, v_ren and o_valid are compared with the vector file; o, o_invalid and o_overflow while
+// o_valid is high.
 // X and Z differ from both 0 and 1. The last line printed is `TEST PASSED: N checks` or
 // `TEST FAILED: ...` with the first difference; vvp's exit status is 0 either way.
 
@@ -14,9 +16,14 @@
 module core_tb;
     parameter D = 16;
     parameter W = 16;
+    parameter E = 8;
 
     localparam BUS = D * W;
+`ifdef FIXED
+    localparam WORD = 12 + 8 + 4 * BUS;
+`else
     localparam WORD = 8 + 4 * BUS;
+`endif
     localparam DIGITS = WORD / 4;
 
     reg clk;
@@ -25,7 +32,16 @@ module core_tb;
     wire v_step, v_ren, o_valid, o_invalid;
     wire [BUS-1:0] o;
 
+    reg [7:0] v_exponent;
+    wire o_overflow;
+`ifndef FIXED
+    assign o_overflow = 1'b0;
+`endif
+
     `TOP core (
+`ifdef FIXED
+        .v_exponent(v_exponent[E-1:0]), .o_overflow(o_overflow),
+`endif
         .clk(clk), .rst(rst),
         .q(q), .q_valid(q_valid),
         .k(k), .k_valid(k_valid), .k_last(k_last),
@@ -35,6 +51,7 @@ module core_tb;
 
     // Expected outputs of the current cycle.
     reg e_v_step, e_v_ren, e_o_valid, e_o_invalid;
+    reg [3:0] e_o_overflow;
     reg [BUS-1:0] e_o;
 
     reg [8*1024-1:0] file_name;
@@ -43,7 +60,7 @@ module core_tb;
     integer file, length, cycle, checks, results, j;
     reg more, failed;
 
-    task check_bit(input [8*9-1:0] signal, input expected, input actual);
+    task check_bit(input [8*10-1:0] signal, input expected, input actual);
         begin
             checks = checks + 1;
             if (actual !== expected && !failed) begin
@@ -103,7 +120,13 @@ module core_tb;
         end
         if (!failed) read_line;
         while (more && !failed) begin
-            {rst, q_valid, k_valid, k_last, e_v_step, e_v_ren, e_o_valid, e_o_invalid, q, k, v, e_o} = word;
+            e_o_overflow = 0;
+            v_exponent = 0;
+`ifdef FIXED
+            {e_o_overflow, v_exponent} = word[WORD-1 -: 12];
+`endif
+            {rst, q_valid, k_valid, k_last, e_v_step, e_v_ren, e_o_valid, e_o_invalid, q, k, v, e_o}
+                = word[8+4*BUS-1:0];
             #4;
             if (!rst) begin
                 check_bit("v_step", e_v_step, v_step);
@@ -111,6 +134,7 @@ module core_tb;
                 check_bit("o_valid", e_o_valid, o_valid);
                 if (e_o_valid && !failed) begin
                     check_bit("o_invalid", e_o_invalid, o_invalid);
+                    check_bit("o_overflow", e_o_overflow[0], o_overflow);
                     if (!failed) check_result;
                 end
             end

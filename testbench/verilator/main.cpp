@@ -1,7 +1,8 @@
 // Checks one generated core, compiled by Verilator, against a vector file.
 //
-// Usage: Vcore FILE. D and W (vector length, bits of an element) are macros. Every cycle outside reset,
-// v_step, v_ren and o_valid are compared; o and o_invalid while o_valid is high. Registers start with
+// Usage: Vcore FILE. D and W (vector length, bits of an element) are macros, and FIXED for a core with
+// fixed-point lanes, which has the ports v_exponent and o_overflow. Every cycle outside reset, v_step, v_ren
+// and o_valid are compared; o, o_invalid and o_overflow while o_valid is high. Registers start with
 // random contents, so that nothing may rely on a state before reset. The last line is
 // `TEST PASSED: N checks` (exit status 0) or `TEST FAILED: ...` with the first difference (1).
 
@@ -26,7 +27,12 @@ namespace {
 
 constexpr size_t ELEMENT = W / 4;      // digits of an element
 constexpr size_t BUS = D * ELEMENT;    // digits of a vector
-constexpr size_t LINE = 2 + 4 * BUS;   // digits of a line
+#ifdef FIXED
+constexpr size_t FLAGS = 3;            // digits before the flags: o_overflow, v_exponent
+#else
+constexpr size_t FLAGS = 0;
+#endif
+constexpr size_t LINE = FLAGS + 2 + 4 * BUS;   // digits of a line
 
 // Digit i of a port, 0 the least significant. A port is an unsigned integer of 8 to 64 bits or, if wider,
 // an array of 32-bit words.
@@ -130,13 +136,16 @@ int main(int argc, char** argv) {
         for (const char c : line) {
             if (value(c) < 0) fail("cycle " + std::to_string(cycle) + ": the line is not hexadecimal");
         }
-        const int flags = value(line[0]) << 4 | value(line[1]);
+        const int flags = value(line[FLAGS]) << 4 | value(line[FLAGS + 1]);
         const auto flag = [flags](int bit) { return (flags >> bit & 1) != 0; };
         core->rst = flag(7);
         core->q_valid = flag(6);
         core->k_valid = flag(5);
         core->k_last = flag(4);
-        const char* vectors = line.data() + 2;
+        #ifdef FIXED
+        core->v_exponent = value(line[1]) << 4 | value(line[2]);
+#endif
+        const char* vectors = line.data() + FLAGS + 2;
         drive(core->q, vectors);
         drive(core->k, vectors + BUS);
         drive(core->v, vectors + 2 * BUS);
@@ -147,6 +156,9 @@ int main(int argc, char** argv) {
             check_bit(cycle, "o_valid", flag(1), core->o_valid);
             if (flag(1)) {
                 check_bit(cycle, "o_invalid", flag(0), core->o_invalid);
+#ifdef FIXED
+                check_bit(cycle, "o_overflow", value(line[0]) != 0, core->o_overflow);
+#endif
                 check_result(cycle, core->o, vectors + 3 * BUS);
                 ++results;
             }

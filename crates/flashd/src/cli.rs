@@ -1,7 +1,7 @@
 //! The command line as typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashd_hwmodel::config::{Accumulator, Hold};
+use flashd_hwmodel::config::{Accumulator, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
 use flashd_workload::{ScoreScale, TensorScale};
 use std::path::PathBuf;
@@ -43,8 +43,34 @@ pub enum WeightArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fa2Arg {
+    /// One exponential and one multiplier a lane, a final scale of its own
     Default,
+    /// As the paper draws it: two of each, everything in the format
     Literal,
+    /// The lane's multiplier also does the final scale
+    SharedScale,
+    /// Fixed point, relative to the maximum
+    Fixed,
+    /// Fixed point, relative to the exponent of the running sum
+    LogReference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DotArg {
+    /// Every product and sum rounded
+    Tree,
+    /// Products aligned once, integer adders
+    Fused,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum UpdateArg {
+    /// Difference, product and sum rounded one by one
+    Rounded,
+    /// One alignment, one rounding
+    Fused,
+    /// Fixed point
+    Fixed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -76,7 +102,16 @@ pub struct Selection {
     /// FA2's datapath
     #[arg(long, value_enum)]
     pub fa2: Option<Fa2Arg>,
-    /// Hold rule: a threshold T (lse), static (paper) or none
+    /// The dot product
+    #[arg(long, value_enum)]
+    pub dot: Option<DotArg>,
+    /// FLASH-D's output update
+    #[arg(long, value_enum)]
+    pub update: Option<UpdateArg>,
+    /// Bits of fixed-point lanes: accumulator, value, significand of the weight
+    #[arg(long, value_parser = parse_lane, value_name = "O,V,W")]
+    pub lane: Option<LaneBits>,
+    /// Hold rule: a threshold T (not paper, literal), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|static|none")]
     pub hold: Option<Hold>,
     /// Accumulator: its fraction bits, or format for that of the operands
@@ -218,6 +253,16 @@ fn parse_hold(text: &str) -> Result<Hold, String> {
             Ok(t) if t.is_finite() => Ok(Hold::Below(t)),
             _ => Err("neither a number nor static nor none".into()),
         },
+    }
+}
+
+fn parse_lane(text: &str) -> Result<LaneBits, String> {
+    let bad = || format!("'{text}' is not three widths such as 18,11,7");
+    let bits =
+        text.split(',').map(|b| b.trim().parse()).collect::<Result<Vec<u32>, _>>().map_err(|_| bad())?;
+    match bits[..] {
+        [o, v, w] => Ok(LaneBits { o, v, w }),
+        _ => Err(bad()),
     }
 }
 

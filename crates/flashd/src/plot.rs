@@ -8,7 +8,7 @@ use plotters::prelude::*;
 /// Operands over which a function is drawn.
 fn domain(function: Function) -> (f64, f64) {
     match function {
-        Function::Exp => (-8.0, 0.0),
+        Function::Exp | Function::Log2p1 => (-8.0, 0.0),
         Function::Sigmoid | Function::Softplus => (-8.0, 8.0),
         Function::Ln => (0.01, 1.0),
         Function::Reciprocal => (1.0, 2.0),

@@ -1,8 +1,8 @@
 //! From arguments to one validated configuration.
 
-use crate::cli::{DesignArg, Fa2Arg, Selection, WeightArg};
+use crate::cli::{DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
 
 /// The selected configuration. `d_from_data` fills in a vector length that neither file nor flag gives.
@@ -42,8 +42,24 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
         config.fa2 = match fa2 {
             Fa2Arg::Default => Fa2Variant::Default,
             Fa2Arg::Literal => Fa2Variant::Literal,
+            Fa2Arg::SharedScale => Fa2Variant::SharedScale,
+            Fa2Arg::Fixed => Fa2Variant::Fixed,
+            Fa2Arg::LogReference => Fa2Variant::LogReference,
         };
     }
+    if let Some(update) = s.update {
+        config.update = match update {
+            UpdateArg::Rounded => Update::Rounded,
+            UpdateArg::Fused => Update::Fused,
+            UpdateArg::Fixed => Update::Fixed,
+        };
+    }
+    config.dot = match s.dot {
+        Some(DotArg::Tree) => Some(Dot::Tree),
+        Some(DotArg::Fused) => Some(Dot::Fused),
+        None => config.dot,
+    };
+    config.lane = s.lane.or(config.lane);
     config.d = s.d.unwrap_or(config.d);
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);

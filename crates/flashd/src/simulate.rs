@@ -157,8 +157,7 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     };
     let mut vectors = match &args.vectors {
         Some(path) => {
-            let bits = prepared.config.format.width();
-            Some((path, VectorFile::create(path, bits).map_err(|e| io("--vectors", path, &e))?))
+            Some((path, VectorFile::create(path, &prepared.config).map_err(|e| io("--vectors", path, &e))?))
         }
         None => None,
     };

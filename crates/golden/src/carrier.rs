@@ -28,6 +28,51 @@
 
 use std::ops::{Add, Mul, Neg, Sub};
 
+/// Which carriers a run uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carriers {
+    /// The narrowest ones that are exact.
+    Fastest,
+    /// f64 and i64 everywhere, to compare with.
+    #[cfg(test)]
+    Widest,
+}
+
+/// The integers of a carrier's width.
+pub(crate) trait Integer: Copy + Default + Send + Sync + Into<i64> {
+    /// The sum modulo 2 to the width.
+    fn wrapping_add(self, other: Self) -> Self;
+
+    /// The difference modulo 2 to the width.
+    fn wrapping_sub(self, other: Self) -> Self;
+
+    /// `self * times` modulo 2 to the width.
+    fn wrapping_times(self, times: usize) -> Self;
+}
+
+macro_rules! integer {
+    ($int:ty) => {
+        impl Integer for $int {
+            #[inline(always)]
+            fn wrapping_add(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn wrapping_sub(self, other: Self) -> Self {
+                self.wrapping_sub(other)
+            }
+
+            fn wrapping_times(self, times: usize) -> Self {
+                self.wrapping_mul(times as $int)
+            }
+        }
+    };
+}
+
+integer!(i32);
+integer!(i64);
+
 /// f32 or f64 as the carrier of a narrower format.
 pub(crate) trait Carrier:
     Copy
@@ -42,6 +87,12 @@ pub(crate) trait Carrier:
 {
     /// Significand bits P, hidden bit included.
     const PRECISION: u32;
+
+    /// Integers as wide as the carrier.
+    type Integer: Integer;
+
+    /// What [`Carrier::biased_integer`] is too large by.
+    const INTEGER_BIAS: Self::Integer;
 
     /// The value, which must be representable.
     fn from_f64(x: f64) -> Self;
@@ -61,12 +112,48 @@ pub(crate) trait Carrier:
 
     /// `self + other` rounded to odd: an inexact sum is the neighbour with an odd significand.
     fn add_odd(self, other: Self) -> Self;
+
+    /// The nearest integer, ties to even, plus [`Carrier::INTEGER_BIAS`], modulo 2 to the width; magnitudes up to
+    /// `2^(P-2)`.
+    fn biased_integer(self) -> Self::Integer;
+
+    /// The nearest integer, ties to even; magnitudes up to `2^(P-2)`.
+    #[inline(always)]
+    fn nearest_integer(self) -> Self::Integer {
+        self.biased_integer().wrapping_sub(Self::INTEGER_BIAS)
+    }
+
+    /// The largest integer that is not above; magnitudes up to `2^(P-2)`.
+    fn floor(self) -> Self;
+
+    /// The next number away from zero; zero stays.
+    fn away(self) -> Self;
+
+    /// The largest power of two that is not above a normal magnitude.
+    fn binade(self) -> Self;
+
+    /// `2^exponent / self` for a power of two.
+    fn pow2_over(self, exponent: i32) -> Self;
+}
+
+/// Constants of a carrier that its operations need.
+trait Constants {
+    /// `1.5 * 2^(P-1)`: a sum with it is rounded to an integer, which its last bits show.
+    const INTEGERS: Self;
 }
 
 macro_rules! carrier {
-    ($float:ty, $bits:ty) => {
+    ($float:ty, $bits:ty, $int:ty) => {
+        impl Constants for $float {
+            const INTEGERS: $float = (3u64 << (<$float>::MANTISSA_DIGITS - 2)) as $float;
+        }
+
         impl Carrier for $float {
             const PRECISION: u32 = <$float>::MANTISSA_DIGITS;
+
+            type Integer = $int;
+
+            const INTEGER_BIAS: $int = Self::INTEGERS.to_bits() as $int;
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -110,12 +197,39 @@ macro_rules! carrier {
                 let step = if error != 0.0 && bits & 1 == 0 { unit } else { 0 };
                 <$float>::from_bits(bits.wrapping_add(step))
             }
+
+            #[inline(always)]
+            fn biased_integer(self) -> $int {
+                (self + Self::INTEGERS).to_bits() as $int
+            }
+
+            #[inline(always)]
+            fn floor(self) -> Self {
+                let nearest = (self + Self::INTEGERS) - Self::INTEGERS;
+                nearest - if nearest > self { 1.0 } else { 0.0 }
+            }
+
+            #[inline(always)]
+            fn away(self) -> Self {
+                <$float>::from_bits(self.to_bits() + <$bits>::from(self != 0.0))
+            }
+
+            #[inline(always)]
+            fn binade(self) -> Self {
+                <$float>::from_bits(self.to_bits() & <$float>::INFINITY.to_bits())
+            }
+
+            #[inline(always)]
+            fn pow2_over(self, exponent: i32) -> Self {
+                let ones = 2 * (<$float>::MAX_EXP - 1) + exponent;
+                <$float>::from_bits(((ones as $bits) << (<$float>::MANTISSA_DIGITS - 1)) - self.to_bits())
+            }
         }
     };
 }
 
-carrier!(f32, u32);
-carrier!(f64, u64);
+carrier!(f32, u32, i32);
+carrier!(f64, u64, i64);
 
 #[cfg(test)]
 mod tests {
@@ -146,6 +260,31 @@ mod tests {
             let (x, y) = (a as f32 * 2f32.powi(-60), b as f32 * 2f32.powi(-60));
             let exact = odd_reference(a + b, 24, 60);
             assert_eq!(x.add_odd(y) as f64, exact, "seed {seed}, sample {i}: {a} + {b} in f32");
+        }
+    }
+
+    #[test]
+    fn integers_of_a_carrier() {
+        fn check<C: Carrier>(x: f64) {
+            let carried = C::from_f64(x);
+            let nearest: i64 = carried.nearest_integer().into();
+            assert_eq!(nearest as f64, x.round_ties_even(), "{x}");
+            assert_eq!(carried.floor().to_f64(), x.floor(), "{x}");
+            // Half a unit goes away from zero, whatever is less does not.
+            let away: i64 = carried.away().nearest_integer().into();
+            assert_eq!(away as f64, x.round(), "{x}");
+        }
+        for i in -4096..4096 {
+            for x in [i as f64 / 4.0, i as f64 * 512.0, i as f64 * 2f64.powi(-30)] {
+                check::<f32>(x);
+                check::<f64>(x);
+            }
+        }
+        check::<f64>(2f64.powi(50) - 0.5);
+        for x in [1.0, 1.5, 3.99, 2f64.powi(-14)] {
+            let binade = Carrier::binade(x);
+            assert!(binade <= x && x < 2.0 * binade);
+            assert_eq!(binade.pow2_over(7), 128.0 / binade);
         }
     }
 

@@ -6,14 +6,19 @@
 //!   hardware description, so comparing the two checks the arithmetic of both.
 //! - [`units`]: the same arithmetic as pure functions on encodings, for tests of single units.
 
+mod base2;
 mod carrier;
+mod dot;
 pub mod f64_attention;
 mod lanes;
 mod model;
 mod recurrence;
 mod round;
+mod run;
 mod scalar;
+mod single;
 pub mod units;
 
-pub use model::{Action, Model, QueryResult, Step, flash_d_lane};
-pub use round::{decode, encode};
+pub use model::{Action, Model, QueryResult, Step};
+pub use round::{decode, encode, v_exponent};
+pub use single::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};

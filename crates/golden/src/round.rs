@@ -37,12 +37,7 @@ impl<C: Carrier> Rounder<C> {
         }
     }
 
-    /// Whether the format flushes subnormals.
-    pub(crate) fn flushes(&self) -> bool {
-        self.flush
-    }
-
-    /// The rounded value, and whether the rounding saturated. `FLUSH` is [`Rounder::flushes`], known at
+    /// The rounded value, and whether the rounding saturated. `FLUSH` says that the format flushes, known at
     /// compile time so that loops over lanes have no choice left to make.
     #[inline(always)]
     pub(crate) fn round_flag<const FLUSH: bool>(&self, x: C) -> (C, bool) {
@@ -110,6 +105,18 @@ pub fn encode(format: Format, x: f64) -> u64 {
     let exponent = (bits >> 52) as i32 - 1023 + format.bias;
     let fraction = (bits & ((1 << 52) - 1)) >> (52 - format.fraction_bits);
     sign | ((exponent as u64) << format.fraction_bits) | fraction
+}
+
+/// Exponent field of an encoding's value: 1 for a subnormal.
+pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
+    ((bits >> format.fraction_bits) & format.exponent_mask()).max(1)
+}
+
+/// What fixed-point lanes scale values to: the largest exponent field of the encodings, Inf and NaN left out, at
+/// least 1. Every value is below `2^(v_exponent - bias + 1)`.
+pub fn v_exponent(format: Format, v: &[u64]) -> u64 {
+    let finite = v.iter().filter(|&&bits| !format.is_special(bits));
+    finite.map(|&bits| biased_exponent(format, bits)).max().unwrap_or(1)
 }
 
 /// Significand and exponent of a positive value of the format: `significand * 2^exponent`, the significand

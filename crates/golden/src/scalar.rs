@@ -15,11 +15,11 @@ pub(crate) fn fixed(x: f64, shift: i32, limit: i64) -> i64 {
     ((scaled + INTEGERS) - INTEGERS) as i64
 }
 
-/// `t log2(e) = k + f`: the octave `k` and the offset `f` with B fraction bits.
+/// A base-2 argument `k + f`: the octave `k` and the offset `f` with B fraction bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Reduced {
     pub(crate) k: u32,
-    f: u64,
+    pub(crate) f: u64,
 }
 
 /// Exponential, sigmoid, softplus and ln with results rounded to one format.
@@ -40,15 +40,6 @@ impl Scalar {
         self.rounder.round(x)
     }
 
-    /// RN of a carrier value to the format, and whether it saturated.
-    pub(crate) fn round_flag(&self, x: f64) -> (f64, bool) {
-        if self.rounder.flushes() {
-            self.rounder.round_flag::<true>(x)
-        } else {
-            self.rounder.round_flag::<false>(x)
-        }
-    }
-
     /// RN of `a + b`.
     pub(crate) fn add(&self, a: f64, b: f64) -> f64 {
         self.round(a.add_odd(b))
@@ -65,25 +56,13 @@ impl Scalar {
     }
 
     /// RN of `magnitude * 2^exponent`; the magnitude has at most 53 bits.
-    fn round_integer(&self, magnitude: u64, exponent: i32) -> f64 {
+    pub(crate) fn round_integer(&self, magnitude: u64, exponent: i32) -> f64 {
         self.round(magnitude as f64 * pow2(exponent))
     }
 
     /// Largest `t`: 5 integer and B fraction bits of ones.
     fn t_max(&self) -> u64 {
         (1 << self.exp.argument_bits()) - 1
-    }
-
-    /// `t` (B fraction bits) from a magnitude with `fraction` fraction bits: rounded half up, saturated.
-    pub(crate) fn t_from_fixed(&self, magnitude: u64, fraction: u32) -> u64 {
-        let b = self.exp.value_fraction;
-        let t = if fraction > b {
-            let shift = fraction - b;
-            (magnitude + (1 << (shift - 1))) >> shift
-        } else {
-            magnitude << (b - fraction)
-        };
-        t.min(self.t_max())
     }
 
     /// `t` from a value of the format: RNE(|x| 2^B), saturated.
@@ -120,12 +99,11 @@ impl Scalar {
         self.round_integer((1 << guarded) - ((h << 2) >> r.k.min(63)), -(guarded as i32))
     }
 
-    /// `softplus(-t)` with `fraction` fraction bits, rounded half up: what the log-sum-exp grows by.
-    pub(crate) fn softplus_fixed(&self, r: Reduced, fraction: u32) -> i64 {
-        let g = lookup(&self.exp.softplus, r);
-        let left = fraction as i32 - self.exp.value_fraction as i32 + 1;
-        let aligned = if left >= 0 { g << left } else { g >> -left };
-        (((aligned >> r.k.min(63)) + 1) >> 1) as i64
+    /// `log2(1 + 2^-|x|)`.
+    pub(crate) fn log2p1_unit(&self, x: f64) -> f64 {
+        let (t, b) = (self.t_from_value(x), self.exp.value_fraction);
+        let r = Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) };
+        self.round_integer(lookup(&self.exp.log2p1, r), self.shifted(r))
     }
 
     /// `exp(x)` for `x <= 0`; a positive argument counts as zero.
@@ -187,7 +165,7 @@ impl Scalar {
 }
 
 /// Value of a table with octaves; the last octave serves all later ones.
-fn lookup(table: &Table, r: Reduced) -> u64 {
+pub(crate) fn lookup(table: &Table, r: Reduced) -> u64 {
     let octave = r.k.min(table.octaves - 1) * table.cells;
     let dx = r.f & ((1 << table.offset_bits) - 1);
     table_value(table, octave as usize + (r.f >> table.offset_bits) as usize, dx)

@@ -51,6 +51,11 @@ pub fn softplus(fmt: Format, segments: u32, a: u64) -> u64 {
     unit(fmt, segments, a, Scalar::softplus_unit)
 }
 
+/// `log2(1 + 2^x)` for `x <= 0`; the sign of x is ignored.
+pub fn log2p1(fmt: Format, segments: u32, a: u64) -> u64 {
+    unit(fmt, segments, a, Scalar::log2p1_unit)
+}
+
 /// `ln(x)` for `x` in (0, 1]. Zero and negative arguments count as the smallest positive number; from 1 on
 /// the result is +0.
 pub fn ln(fmt: Format, segments: u32, a: u64) -> u64 {

@@ -145,7 +145,9 @@ fn hold_keeps_output_and_state() {
         let hold = Some(threshold.map_or(Hold::None, Hold::Below));
         let config = CoreConfig { hold, ..CoreConfig::new(Design::FlashD, d, format) };
         let shift = config.state_fraction_bits - config.score_fraction_bits;
-        let limit = threshold.map(|t| -((t * 2f64.powi(config.state_fraction_bits as i32)) as i64));
+        // The threshold in base 2, rounded to the score's last place.
+        let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction_bits as i32);
+        let limit = threshold.map(|t| -(((t * unit).round() as i64) << shift));
         let model = Model::new(&config);
         let lengths: Vec<usize> = (1..=keys).collect();
         let results = model.run(&q.repeat(keys), &k, &v, &lengths, true);

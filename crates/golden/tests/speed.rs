@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{cores, normal, rng};
+use common::{cores, normal, rng, variants};
 use flashd_golden::Model;
-use flashd_hwmodel::config::{Accumulator, CoreConfig};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Dot};
 use flashd_hwmodel::format::Format;
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,9 +18,10 @@ fn time_per_query_and_key() {
         let operands = |rng: &mut _, deviation, n| normal(rng, format, deviation, n * d);
         let (q, k) = (operands(&mut rng, 1.0, queries), operands(&mut rng, 1.0, keys));
         let v = operands(&mut rng, 1.0, keys);
-        let [lse, paper, fa2, literal] = cores(d, format);
+        let [lse, paper, _, literal] = cores(d, format);
         let wide = CoreConfig { accumulator: Some(Accumulator::Fraction(23)), ..lse.clone() };
-        for config in [lse, wide, paper, fa2, literal] {
+        let tree = CoreConfig { dot: Some(Dot::Tree), ..lse };
+        for config in variants(d, format).into_iter().chain([wide, tree, paper, literal]) {
             let model = Model::new(&config);
             let start = Instant::now();
             black_box(model.run(&q, &k, &v, &vec![keys; queries], false));

@@ -34,6 +34,56 @@ pub enum Fa2Variant {
     Default,
     /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
     Literal,
+    /// The default's numbers, but the lane's multiplier also does the final scale: in the cycle after the last
+    /// key it is idle, because the next step is a gap or a first key, which only loads v.
+    SharedScale,
+    /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
+    /// above the maximum, so that rescaling is a shift.
+    Fixed,
+    /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
+    LogReference,
+}
+
+impl Fa2Variant {
+    /// Whether the accumulator is in fixed point.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Fa2Variant::Fixed | Fa2Variant::LogReference)
+    }
+}
+
+/// How the dot product is formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dot {
+    /// Every product and every sum rounded to the format.
+    Tree,
+    /// Products rounded once, to a common fixed-point position; integer adders.
+    Fused,
+}
+
+/// FLASH-D's output update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// Float: difference, product and sum rounded one by one.
+    #[default]
+    Rounded,
+    /// Float: one alignment, one rounding.
+    Fused,
+    /// Fixed point relative to a power of two that is loaded with q.
+    Fixed,
+}
+
+/// Widths of fixed-point lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaneBits {
+    /// The accumulator o with its sign, without FA2's guard bits.
+    pub o: u32,
+    /// The value v with its sign; FA2 does not use it.
+    pub v: u32,
+    /// Significand of the weight or exponential.
+    pub w: u32,
 }
 
 /// When a FLASH-D step may hold its output instead of updating it.
@@ -75,7 +125,16 @@ pub struct CoreConfig {
     /// FA2's datapath.
     #[serde(default)]
     pub fa2: Fa2Variant,
-    /// FLASH-D's hold rule; the weight unit's default when absent.
+    /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
+    #[serde(default)]
+    pub dot: Option<Dot>,
+    /// FLASH-D's output update.
+    #[serde(default)]
+    pub update: Update,
+    /// Widths of fixed-point lanes; the format's default when absent.
+    #[serde(default)]
+    pub lane: Option<LaneBits>,
+    /// The hold rule; the design's default when absent.
     #[serde(default)]
     pub hold: Option<Hold>,
     /// Accumulator of the output update; the design's default when absent.
@@ -111,7 +170,14 @@ const fn default_state_fraction_bits() -> u32 {
     18
 }
 
-/// Default threshold T of the hold rule (`lse`).
+/// Default widths of fixed-point lanes: three bits of v beyond the format's significand and its sign, a weight
+/// as precise as the format, and an accumulator for averages over many keys.
+fn default_lane_bits(format: Format) -> LaneBits {
+    let p = format.precision();
+    LaneBits { o: (p + 12).min(28), v: (p + 4).min(20), w: p.clamp(4, 7) }
+}
+
+/// Default threshold T of the hold rule.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
 pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
@@ -147,6 +213,9 @@ impl CoreConfig {
             format,
             weight: WeightUnit::default(),
             fa2: Fa2Variant::default(),
+            dot: None,
+            update: Update::default(),
+            lane: None,
             hold: None,
             accumulator: None,
             segments: default_segments(),
@@ -169,6 +238,25 @@ impl CoreConfig {
             }
         }
         cores
+    }
+
+    /// Every design variant of a vector length and format, other parameters at their defaults.
+    pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
+        let flash_d = CoreConfig::new(Design::FlashD, d, format);
+        let fa2 = CoreConfig::new(Design::Fa2, d, format);
+        let updates = [Update::Rounded, Update::Fused, Update::Fixed];
+        let datapaths = [
+            Fa2Variant::Default,
+            Fa2Variant::Literal,
+            Fa2Variant::SharedScale,
+            Fa2Variant::Fixed,
+            Fa2Variant::LogReference,
+        ];
+        let mut all = vec![CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() }];
+        all.extend(updates.map(|update| CoreConfig { update, ..flash_d.clone() }));
+        all.extend(datapaths.map(|datapath| CoreConfig { fa2: datapath, ..fa2.clone() }));
+        all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
+        all
     }
 
     /// Checks every field and every combination.
@@ -200,12 +288,27 @@ impl CoreConfig {
                 self.state_fraction_bits, self.format
             )
         })?;
+        self.validate_lane()?;
+        require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
+            "paper and literal have every operation in the format: use tree or leave it out".into()
+        })?;
         match (self.design, self.weight, self.hold) {
+            (_, WeightUnit::Paper, _) if self.update != Update::Rounded => {
+                require(false, "update", || "the paper's weight unit goes with rounded only".into())
+            }
             (Design::Fa2, WeightUnit::Paper, _) => {
                 require(false, "weight", || "fa2 has no weight unit; leave it out".into())
             }
-            (Design::Fa2, _, Some(Hold::Below(_) | Hold::Static)) => {
-                require(false, "hold", || "fa2 has no hold rule; use none or leave it out".into())
+            (Design::Fa2, _, Some(Hold::Static)) => {
+                require(false, "hold", || "fa2 takes a threshold T or none".into())
+            }
+            (Design::Fa2, _, Some(Hold::Below(_))) if self.fa2 == Fa2Variant::Literal => {
+                require(false, "hold", || {
+                    "the literal variant has no hold rule; use none or leave it out".into()
+                })
+            }
+            (Design::Fa2, _, _) if self.update != Update::default() => {
+                require(false, "update", || "fa2 has no update variants; choose with fa2".into())
             }
             (Design::FlashD, _, _) if self.fa2 != Fa2Variant::Default => {
                 require(false, "fa2", || "flash-d has no fa2 variant; leave it out".into())
@@ -223,6 +326,41 @@ impl CoreConfig {
         }
     }
 
+    fn validate_lane(&self) -> Result<(), ConfigError> {
+        if !self.has_fixed_lanes() {
+            return require(self.lane.is_none(), "lane", || {
+                "only the fixed update and the fixed and log-reference fa2 variants have lane widths".into()
+            });
+        }
+        require(self.accumulator.is_none(), "accumulator", || {
+            "fixed-point lanes have no float accumulator; use lane".into()
+        })?;
+        let LaneBits { o, v, w } = self.lane_bits();
+        require(
+            (8..=28).contains(&o) && (4..=20).contains(&v) && v <= o && (3..=12).contains(&w),
+            "lane",
+            || format!("widths {o},{v},{w} are outside o 8 to 28, v 4 to 20 and at most o, w 3 to 12"),
+        )
+    }
+
+    /// Whether the output lanes compute in fixed point.
+    pub fn has_fixed_lanes(&self) -> bool {
+        match self.design {
+            Design::FlashD => self.update == Update::Fixed,
+            Design::Fa2 => self.fa2.is_fixed(),
+        }
+    }
+
+    /// Widths of fixed-point lanes: as configured, or the format's default.
+    pub fn lane_bits(&self) -> LaneBits {
+        self.lane.unwrap_or_else(|| default_lane_bits(self.format))
+    }
+
+    /// The dot product in force.
+    pub fn dot(&self) -> Dot {
+        self.dot.unwrap_or(if self.follows_the_paper() { Dot::Tree } else { Dot::Fused })
+    }
+
     /// The power-of-two part of the score's scale: as configured, or that of 1/sqrt(d).
     pub fn score_shift(&self) -> i32 {
         self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
@@ -232,7 +370,7 @@ impl CoreConfig {
     pub fn hold(&self) -> Hold {
         match (self.hold, self.design, self.weight) {
             (Some(hold), _, _) => hold,
-            (None, Design::Fa2, _) => Hold::None,
+            (None, Design::Fa2, _) if self.fa2 == Fa2Variant::Literal => Hold::None,
             (None, _, WeightUnit::Lse) => Hold::Below(DEFAULT_HOLD),
             (None, _, WeightUnit::Paper) => Hold::Static,
         }
@@ -240,7 +378,7 @@ impl CoreConfig {
 
     /// Whether the configuration is one of those that follow the paper to the letter, everything in the
     /// format: FLASH-D `paper`, FA2 `literal`.
-    fn follows_the_paper(&self) -> bool {
+    pub fn follows_the_paper(&self) -> bool {
         self.weight == WeightUnit::Paper || self.fa2 == Fa2Variant::Literal
     }
 
@@ -277,7 +415,31 @@ impl CoreConfig {
             }
         };
         suffix(self.weight == WeightUnit::Paper, "paper".into());
-        suffix(self.fa2 == Fa2Variant::Literal, "literal".into());
+        let fa2 = match self.fa2 {
+            Fa2Variant::Default => "default",
+            Fa2Variant::Literal => "literal",
+            Fa2Variant::SharedScale => "shared",
+            Fa2Variant::Fixed => "fixed",
+            Fa2Variant::LogReference => "logref",
+        };
+        suffix(self.fa2 != default.fa2, fa2.into());
+        let update = match self.update {
+            Update::Rounded => "rounded",
+            Update::Fused => "fused",
+            Update::Fixed => "fixed",
+        };
+        suffix(self.update != default.update, update.into());
+        suffix(
+            self.dot() != CoreConfig { dot: None, ..self.clone() }.dot(),
+            match self.dot() {
+                Dot::Tree => "tree".into(),
+                Dot::Fused => "fuseddot".into(),
+            },
+        );
+        if self.has_fixed_lanes() && self.lane_bits() != default_lane_bits(self.format) {
+            let LaneBits { o, v, w } = self.lane_bits();
+            suffix(true, format!("o{o}v{v}w{w}"));
+        }
         if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),
@@ -287,7 +449,7 @@ impl CoreConfig {
         }
         let bits = self.accumulator_fraction();
         let own_default = CoreConfig { accumulator: None, ..self.clone() }.accumulator_fraction();
-        suffix(bits != own_default, format!("acc{bits}"));
+        suffix(bits != own_default && !self.has_fixed_lanes(), format!("acc{bits}"));
         suffix(self.segments != default.segments, format!("seg{}", self.segments));
         let shift = self.score_shift();
         suffix(
@@ -343,6 +505,53 @@ mod tests {
         let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
         assert_eq!((cores.len(), names.len()), (18, 18));
         assert!(cores.iter().all(|c| c.validate().is_ok()));
+    }
+
+    #[test]
+    fn variants_are_valid_and_have_names_of_their_own() {
+        for (_, format) in Format::NAMED {
+            let cores = CoreConfig::variants(16, format);
+            let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
+            assert_eq!(names.len(), cores.len());
+            for core in cores {
+                assert_eq!(core.validate(), Ok(()), "{}", core.name());
+            }
+        }
+    }
+
+    #[test]
+    fn combinations_that_do_not_exist_are_refused() {
+        let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);
+        let fa2 = CoreConfig::new(Design::Fa2, 16, Format::BF16);
+        let paper = CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() };
+        let lane = Some(LaneBits { o: 18, v: 11, w: 7 });
+        let refused = [
+            ("lane", CoreConfig { lane, ..flash_d.clone() }),
+            (
+                "lane",
+                CoreConfig {
+                    lane: Some(LaneBits { o: 10, v: 12, w: 7 }),
+                    update: Update::Fixed,
+                    ..flash_d.clone()
+                },
+            ),
+            (
+                "accumulator",
+                CoreConfig {
+                    accumulator: Some(Accumulator::Format),
+                    update: Update::Fixed,
+                    ..flash_d.clone()
+                },
+            ),
+            ("update", CoreConfig { update: Update::Fused, ..paper.clone() }),
+            ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper }),
+            ("update", CoreConfig { update: Update::Fused, ..fa2.clone() }),
+            ("fa2", CoreConfig { fa2: Fa2Variant::Fixed, ..flash_d }),
+            ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Below(8.0)), ..fa2 }),
+        ];
+        for (field, config) in refused {
+            assert_eq!(config.validate().unwrap_err().field, field, "{config:?}");
+        }
     }
 
     #[test]

@@ -9,9 +9,10 @@
 //!  sum    l          | 17 integer     | FL fraction             | saturates
 //! ```
 
-use crate::config::{CoreConfig, Hold, STATIC_SKIP, WeightUnit};
+use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP, WeightUnit};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
+use crate::word::bits_for;
 use std::sync::Arc;
 
 /// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
@@ -22,6 +23,23 @@ pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
     let octaves = below_format.max(below_state) as f64;
     ((octaves * std::f64::consts::LN_2).log2().ceil() as u32).max(4)
 }
+
+/// Bits of the octave `k` of a base-2 argument `t = k + f`: enough that `2^-t` has vanished below the last
+/// fraction bit of the state and, for a weight that is rounded to the format, below its smallest number.
+pub fn octave_bits(format: Option<Format>, state_fraction: u32) -> u32 {
+    let below_format = format.map_or(0, |f| f.bias as u32 + f.fraction_bits + 1);
+    bits_for(below_format.max(state_fraction + 2).into())
+}
+
+/// Fraction bits that the natural score has beyond those of the base-2 score made from it.
+pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
+/// Fraction bits of the constant `log2(e)` that turns a score into base 2: its error, 5e-6, stays below the
+/// score's last place for scores up to 200.
+pub const LOG2E_FRACTION: u32 = 14;
+/// `log2(e)` with [`LOG2E_FRACTION`] fraction bits.
+pub const LOG2E: u64 = 23637;
+/// Bits that FA2's fixed-point accumulator has above the values': |o| stays below l, at most 65,536.
+pub const SUM_GUARD_BITS: u32 = 16;
 
 /// Integer bits of FA2's running sum: 65,536 equal scores give exactly 65,536.
 pub const SUM_INTEGER_BITS: u32 = 17;
@@ -51,6 +69,8 @@ pub struct ExpNumerics {
     pub sigmoid: Arc<Table>,
     /// `2^k softplus(-(k + f) ln 2)`.
     pub softplus: Arc<Table>,
+    /// `2^k log2(1 + 2^-(k + f))`.
+    pub log2p1: Arc<Table>,
     /// `ln m`.
     pub ln: Arc<Table>,
     /// `sigmoid(z - 6)`.
@@ -72,6 +92,7 @@ impl ExpNumerics {
             exp: table(Function::Exp),
             sigmoid: table(Function::Sigmoid),
             softplus: table(Function::Softplus),
+            log2p1: table(Function::Log2p1),
             ln: table(Function::Ln),
             paper_sigmoid: table(Function::PaperSigmoid),
         }
@@ -128,6 +149,17 @@ pub struct Numerics {
     pub difference: Format,
     /// Format of FA2's `o c` and `v e`.
     pub product: Format,
+    /// How the dot product is formed.
+    pub dot: Dot,
+    /// Fraction bits that the fused dot product's terms have beyond the natural score's, so that the rms of d
+    /// rounding errors stays that of a few.
+    pub dot_guard: u32,
+    /// Octave bits of base-2 arguments.
+    pub octave_bits: u32,
+    /// Fixed-point lanes.
+    pub lane: Option<LaneBits>,
+    /// FA2's reference follows the exponent of l.
+    pub log_reference: bool,
     /// Levels of the adder tree, `ceil(log2 d)`.
     pub tree_levels: u32,
     /// Power of two applied to the dot product.
@@ -138,7 +170,7 @@ pub struct Numerics {
     pub score_fraction: u32,
     /// Fraction bits FL of the state.
     pub state_fraction: u32,
-    /// Hold threshold `T 2^FL`, if steps may hold.
+    /// Hold threshold `T log2(e) 2^FS`, if steps may hold.
     pub hold_threshold: Option<u64>,
     /// The paper's static rule is in force.
     pub static_skip: bool,
@@ -154,24 +186,54 @@ impl Numerics {
         let format = config.format;
         let accumulator = config.accumulator_format();
         let hold = config.hold();
+        let tree_levels = config.d.next_power_of_two().ilog2();
+        let fixed_lanes = config.has_fixed_lanes();
         Numerics {
+            dot: config.dot(),
+            dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
+            octave_bits: octave_bits((!fixed_lanes).then_some(format), config.state_fraction_bits),
+            log_reference: config.fa2 == Fa2Variant::LogReference,
+            lane: fixed_lanes.then(|| config.lane_bits()),
             format,
             accumulator,
             difference: difference_format(format, accumulator),
             product: accumulator.intermediate(accumulator.fraction_bits + UPDATE_GUARD_BITS),
-            tree_levels: config.d.next_power_of_two().ilog2(),
+            tree_levels,
             score_shift: config.score_shift(),
             score_integer: config.score_integer_bits,
             score_fraction: config.score_fraction_bits,
             state_fraction: config.state_fraction_bits,
             hold_threshold: match hold {
-                Hold::Below(t) => Some((t * (config.state_fraction_bits as f64).exp2()).round() as u64),
+                Hold::Below(t) => {
+                    let unit = (config.score_fraction_bits as f64).exp2();
+                    Some((t * std::f64::consts::LOG2_E * unit).round() as u64)
+                }
                 Hold::None | Hold::Static => None,
             },
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
         }
+    }
+
+    /// Fraction bits of the natural score `q . k 2^score_shift`.
+    pub fn natural_fraction(&self) -> u32 {
+        self.score_fraction + NATURAL_SCORE_GUARD_BITS
+    }
+
+    /// Width of the natural score.
+    pub fn natural_bits(&self) -> u32 {
+        1 + self.score_integer + self.natural_fraction()
+    }
+
+    /// Width of one term of the fused dot product, before its rounding bit is added.
+    pub fn term_bits(&self) -> u32 {
+        self.natural_bits() + self.dot_guard
+    }
+
+    /// Width of a base-2 argument `t`.
+    pub fn octave_argument_bits(&self) -> u32 {
+        self.octave_bits + self.exp.value_fraction
     }
 
     /// Width of the signed score, `1 + IS + FS`.

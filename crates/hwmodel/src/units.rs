@@ -1,7 +1,7 @@
 //! The combinational units as RustHDL modules. [`FormatUnit`] are those a user can emit alone; the rest are
 //! parts of the cores, in the order in which data meets them.
 
-use crate::arith::{self, canonical, convert, exp, round, to_fixed};
+use crate::arith::{self, canonical, convert, exp, round};
 use crate::format::Format;
 use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
 use crate::rtl::{Block, Function};
@@ -324,30 +324,6 @@ function! {
 unit! {
     /// Format conversion.
     pub struct Convert(ConvertFunction) { a } -> { y }
-}
-
-function! {
-    /// The fixed-point score.
-    pub struct ScoreToFixedFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_score_to_fixed", this.numerics.format.ident());
-    doc = {
-        let n = &this.numerics;
-        format!(
-            "score = dot * 2^{}, signed fixed point with {} integer and {} fraction bits, saturating.",
-            n.score_shift, n.score_integer, n.score_fraction
-        )
-    };
-    inputs { dot: this.numerics.format.width() }
-    outputs { this.numerics.score_bits() }
-    eval<W> {
-        let n = &this.numerics;
-        let scale = n.score_shift + n.score_fraction as i32;
-        [to_fixed(n.format, &dot, scale, n.score_bits() - 1)]
-    }
-}
-unit! {
-    /// Score from float to fixed point.
-    pub struct ScoreToFixed(ScoreToFixedFunction) { dot } -> { score }
 }
 
 function! {

@@ -11,6 +11,8 @@ pub struct Inputs {
     pub rst: bool,
     pub q: Vec<u64>,
     pub q_valid: bool,
+    /// Meant for cores with fixed-point lanes; others have no such port.
+    pub v_exponent: u64,
     pub k: Vec<u64>,
     pub k_valid: bool,
     pub k_last: bool,
@@ -26,6 +28,8 @@ pub struct Outputs {
     pub o: Vec<u64>,
     pub o_valid: bool,
     pub o_invalid: bool,
+    /// False where the core has no such port.
+    pub o_overflow: bool,
 }
 
 /// Sweeps after which a design that still changes is declared unstable; real ones need three or four.
@@ -62,6 +66,9 @@ impl Engine {
         ports.clk.next = 0;
         ports.rst.next = inputs.rst as u64;
         ports.q_valid.next = inputs.q_valid as u64;
+        if let Some(port) = ports.v_exponent {
+            port.next = inputs.v_exponent;
+        }
         ports.k_valid.next = inputs.k_valid as u64;
         ports.k_last.next = inputs.k_last as u64;
         for (bus, value) in ports.q.iter_mut().zip(&inputs.q) {
@@ -79,6 +86,7 @@ impl Engine {
         outputs.v_ren = ports.v_ren.val() != 0;
         outputs.o_valid = ports.o_valid.val() != 0;
         outputs.o_invalid = ports.o_invalid.val() != 0;
+        outputs.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
         outputs.o.clear();
         outputs.o.extend(ports.o.iter().map(|bus| bus.val()));
         self.core.tap()

@@ -121,7 +121,14 @@ pub fn prepare(
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
-            workload: Workload::new(config.d, &rounded.q, &rounded.k, &rounded.v, scenario.causal),
+            workload: Workload::new(
+                config.format,
+                config.d,
+                &rounded.q,
+                &rounded.k,
+                &rounded.v,
+                scenario.causal,
+            ),
             saturated_inputs: rounded.saturated,
         }
     };

@@ -3,8 +3,8 @@
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::stream::{Driver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
-use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::cores::{Tap, tap_widths, v_step_latency};
+use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, WeightUnit};
+use flashd_hwmodel::cores::{Stages, Tap, tap_widths};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::{ones, signed};
 use serde::Serialize;
@@ -108,7 +108,9 @@ pub fn run(
     gaps: Gaps,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Run, RunError> {
-    let results = Model::new(config).run(&workload.q(), &workload.k, &workload.v, &workload.lengths(), true);
+    let w = workload;
+    let model = Model::new(config);
+    let results = model.run_scaled(&w.q(), &w.k, &w.v, &w.lengths(), &w.v_exponents(), true);
     let counters = run_against(config, workload, gaps, observers, &results)?;
     Ok(Run { counters, results })
 }
@@ -156,8 +158,7 @@ struct Checker<'a> {
     config: &'a CoreConfig,
     results: &'a [QueryResult],
     latency: u64,
-    value_latency: u64,
-    score_latency: u64,
+    stages: Stages,
     fixed: bool,
     fractions: (u32, u32),
     widths: (u32, u32),
@@ -168,21 +169,19 @@ struct Checker<'a> {
     history: VecDeque<String>,
     counters: Counters,
     first_key: Option<u64>,
-    argument_at_value: bool,
 }
 
 impl<'a> Checker<'a> {
     fn new(config: &'a CoreConfig, results: &'a [QueryResult]) -> Self {
         let n = Numerics::new(config);
+        let stages = Stages::of(config);
         let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
-        let paper = config.design == Design::FlashD && !lse;
-        let fixed = lse || config.design == Design::Fa2 && config.fa2 == Fa2Variant::Default;
+        let fixed = !config.follows_the_paper();
         Checker {
             config,
             results,
             latency: n.latency() as u64,
-            value_latency: v_step_latency(config) as u64,
-            score_latency: n.tree_levels as u64 + 1,
+            stages,
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
             widths: tap_widths(config),
@@ -193,7 +192,6 @@ impl<'a> Checker<'a> {
             history: VecDeque::new(),
             counters: Counters::default(),
             first_key: None,
-            argument_at_value: paper,
         }
     }
 
@@ -228,7 +226,7 @@ impl<'a> Checker<'a> {
         let step = |(query, key): (usize, usize)| -> &Step { &results[query].steps[key] };
         let (sw, xw) = self.widths;
 
-        let due = Self::due(&mut self.scores, cycle, self.score_latency);
+        let due = Self::due(&mut self.scores, cycle, self.stages.score.into());
         if let Some((query, key)) = due {
             let s = step((query, key));
             if self.history.len() == HISTORY {
@@ -247,8 +245,7 @@ impl<'a> Checker<'a> {
         if let (Some(at), Some(actual)) = (due, tap.score) {
             self.check(cycle, "score s", step(at).s as u64 & ones(sw), actual, Kind::Score)?;
         }
-        let argument_latency = if self.argument_at_value { self.value_latency } else { self.score_latency };
-        let due = Self::due(&mut self.arguments, cycle, argument_latency);
+        let due = Self::due(&mut self.arguments, cycle, self.stages.argument.into());
         if let (Some(at), Some(actual)) = (due, tap.x) {
             // A paper step that loads has no argument in the model when it is a first key.
             if at.1 > 0 {
@@ -256,7 +253,7 @@ impl<'a> Checker<'a> {
             }
         }
 
-        let due = Self::due(&mut self.values, cycle, self.value_latency);
+        let due = Self::due(&mut self.values, cycle, self.stages.value.into());
         let reads = due.is_some_and(|at| step(at).action != Action::Hold);
         self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
         self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
@@ -284,6 +281,7 @@ impl<'a> Checker<'a> {
         if let Some((query, _)) = due {
             let result = &results[query];
             self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, Kind::Bit)?;
+            self.check(cycle, "o_overflow", result.overflow as u64, outputs.o_overflow as u64, Kind::Bit)?;
             for (j, (expected, actual)) in result.o.iter().zip(&outputs.o).enumerate() {
                 if expected != actual {
                     self.check(cycle, &format!("o[{j}] of query {query}"), *expected, *actual, Kind::Float)?;

@@ -4,10 +4,13 @@
 //! `{rst, q_valid, k_valid, k_last, v_step, v_ren, o_valid, o_invalid, q, k, v, o}` (most significant
 //! first; the four vectors are `d * W` bits each, element 0 lowest). The eight flags are the first two
 //! digits, so that the file suits `$readmemh` as well as a C++ reader.
+//!
+//! Cores with fixed-point lanes have three digits more in front: `o_overflow`, and two for `v_exponent`.
 
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
 use flashd_files::AtomicFile;
+use flashd_hwmodel::config::CoreConfig;
 use std::io::Write;
 use std::path::Path;
 
@@ -15,16 +18,22 @@ use std::path::Path;
 pub struct VectorFile {
     file: AtomicFile,
     element_bits: u32,
+    fixed_lanes: bool,
     lines: u64,
 }
 
 impl VectorFile {
-    /// Vectors for elements of `element_bits` bits, written beside `path` until finished.
+    /// Vectors for a core, written beside `path` until finished.
     ///
     /// # Errors
     /// If no file can be created there.
-    pub fn create(path: &Path, element_bits: u32) -> std::io::Result<Self> {
-        Ok(VectorFile { file: AtomicFile::create(path)?, element_bits, lines: 0 })
+    pub fn create(path: &Path, config: &CoreConfig) -> std::io::Result<Self> {
+        Ok(VectorFile {
+            file: AtomicFile::create(path)?,
+            element_bits: config.format.width(),
+            fixed_lanes: config.has_fixed_lanes(),
+            lines: 0,
+        })
     }
 
     /// Completes the file under its name and returns the number of cycles in it.
@@ -51,7 +60,10 @@ impl Observer for VectorFile {
         let flags =
             [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
         let byte = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
-        let mut line = format!("{byte:02x}");
+        let mut line = match self.fixed_lanes {
+            true => format!("{:x}{:02x}{byte:02x}", (o.o_overflow && o.o_valid) as u8, i.v_exponent),
+            false => format!("{byte:02x}"),
+        };
         for vector in [&i.q, &i.k, &i.v] {
             self.digits(&mut line, vector);
         }

@@ -1,7 +1,9 @@
 //! Queries, keys and values as port activity.
 
 use crate::engine::{Inputs, Outputs};
+use flashd_golden::v_exponent;
 use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -13,6 +15,8 @@ pub struct Query {
     pub q: Vec<u64>,
     /// Keys `0..keys`, at least one.
     pub keys: usize,
+    /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
+    pub v_exponent: u64,
 }
 
 /// What a run streams through a core.
@@ -31,12 +35,18 @@ pub struct Workload {
 impl Workload {
     /// Every query against all keys, or, `causal`, query i against keys `0..=i` (the last queries of the
     /// sequence when there are fewer queries than keys).
-    pub fn new(d: usize, q: &[u64], k: &[u64], v: &[u64], causal: bool) -> Self {
+    ///
+    /// `v_exponent` is that of the values in `format`.
+    pub fn new(format: Format, d: usize, q: &[u64], k: &[u64], v: &[u64], causal: bool) -> Self {
+        let v_exponent = v_exponent(format, v);
         let (n, keys) = (q.len() / d, k.len() / d);
         let before = keys.saturating_sub(n);
         let visible = |i: usize| if causal { (before + i + 1).min(keys) } else { keys };
-        let queries =
-            q.chunks_exact(d).enumerate().map(|(i, q)| Query { q: q.to_vec(), keys: visible(i) }).collect();
+        let queries = q
+            .chunks_exact(d)
+            .enumerate()
+            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent })
+            .collect();
         Workload { d, queries, k: k.to_vec(), v: v.to_vec() }
     }
 
@@ -48,6 +58,11 @@ impl Workload {
     /// Keys per query.
     pub fn lengths(&self) -> Vec<usize> {
         self.queries.iter().map(|q| q.keys).collect()
+    }
+
+    /// Exponent field per query.
+    pub fn v_exponents(&self) -> Vec<u64> {
+        self.queries.iter().map(|q| q.v_exponent).collect()
     }
 
     /// All queries, `[queries, d]`.
@@ -81,6 +96,7 @@ pub struct Driver<'a> {
     workload: &'a Workload,
     rng: Option<ChaCha8Rng>,
     mask: u64,
+    exponent_mask: u64,
     /// The query whose keys are being sent, and its next key.
     query: usize,
     key: usize,
@@ -104,6 +120,7 @@ impl<'a> Driver<'a> {
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
             },
             mask: ones(config.format.width()),
+            exponent_mask: config.format.exponent_mask(),
             query: 0,
             key: 0,
             loaded: 0,
@@ -172,11 +189,15 @@ impl<'a> Driver<'a> {
             inputs.k_last = true;
         }
         self.noise(&mut inputs.q);
+        if let Some(rng) = &mut self.rng {
+            inputs.v_exponent = rng.random::<u64>() & self.exponent_mask;
+        }
         // The next query may be loaded from the cycle of the previous one's last key on.
         if self.query == self.loaded && self.loaded < w.queries.len() && !self.chance(3) {
             inputs.q.clear();
             inputs.q.extend_from_slice(&w.queries[self.loaded].q);
             inputs.q_valid = true;
+            inputs.v_exponent = w.queries[self.loaded].v_exponent;
             self.loaded += 1;
         }
         accepted

@@ -1,6 +1,6 @@
 //! Cores in lock-step with the bit-exact model.
 
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant};
+use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_workload::quantise::round_value;
@@ -13,7 +13,7 @@ fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Wor
             .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, attention);
-    Workload::new(q.d, &q.q, &q.k, &q.v, causal)
+    Workload::new(fmt, q.d, &q.q, &q.k, &q.v, causal)
 }
 
 fn check(config: &CoreConfig, attention: &Attention, causal: bool, gaps: Gaps) -> flashd_simulator::Run {
@@ -24,13 +24,6 @@ fn check(config: &CoreConfig, attention: &Attention, causal: bool, gaps: Gaps) -
     assert_eq!(run.counters.queries as usize, w.queries.len());
     assert!(run.counters.comparisons > run.counters.keys);
     run
-}
-
-fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
-    let mut all: Vec<CoreConfig> =
-        CoreConfig::shipped().into_iter().take(3).map(|c| CoreConfig { d, format, ..c }).collect();
-    all.push(CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, d, format) });
-    all
 }
 
 #[test]
@@ -49,7 +42,7 @@ fn shipped_cores_on_attention_like_streams() {
 fn every_format_and_odd_vector_lengths() {
     for (_, format) in Format::NAMED {
         for d in [2, 3, 5, 17, 48] {
-            for config in designs(d, format) {
+            for config in CoreConfig::variants(d, format) {
                 let attention = synthetic::attention_like(11, 4, 9, d);
                 check(&config, &attention, true, Gaps::None);
                 check(&config, &attention, true, Gaps::Random(d as u64));
@@ -63,19 +56,20 @@ fn every_format_and_odd_vector_lengths() {
 fn every_comparison_notices_a_fault() {
     use flashd_golden::{Action, Model};
     use flashd_simulator::{RunError, run_against};
-    for config in designs(8, Format::BF16) {
+    for config in CoreConfig::variants(8, Format::BF16) {
         let mut config = config;
         let w = workload(&mut config, &synthetic::attention_like(3, 2, 12, 8), false);
         let good = Model::new(&config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);
         let update = good[1].steps.iter().rposition(|s| s.action == Action::Update).unwrap();
         type Fault = fn(&mut flashd_golden::QueryResult, usize);
-        let faults: [(&str, Fault); 6] = [
+        let faults: [(&str, Fault); 7] = [
             ("score s", |r, i| r.steps[i].s ^= 1),
             ("argument x", |r, i| r.steps[i].x ^= 1),
             ("weight w", |r, i| r.steps[i].w ^= 1),
             ("v_ren", |r, i| r.steps[i].action = Action::Hold),
             ("o[7]", |r, _| r.o[7] ^= 1),
             ("o_invalid", |r, _| r.invalid ^= true),
+            ("o_overflow", |r, _| r.overflow ^= true),
         ];
         for (signal, fault) in faults {
             let mut bad = good.clone();

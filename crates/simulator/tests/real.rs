@@ -1,6 +1,6 @@
 //! Real attention heads: the bundled sample in lock-step, and FLASH-D's error beside FA2's.
 
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
 use flashd_simulator::{Gaps, run};
@@ -31,15 +31,7 @@ fn the_bundled_sample_in_lockstep() {
         s.attention = s.attention.truncated(queries, keys);
         let reference = Reference::new(&s);
         for format in [Format::BF16, Format::FP8_E4M3] {
-            let flash_d = CoreConfig::new(Design::FlashD, trace.d, format);
-            let fa2 = CoreConfig::new(Design::Fa2, trace.d, format);
-            let designs = [
-                flash_d.clone(),
-                CoreConfig { weight: WeightUnit::Paper, ..flash_d },
-                fa2.clone(),
-                CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
-            ];
-            for config in &designs {
+            for config in &CoreConfig::variants(trace.d, format) {
                 let prepared = prepare(config, &s, &reference).unwrap();
                 let run = run(&prepared.config, &prepared.workload, Gaps::Random(1), &mut [])
                     .unwrap_or_else(|e| panic!("{}: {e}", trace.name));

@@ -1,30 +1,26 @@
 //! Waves read back with a reader that is not ours, against what the lock-step run did.
 
-use flashd_golden::{Action, QueryResult};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::cores::v_step_latency;
+#[path = "wave/checks.rs"]
+mod checks;
+#[path = "../src/wave/variants.rs"]
+mod variants;
+#[path = "wave/vcd.rs"]
+mod vcd;
+
+use checks::{Checks, check_ports};
+use flashd_golden::{Action, QueryResult, Step};
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_hwmodel::cores::Stages;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload, run};
 use flashd_workload::quantise::round_value;
 use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use wellen::{SignalRef, SignalValueRef, simple};
+use variants::variants;
+use vcd::Vcd;
 
-/// All kinds of core.
-fn kinds(d: usize, format: Format) -> [CoreConfig; 4] {
-    let flash_d = CoreConfig::new(Design::FlashD, d, format);
-    let fa2 = CoreConfig::new(Design::Fa2, d, format);
-    [
-        flash_d.clone(),
-        CoreConfig { weight: WeightUnit::Paper, ..flash_d },
-        fa2.clone(),
-        CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
-    ]
-}
-
+/// Operands for a core, scaled to its format.
 fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
     let (fmt, attention) = (config.format, synthetic::attention_like(5, queries, keys, config.d));
     let scaling =
@@ -32,7 +28,7 @@ fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig,
             .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, &attention);
-    (config, Workload::new(q.d, &q.q, &q.k, &q.v, false))
+    (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v, false))
 }
 
 /// What a second observer saw in every cycle.
@@ -61,165 +57,31 @@ fn record(folder: &Path, config: &CoreConfig, workload: &Workload, options: Wave
     Recorded { files: wave.finish().unwrap(), seen: seen.0, results: run.results }
 }
 
-/// A VCD in memory, by path below the core.
-struct Vcd {
-    waves: simple::Waveform,
-    core: String,
-    signals: HashMap<String, (SignalRef, Option<u32>)>,
-}
-
-impl Vcd {
-    fn read(path: &Path) -> Vcd {
-        let mut waves = simple::read(path).unwrap();
-        let h = waves.hierarchy();
-        let core = h.first_scope().unwrap().name(h).to_string();
-        let signals: HashMap<_, _> = h
-            .all_vars()
-            .map(|var| (h[var].full_name(h), (h[var].signal_ref(), h[var].length(h))))
-            .map(|(name, signal)| (name.strip_prefix(&format!("{core}.")).unwrap().to_string(), signal))
-            .collect();
-        let all: HashSet<SignalRef> = signals.values().map(|(signal, _)| *signal).collect();
-        waves.load_signals(&all.into_iter().collect::<Vec<_>>());
-        Vcd { waves, core, signals }
-    }
-
-    fn at<T>(&self, name: &str, time: u64, read: impl Fn(SignalValueRef<'_>) -> Option<T>) -> T {
-        let (id, _) = self.signals.get(name).unwrap_or_else(|| panic!("no signal {name}"));
-        let times = self.waves.time_table();
-        let index = times.partition_point(|t| *t <= time) - 1;
-        let signal = self.waves.get_signal(*id).unwrap();
-        let offset = signal.get_offset(index as u32).unwrap();
-        read(signal.get_value_at(&offset, offset.elements - 1))
-            .unwrap_or_else(|| panic!("{name}: other type"))
-    }
-
-    /// Bits in the middle of a cycle's first half.
-    fn bits(&self, name: &str, cycle: u64) -> u64 {
-        self.at(name, cycle * PERIOD_NS + 1, |v| u64::from_str_radix(&v.to_bit_string()?, 2).ok())
-    }
-
-    fn real(&self, name: &str, cycle: u64) -> f64 {
-        self.at(name, cycle * PERIOD_NS + 1, |v| match v {
-            SignalValueRef::Real(x) => Some(x),
-            _ => None,
-        })
-    }
-}
-
-/// Every port of every cycle.
-fn check_ports(config: &CoreConfig, vcd: &Vcd, seen: &[(Inputs, Outputs)]) {
-    let fmt = config.format;
-    for (cycle, (i, o)) in seen.iter().enumerate() {
-        let cycle = cycle as u64;
-        for (name, bit) in [
-            ("rst", i.rst),
-            ("q_valid", i.q_valid),
-            ("k_valid", i.k_valid),
-            ("k_last", i.k_last),
-            ("v_step", o.v_step),
-            ("v_ren", o.v_ren),
-            ("o_valid", o.o_valid),
-            ("o_invalid", o.o_invalid),
-        ] {
-            assert_eq!(vcd.bits(name, cycle), bit as u64, "{} {name} in cycle {cycle}", config.name());
-        }
-        for (name, elements) in [("q", &i.q), ("k", &i.k), ("v", &i.v), ("o", &o.o)] {
-            for (j, bits) in elements.iter().enumerate().take(4) {
-                let at = format!("{} {name}_{j} in cycle {cycle}", config.name());
-                assert_eq!(vcd.bits(&format!("{name}_{j}"), cycle), *bits, "{at}");
-                assert_eq!(vcd.real(&format!("{name}_{j}_real"), cycle), fmt.value(*bits), "{at}");
-            }
-        }
-    }
-}
-
-/// Cycle of acceptance, query and key of every step.
-fn steps(workload: &Workload, seen: &[(Inputs, Outputs)]) -> Vec<(u64, usize, usize)> {
-    let accepted = (0u64..).zip(seen).filter(|(_, (i, _))| i.k_valid).map(|(cycle, _)| cycle);
-    let keys = (0..workload.queries.len()).flat_map(|q| (0..workload.queries[q].keys).map(move |k| (q, k)));
-    accepted.zip(keys).map(|(cycle, (q, k))| (cycle, q, k)).collect()
-}
-
-/// The scalar path of every step against the model: bits, and decimals by formulas of our own.
-fn check_scalars(config: &CoreConfig, vcd: &Vcd, workload: &Workload, run: &Recorded) {
-    let (n, fmt) = (Numerics::new(config), config.format);
-    let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
-    let fixed = lse || config.design == Design::Fa2 && config.fa2 == Fa2Variant::Default;
-    let unit = if config.design == Design::FlashD { "weight" } else { "softmax" };
-    let weight = if config.design == Design::FlashD { "weight.w" } else { "softmax.e" };
-    let (score_at, weight_at) = (n.tree_levels as u64 + 1, v_step_latency(config) as u64);
-    let mut scores: Vec<f64> = Vec::new();
-    for (accepted, query, key) in steps(workload, &run.seen) {
-        let step = run.results[query].steps[key];
-        let at = format!("{} query {query} key {key}", config.name());
-        let cycle = accepted + score_at;
-        let mask = |width: u32| (1u64 << width) - 1;
-        let (s_bits, s) = match fixed {
-            true => (step.s as u64 & mask(n.score_bits()), step.s as f64 / (n.score_fraction as f64).exp2()),
-            false => (step.s as u64, fmt.value(step.s as u64)),
-        };
-        assert_eq!(vcd.bits(&format!("{unit}.score.score"), cycle), s_bits, "{at}");
-        assert_eq!(vcd.real(&format!("{unit}.score.score_real"), cycle), s, "{at}");
-        if key == 0 {
-            scores.clear();
-        }
-        if lse && key > 0 {
-            let x = step.x as f64 / (n.state_fraction as f64).exp2();
-            assert_eq!(vcd.real("weight.difference.x_real", cycle), x, "{at}");
-            assert_eq!(vcd.real("weight.log_sum_exp_q.q_real", cycle), s - x, "{at}");
-            let t = vcd.real("weight.argument.t_real", cycle);
-            assert!((t - x.abs().min(32.0)).abs() <= (-(n.exp.value_fraction as f64)).exp2(), "{at}");
-            let tail = vcd.real("weight.tail.tail_real", cycle);
-            assert!((tail - (-t).exp().ln_1p()).abs() < 1e-2, "{at}: tail {tail} for t = {t}");
-        }
-        if config.design == Design::Fa2 && key > 0 {
-            let m = scores.iter().copied().fold(f64::MIN, f64::max);
-            assert_eq!(vcd.real("softmax.maximum_q.q_real", cycle), m, "{at}");
-            if fixed {
-                assert_eq!(vcd.real("softmax.maximum.distance_real", cycle), (s - m).abs(), "{at}");
-            }
-        }
-        scores.push(s);
-        if step.action != Action::Hold {
-            let cycle = accepted + weight_at;
-            assert_eq!(vcd.bits(weight, cycle), step.w, "{at}");
-            assert_eq!(vcd.real(&format!("{weight}_real"), cycle), fmt.value(step.w), "{at}");
-            if lse {
-                let w = match step {
-                    _ if key == 0 => 1.0,
-                    step if step.upper => 1.0 - fmt.value(step.w),
-                    step => fmt.value(step.w),
-                };
-                assert_eq!(vcd.real("weight.weight_real", cycle), w, "{at}");
-            }
-        }
-        if config.design == Design::Fa2 && fixed && key + 1 == workload.queries[query].keys {
-            let m = scores.iter().copied().fold(f64::MIN, f64::max);
-            let l: f64 = scores.iter().map(|s| (s - m).exp()).sum();
-            let done = accepted + n.latency() as u64 - 1;
-            let (sum, r) = (vcd.real("sum.reciprocal.sum_real", done), vcd.real("sum.r_real", done));
-            assert!((sum / l - 1.0).abs() < 0.2, "{at}: sum {sum}, expected about {l}");
-            let right = vcd.bits("sum.right", done) as f64;
-            assert!((sum * r * (-right).exp2() - 1.0).abs() < 0.05, "{at}: 1 / {sum} is not {r} 2^-{right}");
-        }
-    }
-}
-
 #[test]
 fn waves_are_what_the_run_did() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for d in [5, 16] {
-            for config in kinds(d, format) {
+            for mut config in variants(d, format) {
                 let folder = tempfile::tempdir().unwrap();
+                if config.hold.is_none() && !config.follows_the_paper() {
+                    // So low that steps hold.
+                    config.hold = Some(Hold::Below(2.0));
+                }
                 let (config, w) = workload(config, 3, 14);
-                let run = record(folder.path(), &config, &w, WaveOptions::default());
+                let signals = Selection::parse("default,*.lane_?.o_q.q").unwrap();
+                let run =
+                    record(folder.path(), &config, &w, WaveOptions { signals, ..WaveOptions::default() });
                 let vcd = Vcd::read(&run.files.vcd);
                 assert_eq!(run.files.cycles as usize, run.seen.len());
                 assert_eq!(vcd.core, config.name());
                 let reals = vcd.signals.keys().filter(|name| name.ends_with("_real")).count();
                 assert_eq!(run.files.signals, vcd.signals.len() - reals);
                 check_ports(&config, &vcd, &run.seen);
-                check_scalars(&config, &vcd, &w, &run);
+                Checks { config: &config, vcd: &vcd, workload: &w, run: &run }.check();
+                if matches!(config.hold, Some(Hold::Below(_))) {
+                    let held = |step: &Step| step.action == Action::Hold;
+                    assert!(run.results.iter().any(|r| r.steps.iter().any(held)), "{}", config.name());
+                }
             }
         }
     }
@@ -239,7 +101,7 @@ fn the_clock_rises_with_every_cycle() {
         .collect();
     assert_eq!(vcd.waves.time_table(), expected);
     for cycle in 3..end {
-        for clk in ["clk", "dot.clk", "weight.log_sum_exp_q.clk"] {
+        for clk in ["clk", "score.fused_0.clk", "weight.log_sum_exp_q.clk"] {
             let level = |time| vcd.at(clk, time, |v| v.to_bit_string());
             assert_eq!((level(cycle * PERIOD_NS), level(cycle * PERIOD_NS + 5)), ("1".into(), "0".into()));
         }
@@ -264,8 +126,8 @@ fn window_and_selection() {
     let mut names: Vec<&str> = vcd.signals.keys().map(String::as_str).collect();
     names.sort_unstable();
     let expected = "clk group_0.lane_9.o_q.q group_0.lane_9.o_q.q_real o_10 o_10_real o_11 o_11_real o_12 o_12_real \
-         o_13 o_13_real o_14 o_14_real o_15 o_15_real sum.sum_q.clk sum.sum_q.d sum.sum_q.d_real sum.sum_q.enable \
-         sum.sum_q.q sum.sum_q.q_real";
+         o_13 o_13_real o_14 o_14_real o_15 o_15_real weight.sum.sum_q.clk weight.sum.sum_q.d \
+         weight.sum.sum_q.d_real weight.sum.sum_q.enable weight.sum.sum_q.q weight.sum.sum_q.q_real";
     assert_eq!(names.join(" "), expected);
     assert_eq!((part.files.cycles, part.files.signals), (11, 12));
     let times = vcd.waves.time_table();
@@ -290,18 +152,50 @@ fn window_and_selection() {
 
 #[test]
 fn the_weight_brings_along_what_it_is_computed_from() {
-    let folder = tempfile::tempdir().unwrap();
-    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
-    let options =
-        WaveOptions { signals: Selection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
-    let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.vcd);
-    assert!(vcd.signals.contains_key("weight.weight_real") && vcd.signals.contains_key("weight.w"));
+    for update in [Update::Rounded, Update::Fused, Update::Fixed] {
+        let folder = tempfile::tempdir().unwrap();
+        let config = CoreConfig { update, ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
+        let (config, w) = workload(config, 1, 4);
+        let options =
+            WaveOptions { signals: Selection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
+        let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.vcd);
+        assert!(vcd.signals.contains_key("weight.weight_real") && vcd.signals.contains_key("weight.w"));
+    }
+}
+
+/// What the stages after the adder tree do.
+fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
+    match (config.design, config.weight, config.update, config.fa2) {
+        (Design::FlashD, WeightUnit::Paper, ..) => {
+            ["score", "score waits for the other variants' pipeline", "difference", "weight", "output update"]
+        }
+        (Design::FlashD, _, Update::Fixed, _) => {
+            ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"]
+        }
+        (Design::FlashD, ..) => ["score", "weight state", "weight", "weight to the lanes", "output update"],
+        (.., Fa2Variant::Default | Fa2Variant::SharedScale) => {
+            ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"]
+        }
+        (.., Fa2Variant::Fixed) => {
+            ["score and reference", "exponential", "running sum", "value, reciprocal", "final scale"]
+        }
+        (.., Fa2Variant::LogReference) => [
+            "score",
+            "reference, exponential and running sum",
+            "exponential to the lanes",
+            "value, reciprocal",
+            "final scale",
+        ],
+        (.., Fa2Variant::Literal) => {
+            ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"]
+        }
+    }
 }
 
 #[test]
 fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
     for d in [2, 5, 16] {
-        for config in kinds(d, Format::BF16) {
+        for config in variants(d, Format::BF16) {
             for selection in ["default", "all", "default,*.q", "o_0"] {
                 let folder = tempfile::tempdir().unwrap();
                 let (config, w) = workload(config.clone(), 1, 4);
@@ -332,20 +226,15 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
                     assert_eq!((stages.len(), shown), (2, 3), "{text}");
                     continue;
                 }
-                let levels = Numerics::new(&config).tree_levels;
-                let (weight, update) = match config.design {
-                    Design::FlashD => ("weight", "output update"),
-                    Design::Fa2 => ("value", "division"),
+                let tree = match d {
+                    2 => "0: adder tree",
+                    5 => "0..1: adder tree",
+                    _ => "1..2: adder tree",
                 };
-                let tree = if levels == 1 { "1".to_string() } else { format!("1..{levels}") };
-                let expected = [
-                    "0: query and key".to_string(),
-                    format!("{tree}: adder tree"),
-                    format!("{}: score and weight state", levels + 1),
-                    format!("{}: {weight}", levels + 2),
-                    format!("{}: {update}", levels + 3),
-                    format!("{}: result", levels + 4),
-                ];
+                let score = Stages::of(&config).score;
+                let mut expected = vec!["0: query and key".to_string(), tree.into()];
+                let titles = stage_titles(&config).into_iter().chain(["result"]);
+                expected.extend((score..).zip(titles).map(|(stage, title)| format!("{stage}: {title}")));
                 assert_eq!(stages, expected);
                 assert!(text.contains("@8420\n+{o[0]}") && shown > 40);
             }
@@ -400,7 +289,7 @@ fn mistakes_are_explained() {
         ..WaveOptions::default()
     };
     let text = create("a.vcd", select("o_*,*.scroe"));
-    assert!(text.starts_with("no signal matches '*.scroe'; similar names: weight.score.score"), "{text}");
+    assert!(text.starts_with("no signal matches '*.scroe'; similar names: score.score"), "{text}");
     let text = create("a.vcd", select("weigth.w"));
     assert!(text.starts_with("no signal matches 'weigth.w'; similar names: weight.w,"), "{text}");
     let text = create("a.gtkw", WaveOptions::default());

@@ -32,16 +32,17 @@ pub(super) fn dissolve(module: &Module) -> Result<(Module, HashMap<Path, Path>),
                 added.push((Path { instance: Some((prefixed(name), *index)), ..sink.clone() }, source));
             }
         }
-        // Readers of the child's outputs read what drives those.
-        for source in sources.values_mut() {
-            if source.instance.as_ref() == Some(&me) {
+        // Readers of the child's outputs read what drives those: something inside, or, where the child only
+        // passes an input on, what drives that.
+        let resolved: Vec<(Path, Path)> = sources
+            .iter()
+            .filter(|(_, source)| source.instance.as_ref() == Some(&me))
+            .filter_map(|(sink, source)| {
                 let own = Path { instance: None, ..source.clone() };
-                if let Some((name, index)) = inner_sources.get(&own).and_then(|s| s.instance.clone()) {
-                    let inner = &inner_sources[&own];
-                    *source = Path { instance: Some((prefixed(&name), index)), ..inner.clone() };
-                }
-            }
-        }
+                Some((sink.clone(), outward(inner_sources.get(&own)?, &sources)?))
+            })
+            .collect();
+        sources.extend(resolved);
         sources.retain(|sink, _| sink.instance.as_ref() != Some(&me));
         sources.extend(added);
         children.extend(inner.children.into_iter().map(|c| Child { name: prefixed(&c.name), ..c }));

@@ -1,11 +1,13 @@
 //! The carriers against each other: whichever is chosen, the bits are the same.
 
 use super::*;
-use flashd_hwmodel::config::{Accumulator, Design, Fa2Variant, WeightUnit};
+use crate::round::decode;
+use flashd_hwmodel::config::{Accumulator, LaneBits};
 use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 /// Operands that reach every corner: zeros, subnormals, the largest numbers, scores near each other.
-fn operands(rng: &mut rand_chacha::ChaCha8Rng, format: Format, spread: u64, n: usize) -> Vec<u64> {
+fn operands(rng: &mut ChaCha8Rng, format: Format, spread: u64, n: usize) -> Vec<u64> {
     let mut one = || {
         let bits = rng.random::<u64>() & ((format.sign_bit() << 1) - 1);
         let exponent = (format.bias as u64).saturating_sub(rng.random_range(0..=spread));
@@ -18,54 +20,97 @@ fn operands(rng: &mut rand_chacha::ChaCha8Rng, format: Format, spread: u64, n: u
     (0..n).map(|_| one()).collect()
 }
 
-#[test]
-fn f32_and_f64_give_the_same_bits() {
-    let (seed, d, keys, queries) = (71, 9, 60, 20);
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-    let mut in_f32 = 0;
-    for (_, format) in Format::NAMED {
-        for accumulator in [
-            None,
-            Some(Accumulator::Format),
-            Some(Accumulator::Fraction(12)),
-            Some(Accumulator::Fraction(16)),
-        ] {
-            if matches!(accumulator, Some(Accumulator::Fraction(f)) if f < format.fraction_bits) {
-                continue;
-            }
-            for core in 0..4 {
-                let design = if core < 2 { Design::FlashD } else { Design::Fa2 };
-                let mut config =
-                    CoreConfig { accumulator, score_shift: Some(3), ..CoreConfig::new(design, d, format) };
-                match core {
-                    1 => config.weight = WeightUnit::Paper,
-                    3 => config.fa2 = Fa2Variant::Literal,
-                    _ => {}
-                }
-                let model = Model::new(&config);
-                for spread in [3, 30, 126] {
-                    let q = operands(&mut rng, format, spread / 8, queries * d);
-                    let k = operands(&mut rng, format, spread / 8, keys * d);
-                    let v = operands(&mut rng, format, spread, keys * d);
-                    let lengths = [keys; 20];
-                    let chosen = model.carriers(&v);
-                    in_f32 += usize::from(chosen.1);
-                    let run = |carriers| model.run_in(&q, &k, &v, &lengths, true, carriers);
-                    assert!(run(chosen) == run((false, false)), "{}, seed {seed}, {spread}", config.name());
-                }
-            }
+/// Every core with float lanes, and those with fixed-point lanes of several widths.
+fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+    let flash_d = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::FlashD, d, format) };
+    let fa2 = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::Fa2, d, format) };
+    let update = |update| CoreConfig { update, ..flash_d.clone() };
+    let variant = |fa2_variant| CoreConfig { fa2: fa2_variant, ..fa2.clone() };
+    let floats = [
+        flash_d.clone(),
+        CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
+        update(Update::Fused),
+        fa2.clone(),
+        variant(Fa2Variant::SharedScale),
+        variant(Fa2Variant::Literal),
+    ];
+    let mut cores = Vec::new();
+    for accumulator in
+        [None, Some(Accumulator::Format), Some(Accumulator::Fraction(12)), Some(Accumulator::Fraction(16))]
+    {
+        if !matches!(accumulator, Some(Accumulator::Fraction(f)) if f < format.fraction_bits) {
+            cores.extend(floats.iter().map(|core| CoreConfig { accumulator, ..core.clone() }));
         }
     }
-    assert!(in_f32 >= 150, "f32 was chosen only {in_f32} times");
+    for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (9, 9, 4)] {
+        let lane = Some(LaneBits { o, v, w });
+        let fixed = [update(Update::Fixed), variant(Fa2Variant::Fixed), variant(Fa2Variant::LogReference)];
+        cores.extend(fixed.map(|core| CoreConfig { lane, ..core }));
+    }
+    cores
 }
 
 #[test]
-fn large_bf16_values_take_f64() {
+fn narrow_and_wide_carriers_give_the_same_bits() {
+    let (seed, d, keys, queries) = (71, 9, 60, 20);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for (_, format) in Format::NAMED {
+        for config in cores(d, format) {
+            let model = Model::new(&config);
+            for spread in [3, 30, 126] {
+                let q = operands(&mut rng, format, spread / 8, queries * d);
+                let k = operands(&mut rng, format, spread / 8, keys * d);
+                let v = operands(&mut rng, format, spread, keys * d);
+                let exponents = [v_exponent(format, &v); 20];
+                let lengths = [keys; 20];
+                let input = Input {
+                    d,
+                    q: &q,
+                    k: &k,
+                    v: &v,
+                    lengths: &lengths,
+                    v_exponents: &exponents,
+                    record: true,
+                };
+                let run = |carriers| model.run_in(input, carriers);
+                let same = run(Carriers::Fastest) == run(Carriers::Widest);
+                assert!(same, "{}, seed {seed}, {spread}", config.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn f32_carries_moderate_values_of_narrow_formats() {
+    let fits = |format: Format, longest, v: &[u64]| fits_f32(format, longest, v);
+    assert!(fits(Format::FP16, 24, &[0x7bff]) && !fits(Format::FP16, 25, &[]));
+    assert!(fits(Format::BF16, 23, &[0x3f80, 0xbf80, 0x7fc0]), "a NaN is a zero");
+    assert!(!fits(Format::BF16, 24, &[]) && !fits(Format::BF16, 23, &[0x3f80, 0xff7f]));
+    // Beyond f32's range on the way.
     let model = Model::new(&CoreConfig::new(Design::FlashD, 2, Format::BF16));
-    assert_eq!(model.carriers(&[0x3f80, 0xbf80, 0x7fc0]), (true, true));
-    assert_eq!(model.carriers(&[0x3f80, 0xff7f]), (true, false));
     let max = Format::BF16.max_finite();
     let v = [max, 0, max | 0x8000, 0];
     let result = &model.run(&[0; 2], &[0; 4], &v, &[2], false)[0];
     assert_eq!((result.o[0], result.saturated), (0, 0), "the mean of the two largest numbers");
+}
+
+#[test]
+fn a_factor_beyond_f32_scales_exactly() {
+    // Two scores 140 apart: the shared scale's factor is below f32's smallest number, its product with 2^20 is
+    // not. The second value is zero, so that the product decides the result.
+    let (format, d) = (Format::BF16, 2);
+    let config = CoreConfig {
+        fa2: Fa2Variant::SharedScale,
+        hold: Some(flashd_hwmodel::config::Hold::None),
+        score_shift: Some(0),
+        ..CoreConfig::new(Design::Fa2, d, format)
+    };
+    let bits = |x: f64| encode(format, x);
+    let (q, k) = ([bits(1.0), 0], [0, 0, bits(97.0), 0]);
+    let v = [bits(pow2(20)), bits(pow2(60)), 0, 0];
+    let result = &Model::new(&config).run(&q, &k, &v, &[2], true)[0];
+    assert!(result.steps[1].w >> (format.fraction_bits + 4) >= 139, "{:?}", result.steps[1]);
+    let [small, large] = [0, 1].map(|j| decode(format, result.o[j]));
+    assert_eq!(small * pow2(40), large, "the same factor for both lanes");
+    assert!((large / pow2(60) / (-97f64).exp() - 1.0).abs() < 0.02, "{large}");
 }

@@ -3,7 +3,7 @@
 
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{decode, encode};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit};
 use flashd_hwmodel::format::{Format, Subnormals};
 use rand::{RngExt, SeedableRng};
 pub use rand_chacha::ChaCha8Rng as Rng;
@@ -147,6 +147,24 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
         CoreConfig { weight: WeightUnit::Paper, ..flash_d },
         fa2.clone(),
         CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
+    ]
+}
+
+/// Every variant that computes in base 2.
+pub fn variants(d: usize, format: Format) -> [CoreConfig; 7] {
+    let [flash_d, _, fa2, _] = cores(d, format);
+    // The default widths of fp32's lanes are beyond the limits.
+    let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
+    let update = |update| CoreConfig { update, ..flash_d.clone() };
+    let variant = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
+    [
+        flash_d.clone(),
+        update(Update::Fused),
+        CoreConfig { lane, ..update(Update::Fixed) },
+        fa2.clone(),
+        variant(Fa2Variant::SharedScale),
+        CoreConfig { lane, ..variant(Fa2Variant::Fixed) },
+        CoreConfig { lane, ..variant(Fa2Variant::LogReference) },
     ]
 }
 

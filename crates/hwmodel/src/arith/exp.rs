@@ -47,6 +47,11 @@ pub fn reduce<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
     Reduced { octave: y.drop_low(b), fraction: y.slice(0, b) }
 }
 
+/// A base-2 argument `t = k + f` (B fraction bits) is its own reduction.
+pub fn octaves<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
+    Reduced { octave: t.drop_low(n.value_fraction), fraction: t.slice(0, n.value_fraction) }
+}
+
 /// The table's value for a reduced argument; octaves beyond the last share its entries.
 pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
     let cell = r.fraction.drop_low(table.offset_bits);
@@ -66,11 +71,9 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
     evaluate(table, &entry, &offset).label(|| format!("{}_value", table.function.name()))
 }
 
-/// `|x|` (fixed point with `fraction` bits) as the exponential's argument: rounded half up to B fraction
-/// bits, saturated.
-pub fn argument<W: Word>(n: &ExpNumerics, magnitude: &W, fraction: u32) -> W {
-    let b = n.value_fraction;
-    let bits = n.argument_bits();
+/// `|x|` (fixed point with `fraction` bits) as an argument of `bits` bits: rounded half up to `b` fraction bits,
+/// saturated.
+pub fn rounded_argument<W: Word>(b: u32, bits: u32, magnitude: &W, fraction: u32) -> W {
     let aligned = if fraction > b {
         let wide = magnitude.width() + 1;
         let half = W::constant(wide, 1 << (fraction - b - 1));
@@ -88,10 +91,9 @@ pub fn argument<W: Word>(n: &ExpNumerics, magnitude: &W, fraction: u32) -> W {
     }
 }
 
-/// `e^-t` rounded to the format.
-pub fn exp_weight<W: Word>(n: &ExpNumerics, fmt: Format, t: &W) -> W {
-    let r = reduce(n, t);
-    let value = octave_value(&n.exp, &r);
+/// `2^-t` rounded to the format, `t` reduced.
+pub fn exp_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
+    let value = octave_value(&n.exp, r);
     from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
 }
 
@@ -109,26 +111,21 @@ pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W
     from_fixed(fmt, &W::zero(1), &magnitude, fraction as i32, &right)
 }
 
-/// `sigmoid(-t)` rounded to the format: the smaller one of `sigmoid(x)` and `1 - sigmoid(x)`, `t = |x|`.
-pub fn sigmoid_tail<W: Word>(n: &ExpNumerics, fmt: Format, t: &W) -> W {
-    let r = reduce(n, t);
-    let value = octave_value(&n.sigmoid, &r);
+/// `1 / (1 + 2^t)` rounded to the format, `t` reduced: the smaller one of a weight and one minus it.
+pub fn sigmoid_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
+    let value = octave_value(&n.sigmoid, r);
     from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
 }
 
-/// `softplus(-t) = ln(1 + e^-t)` with `fraction` fraction bits, rounded half up.
-pub fn softplus_tail<W: Word>(n: &ExpNumerics, t: &W, fraction: u32) -> W {
-    let r = reduce(n, t);
-    let value = octave_value(&n.softplus, &r);
+/// `log2(1 + 2^-t)` with `fraction` fraction bits, cut, `t` reduced.
+pub fn log2p1_tail<W: Word>(n: &ExpNumerics, r: &Reduced<W>, fraction: u32) -> W {
+    let value = octave_value(&n.log2p1, r);
     let b = n.value_fraction;
-    // One bit below the result's last place, for rounding.
-    let placed = match (fraction + 1).checked_sub(b) {
+    let placed = match fraction.checked_sub(b) {
         Some(left) => value.append_zeros(left),
-        None => value.drop_low(b - fraction - 1),
+        None => value.drop_low(b - fraction),
     };
-    let wide = placed.width() + 1;
-    let shifted = placed.shr(&r.octave).zext(wide).named("softplus_shifted");
-    shifted.add(&W::constant(wide, 1)).drop_low(1).named("softplus_tail")
+    placed.shr(&r.octave).named("log2p1_shifted")
 }
 
 /// `|x|` of a canonical float as the exponential's argument: to nearest even, saturated.
@@ -144,7 +141,7 @@ fn is_negative<W: Word>(fmt: Format, x: &W) -> W {
 pub fn exp_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let t = float_argument(n, fmt, x);
     let t = x.msb().repeat(t.width()).and(&t);
-    exp_weight(n, fmt, &t)
+    exp_tail(n, fmt, &reduce(n, &t))
 }
 
 /// `sigmoid(x)` in the format.
@@ -167,6 +164,13 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let fraction = n.value_fraction + COMPLEMENT_GUARD_BITS;
     let rounded = from_fixed(fmt, &W::zero(1), &magnitude, fraction as i32, &right).named("rounded");
     negative.not().and(&t.all()).select(x, &rounded)
+}
+
+/// `log2(1 + 2^x)` in the format, x in (-inf, 0]: the table of the cores' log-sum-exp, seen alone.
+pub fn log2p1_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
+    let r = octaves(n, &float_argument(n, fmt, x));
+    let value = octave_value(&n.log2p1, &r);
+    from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
 }
 
 /// `ln(x)` in the format, x in (0, 1]: `E ln 2 + ln M`, never positive. Zero and negative x count as the

@@ -8,6 +8,8 @@ pub mod add;
 pub mod compare;
 pub mod convert;
 pub mod exp;
+pub mod fixed;
+pub mod fused;
 pub mod multiply;
 pub mod reciprocal;
 pub mod round;

@@ -56,12 +56,13 @@ circuit! {
         }
         config {
             stages: usize,
+            last_stage: usize,
         }
     }
 }
 
 impl FlagPipe {
-    /// A delay of `stages >= 1` cycles.
+    /// A delay of `stages` cycles, possibly none.
     pub fn new(stages: usize) -> Self {
         let registers = || (0..stages).map(|_| Register::new(1)).collect();
         FlagPipe {
@@ -86,6 +87,7 @@ impl FlagPipe {
             last_q: registers(),
             invalid_q: registers(),
             stages,
+            last_stage: stages.saturating_sub(1),
         }
     }
 }
@@ -100,21 +102,27 @@ impl Logic for FlagPipe {
             self.last_q[i].clk.next = self.clk.val();
             self.invalid_q[i].clk.next = self.clk.val();
         }
-        self.valid_q[0].d.next = self.valid.val();
-        self.first_q[0].d.next = self.first.val();
-        self.last_q[0].d.next = self.last.val();
-        self.invalid_q[0].d.next = self.invalid.val();
         for i in 1..self.stages {
             self.valid_q[i].d.next = self.valid_q[i - 1].q.val();
             self.first_q[i].d.next = self.first_q[i - 1].q.val();
             self.last_q[i].d.next = self.last_q[i - 1].q.val();
             self.invalid_q[i].d.next = self.invalid_q[i - 1].q.val();
         }
-        for n in self.stages..(self.stages + 1) {
-            self.valid_out.next = self.valid_q[n - 1].q.val();
-            self.first_out.next = self.first_q[n - 1].q.val();
-            self.last_out.next = self.last_q[n - 1].q.val();
-            self.invalid_out.next = self.invalid_q[n - 1].q.val();
+        for i in self.last_stage..self.stages {
+            self.valid_q[0].d.next = self.valid.val();
+            self.first_q[0].d.next = self.first.val();
+            self.last_q[0].d.next = self.last.val();
+            self.invalid_q[0].d.next = self.invalid.val();
+            self.valid_out.next = self.valid_q[i].q.val();
+            self.first_out.next = self.first_q[i].q.val();
+            self.last_out.next = self.last_q[i].q.val();
+            self.invalid_out.next = self.invalid_q[i].q.val();
+        }
+        for _none in self.stages..1 {
+            self.valid_out.next = self.valid.val();
+            self.first_out.next = self.first.val();
+            self.last_out.next = self.last.val();
+            self.invalid_out.next = self.invalid.val();
         }
     }
 }
@@ -312,5 +320,93 @@ impl Logic for ResultControl {
         self.done_q.d.next = self.flags.done.val();
         self.done.next = self.done_q.q.val();
         self.done_invalid.next = self.sticky_q.q.val();
+    }
+}
+
+function! {
+    /// The end of a query at the lanes.
+    pub struct EndOfQueryFunction {}
+    name(this) = "end_of_query";
+    doc = "end = valid and last.";
+    inputs { valid: 1, last: 1 }
+    outputs { 1 }
+    eval<W> { [valid.and(&last)] }
+}
+unit! {
+    /// The end of a query at the lanes.
+    pub struct EndOfQuery(EndOfQueryFunction) { valid, last } -> { end }
+}
+
+function! {
+    /// Sticky overflow flag of a query.
+    pub struct OverflowFlagFunction {}
+    name(this) = "overflow_flag";
+    doc = "sticky_next = (first ? 0 : sticky) or (reads_v and outside).";
+    inputs { first: 1, sticky: 1, reads_v: 1, outside: 1 }
+    outputs { 1 }
+    eval<W> { [first.not().and(&sticky).or(&reads_v.and(&outside))] }
+}
+unit! {
+    /// Sticky overflow flag of a query.
+    pub struct OverflowFlag(OverflowFlagFunction) { first, sticky, reads_v, outside } -> { sticky_next }
+}
+
+circuit! {
+    /// Collects the overflow flag over a query.
+    pub struct OverflowControl {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// A step is present.
+            valid: Bus<In>,
+            /// It is its query's first.
+            first: Bus<In>,
+            /// It read its value.
+            reads_v: Bus<In>,
+            /// Something was out of range in it.
+            outside: Bus<In>,
+            /// The query's flag, a cycle later.
+            overflow: Bus<Out>,
+        }
+        parts {
+            /// Decision.
+            flag: OverflowFlag,
+            /// Sticky bit.
+            overflow_q: EnabledRegister,
+        }
+        config {}
+    }
+}
+
+impl OverflowControl {
+    /// Overflow control.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        OverflowControl {
+            tag: Tag::module("overflow_control", "A query's overflow flag.").dissolved(),
+            quiet: false,
+            clk: Bus::new(1),
+            valid: Bus::new(1),
+            first: Bus::new(1),
+            reads_v: Bus::new(1),
+            outside: Bus::new(1),
+            overflow: Bus::new(1),
+            flag: OverflowFlag::new(OverflowFlagFunction {}),
+            overflow_q: EnabledRegister::new(1),
+        }
+    }
+}
+
+impl Logic for OverflowControl {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.flag.first.next = self.first.val();
+        self.flag.sticky.next = self.overflow_q.q.val();
+        self.flag.reads_v.next = self.reads_v.val();
+        self.flag.outside.next = self.outside.val();
+        self.overflow_q.clk.next = self.clk.val();
+        self.overflow_q.enable.next = self.valid.val();
+        self.overflow_q.d.next = self.flag.sticky_next.val();
+        self.overflow.next = self.overflow_q.q.val();
     }
 }

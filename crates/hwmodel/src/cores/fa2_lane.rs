@@ -1,30 +1,33 @@
 //! FA2's output update and final scale: lanes in groups that share copies of the scalar registers.
 
 use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction};
-use super::softmax::right_bits;
+use super::lane_group::lane_group;
+use super::sum::sum_exponent_bits;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::format::Format;
+use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
 use crate::{circuit, function, unit};
+use std::sync::Arc;
 
 function! {
     /// `o / l` by the reciprocal of l.
     pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32 }
     name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
     doc = "y = o * r * 2^-right, one rounding.";
-    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: right_bits() }
+    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: sum_exponent_bits() }
     outputs { this.format.width() }
     eval<W> {
         let u = unpack(this.accumulator, &o, "o");
         let product = u.significand.mul(&r).named("product");
         let (significand, leading_zeros) = product.normalise();
         // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
-        let wide = (this.accumulator.exponent_bits + 2).max(leading_zeros.width() + 2).max(right_bits() + 2);
+        let wide = (this.accumulator.exponent_bits + 2).max(leading_zeros.width() + 2).max(sum_exponent_bits() + 2);
         let exponent = u.exponent.zext(wide)
             .add(&W::constant(wide, 1))
-            .sub(&right.zext(wide))
+            .sub(&right.sext(wide))
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
         [round_pack(this.format, &Unrounded {
@@ -83,8 +86,10 @@ circuit! {
 }
 
 impl Fa2Lane {
-    /// A lane whose reciprocal has `r_fraction` fraction bits.
-    pub fn new(f: LaneFormats, r_fraction: u32) -> Self {
+    /// A lane.
+    pub fn new(n: &Numerics) -> Self {
+        let f = LaneFormats::new(n, n.product);
+        let r_fraction = n.reciprocal.table.value_fraction;
         let width = f.format.width();
         Fa2Lane {
             tag: Tag::module(
@@ -99,7 +104,7 @@ impl Fa2Lane {
             load: Bus::new(1),
             update: Bus::new(1),
             r: Bus::new(r_fraction + 1),
-            right: Bus::new(right_bits()),
+            right: Bus::new(sum_exponent_bits()),
             done: Bus::new(1),
             o: Bus::new(width),
             value: Canonical::new(CanonicalFunction { format: f.format }),
@@ -138,108 +143,16 @@ impl Logic for Fa2Lane {
     }
 }
 
-circuit! {
-    /// Up to 16 FA2 lanes with their own copies of the scalar registers.
-    pub struct Fa2LaneGroup {
-        ports {
-            /// Clock.
-            clk: Bus<In>,
-            /// Synchronous reset.
-            rst: Bus<In>,
-            /// A step reaches the lanes in the next cycle.
-            update: Bus<In>,
-            /// It is a first key.
-            load: Bus<In>,
-            /// Its exponential.
-            e: Bus<In>,
-            /// The maximum moved.
-            moved: Bus<In>,
-            /// Value elements.
-            v: Vec<Bus<In>>,
-            /// Reciprocal of the sum.
-            r: Bus<In>,
-            /// Its shift.
-            right: Bus<In>,
-            /// The accumulators are final.
-            done: Bus<In>,
-            /// Results.
-            o: Vec<Bus<Out>>,
-        }
-        parts {
-            /// Copy.
-            e_q: EnabledRegister,
-            /// Copy.
-            moved_q: EnabledRegister,
-            /// Copy.
-            load_q: EnabledRegister,
-            /// Copy.
-            update_q: ResetRegister,
-            /// Lanes.
-            lane: Vec<Fa2Lane>,
-        }
-        config {
-            lanes: usize,
-        }
-    }
-}
-
-impl Fa2LaneGroup {
-    /// A group of `lanes` lanes.
-    pub fn new(f: LaneFormats, lanes: usize, r_fraction: u32) -> Self {
-        let width = f.format.width();
-        Fa2LaneGroup {
-            tag: Tag::module(
-                format!("fa2_lane_group_{lanes}_{}_{}", f.format.ident(), f.accumulator.ident()),
-                format!("{lanes} lanes and their copies of the scalar registers."),
-            ),
-            quiet: false,
-            clk: Bus::new(1),
-            rst: Bus::new(1),
-            update: Bus::new(1),
-            load: Bus::new(1),
-            e: Bus::new(width),
-            moved: Bus::new(1),
-            v: Bus::vector(lanes, width),
-            r: Bus::new(r_fraction + 1),
-            right: Bus::new(right_bits()),
-            done: Bus::new(1),
-            o: Bus::vector(lanes, width),
-            e_q: EnabledRegister::new(width),
-            moved_q: EnabledRegister::new(1),
-            load_q: EnabledRegister::new(1),
-            update_q: ResetRegister::new(1, 0),
-            lane: (0..lanes).map(|_| Fa2Lane::new(f, r_fraction)).collect(),
-            lanes,
-        }
-    }
-}
-
-impl Logic for Fa2LaneGroup {
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.e_q.clk.next = self.clk.val();
-        self.e_q.enable.next = self.update.val();
-        self.e_q.d.next = self.e.val();
-        self.moved_q.clk.next = self.clk.val();
-        self.moved_q.enable.next = self.update.val();
-        self.moved_q.d.next = self.moved.val();
-        self.load_q.clk.next = self.clk.val();
-        self.load_q.enable.next = self.update.val();
-        self.load_q.d.next = self.load.val();
-        self.update_q.clk.next = self.clk.val();
-        self.update_q.rst.next = self.rst.val();
-        self.update_q.d.next = self.update.val();
-        for i in 0..self.lanes {
-            self.lane[i].clk.next = self.clk.val();
-            self.lane[i].v.next = self.v[i].val();
-            self.lane[i].e.next = self.e_q.q.val();
-            self.lane[i].moved.next = self.moved_q.q.val();
-            self.lane[i].load.next = self.load_q.q.val();
-            self.lane[i].update.next = self.update_q.q.val();
-            self.lane[i].r.next = self.r.val();
-            self.lane[i].right.next = self.right.val();
-            self.lane[i].done.next = self.done.val();
-            self.o[i].next = self.lane[i].o.val();
-        }
-    }
+lane_group! {
+    /// Up to 16 FA2 lanes.
+    Fa2LaneGroup of Fa2Lane(n);
+    flags: [update update_q update, finish finish_q done];
+    words: [
+        e e_q if update: n.format.width(),
+        moved moved_q if update: 1,
+        load load_q if update: 1,
+        r r_q if finish: n.reciprocal.table.value_fraction + 1,
+        right right_q if finish: sum_exponent_bits()
+    ];
+    free: [];
 }

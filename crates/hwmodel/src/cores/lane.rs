@@ -1,15 +1,13 @@
-//! The output update: one lane per element of `o`, in groups that share a copy of the weight's register.
+//! FLASH-D's output update with every operation rounded.
 
+use super::lane_group::lane_group;
 use crate::arith::widen;
-use crate::config::{Design, Fa2Variant, WeightUnit};
 use crate::format::Format;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Convert, ConvertFunction, Mixed, Operation};
 use crate::{circuit, function, unit};
-
-/// Lanes that one copy of the weight's register feeds.
-pub const LANES_PER_GROUP: usize = 16;
+use std::sync::Arc;
 
 /// The formats a lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,27 +20,10 @@ pub struct LaneFormats {
     pub inner: Format,
 }
 
-/// Which recurrence a lane runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LaneKind {
-    /// `o + w (v - o)`.
-    FlashD,
-    /// `o c + v` or `o + v e`.
-    Fa2,
-    /// `o c + v e`, both products.
-    Fa2Literal,
-}
-
-impl LaneKind {
-    /// Lanes of a design, and their formats.
-    pub fn of(design: Design, weight: WeightUnit, fa2: Fa2Variant, n: &Numerics) -> (LaneKind, LaneFormats) {
-        let formats = |inner| LaneFormats { format: n.format, accumulator: n.accumulator, inner };
-        match (design, weight, fa2) {
-            (Design::FlashD, WeightUnit::Lse, _) => (LaneKind::FlashD, formats(n.difference)),
-            (Design::FlashD, WeightUnit::Paper, _) => (LaneKind::FlashD, formats(n.accumulator)),
-            (Design::Fa2, _, Fa2Variant::Default) => (LaneKind::Fa2, formats(n.product)),
-            (Design::Fa2, _, Fa2Variant::Literal) => (LaneKind::Fa2Literal, formats(n.accumulator)),
-        }
+impl LaneFormats {
+    /// A lane's formats in a core, with `inner` for differences and products.
+    pub fn new(n: &Numerics, inner: Format) -> Self {
+        LaneFormats { format: n.format, accumulator: n.accumulator, inner }
     }
 }
 
@@ -158,7 +139,8 @@ circuit! {
 
 impl FlashDLane {
     /// A lane.
-    pub fn new(f: LaneFormats) -> Self {
+    pub fn new(n: &Numerics) -> Self {
+        let f = LaneFormats::new(n, n.difference);
         let narrow = narrow(f);
         FlashDLane {
             tag: Tag::module(
@@ -231,102 +213,14 @@ impl Logic for FlashDLane {
     }
 }
 
-circuit! {
-    /// Up to [`LANES_PER_GROUP`] FLASH-D lanes with their own copy of the weight's register. On a step that
-    /// holds, neither weight nor accumulator toggle.
-    pub struct FlashDLaneGroup {
-        ports {
-            /// Clock.
-            clk: Bus<In>,
-            /// Synchronous reset.
-            rst: Bus<In>,
-            /// Weight of the step that reaches the lanes in the next cycle.
-            w: Bus<In>,
-            /// It is one minus the weight.
-            upper: Bus<In>,
-            /// That step is a first key.
-            load: Bus<In>,
-            /// That step changes o.
-            update: Bus<In>,
-            /// Value elements, one cycle after the weight.
-            v: Vec<Bus<In>>,
-            /// Results.
-            o: Vec<Bus<Out>>,
-        }
-        parts {
-            /// Copy of the weight.
-            w_q: EnabledRegister,
-            /// Copy of the upper bit.
-            upper_q: EnabledRegister,
-            /// Copy of the load bit.
-            load_q: EnabledRegister,
-            /// Copy of the update bit.
-            update_q: ResetRegister,
-            /// Lanes.
-            lane: Vec<FlashDLane>,
-        }
-        config {
-            lanes: usize,
-        }
-    }
-}
-
-impl FlashDLaneGroup {
-    /// A group of `lanes` lanes.
-    pub fn new(f: LaneFormats, lanes: usize) -> Self {
-        let width = f.format.width();
-        FlashDLaneGroup {
-            tag: Tag::module(
-                format!("flash_d_lane_group_{lanes}_{}", lane_suffix(f)),
-                format!("{lanes} lanes and their copy of the weight's register."),
-            ),
-            quiet: false,
-            clk: Bus::new(1),
-            rst: Bus::new(1),
-            w: Bus::new(width),
-            upper: Bus::new(1),
-            load: Bus::new(1),
-            update: Bus::new(1),
-            v: Bus::vector(lanes, width),
-            o: Bus::vector(lanes, width),
-            w_q: EnabledRegister::new(width),
-            upper_q: EnabledRegister::new(1),
-            load_q: EnabledRegister::new(1),
-            update_q: ResetRegister::new(1, 0),
-            lane: (0..lanes).map(|_| FlashDLane::new(f)).collect(),
-            lanes,
-        }
-    }
-}
-
-impl Logic for FlashDLaneGroup {
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.w_q.clk.next = self.clk.val();
-        self.w_q.enable.next = self.update.val();
-        self.w_q.d.next = self.w.val();
-        self.upper_q.clk.next = self.clk.val();
-        self.upper_q.enable.next = self.update.val();
-        self.upper_q.d.next = self.upper.val();
-        self.load_q.clk.next = self.clk.val();
-        self.load_q.enable.next = self.update.val();
-        self.load_q.d.next = self.load.val();
-        self.update_q.clk.next = self.clk.val();
-        self.update_q.rst.next = self.rst.val();
-        self.update_q.d.next = self.update.val();
-        for i in 0..self.lanes {
-            self.lane[i].clk.next = self.clk.val();
-            self.lane[i].v.next = self.v[i].val();
-            self.lane[i].w.next = self.w_q.q.val();
-            self.lane[i].upper.next = self.upper_q.q.val();
-            self.lane[i].load.next = self.load_q.q.val();
-            self.lane[i].update.next = self.update_q.q.val();
-            self.o[i].next = self.lane[i].o.val();
-        }
-    }
-}
-
-/// Sizes of the groups that `d` lanes make.
-pub fn group_sizes(d: usize) -> Vec<usize> {
-    (0..d).step_by(LANES_PER_GROUP).map(|start| LANES_PER_GROUP.min(d - start)).collect()
+lane_group! {
+    /// Up to 16 FLASH-D lanes. On a step that holds, neither weight nor accumulator toggle.
+    FlashDLaneGroup of FlashDLane(n);
+    flags: [update update_q update];
+    words: [
+        w w_q if update: n.format.width(),
+        upper upper_q if update: 1,
+        load load_q if update: 1
+    ];
+    free: [];
 }

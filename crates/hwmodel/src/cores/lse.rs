@@ -1,16 +1,19 @@
 //! FLASH-D's default weight unit: the log-sum-exp L is the state.
 //!
 //! `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x) = max(s, L) + softplus(-|x|)`; `x <= -T` holds.
-//! One table and one addition lie in the loop over keys; the sigmoid follows a cycle later.
+//! One table and one addition lie in the loop over keys; the sigmoid follows a cycle later. Scores come in base
+//! 2, so that everything here is: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
 //!
 //! The lanes get `sigmoid(-|x|)`, the smaller one of `w` and `1 - w`, and the bit that tells which:
 //! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
 //! `w = 1` becomes a factor of 0 that returns v by itself.
 
-use crate::arith::exp::{argument, sigmoid_tail, softplus_tail};
+use super::factor::{factor_bits, table_factor};
+use super::{Tap, WeightTap};
+use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
+use crate::arith::fixed::clamp;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::units::{ScoreToFixed, ScoreToFixedFunction};
 use crate::word::ones;
 use crate::{circuit, function, unit};
 use std::sync::Arc;
@@ -38,13 +41,20 @@ function! {
     /// Sign and clamped magnitude of x.
     pub struct ExpArgumentFunction { numerics: Arc<Numerics> }
     name(this) = "exp_argument";
-    doc = "t = |x|, rounded to the tables' fraction and clamped where exp(-t) has vanished; negative = x < 0.";
+    doc = "t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;\nnegative = x < 0.";
     inputs { x: this.numerics.state_bits() + 1 }
-    outputs { this.numerics.exp.argument_bits(), 1 }
+    outputs { this.numerics.octave_argument_bits(), 1 }
     eval<W> {
         let n = &this.numerics;
-        let magnitude = x.msb().select(&x.negate(), &x).named("magnitude");
-        [argument(&n.exp, &magnitude, n.state_fraction), x.msb()]
+        // |x| less one unit of the state where x is negative: far below the table's error, and no carry chain in
+        // the loop. Zero stays zero.
+        let magnitude = x.xor(&x.msb().repeat(x.width())).slice(0, x.width() - 1).named("magnitude");
+        let b = n.exp.value_fraction;
+        let aligned = match n.state_fraction.checked_sub(b) {
+            Some(low) => magnitude.drop_low(low),
+            None => magnitude.append_zeros(b - n.state_fraction),
+        };
+        [clamp(&aligned.zext(aligned.width().max(n.octave_argument_bits())), n.octave_argument_bits()), x.msb()]
     }
 }
 unit! {
@@ -59,16 +69,18 @@ function! {
     doc = match this.numerics.hold_threshold {
         Some(t) => format!(
             "update = valid and not (x <= -{}); a first key always updates.",
-            t as f64 / (this.numerics.state_fraction as f64).exp2()
+            t as f64 / (this.numerics.score_fraction as f64).exp2()
         ),
         None => "update = valid.".to_string(),
     };
     inputs { x: this.numerics.state_bits() + 1, first: 1, valid: 1 }
     outputs { 1 }
     eval<W> {
-        let Some(threshold) = this.numerics.hold_threshold else {
+        let n = &this.numerics;
+        let Some(threshold) = n.hold_threshold else {
             return [valid];
         };
+        let threshold = threshold << (n.state_fraction - n.score_fraction);
         // x <= -T  <=>  x < -T + 1 unit.
         let limit = W::constant(x.width(), (1u64.wrapping_sub(threshold)) & ones(x.width()));
         let below = x.slt(&limit).named("below_threshold");
@@ -81,34 +93,34 @@ unit! {
 }
 
 function! {
-    /// `softplus(-t)` in the state's fixed point.
-    pub struct SoftplusTailFunction { numerics: Arc<Numerics> }
-    name(this) = format!("softplus_tail_{}", this.numerics.exp.softplus.segments);
+    /// `log2(1 + 2^-t)` in the state's fixed point and one bit more, for rounding.
+    pub struct Log2p1TailFunction { numerics: Arc<Numerics> }
+    name(this) = format!("log2p1_tail_{}", this.numerics.exp.log2p1.segments);
     doc = format!(
-        "tail = ln(1 + exp(-t)), {} PWL segments per octave of exp(-t).", this.numerics.exp.softplus.segments
+        "tail = log2(1 + 2^-t), {} PWL segments per octave of 2^-t.", this.numerics.exp.log2p1.segments
     );
-    inputs { t: this.numerics.exp.argument_bits() }
-    outputs { this.numerics.state_fraction + 1 }
+    inputs { t: this.numerics.octave_argument_bits() }
+    outputs { this.numerics.state_fraction + 2 }
     eval<W> {
         let n = &this.numerics;
-        let tail = softplus_tail(&n.exp, &t, n.state_fraction);
-        // ln 2 < 1: one integer bit is room enough.
-        [tail.zext(tail.width().max(n.state_fraction + 1)).slice(0, n.state_fraction + 1)]
+        let tail = log2p1_tail(&n.exp, &octaves(&n.exp, &t), n.state_fraction + 1);
+        // At most 1: one integer bit is room enough.
+        [tail.zext(tail.width().max(n.state_fraction + 2)).slice(0, n.state_fraction + 2)]
     }
 }
 unit! {
-    /// `softplus(-t)`.
-    pub struct SoftplusTail(SoftplusTailFunction) { t } -> { tail }
+    /// `log2(1 + 2^-t)`.
+    pub struct Log2p1Tail(Log2p1TailFunction) { t } -> { tail }
 }
 
 function! {
     /// The next log-sum-exp.
     pub struct LogSumExpFunction { numerics: Arc<Numerics> }
     name(this) = "log_sum_exp_next";
-    doc = "next = first ? score : max(score, log_sum_exp) + tail.";
+    doc = "next = first ? score : max(score, log_sum_exp) + tail, rounded half up.";
     inputs {
         score: this.numerics.score_bits(), log_sum_exp: this.numerics.state_bits(),
-        tail: this.numerics.state_fraction + 1, negative: 1, first: 1
+        tail: this.numerics.state_fraction + 2, negative: 1, first: 1
     }
     outputs { this.numerics.state_bits() }
     eval<W> {
@@ -116,8 +128,10 @@ function! {
         let bits = n.state_bits();
         let aligned = score.append_zeros(n.state_fraction - n.score_fraction).sext(bits).named("score_aligned");
         let larger = first.not().and(&negative).select(&log_sum_exp, &aligned).named("larger");
-        let gain = first.not().repeat(tail.width()).and(&tail).zext(bits).named("gain");
-        [larger.add(&gain)]
+        let gain = first.not().repeat(tail.width()).and(&tail).named("gain");
+        // A one below the last place lets the same adder round.
+        let sum = larger.concat(&W::constant(1, 1)).add(&gain.zext(bits + 1)).named("sum");
+        [sum.drop_low(1)]
     }
 }
 unit! {
@@ -125,21 +139,72 @@ unit! {
     pub struct LogSumExp(LogSumExpFunction) { score, log_sum_exp, tail, negative, first } -> { log_sum_exp_next }
 }
 
+/// What the lanes get as their factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorForm {
+    /// A number of the format.
+    Format,
+    /// Significand of this many bits and right shift, see [`super::factor`].
+    Shift(u32),
+}
+
+impl FactorForm {
+    /// Width of the bus.
+    pub fn bits(self, n: &Numerics) -> u32 {
+        match self {
+            FactorForm::Format => n.format.width(),
+            FactorForm::Shift(significand) => factor_bits(n, significand),
+        }
+    }
+
+    /// Significand bits.
+    pub fn significand(self, n: &Numerics) -> u32 {
+        match self {
+            FactorForm::Format => n.format.precision(),
+            FactorForm::Shift(significand) => significand,
+        }
+    }
+
+    /// For module names.
+    pub fn suffix(self, n: &Numerics) -> String {
+        match self {
+            FactorForm::Format => n.format.ident(),
+            FactorForm::Shift(significand) => format!("m{significand}"),
+        }
+    }
+}
+
 function! {
-    /// The weight in the format, as the smaller one of `w` and `1 - w`.
-    pub struct SigmoidWeightFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_sigmoid_weight", this.numerics.format.ident());
-    doc = "w = sigmoid(-|x|): the weight itself below 1/2, one minus the weight above; 0 for a first key.";
-    inputs { t: this.numerics.exp.argument_bits(), first: 1 }
-    outputs { this.numerics.format.width() }
+    /// The weight, as the smaller one of `w` and `1 - w`.
+    pub struct SigmoidWeightFunction { numerics: Arc<Numerics>, form: FactorForm }
+    name(this) = format!("sigmoid_weight_{}", this.form.suffix(&this.numerics));
+    doc = match this.form {
+        FactorForm::Format => {
+            "w = 1 / (1 + 2^t): the weight itself below 1/2, one minus the weight above; 0 for a first key."
+                .to_string()
+        }
+        FactorForm::Shift(bits) => format!(
+            "w = {{right, m}}: 1 / (1 + 2^t) = m * 2^-({} + right), the weight itself below 1/2, one minus the\nweight above; 0 for a first key.",
+            bits - 1
+        ),
+    };
+    inputs { t: this.numerics.octave_argument_bits(), first: 1 }
+    outputs { this.form.bits(&this.numerics) }
     eval<W> {
         let n = &this.numerics;
-        let sigmoid = sigmoid_tail(&n.exp, n.format, &t).named("sigmoid");
-        [first.not().repeat(n.format.width()).and(&sigmoid)]
+        let sigmoid = match this.form {
+            FactorForm::Format => sigmoid_tail(&n.exp, n.format, &octaves(&n.exp, &t)),
+            FactorForm::Shift(bits) => {
+                let (m, right) = table_factor(n, &n.exp.sigmoid, &t, bits);
+                right.concat(&m)
+            }
+        };
+        let sigmoid = sigmoid.named("sigmoid");
+        [first.not().repeat(sigmoid.width()).and(&sigmoid)]
     }
 }
 unit! {
-    /// The weight in the format.
+    /// The weight.
     pub struct SigmoidWeight(SigmoidWeightFunction) { t, first } -> { w }
 }
 
@@ -158,22 +223,24 @@ unit! {
 }
 
 circuit! {
-    /// Weight unit: score stage and weight stage.
+    /// Weight unit: score, weight state, weight and its distribution, a stage each.
     pub struct LseWeight {
         ports {
             /// Clock.
             clk: Bus<In>,
             /// Synchronous reset.
             rst: Bus<In>,
-            /// Dot product, at the score stage.
-            dot: Bus<In>,
+            /// Score, at the score stage.
+            score: Bus<In>,
             /// A step is at the score stage.
             valid: Bus<In>,
             /// It is a first key.
             first: Bus<In>,
-            /// A step is at the weight stage.
+            /// A step asks for its value.
             step: Bus<Out>,
-            /// That step updates.
+            /// That step updates: it needs its value.
+            reads: Bus<Out>,
+            /// A step leaves for the lanes' registers: two stages after the weight state.
             update: Bus<Out>,
             /// The smaller one of its weight and one minus it.
             w: Bus<Out>,
@@ -185,16 +252,20 @@ circuit! {
         parts {
             /// The log-sum-exp L.
             log_sum_exp_q: EnabledRegister,
-            /// s.
-            score: ScoreToFixed,
+            /// s, at the state's stage.
+            score_q: EnabledRegister,
+            /// State stage.
+            valid_q: ResetRegister,
+            /// State stage.
+            first_q: Register,
             /// x.
             difference: ScoreDifference,
             /// Hold or update.
             updates: HoldDecision,
             /// |x|.
             argument: ExpArgument,
-            /// softplus(-|x|).
-            tail: SoftplusTail,
+            /// log2(1 + 2^-|x|).
+            tail: Log2p1Tail,
             /// Next L.
             log_sum_exp: LogSumExp,
             /// Weight stage.
@@ -202,7 +273,7 @@ circuit! {
             /// Weight stage.
             negative_q: EnabledRegister,
             /// Weight stage.
-            first_q: Register,
+            weight_first_q: Register,
             /// Weight stage.
             step_q: ResetRegister,
             /// Weight stage.
@@ -211,45 +282,89 @@ circuit! {
             sigmoid: SigmoidWeight,
             /// Which of them.
             side: Upper,
+            /// Distribution stage.
+            w_q: EnabledRegister,
+            /// Distribution stage.
+            upper_q: EnabledRegister,
+            /// Distribution stage.
+            load_q: Register,
+            /// Distribution stage, where the value is asked for then.
+            late_step_q: Vec<ResetRegister>,
+            /// Distribution stage.
+            late_update_q: ResetRegister,
         }
-        config {}
+        config {
+            early: usize,
+        }
     }
 }
 
 impl LseWeight {
-    /// The unit for a configuration.
-    pub fn new(n: &Arc<Numerics>) -> Self {
+    /// The unit for a configuration. With `early_value` the value is asked for at the weight stage, otherwise a
+    /// stage later.
+    pub fn new(n: &Arc<Numerics>, form: FactorForm, early_value: bool) -> Self {
         let numerics = n.clone();
+        let w_bits = form.bits(n);
         LseWeight {
             tag: Tag::module(
-                format!("{}_lse_weight", n.format.ident()),
-                "Weight unit: x = s - L, L <- L + softplus(x), w = sigmoid(x) one cycle later.",
+                format!("lse_weight_{}", form.suffix(n)),
+                "Weight unit, base 2: x = s - L, L <- L + log2(1 + 2^x), a cycle later w = 1 / (1 + 2^-x).",
             ),
             quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
-            dot: Bus::new(n.format.width()),
+            score: Bus::new(n.score_bits()),
             valid: Bus::new(1),
             first: Bus::new(1),
             step: Bus::new(1),
+            reads: Bus::new(1),
             update: Bus::new(1),
-            w: Bus::new(n.format.width()),
+            w: Bus::new(w_bits),
             upper: Bus::new(1),
             load: Bus::new(1),
             log_sum_exp_q: EnabledRegister::new(n.state_bits()),
-            score: ScoreToFixed::new(ScoreToFixedFunction { numerics: numerics.clone() }),
+            score_q: EnabledRegister::new(n.score_bits()),
+            valid_q: ResetRegister::new(1, 0),
+            first_q: Register::new(1),
             difference: ScoreDifference::new(ScoreDifferenceFunction { numerics: numerics.clone() }),
             updates: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
             argument: ExpArgument::new(ExpArgumentFunction { numerics: numerics.clone() }),
-            tail: SoftplusTail::new(SoftplusTailFunction { numerics: numerics.clone() }),
+            tail: Log2p1Tail::new(Log2p1TailFunction { numerics: numerics.clone() }),
             log_sum_exp: LogSumExp::new(LogSumExpFunction { numerics: numerics.clone() }),
-            t_q: EnabledRegister::new(n.exp.argument_bits()),
+            t_q: EnabledRegister::new(n.octave_argument_bits()),
             negative_q: EnabledRegister::new(1),
-            first_q: Register::new(1),
+            weight_first_q: Register::new(1),
             step_q: ResetRegister::new(1, 0),
             update_q: ResetRegister::new(1, 0),
-            sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics }),
+            sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics, form }),
             side: Upper::new(UpperFunction {}),
+            w_q: EnabledRegister::new(w_bits),
+            upper_q: EnabledRegister::new(1),
+            load_q: Register::new(1),
+            late_step_q: (early_value as usize..1).map(|_| ResetRegister::new(1, 0)).collect(),
+            late_update_q: ResetRegister::new(1, 0),
+            early: early_value as usize,
+        }
+    }
+}
+
+impl LseWeight {
+    /// The step at the state's stage, and the one that asks for its value.
+    pub(super) fn tap(&self) -> Tap {
+        let argument = self.valid_q.q.val() != 0 && self.first_q.q.val() == 0;
+        let (w, upper, load) = match self.early {
+            1 => (&self.sigmoid.w, &self.side.upper, &self.weight_first_q.q),
+            _ => (&self.w, &self.upper, &self.load),
+        };
+        Tap {
+            score: None,
+            x: argument.then(|| self.difference.x.val()),
+            weight: (self.step.val() != 0).then(|| WeightTap {
+                w: w.val(),
+                update: self.reads.val() != 0,
+                load: load.val() != 0,
+                upper: upper.val() != 0,
+            }),
         }
     }
 }
@@ -257,19 +372,26 @@ impl LseWeight {
 impl Logic for LseWeight {
     #[hdl_gen]
     fn update(&mut self) {
-        self.score.dot.next = self.dot.val();
-        self.difference.score.next = self.score.score.val();
+        self.score_q.clk.next = self.clk.val();
+        self.score_q.enable.next = self.valid.val();
+        self.score_q.d.next = self.score.val();
+        self.valid_q.clk.next = self.clk.val();
+        self.valid_q.rst.next = self.rst.val();
+        self.valid_q.d.next = self.valid.val();
+        self.first_q.clk.next = self.clk.val();
+        self.first_q.d.next = self.first.val();
+        self.difference.score.next = self.score_q.q.val();
         self.difference.log_sum_exp.next = self.log_sum_exp_q.q.val();
         self.updates.x.next = self.difference.x.val();
-        self.updates.first.next = self.first.val();
-        self.updates.valid.next = self.valid.val();
+        self.updates.first.next = self.first_q.q.val();
+        self.updates.valid.next = self.valid_q.q.val();
         self.argument.x.next = self.difference.x.val();
         self.tail.t.next = self.argument.t.val();
-        self.log_sum_exp.score.next = self.score.score.val();
+        self.log_sum_exp.score.next = self.score_q.q.val();
         self.log_sum_exp.log_sum_exp.next = self.log_sum_exp_q.q.val();
         self.log_sum_exp.tail.next = self.tail.tail.val();
         self.log_sum_exp.negative.next = self.argument.negative.val();
-        self.log_sum_exp.first.next = self.first.val();
+        self.log_sum_exp.first.next = self.first_q.q.val();
         self.log_sum_exp_q.clk.next = self.clk.val();
         self.log_sum_exp_q.enable.next = self.updates.update.val();
         self.log_sum_exp_q.d.next = self.log_sum_exp.log_sum_exp_next.val();
@@ -279,22 +401,43 @@ impl Logic for LseWeight {
         self.negative_q.clk.next = self.clk.val();
         self.negative_q.enable.next = self.updates.update.val();
         self.negative_q.d.next = self.argument.negative.val();
-        self.first_q.clk.next = self.clk.val();
-        self.first_q.d.next = self.first.val();
+        self.weight_first_q.clk.next = self.clk.val();
+        self.weight_first_q.d.next = self.first_q.q.val();
         self.step_q.clk.next = self.clk.val();
         self.step_q.rst.next = self.rst.val();
-        self.step_q.d.next = self.valid.val();
+        self.step_q.d.next = self.valid_q.q.val();
         self.update_q.clk.next = self.clk.val();
         self.update_q.rst.next = self.rst.val();
         self.update_q.d.next = self.updates.update.val();
         self.sigmoid.t.next = self.t_q.q.val();
-        self.sigmoid.first.next = self.first_q.q.val();
+        self.sigmoid.first.next = self.weight_first_q.q.val();
         self.side.negative.next = self.negative_q.q.val();
-        self.side.first.next = self.first_q.q.val();
-        self.step.next = self.step_q.q.val();
-        self.update.next = self.update_q.q.val();
-        self.w.next = self.sigmoid.w.val();
-        self.upper.next = self.side.upper.val();
-        self.load.next = self.first_q.q.val();
+        self.side.first.next = self.weight_first_q.q.val();
+        self.w_q.clk.next = self.clk.val();
+        self.w_q.enable.next = self.update_q.q.val();
+        self.w_q.d.next = self.sigmoid.w.val();
+        self.upper_q.clk.next = self.clk.val();
+        self.upper_q.enable.next = self.update_q.q.val();
+        self.upper_q.d.next = self.side.upper.val();
+        self.load_q.clk.next = self.clk.val();
+        self.load_q.d.next = self.weight_first_q.q.val();
+        self.late_update_q.clk.next = self.clk.val();
+        self.late_update_q.rst.next = self.rst.val();
+        self.late_update_q.d.next = self.update_q.q.val();
+        for _early in 0..self.early {
+            self.step.next = self.step_q.q.val();
+            self.reads.next = self.update_q.q.val();
+        }
+        for _late in self.early..1 {
+            self.late_step_q[0].clk.next = self.clk.val();
+            self.late_step_q[0].rst.next = self.rst.val();
+            self.late_step_q[0].d.next = self.step_q.q.val();
+            self.step.next = self.late_step_q[0].q.val();
+            self.reads.next = self.late_update_q.q.val();
+        }
+        self.update.next = self.late_update_q.q.val();
+        self.w.next = self.w_q.q.val();
+        self.upper.next = self.upper_q.q.val();
+        self.load.next = self.load_q.q.val();
     }
 }

@@ -13,20 +13,36 @@
 //! | `control` | flags beside the data | |
 //! | `flash_d`, `fa2` | the cores | |
 
+mod attention_core;
 pub mod control;
+pub mod delay;
 pub mod dot;
 pub mod fa2;
+pub mod fa2_fixed_lane;
 pub mod fa2_lane;
+pub mod factor;
+pub mod fixed_lane;
 pub mod flash_d;
+pub mod fused_dot;
+pub mod fused_lane;
 pub mod lane;
+pub mod lane_group;
 pub mod literal;
+pub mod literal_softmax;
 pub mod lse;
 pub mod paper;
 pub mod paper_lane;
+pub mod reference;
+pub mod schedule;
+pub mod score;
+pub mod shared_lane;
+pub mod shared_softmax;
 pub mod softmax;
 pub mod special;
+pub mod sum;
+pub mod term_sum;
 
-use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, WeightUnit};
+use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
 use crate::numerics::Numerics;
 use crate::rtl::{Block, Bus, In, Out};
 use std::sync::Arc;
@@ -38,6 +54,8 @@ pub struct CorePorts<'a> {
     pub rst: &'a mut Bus<In>,
     pub q: &'a mut [Bus<In>],
     pub q_valid: &'a mut Bus<In>,
+    /// Of fixed-point lanes only.
+    pub v_exponent: Option<&'a mut Bus<In>>,
     pub k: &'a mut [Bus<In>],
     pub k_valid: &'a mut Bus<In>,
     pub k_last: &'a mut Bus<In>,
@@ -47,29 +65,9 @@ pub struct CorePorts<'a> {
     pub o: &'a [Bus<Out>],
     pub o_valid: &'a Bus<Out>,
     pub o_invalid: &'a Bus<Out>,
+    /// Of fixed-point lanes only.
+    pub o_overflow: Option<&'a Bus<Out>>,
 }
-
-/// [`CorePorts`] of a core whose fields carry the contract's names.
-macro_rules! core_ports {
-    ($core:ident) => {
-        CorePorts {
-            clk: &mut $core.clk,
-            rst: &mut $core.rst,
-            q: &mut $core.q,
-            q_valid: &mut $core.q_valid,
-            k: &mut $core.k,
-            k_valid: &mut $core.k_valid,
-            k_last: &mut $core.k_last,
-            v_step: &$core.v_step,
-            v_ren: &$core.v_ren,
-            v: &mut $core.v,
-            o: &$core.o,
-            o_valid: &$core.o_valid,
-            o_invalid: &$core.o_invalid,
-        }
-    };
-}
-pub(crate) use core_ports;
 
 /// Internal values of the current cycle, for the lock-step check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,21 +101,48 @@ pub trait Core: Block + Send {
     fn tap(&self) -> Tap;
 }
 
-/// Cycles from a key's acceptance to its `v_step`: FLASH-D decides a cycle after the score, FA2 with it.
-pub fn v_step_latency(config: &CoreConfig) -> u32 {
-    let score_stage = Numerics::new(config).tree_levels + 1;
-    match config.design {
-        Design::FlashD => score_stage + 1,
-        Design::Fa2 => score_stage,
+/// Cycles from a key's acceptance to the cycles in which a [`Tap`] shows its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stages {
+    /// Score.
+    pub score: u32,
+    /// Argument of sigmoid or exponential.
+    pub argument: u32,
+    /// Weight, and `v_step`.
+    pub value: u32,
+}
+
+impl Stages {
+    /// The stages of a core.
+    pub fn of(config: &CoreConfig) -> Stages {
+        let score = schedule::score_stage(Numerics::new(config).tree_levels);
+        let (argument, value) = match (config.design, config.weight, config.update, config.fa2) {
+            (Design::FlashD, WeightUnit::Paper, ..) => (3, 3),
+            (Design::FlashD, _, Update::Fixed, _) => (1, 2),
+            (Design::FlashD, ..) => (1, 3),
+            (Design::Fa2, _, _, Fa2Variant::Literal | Fa2Variant::LogReference) => (1, 2),
+            (Design::Fa2, ..) => (0, 2),
+        };
+        Stages { score, argument: score + argument, value: score + value }
     }
 }
 
-/// Width in bits of the tapped argument x; the score's when it is in fixed point.
+/// Cycles from a key's acceptance to its `v_step`.
+pub fn v_step_latency(config: &CoreConfig) -> u32 {
+    Stages::of(config).value
+}
+
+/// Widths in bits of the tapped score and argument.
 pub fn tap_widths(config: &CoreConfig) -> (u32, u32) {
     let n = Numerics::new(config);
     match (config.design, config.weight, config.fa2) {
         (Design::FlashD, WeightUnit::Lse, _) => (n.score_bits(), n.state_bits() + 1),
-        (Design::Fa2, _, Fa2Variant::Default) => (n.score_bits(), n.score_bits() + 1),
+        (Design::Fa2, _, Fa2Variant::Default | Fa2Variant::SharedScale) => {
+            (n.score_bits(), n.score_bits() + 1)
+        }
+        (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => {
+            (n.score_bits(), n.score_bits() + 2)
+        }
         _ => (n.format.width(), n.format.width()),
     }
 }
@@ -129,12 +154,20 @@ pub fn tap_widths(config: &CoreConfig) -> (u32, u32) {
 pub fn build(config: &CoreConfig) -> Result<Box<dyn Core>, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(config));
-    let (_, lane) = lane::LaneKind::of(config.design, config.weight, config.fa2, &n);
-    let mut core: Box<dyn Core> = match (config.design, config.weight, config.fa2) {
-        (Design::FlashD, WeightUnit::Lse, _) => Box::new(flash_d::FlashDCore::new(config, &n, lane)),
-        (Design::FlashD, WeightUnit::Paper, _) => Box::new(flash_d::FlashDPaperCore::new(config, &n, lane)),
-        (Design::Fa2, _, Fa2Variant::Default) => Box::new(fa2::Fa2Core::new(config, &n, lane)),
-        (Design::Fa2, _, Fa2Variant::Literal) => Box::new(fa2::Fa2LiteralCore::new(config, &n, lane)),
+    let mut core: Box<dyn Core> = match config.design {
+        Design::FlashD => match (config.weight, config.update) {
+            (WeightUnit::Paper, _) => Box::new(flash_d::FlashDPaperCore::new(config, &n)),
+            (_, Update::Rounded) => Box::new(flash_d::FlashDCore::new(config, &n)),
+            (_, Update::Fused) => Box::new(flash_d::FlashDFusedCore::new(config, &n)),
+            (_, Update::Fixed) => Box::new(flash_d::FlashDFixedCore::new(config, &n)),
+        },
+        Design::Fa2 => match config.fa2 {
+            Fa2Variant::Default => Box::new(fa2::Fa2Core::new(config, &n)),
+            Fa2Variant::Literal => Box::new(fa2::Fa2LiteralCore::new(config, &n)),
+            Fa2Variant::SharedScale => Box::new(fa2::Fa2SharedCore::new(config, &n)),
+            Fa2Variant::Fixed => Box::new(fa2::Fa2FixedCore::new(config, &n)),
+            Fa2Variant::LogReference => Box::new(fa2::Fa2LogReferenceCore::new(config, &n)),
+        },
     };
     core.connect_all();
     Ok(core)

@@ -1,12 +1,13 @@
 //! The weight unit of the paper's Alg. 3, everything in the format:
 //! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
 
+use super::delay::Delay;
+use super::{Tap, WeightTap};
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::numerics::{Numerics, static_limits};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::units::{Mixed, Operation, ScoreScale, ScoreScaleFunction};
-
+use crate::units::{Mixed, Operation};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -101,6 +102,9 @@ unit! {
     pub struct PaperUpdate(PaperUpdateFunction) { step, keeps } -> { update }
 }
 
+/// Stages that the score waits: `paper` needs none of those that the other variants spend on fixed point.
+const STAGES_BEFORE: usize = 2;
+
 circuit! {
     /// Weight unit: score stage and weight stage.
     pub struct PaperWeight {
@@ -109,15 +113,17 @@ circuit! {
             clk: Bus<In>,
             /// Synchronous reset.
             rst: Bus<In>,
-            /// Dot product, at the score stage.
-            dot: Bus<In>,
+            /// Score, at the score stage.
+            score: Bus<In>,
             /// A step is at the score stage.
             valid: Bus<In>,
             /// It is a first key.
             first: Bus<In>,
-            /// A step is at the weight stage.
+            /// A step asks for its value.
             step: Bus<Out>,
-            /// That step updates.
+            /// That step updates: it needs its value.
+            reads: Bus<Out>,
+            /// The same step leaves for the lanes' registers.
             update: Bus<Out>,
             /// Its weight.
             w: Bus<Out>,
@@ -125,10 +131,14 @@ circuit! {
             load: Bus<Out>,
         }
         parts {
+            /// `s_i`, as late as the lanes allow.
+            late_score: Delay,
+            /// A step is there.
+            late_valid_q: Vec<ResetRegister>,
+            /// It is a first key.
+            late_first: Delay,
             /// `s_{i-1}`.
             score_q: EnabledRegister,
-            /// `s_i`.
-            score: ScoreScale,
             /// `D = s_i - s_{i-1}`.
             difference: Mixed,
             /// Static rule.
@@ -173,15 +183,18 @@ impl PaperWeight {
             quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),
-            dot: Bus::new(width),
+            score: Bus::new(width),
             valid: Bus::new(1),
             first: Bus::new(1),
             step: Bus::new(1),
+            reads: Bus::new(1),
             update: Bus::new(1),
             w: Bus::new(width),
             load: Bus::new(1),
             score_q: EnabledRegister::new(width),
-            score: ScoreScale::new(ScoreScaleFunction { numerics: n.clone() }),
+            late_score: Delay::new(width, STAGES_BEFORE),
+            late_valid_q: (0..STAGES_BEFORE).map(|_| ResetRegister::new(1, 0)).collect(),
+            late_first: Delay::new(1, STAGES_BEFORE),
             difference: Mixed::uniform(Operation::Sub, fmt),
             skip: StaticSkip::new(StaticSkipFunction { numerics: n.clone(), limits: static_limits(fmt) }),
             difference_q: Register::new(width),
@@ -205,25 +218,34 @@ impl PaperWeight {
 impl Logic for PaperWeight {
     #[hdl_gen]
     fn update(&mut self) {
-        self.score.dot.next = self.dot.val();
+        self.late_score.clk.next = self.clk.val();
+        self.late_score.x.next = self.score.val();
+        self.late_first.clk.next = self.clk.val();
+        self.late_first.x.next = self.first.val();
+        for i in 0..2 {
+            self.late_valid_q[i].clk.next = self.clk.val();
+            self.late_valid_q[i].rst.next = self.rst.val();
+        }
+        self.late_valid_q[0].d.next = self.valid.val();
+        self.late_valid_q[1].d.next = self.late_valid_q[0].q.val();
         self.score_q.clk.next = self.clk.val();
-        self.score_q.enable.next = self.valid.val();
-        self.score_q.d.next = self.score.score.val();
-        self.difference.a.next = self.score.score.val();
+        self.score_q.enable.next = self.late_valid_q[1].q.val();
+        self.score_q.d.next = self.late_score.y.val();
+        self.difference.a.next = self.late_score.y.val();
         self.difference.b.next = self.score_q.q.val();
         self.skip.difference.next = self.difference.y.val();
-        self.skip.first.next = self.first.val();
+        self.skip.first.next = self.late_first.y.val();
         self.difference_q.clk.next = self.clk.val();
         self.difference_q.d.next = self.difference.y.val();
         self.first_q.clk.next = self.clk.val();
-        self.first_q.d.next = self.first.val();
+        self.first_q.d.next = self.late_first.y.val();
         self.keeps_q.clk.next = self.clk.val();
         self.keeps_q.d.next = self.skip.keeps.val();
         self.loads_q.clk.next = self.clk.val();
         self.loads_q.d.next = self.skip.loads.val();
         self.step_q.clk.next = self.clk.val();
         self.step_q.rst.next = self.rst.val();
-        self.step_q.d.next = self.valid.val();
+        self.step_q.d.next = self.late_valid_q[1].q.val();
         self.ln.w.next = self.w_q.q.val();
         self.x.a.next = self.difference_q.q.val();
         self.x.b.next = self.ln.y.val();
@@ -238,8 +260,28 @@ impl Logic for PaperWeight {
         self.update_o.step.next = self.step_q.q.val();
         self.update_o.keeps.next = self.keeps_q.q.val();
         self.step.next = self.step_q.q.val();
+        self.reads.next = self.update_o.update.val();
         self.update.next = self.update_o.update.val();
         self.w.next = self.select.w.val();
         self.load.next = self.loads_q.q.val();
+    }
+}
+
+impl PaperWeight {
+    /// The step at the weight stage.
+    pub(super) fn tap(&self) -> Tap {
+        let step = self.step.val() != 0;
+        let first = self.first_q.q.val() != 0;
+        Tap {
+            score: None,
+            x: (step && !first && self.keeps_q.q.val() == 0 && self.loads_q.q.val() == 0)
+                .then(|| self.x.y.val()),
+            weight: step.then(|| WeightTap {
+                w: self.w.val(),
+                update: self.update.val() != 0,
+                load: self.load.val() != 0,
+                upper: false,
+            }),
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! The output update of the paper's Alg. 3: every operation rounded to the accumulator's format.
 
 use super::lane::{LaneFormats, LaneNext, LaneNextFunction, lane_suffix, narrow};
+use super::lane_group::lane_group;
 use crate::circuit;
+use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Convert, Mixed, Operation};
+use std::sync::Arc;
 
 circuit! {
     /// FLASH-D: `o <- load ? v : o + w (v - o)` when `update`.
@@ -46,7 +49,8 @@ circuit! {
 
 impl PaperLane {
     /// A lane.
-    pub fn new(f: LaneFormats) -> Self {
+    pub fn new(n: &Numerics) -> Self {
+        let f = LaneFormats::new(n, n.accumulator);
         let narrow = narrow(f);
         PaperLane {
             tag: Tag::module(
@@ -98,87 +102,10 @@ impl Logic for PaperLane {
     }
 }
 
-circuit! {
-    /// Up to [`LANES_PER_GROUP`] FLASH-D lanes with their own copy of the weight's register. On a step that
-    /// holds, neither weight nor accumulator toggle.
-    pub struct PaperLaneGroup {
-        ports {
-            /// Clock.
-            clk: Bus<In>,
-            /// Synchronous reset.
-            rst: Bus<In>,
-            /// Weight of the step that reaches the lanes in the next cycle.
-            w: Bus<In>,
-            /// That step loads.
-            load: Bus<In>,
-            /// That step changes o.
-            update: Bus<In>,
-            /// Value elements, one cycle after the weight.
-            v: Vec<Bus<In>>,
-            /// Results.
-            o: Vec<Bus<Out>>,
-        }
-        parts {
-            /// Copy of the weight.
-            w_q: EnabledRegister,
-            /// Copy of the load bit.
-            load_q: EnabledRegister,
-            /// Copy of the update bit.
-            update_q: ResetRegister,
-            /// Lanes.
-            lane: Vec<PaperLane>,
-        }
-        config {
-            lanes: usize,
-        }
-    }
-}
-
-impl PaperLaneGroup {
-    /// A group of `lanes` lanes.
-    pub fn new(f: LaneFormats, lanes: usize) -> Self {
-        let width = f.format.width();
-        PaperLaneGroup {
-            tag: Tag::module(
-                format!("flash_d_paper_lane_group_{lanes}_{}", lane_suffix(f)),
-                format!("{lanes} lanes and their copy of the weight's register."),
-            ),
-            quiet: false,
-            clk: Bus::new(1),
-            rst: Bus::new(1),
-            w: Bus::new(width),
-            load: Bus::new(1),
-            update: Bus::new(1),
-            v: Bus::vector(lanes, width),
-            o: Bus::vector(lanes, width),
-            w_q: EnabledRegister::new(width),
-            load_q: EnabledRegister::new(1),
-            update_q: ResetRegister::new(1, 0),
-            lane: (0..lanes).map(|_| PaperLane::new(f)).collect(),
-            lanes,
-        }
-    }
-}
-
-impl Logic for PaperLaneGroup {
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.w_q.clk.next = self.clk.val();
-        self.w_q.enable.next = self.update.val();
-        self.w_q.d.next = self.w.val();
-        self.load_q.clk.next = self.clk.val();
-        self.load_q.enable.next = self.update.val();
-        self.load_q.d.next = self.load.val();
-        self.update_q.clk.next = self.clk.val();
-        self.update_q.rst.next = self.rst.val();
-        self.update_q.d.next = self.update.val();
-        for i in 0..self.lanes {
-            self.lane[i].clk.next = self.clk.val();
-            self.lane[i].v.next = self.v[i].val();
-            self.lane[i].w.next = self.w_q.q.val();
-            self.lane[i].load.next = self.load_q.q.val();
-            self.lane[i].update.next = self.update_q.q.val();
-            self.o[i].next = self.lane[i].o.val();
-        }
-    }
+lane_group! {
+    /// Up to 16 lanes after the paper. On a step that holds, neither weight nor accumulator toggle.
+    PaperLaneGroup of PaperLane(n);
+    flags: [update update_q update];
+    words: [w w_q if update: n.format.width(), load load_q if update: 1];
+    free: [];
 }

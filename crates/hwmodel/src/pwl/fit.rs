@@ -69,6 +69,8 @@ fn pinned(t: &Table, octave: u32, cell: u32) -> Option<u64> {
     match (t.function, octave, cell) {
         (Function::Exp | Function::Reciprocal, 0, 0) => Some(one),
         (Function::Sigmoid, 0, 0) => Some(one / 2),
+        // Two equal scores make exactly twice one.
+        (Function::Log2p1, 0, 0) => Some(one),
         (Function::Ln, 0, 0) => Some(0),
         _ => None,
     }
@@ -110,7 +112,11 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
         }
         None => {
             let (lo, hi) = error_range(t, &samples, c1);
-            (((lo + hi) / 2.0).round().clamp(0.0, (t.value_fraction as f64).exp2()) as u64, c1)
+            (
+                ((lo + hi) / 2.0).round().clamp(0.0, t.function.largest() * (t.value_fraction as f64).exp2())
+                    as u64,
+                c1,
+            )
         }
     };
     t.c0.push(c0);

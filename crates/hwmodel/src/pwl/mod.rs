@@ -9,6 +9,7 @@
 //! | exp | `f` in [0, 1) | `2^-f` |
 //! | sigmoid | octave k, `f` in [0, 1) | `2^k sigmoid(-(k + f) ln 2) = 2^-f / (1 + 2^-(k+f))` |
 //! | softplus | octave k, `f` in [0, 1) | `2^k ln(1 + 2^-(k+f))` |
+//! | log2p1 | octave k, `f` in [0, 1) | `2^k log2(1 + 2^-(k+f))`, softplus in base 2 |
 //! | ln | `m - 1` in [0, 1) | `ln m` |
 //! | reciprocal | `m - 1` in [0, 1) | `1 / m` |
 //! | sigmoid over [-6, 11) | `x + 6` in [0, 17) | `sigmoid(x)`, the paper's active range |
@@ -31,6 +32,8 @@ pub enum Function {
     Sigmoid,
     /// `2^k ln(1 + 2^-(k+f))` per octave k.
     Softplus,
+    /// `2^k log2(1 + 2^-(k+f))` per octave k.
+    Log2p1,
     /// `ln m` on [1, 2).
     Ln,
     /// `1 / m` on [1, 2).
@@ -41,10 +44,11 @@ pub enum Function {
 
 impl Function {
     /// All functions, in the order in which they are listed to users.
-    pub const ALL: [Function; 6] = [
+    pub const ALL: [Function; 7] = [
         Function::Exp,
         Function::Sigmoid,
         Function::Softplus,
+        Function::Log2p1,
         Function::Ln,
         Function::Reciprocal,
         Function::PaperSigmoid,
@@ -56,6 +60,7 @@ impl Function {
             Function::Exp => "exp",
             Function::Sigmoid => "sigmoid",
             Function::Softplus => "softplus",
+            Function::Log2p1 => "log2p1",
             Function::Ln => "ln",
             Function::Reciprocal => "reciprocal",
             Function::PaperSigmoid => "paper_sigmoid",
@@ -69,9 +74,19 @@ impl Function {
             Function::Exp => (-z).exp2(),
             Function::Sigmoid => (-z).exp2() / (1.0 + e(z)),
             Function::Softplus => e(z).ln_1p() * (k as f64).exp2(),
+            Function::Log2p1 => e(z).ln_1p() * (k as f64).exp2() * std::f64::consts::LOG2_E,
             Function::Ln => z.ln_1p(),
             Function::Reciprocal => 1.0 / (1.0 + z),
             Function::PaperSigmoid => 1.0 / (1.0 + (-(z - 6.0)).exp()),
+        }
+    }
+
+    /// Upper bound of the tabulated values.
+    pub fn largest(self) -> f64 {
+        match self {
+            // log2(1 + x) <= x log2(e)
+            Function::Log2p1 => std::f64::consts::LOG2_E,
+            _ => 1.0,
         }
     }
 
@@ -84,7 +99,7 @@ impl Function {
     /// below that of the segments themselves.
     pub fn octaves(self, segments: u32) -> u32 {
         match self {
-            Function::Sigmoid | Function::Softplus => 2 * segments.ilog2() + 4,
+            Function::Sigmoid | Function::Softplus | Function::Log2p1 => 2 * segments.ilog2() + 4,
             _ => 1,
         }
     }
@@ -200,7 +215,7 @@ mod tests {
     fn octave_tables_are_relatively_accurate_in_every_octave() {
         for segments in [4u32, 8, 16, 32] {
             let bound = 0.11 / (segments * segments) as f64;
-            for function in [Function::Sigmoid, Function::Softplus] {
+            for function in [Function::Sigmoid, Function::Softplus, Function::Log2p1] {
                 let t = Table::get(function, segments, value_fraction(segments));
                 for k in 0..24 {
                     let (_, relative) = t.max_error(k);
@@ -230,7 +245,8 @@ mod tests {
                 for entry in 0..t.c0.len() {
                     for dx in [0, (1u64 << t.offset_bits) - 1] {
                         let y = t.eval(entry, dx);
-                        assert!(y <= 1 << b, "{function:?} {segments} entry {entry}");
+                        let largest = (function.largest() * (b as f64).exp2()) as u64;
+                        assert!(y <= largest, "{function:?} {segments} entry {entry}");
                     }
                 }
             }

@@ -1,9 +1,9 @@
 //! Errors of the tables and of the units built on them, measured against the exact functions.
 
 use super::{Function, Table, value_fraction};
-use crate::arith::exp::paper_sigmoid_unit;
+use crate::arith::exp::{log2p1_unit, paper_sigmoid_unit};
 use crate::format::{Format, Subnormals};
-use crate::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits};
+use crate::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits, octave_bits};
 use crate::units::{FormatFunction, FormatUnit};
 use crate::word::Num;
 use serde::Serialize;
@@ -57,6 +57,7 @@ pub fn exact(function: Function, x: f64) -> Option<f64> {
         Function::Sigmoid => Some(if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }),
         Function::PaperSigmoid => (-6.0..11.0).contains(&x).then(|| 1.0 / (1.0 + (-x).exp())),
         Function::Softplus => Some(x.max(0.0) + (-x.abs()).exp().ln_1p()),
+        Function::Log2p1 => (x <= 0.0).then(|| x.exp2().ln_1p() * std::f64::consts::LOG2_E),
         Function::Ln => (x > 0.0 && x <= 1.0).then(|| x.ln()),
         Function::Reciprocal => (x != 0.0).then(|| 1.0 / x),
     }
@@ -70,6 +71,10 @@ pub fn unit(function: Function, format: Format, segments: u32) -> Box<dyn Fn(u64
         Function::Softplus => FormatUnit::Softplus,
         Function::Ln => FormatUnit::Ln,
         Function::Reciprocal => FormatUnit::Reciprocal,
+        Function::Log2p1 => {
+            let n = ExpNumerics::new(segments, octave_bits(Some(format), 0));
+            return Box::new(move |a| log2p1_unit(&n, format, &Num::new(format.width(), a)).value());
+        }
         Function::PaperSigmoid => {
             let n = ExpNumerics::new(segments, argument_integer_bits(format, 0));
             return Box::new(move |a| paper_sigmoid_unit(&n, format, &Num::new(format.width(), a)).value());

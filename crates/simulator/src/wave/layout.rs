@@ -3,9 +3,13 @@
 //! records.
 
 mod fa2;
+mod fa2_fixed;
 mod flash_d;
+mod to_the_letter;
 
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, WeightUnit};
+use flashd_hwmodel::cores::schedule::FrontSchedule;
+use flashd_hwmodel::cores::{Stages, v_step_latency};
 use flashd_hwmodel::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -50,6 +54,27 @@ impl Group {
         Group::new(format!("Stage {number}: {what}"))
     }
 
+    /// The stage `after` the score stage, with its flags and, where the value is asked for, the handshake.
+    fn after_score(config: &CoreConfig, after: usize, what: &str) -> Self {
+        let number = Stages::of(config).score as usize + after;
+        let mut group = Group::stage(number, what);
+        group.rows.extend(["valid", "first", "last", "invalid"].map(|flag| {
+            let path = match after {
+                0 => format!("control.{flag}"),
+                // The pipe's own output is its last register.
+                1 | 2 => format!("flags.{flag}_q_{}.q", after - 1),
+                3 => format!("flags.{flag}_out"),
+                _ => format!("late_flags.{flag}_out"),
+            };
+            let label = if flag == "first" || flag == "last" { format!("{flag} key") } else { flag.into() };
+            Row { path, label, look: Look::Bits }
+        }));
+        if number == v_step_latency(config) as usize {
+            group.add(Look::Bits, &[("v_step", "v_step"), ("v_ren", "v_ren")]);
+        }
+        group
+    }
+
     /// All rows, folded or not.
     pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain(self.folds.iter().flat_map(|(_, rows)| rows))
@@ -85,17 +110,19 @@ use Look::{Bits, Number, Trace};
 
 /// The stages of a core.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
-    let levels = Numerics::new(config).tree_levels as usize;
-    let mut stages = vec![query_and_key(config.d), adder_tree(config.d, levels)];
-    let [score, value, output] = [1, 2, 3].map(|offset| levels + offset);
+    let mut stages = vec![query_and_key(config), adder_tree(config)];
     stages.extend(match (config.design, config.weight, config.fa2) {
-        (Design::FlashD, WeightUnit::Lse, _) => flash_d::lse(score, value, output, config.d),
-        (Design::FlashD, WeightUnit::Paper, _) => flash_d::paper(score, value, output, config.d),
-        (Design::Fa2, _, Fa2Variant::Default) => fa2::default(score, value, output, config.d),
-        (Design::Fa2, _, Fa2Variant::Literal) => fa2::literal(score, value, output, config.d),
+        (Design::FlashD, WeightUnit::Lse, _) => flash_d::stages(config),
+        (Design::FlashD, WeightUnit::Paper, _) => to_the_letter::paper(config),
+        (Design::Fa2, _, Fa2Variant::Default | Fa2Variant::SharedScale) => fa2::stages(config),
+        (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => fa2_fixed::stages(config),
+        (Design::Fa2, _, Fa2Variant::Literal) => to_the_letter::literal(config),
     });
-    let mut result = Group::stage(levels + 4, "result");
+    let mut result = Group::stage(Stages::of(config).score as usize + 5, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
+    if config.has_fixed_lanes() {
+        result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
+    }
     result.add_elements(config.d, |j| {
         let look = if j == 0 { Trace } else { Number };
         vec![row(look, &format!("o_{j}"), &format!("o[{j}]"))]
@@ -104,7 +131,16 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     stages
 }
 
-fn query_and_key(d: usize) -> Group {
+/// Where the dot product is found below the core.
+fn dot_product(config: &CoreConfig) -> &'static str {
+    match (config.dot(), config.follows_the_paper()) {
+        (Dot::Fused, _) => "score.fused_0",
+        (Dot::Tree, false) => "score.dot_0",
+        (Dot::Tree, true) => "score.dot",
+    }
+}
+
+fn query_and_key(config: &CoreConfig) -> Group {
     let mut g = Group::stage(0, "query and key");
     g.add(
         Bits,
@@ -118,36 +154,60 @@ fn query_and_key(d: usize) -> Group {
             ("control.flags.invalid", "q or k is Inf or NaN"),
         ],
     );
-    g.add_elements(d, |j| {
+    if config.has_fixed_lanes() {
+        g.add(Bits, &[("v_exponent", "v_exponent: of the largest |v|")]);
+    }
+    let product = match config.dot() {
+        Dot::Fused => |j| (format!("term_{j}.x"), format!("q[{j}] k[{j}] scale")),
+        Dot::Tree => |j| (format!("product_{j}.y"), format!("q[{j}] k[{j}]")),
+    };
+    g.add_elements(config.d, |j| {
+        let (path, label) = product(j);
         vec![
             number(format!("q_{j}"), format!("q[{j}]")),
             number(format!("q_q_{j}.q"), format!("query register [{j}]")),
             number(format!("k_{j}"), format!("k[{j}]")),
-            number(format!("dot.product_{j}.y"), format!("q[{j}] k[{j}]")),
+            number(format!("{}.{path}", dot_product(config)), label),
         ]
     });
     g
 }
 
-fn adder_tree(d: usize, levels: usize) -> Group {
-    let mut g = Group::new(match levels {
-        1 => "Stage 1: adder tree".into(),
-        _ => format!("Stage 1..{levels}: adder tree"),
-    });
+fn adder_tree(config: &CoreConfig) -> Group {
+    let levels = Numerics::new(config).tree_levels;
+    let schedule = FrontSchedule::new(config.dot(), levels);
+    // Where nothing is registered, the tree shares its only stage with the score.
+    let first = schedule.after_products as usize;
+    let last = schedule.registers().saturating_sub(1);
+    let mut g = match first == last {
+        true => Group::stage(first, "adder tree"),
+        false => Group::new(format!("Stage {first}..{last}: adder tree")),
+    };
     let flag = |name: &str, stage: usize| {
         row(Bits, &format!("control.pipe.{name}_q_{}.q", stage - 1), &format!("{name}, stage {stage}"))
     };
-    g.rows.extend((1..=levels).map(|stage| flag("valid", stage)));
-    let others = ["first", "last", "invalid"];
-    let flags = (1..=levels).flat_map(|stage| others.map(|name| flag(name, stage)));
-    g.folds.push(("First, last, invalid".into(), flags.collect()));
-    let (mut tree, mut sums, mut folded) = ("dot.tree_0".to_string(), d, Vec::new());
-    for stage in 1..=levels {
-        sums = sums.div_ceil(2);
-        for i in 0..sums.min(SHOWN_ELEMENTS) {
-            let row = number(format!("{tree}.sum_q_{i}.d"), format!("level {stage}, sum {i}"));
+    let registered = first.max(1)..=last;
+    g.rows.extend(registered.clone().map(|stage| flag("valid", stage)));
+    if !registered.is_empty() {
+        let flags = registered.flat_map(|stage| ["first", "last", "invalid"].map(|name| flag(name, stage)));
+        g.folds.push(("First, last, invalid".into(), flags.collect()));
+    }
+    // The fused tree has one level of modules a stage, the other one a level.
+    let steps: Vec<(u32, bool)> = match config.dot() {
+        Dot::Fused => schedule.stages(),
+        Dot::Tree => schedule.after_level.iter().map(|registered| (1, *registered)).collect(),
+    };
+    let (mut tree, mut words, mut stage) = (format!("{}.tree_0", dot_product(config)), config.d, first);
+    let mut folded = Vec::new();
+    let mut level = 0;
+    for (levels, registered) in steps {
+        level += levels;
+        for i in 0..(words >> levels).min(SHOWN_ELEMENTS) {
+            let row = number(format!("{tree}.sum_{i}.y"), format!("stage {stage}, level {level}, sum {i}"));
             if i == 0 { g.rows.push(row) } else { folded.push(row) }
         }
+        words = words.div_ceil(1 << levels);
+        stage += registered as usize;
         tree += ".rest_0";
     }
     if !folded.is_empty() {
@@ -156,24 +216,26 @@ fn adder_tree(d: usize, levels: usize) -> Group {
     g
 }
 
-/// The flags at the score stage, all designs.
-const SCORE_FLAGS: [(&str, &str); 4] = [
-    ("control.valid", "valid"),
-    ("control.first", "first key"),
-    ("control.last", "last key"),
-    ("control.invalid", "invalid"),
-];
-/// The flags at the value stage, all designs.
-const VALUE_FLAGS: [(&str, &str); 4] = [
-    ("flags.valid_out", "valid"),
-    ("flags.first_out", "first key"),
-    ("flags.last_out", "last key"),
-    ("flags.invalid_out", "invalid"),
-];
+/// From the dot product to the score.
+fn score_rows(config: &CoreConfig) -> &'static [(&'static str, &'static str)] {
+    match (config.dot(), config.follows_the_paper()) {
+        (Dot::Fused, _) => &[
+            ("score.fused_0.total", "dot product q k scale"),
+            ("score.base_2.natural", "score, natural units"),
+            ("score.score", "score s, log2 units"),
+        ],
+        (Dot::Tree, false) => &[
+            ("score.dot_0.dot", "dot product q k"),
+            ("score.base_2.natural", "score, natural units"),
+            ("score.score", "score s, log2 units"),
+        ],
+        (Dot::Tree, true) => &[("score.dot.dot", "dot product q k"), ("score.score", "score s")],
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use super::super::{numbers::Numbers, signals};
+    use super::super::{numbers::Numbers, signals, variants::variants};
     use super::*;
     use flashd_hwmodel::config::Accumulator;
     use flashd_hwmodel::cores::build;
@@ -185,15 +247,10 @@ mod tests {
         let mut missing = std::collections::BTreeSet::new();
         for (_, format) in Format::NAMED {
             let wide = Accumulator::Fraction(format.fraction_bits.max(16));
-            for (d, accumulator) in [(2, None), (5, Some(wide)), (16, None)] {
-                let flash_d = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, format) };
-                let fa2 = CoreConfig { accumulator, ..CoreConfig::new(Design::Fa2, d, format) };
-                for config in [
-                    flash_d.clone(),
-                    CoreConfig { weight: WeightUnit::Paper, ..flash_d },
-                    fa2.clone(),
-                    CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
-                ] {
+            for (d, accumulator) in [(2, None), (5, Some(wide)), (16, None), (64, None)] {
+                for config in variants(d, format) {
+                    let accumulator = accumulator.filter(|_| !config.has_fixed_lanes());
+                    let config = CoreConfig { accumulator, ..config };
                     let signals = signals::list("core", build(&config).unwrap().as_ref());
                     let numbers = Numbers::new(&config);
                     for row in stages(&config).iter().flat_map(Group::all_rows) {
@@ -207,5 +264,28 @@ mod tests {
             }
         }
         assert!(missing.is_empty(), "no such signal, or no number: {missing:#?}");
+    }
+
+    /// Stages from 0 to the result without a gap, and the value is asked for in exactly one of them.
+    #[test]
+    fn the_stages_are_those_of_the_contract() {
+        for d in [2, 3, 5, 16, 64, 256, 512] {
+            for config in variants(d, Format::BF16) {
+                let groups = stages(&config);
+                let mut covered = std::collections::BTreeSet::new();
+                for group in &groups {
+                    let range = group.title.strip_prefix("Stage ").and_then(|t| t.split_once(':')).unwrap().0;
+                    let (from, to) = range.split_once("..").unwrap_or((range, range));
+                    covered.extend(from.parse::<u32>().unwrap()..=to.parse().unwrap());
+                }
+                let latency = Numerics::new(&config).latency();
+                assert!(covered.into_iter().eq(0..=latency), "{}", config.name());
+                let asks: Vec<&Group> =
+                    groups.iter().filter(|g| g.all_rows().any(|row| row.path == "v_ren")).collect();
+                assert_eq!(asks.len(), 1, "{}", config.name());
+                let stage = format!("Stage {}:", v_step_latency(&config));
+                assert!(asks[0].title.starts_with(&stage), "{}: {}", config.name(), asks[0].title);
+            }
+        }
     }
 }

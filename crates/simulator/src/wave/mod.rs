@@ -13,6 +13,7 @@
 //! | `select` | patterns |
 //! | `recorder` | the VCD |
 //! | `gtkw` | the save file |
+//! | `variants` | every kind of core, for the tests |
 
 mod gtkw;
 mod layout;
@@ -20,6 +21,8 @@ mod numbers;
 mod recorder;
 mod select;
 mod signals;
+#[cfg(test)]
+mod variants;
 
 pub use select::Selection;
 

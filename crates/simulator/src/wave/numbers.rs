@@ -1,28 +1,43 @@
 //! Which buses carry numbers, and how to read them: the one place that knows.
 //!
 //! A bus is looked up by the end of its path below the core, without vector indices; the two ports of a
-//! register (`d`, `q`) go by the register's name. The first row that fits decides. A bus without a row is a
-//! float of the operands' format if it has that format's width, and plain bits otherwise. A number is
-//! only ever claimed when the width agrees, so an entry that no longer fits the hardware shows bits, not
-//! a wrong value.
+//! register (`d`, `q`) go by the register's name, and every level of a tree by that of the first. The first row of
+//! `rows` that fits decides. A bus without a row is a float of the operands' format if it has that format's width,
+//! and plain bits otherwise. A number is only ever claimed when the width agrees, so an entry that no longer fits
+//! the hardware shows bits, not a wrong value.
 //!
-//! | quantity | fixed point (lse, FA2) | paper, literal |
+//! | quantity | number | paper, literal |
 //! | --- | --- | --- |
-//! | score, maximum | signed, FS fraction bits | the format |
-//! | distance of score and maximum | unsigned, FS | the format |
-//! | log-sum-exp L, x = s - L | signed, FL | the format |
-//! | t = abs(x) | unsigned, B | |
-//! | tail = ln(1 + exp(-t)) | unsigned, FL | |
+//! | terms and sums of the fused dot product | signed, guard bits beyond the natural score's | |
+//! | natural score | signed, FS + 2 fraction bits | |
+//! | score, maximum (log2 units) | signed, FS | the format |
+//! | distance of score and maximum, tau | unsigned, FS | the format |
+//! | reference of fixed-point FA2 | signed integer | |
+//! | log-sum-exp L, `x = s - L` | signed, FL | the format |
+//! | `t = abs(x)` | unsigned, B | |
+//! | `tail = log2(1 + 2^-t)` | unsigned, FL + 1 | |
 //! | running sum | unsigned, FL | the format |
-//! | reciprocal r of the sum | unsigned, the table's fraction | the format |
+//! | reciprocal `r 2^-right` of the sum | unsigned, the table's fraction; signed integer | the format |
+//! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right` | |
+//! | fixed-point lanes' value and accumulator | signed fractions of `2^(v_exponent - bias + 1)` | |
+//!
+//! A term of the fused dot product is `x + c` with a carry c on its way to an adder's free input: the value beside
+//! a term or sum lacks the carries that are still beside it, a last place each.
+
+mod rows;
 
 use super::NUMBER_SUFFIX;
 use super::signals::Signal;
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::cores::lane::{LaneFormats, LaneKind};
+use flashd_hwmodel::config::{CoreConfig, Design, Update, WeightUnit};
+use flashd_hwmodel::cores::factor::factor_bits;
+use flashd_hwmodel::cores::lane::LaneFormats;
+use flashd_hwmodel::cores::reference::reference_bits;
+use flashd_hwmodel::cores::sum::sum_exponent_bits;
+use flashd_hwmodel::cores::{fa2_fixed_lane, fused_lane, shared_lane};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::signed;
+use flashd_hwmodel::word::{ones, signed};
+use rows::{Quantity, Row, rows};
 
 /// How the bits of a bus read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,24 +53,37 @@ pub(super) enum Number {
         /// Fraction bits.
         fraction: u32,
     },
+    /// `{right, m}`: `m 2^-fraction 2^-right`.
+    Factor {
+        /// Width in bits of both.
+        width: u32,
+        /// Width of the significand m.
+        significand: u32,
+        /// Fraction bits of the significand.
+        fraction: u32,
+    },
 }
 
 impl Number {
     /// The decimal value.
     pub fn value(self, bits: u64) -> f64 {
+        let scaled = |x: f64, fraction: u64| x * (-(fraction as f64)).exp2();
         match self {
             Number::Float(format) => format.value(bits),
             Number::Fixed { signed: true, width, fraction } => {
-                signed(bits, width) as f64 / (fraction as f64).exp2()
+                scaled(signed(bits, width) as f64, fraction.into())
             }
-            Number::Fixed { signed: false, fraction, .. } => bits as f64 / (fraction as f64).exp2(),
+            Number::Fixed { signed: false, fraction, .. } => scaled(bits as f64, fraction.into()),
+            Number::Factor { significand, fraction, .. } => {
+                scaled((bits & ones(significand)) as f64, u64::from(fraction) + (bits >> significand))
+            }
         }
     }
 
     fn width(self) -> u32 {
         match self {
             Number::Float(format) => format.width(),
-            Number::Fixed { width, .. } => width,
+            Number::Fixed { width, .. } | Number::Factor { width, .. } => width,
         }
     }
 }
@@ -90,120 +118,27 @@ impl Reading {
     }
 }
 
-/// What a bus carries.
-#[derive(Clone, Copy)]
-enum Quantity {
-    /// A float of the operands' format.
-    Port,
-    /// The accumulator's float.
-    Accumulator,
-    /// A lane's difference or product.
-    Inner,
-    Score,
-    Distance,
-    State,
-    Difference,
-    Argument,
-    Tail,
-    Sum,
-    Reciprocal,
-}
-
-use Quantity::*;
-
-/// The scalar path in fixed point.
-const SCALARS: [(&str, Quantity); 19] = [
-    ("score", Score),
-    ("score_q", Score),
-    ("maximum_q", Score),
-    ("maximum.maximum", Score),
-    ("maximum_next", Score),
-    ("distance", Distance),
-    ("log_sum_exp", State),
-    ("log_sum_exp_next", State),
-    ("log_sum_exp_q", State),
-    ("difference.x", Difference),
-    ("updates.x", Difference),
-    ("argument.x", Difference),
-    ("t", Argument),
-    ("t_q", Argument),
-    ("tail", Tail),
-    ("sum.sum_q", Sum),
-    ("sum_next", Sum),
-    ("reciprocal.sum", Sum),
-    ("r", Reciprocal),
-];
-
-/// Every lane.
-const LANES: [(&str, Quantity); 8] = [
-    ("lane.o_q", Accumulator),
-    ("lane.select.v", Port),
-    ("lane.select.sum", Accumulator),
-    ("lane.select.o_next", Accumulator),
-    ("lane.sum.a", Accumulator),
-    ("lane.sum.b", Inner),
-    ("lane.sum.y", Accumulator),
-    ("lane.narrow.a", Accumulator),
-];
-
-/// FLASH-D's operands.
-const FLASH_D: [(&str, Quantity); 10] = [
-    ("lane.old.o", Accumulator),
-    ("o_before", Accumulator),
-    ("lane.difference.b", Accumulator),
-    ("lane.difference.y", Inner),
-    ("lane.side.difference", Inner),
-    ("lane.side.o", Accumulator),
-    ("lane.side.way", Inner),
-    ("lane.side.base", Accumulator),
-    ("lane.product.b", Inner),
-    ("lane.product.y", Inner),
-];
-
-/// FA2's operand choice, product, scale, and the sum's own adder (the lanes have `sum` too).
-const FA2: [(&str, Quantity); 7] = [
-    ("lane.operands.o", Accumulator),
-    ("lane.operands.multiplicand", Accumulator),
-    ("lane.operands.addend", Accumulator),
-    ("lane.product.a", Accumulator),
-    ("lane.product.y", Inner),
-    ("lane.scale.o", Accumulator),
-    ("sum.sum.sum", Sum),
-];
-
-/// The literal variant's products and scale.
-const LITERAL: [(&str, Quantity); 4] = [
-    ("lane.old_product.a", Accumulator),
-    ("lane.old_product.y", Accumulator),
-    ("lane.new_product.y", Accumulator),
-    ("lane.scale.a", Accumulator),
-];
-
 /// The numbers of one core.
 pub(super) struct Numbers {
     numerics: Numerics,
     lane: LaneFormats,
-    rows: Vec<(&'static str, Quantity)>,
+    factor: Number,
+    fa2: bool,
+    rows: Vec<Row>,
 }
 
 impl Numbers {
     /// For a (valid) configuration.
     pub fn new(config: &CoreConfig) -> Self {
         let numerics = Numerics::new(config);
-        let (kind, lane) = LaneKind::of(config.design, config.weight, config.fa2, &numerics);
-        let own: &[_] = match kind {
-            LaneKind::FlashD => &FLASH_D,
-            LaneKind::Fa2 => &FA2,
-            LaneKind::Fa2Literal => &LITERAL,
+        let inner = match (config.design, config.weight) {
+            _ if config.follows_the_paper() => numerics.accumulator,
+            (Design::FlashD, WeightUnit::Lse) => numerics.difference,
+            _ => numerics.product,
         };
-        let fixed = matches!(
-            (config.design, config.weight, config.fa2),
-            (Design::FlashD, WeightUnit::Lse, _) | (Design::Fa2, _, Fa2Variant::Default)
-        );
-        // The other designs use the same names for floats of the format.
-        let scalars: &[_] = if fixed { &SCALARS } else { &[] };
-        let rows = [own, &LANES, scalars].concat();
-        Numbers { numerics, lane, rows }
+        let lane = LaneFormats::new(&numerics, inner);
+        let factor = factor(config, &numerics);
+        Numbers { numerics, lane, factor, fa2: config.design == Design::Fa2, rows: rows(config) }
     }
 
     /// The decimal value to be shown beside signal `i`, if any.
@@ -224,37 +159,81 @@ impl Numbers {
         if width == 1 {
             return None;
         }
+        let number = self.number(self.row(path).map_or(Quantity::Port, |(_, quantity)| quantity), width)?;
+        (number.width() == width).then_some(number)
+    }
+
+    /// The row that the bus at `path` goes by.
+    fn row(&self, path: &str) -> Option<Row> {
         let key = key(path);
         let ends_with = |row: &str| match key.strip_suffix(row) {
             Some(before) => before.is_empty() || before.ends_with('.'),
             None => false,
         };
-        let quantity = self.rows.iter().find(|(row, _)| ends_with(row)).map_or(Port, |(_, q)| *q);
+        self.rows.iter().copied().find(|(row, _)| ends_with(row))
+    }
+
+    /// How a quantity reads on a bus of a width, which need not be that of the quantity.
+    fn number(&self, quantity: Quantity, width: u32) -> Option<Number> {
         let fixed = |signed, width, fraction| Number::Fixed { signed, width, fraction };
         let n = &self.numerics;
-        let number = match quantity {
-            Port => Number::Float(n.format),
-            Accumulator => Number::Float(self.lane.accumulator),
-            Inner => Number::Float(self.lane.inner),
-            Score => fixed(true, n.score_bits(), n.score_fraction),
-            Distance => fixed(false, n.score_bits(), n.score_fraction),
-            State => fixed(true, n.state_bits(), n.state_fraction),
-            Difference => fixed(true, n.state_bits() + 1, n.state_fraction),
-            Argument => fixed(false, n.exp.argument_bits(), n.exp.value_fraction),
-            Tail => fixed(false, n.state_fraction + 1, n.state_fraction),
-            Sum => fixed(false, n.sum_bits(), n.state_fraction),
-            Reciprocal => {
+        let lane = n.lane;
+        Some(match quantity {
+            Quantity::Port => Number::Float(n.format),
+            Quantity::Accumulator => Number::Float(self.lane.accumulator),
+            Quantity::Inner => Number::Float(self.lane.inner),
+            // A bit more a level.
+            Quantity::Term => {
+                let width = width.clamp(n.term_bits(), n.term_bits() + n.tree_levels);
+                fixed(true, width, n.natural_fraction() + n.dot_guard)
+            }
+            Quantity::Natural => fixed(true, n.natural_bits(), n.natural_fraction()),
+            Quantity::Score => fixed(true, n.score_bits(), n.score_fraction),
+            Quantity::Distance => fixed(false, n.score_bits(), n.score_fraction),
+            // From -2^IS to 2^IS, with a reference of one more.
+            Quantity::Tau => fixed(false, n.score_bits() + 2, n.score_fraction),
+            Quantity::Reference => fixed(true, reference_bits(n), 0),
+            Quantity::State => fixed(true, n.state_bits(), n.state_fraction),
+            Quantity::Difference => fixed(true, n.state_bits() + 1, n.state_fraction),
+            Quantity::Argument => fixed(false, n.octave_argument_bits(), n.exp.value_fraction),
+            Quantity::Tail => fixed(false, n.state_fraction + 2, n.state_fraction + 1),
+            // The log-reference keeps l below 2.
+            Quantity::Sum if n.log_reference => fixed(false, n.state_fraction + 1, n.state_fraction),
+            Quantity::Sum => fixed(false, n.sum_bits(), n.state_fraction),
+            Quantity::Reciprocal => {
                 let fraction = n.reciprocal.table.value_fraction;
                 fixed(false, fraction + 1, fraction)
             }
-        };
-        (number.width() == width).then_some(number)
+            Quantity::SumExponent => fixed(true, sum_exponent_bits(), 0),
+            Quantity::Factor => self.factor,
+            Quantity::FixedValue => lane.map(|lane| fixed(true, lane.v, lane.v - 1))?,
+            Quantity::FixedAccumulator => {
+                let width = |o| match self.fa2 {
+                    true => fa2_fixed_lane::accumulator_bits(n),
+                    false => o,
+                };
+                lane.map(|lane| fixed(true, width(lane.o), lane.o - 1))?
+            }
+            Quantity::Bits => return None,
+        })
     }
 }
 
-/// `group_0.lane_3.o_q.d` goes by `group.lane.o_q`.
+/// The lanes' factor where it is not rounded to the format.
+fn factor(config: &CoreConfig, n: &Numerics) -> Number {
+    let significand = match (n.lane, config.design, config.update) {
+        (Some(lane), ..) => lane.w,
+        (None, Design::FlashD, Update::Fused) => fused_lane::significand_bits(n.format),
+        (None, ..) => shared_lane::significand_bits(n.format),
+    };
+    // The log-reference's exponentials reach 2; their bus carries half of them.
+    let fraction = significand - 1 - n.log_reference as u32;
+    Number::Factor { width: factor_bits(n, significand), significand, fraction }
+}
+
+/// `group_0.lane_3.o_q.d` goes by `group.lane.o_q`, `tree_0.rest_0.rest_0.sum_1.y` by `tree.sum.y`.
 fn key(path: &str) -> String {
-    let parts: Vec<&str> = path.split('.').map(without_index).collect();
+    let parts: Vec<&str> = path.split('.').map(without_index).filter(|part| *part != "rest").collect();
     match parts.as_slice() {
         [front @ .., register, "d" | "q"] if register.ends_with("_q") => {
             front.iter().chain([register]).copied().collect::<Vec<_>>().join(".")
@@ -271,53 +250,4 @@ fn without_index(part: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::signals;
-    use super::*;
-    use flashd_hwmodel::config::Accumulator;
-    use flashd_hwmodel::cores::build;
-
-    /// Wide accumulators and unusual scores make the widths differ, so that a bus whose name is not known
-    /// any more has no number.
-    #[test]
-    fn every_wide_bus_but_a_shift_is_a_number() {
-        let mut unknown = std::collections::BTreeSet::new();
-        for format in [Format::BF16, Format::FP8_E4M3] {
-            for design in [Design::FlashD, Design::Fa2] {
-                for other in [false, true] {
-                    let config = CoreConfig {
-                        accumulator: Some(Accumulator::Fraction(17)),
-                        weight: if other && design == Design::FlashD {
-                            WeightUnit::Paper
-                        } else {
-                            WeightUnit::Lse
-                        },
-                        fa2: if other && design == Design::Fa2 {
-                            Fa2Variant::Literal
-                        } else {
-                            Fa2Variant::Default
-                        },
-                        ..CoreConfig::new(design, 5, format)
-                    };
-                    let signals = signals::list("core", build(&config).unwrap().as_ref());
-                    let numbers = Numbers::new(&config);
-                    for s in signals.iter().filter(|s| s.width > 1 && !s.path.ends_with(".right")) {
-                        if numbers.of(s.below_core(), s.width).is_none() {
-                            unknown.insert(format!("{}: {}", config.name(), s.below_core()));
-                        }
-                    }
-                }
-            }
-        }
-        assert!(unknown.is_empty(), "{unknown:#?}");
-    }
-
-    #[test]
-    fn values() {
-        let fixed = |signed| Number::Fixed { signed, width: 8, fraction: 4 };
-        assert_eq!((fixed(true).value(0xf8), fixed(false).value(0xf8)), (-0.5, 15.5));
-        assert_eq!(Number::Float(Format::BF16).value(0xbfc0), -1.5);
-        let weight = Reading::Weight(Number::Float(Format::BF16));
-        assert_eq!((weight.value(0, 0x3e80), weight.value(1, 0x3e80)), (0.25, 0.75));
-    }
-}
+mod tests;

@@ -1,141 +1,111 @@
-//! The stages of FlashAttention-2.
+//! The stages of FlashAttention-2 with a float accumulator: default and shared scale.
 
 use super::Look::{Bits, Number, Trace};
-use super::{Group, SCORE_FLAGS, VALUE_FLAGS, number};
+use super::{Group, Look, number, row, score_rows};
+use flashd_hwmodel::config::{CoreConfig, Fa2Variant};
 
-/// One exponential, one multiplier a lane.
-pub(super) fn default(score: usize, value: usize, division: usize, d: usize) -> Vec<Group> {
-    vec![
-        fa2_score(Group::stage(score, "score and weight state")),
-        fa2_value(Group::stage(value, "value"), d),
-        fa2_division(Group::stage(division, "division"), d),
-    ]
+/// From the score to the final scale.
+pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
+    vec![score(config), exponential(config), sum(config), value(config), scale(config)]
 }
 
-/// As the paper draws it.
-pub(super) fn literal(score: usize, value: usize, division: usize, d: usize) -> Vec<Group> {
-    vec![
-        literal_score(Group::stage(score, "score and weight state")),
-        literal_value(Group::stage(value, "value"), d),
-        literal_division(Group::stage(division, "division"), d),
-    ]
+fn is_shared(config: &CoreConfig) -> bool {
+    config.fa2 == Fa2Variant::SharedScale
 }
 
-fn fa2_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("v_step", "v_step"), ("v_ren", "v_ren"), ("softmax.moved", "maximum moves")]);
-    g.add(
+/// Rows of the unit that has maximum, exponential and sum.
+fn add(g: &mut Group, config: &CoreConfig, look: Look, rows: &[(&str, &str)]) {
+    let unit = if is_shared(config) { "weight.softmax" } else { "weight" };
+    g.rows.extend(rows.iter().map(|(path, label)| row(look, &format!("{unit}.{path}"), label)));
+}
+
+fn score(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 0, "score and maximum");
+    add(&mut g, config, Bits, &[("updates.update", "update (not held)"), ("maximum.moved", "maximum moves")]);
+    g.add(Number, score_rows(config));
+    add(
+        &mut g,
+        config,
         Number,
         &[
-            ("dot.dot", "dot product q k"),
-            ("softmax.score.score", "score s"),
-            ("softmax.maximum_q.q", "maximum m"),
-            ("softmax.maximum.distance", "|s - m|"),
-            ("softmax.maximum.maximum_next", "next m"),
+            ("maximum_q.q", "maximum m, log2 units"),
+            ("maximum.distance", "|s - m|, log2 units"),
+            ("maximum.maximum_next", "next m, log2 units"),
         ],
     );
-    g.add(Trace, &[("softmax.e", "e = exp(-|s - m|)")]);
     g
 }
 
-fn fa2_value(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
+fn exponential(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 1, "exponential");
+    add(&mut g, config, Bits, &[("exp_update_q.q", "update (not held)"), ("exp_moved_q.q", "maximum moved")]);
+    add(&mut g, config, Number, &[("distance_q.q", "|s - m|, log2 units")]);
+    add(&mut g, config, Trace, &[("exponential.e", "e = 2^-|s - m|")]);
+    g
+}
+
+fn sum(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 2, "running sum");
+    add(&mut g, config, Bits, &[("update_q.q", "update (not held)"), ("moved_q.q", "maximum moved")]);
+    add(
+        &mut g,
+        config,
+        Number,
+        &[("e_q.q", "e"), ("sum.sum_q.q", "running sum l"), ("sum.sum.sum_next", "next l")],
+    );
+    g
+}
+
+fn value(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 3, "value, reciprocal");
     g.add(
         Bits,
         &[
-            ("group_0.update_q.q", "update"),
+            ("reads_v_q.q", "v was read"),
+            ("group_0.update_q.q", "update (not held)"),
             ("group_0.load_q.q", "first key: start from 0"),
             ("group_0.moved_q.q", "maximum moved"),
+            ("finish.end", "l is final"),
         ],
     );
-    g.add(
+    add(
+        &mut g,
+        config,
         Number,
-        &[("group_0.e_q.q", "e"), ("sum.sum_q.q", "running sum l"), ("sum.sum.sum_next", "next l")],
+        &[("sum.reciprocal.sum", "sum l"), ("r", "r: 1 / l = r 2^-right"), ("right", "right")],
     );
-    g.add_elements(d, |j| {
+    if is_shared(config) {
+        g.add(Number, &[("weight.factor.factor", "next factor: e, or 1 / l when l is final")]);
+    }
+    g.add(Number, &[("group_0.e_q.q", "e")]);
+    g.add_elements(config.d, |j| {
         let lane = format!("group_0.lane_{j}");
+        let next = if is_shared(config) { "select.o_next" } else { "sum.y" };
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
             number(format!("{lane}.o_q.q"), format!("accumulator [{j}]")),
             number(format!("{lane}.product.y"), format!("accumulator e or v e [{j}]")),
-            number(format!("{lane}.sum.y"), format!("next accumulator [{j}]")),
+            number(format!("{lane}.{next}"), format!("next accumulator [{j}]")),
         ]
     });
     g
 }
 
-/// The flags at the division stage, both FA2 variants.
-const DIVISION_FLAGS: [(&str, &str); 2] =
-    [("result.done", "last key done"), ("result.done_invalid", "invalid")];
-
-fn fa2_division(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &DIVISION_FLAGS);
-    g.add(Number, &[("sum.reciprocal.sum", "sum l"), ("sum.r", "r: 1 / l = r 2^-right")]);
-    g.add(Bits, &[("sum.right", "right")]);
-    g.add_elements(d, |j| {
+fn scale(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 4, "final scale");
+    g.add(Bits, &[("group_0.finish_q.q", "accumulator is final")]);
+    if is_shared(config) {
+        g.add(Number, &[("group_0.e_q.q", "factor: 1 / l")]);
+    } else {
+        g.add(Number, &[("group_0.r_q.q", "r: 1 / l = r 2^-right"), ("group_0.right_q.q", "right")]);
+    }
+    g.add_elements(config.d, |j| {
         let lane = format!("group_0.lane_{j}");
+        let (before, after) =
+            if is_shared(config) { ("operand.y", "narrow.y") } else { ("scale.o", "scale.y") };
         vec![
-            number(format!("{lane}.scale.o"), format!("accumulator [{j}]")),
-            number(format!("{lane}.scale.y"), format!("accumulator [{j}] / l")),
-        ]
-    });
-    g
-}
-
-fn literal_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("v_step", "v_step"), ("v_ren", "v_ren")]);
-    g.add(
-        Number,
-        &[
-            ("dot.dot", "dot product q k"),
-            ("softmax.score.score", "score s"),
-            ("softmax.maximum_q.q", "old maximum"),
-            ("softmax.maximum.y", "maximum m"),
-            ("softmax.old_difference.y", "old maximum - m"),
-            ("softmax.new_difference.y", "s - m"),
-            ("softmax.c", "c = exp(old maximum - m)"),
-        ],
-    );
-    g.add(Trace, &[("softmax.e", "e = exp(s - m)")]);
-    g
-}
-
-fn literal_value(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(Bits, &[("group_0.update_q.q", "update"), ("group_0.load_q.q", "load v")]);
-    g.add(
-        Number,
-        &[
-            ("group_0.c_q.q", "c"),
-            ("group_0.e_q.q", "e"),
-            ("sum.sum_q.q", "running sum l"),
-            ("sum.scaled.y", "l c"),
-            ("sum.select.y", "next l"),
-        ],
-    );
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.o_q.q"), format!("accumulator [{j}]")),
-            number(format!("{lane}.old_product.y"), format!("accumulator [{j}] c")),
-            number(format!("{lane}.new_product.y"), format!("v[{j}] e")),
-            number(format!("{lane}.sum.y"), format!("sum [{j}]")),
-            number(format!("{lane}.select.o_next"), format!("next accumulator [{j}]")),
-        ]
-    });
-    g
-}
-
-fn literal_division(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &DIVISION_FLAGS);
-    g.add(Number, &[("sum.reciprocal.sum", "sum l"), ("sum.r", "r = 1 / l")]);
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("{lane}.scale.a"), format!("accumulator [{j}]")),
-            number(format!("{lane}.scale.y"), format!("accumulator [{j}] r")),
+            number(format!("{lane}.{before}"), format!("accumulator [{j}]")),
+            number(format!("{lane}.{after}"), format!("accumulator [{j}] / l")),
         ]
     });
     g

@@ -1,140 +1,115 @@
-//! The stages of FLASH-D.
+//! The stages of FLASH-D with the log-sum-exp weight unit.
 
 use super::Look::{Bits, Number, Trace};
-use super::{Group, SCORE_FLAGS, VALUE_FLAGS, number};
+use super::{Group, number, score_rows};
+use flashd_hwmodel::config::{CoreConfig, Update};
 
-/// With the log-sum-exp weight unit.
-pub(super) fn lse(score: usize, weight: usize, output: usize, d: usize) -> Vec<Group> {
-    vec![
-        lse_score(Group::stage(score, "score and weight state")),
-        lse_weight(Group::stage(weight, "weight")),
-        lse_update(Group::stage(output, "output update"), d),
-    ]
+/// From the score to the output update.
+pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
+    vec![score(config), state(config), weight(config), distribution(config), update(config)]
 }
 
-/// With the paper's weight unit.
-pub(super) fn paper(score: usize, weight: usize, output: usize, d: usize) -> Vec<Group> {
-    vec![
-        paper_score(Group::stage(score, "score and weight state")),
-        paper_weight(Group::stage(weight, "weight")),
-        paper_update(Group::stage(output, "output update"), d),
-    ]
+fn score(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 0, "score");
+    g.add(Number, score_rows(config));
+    g
 }
 
-/// Flags at the weight stage.
-const WEIGHT_FLAGS: [(&str, &str); 7] = [
-    ("flags.valid_q_0.q", "valid"),
-    ("weight.first_q.q", "first key"),
-    ("flags.last_q_0.q", "last key"),
-    ("flags.invalid_q_0.q", "invalid"),
-    ("v_step", "v_step"),
-    ("v_ren", "v_ren"),
-    ("weight.update", "update (not held)"),
-];
-
-fn lse_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
-    g.add(Bits, &[("weight.update_q.d", "update (not held)"), ("weight.argument.negative", "x < 0")]);
+fn state(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 1, "weight state");
+    g.add(Bits, &[("weight.updates.update", "update (not held)"), ("weight.argument.negative", "x < 0")]);
     g.add(
         Number,
         &[
-            ("dot.dot", "dot product q k"),
-            ("weight.score.score", "score s"),
-            ("weight.log_sum_exp_q.q", "state L"),
-            ("weight.difference.x", "x = s - L"),
-            ("weight.argument.t", "t = |x|"),
-            ("weight.tail.tail", "tail = ln(1 + exp(-t))"),
-            ("weight.log_sum_exp.log_sum_exp_next", "next L"),
+            ("weight.score_q.q", "score s, log2 units"),
+            ("weight.log_sum_exp_q.q", "state L, log2 units"),
+            ("weight.difference.x", "x = s - L, log2 units"),
+            ("weight.argument.t", "t = |x|, log2 units"),
+            ("weight.tail.tail", "tail = log2(1 + 2^-t)"),
+            ("weight.log_sum_exp.log_sum_exp_next", "next L, log2 units"),
         ],
     );
     g
 }
 
-fn lse_weight(mut g: Group) -> Group {
-    g.add(Bits, &WEIGHT_FLAGS);
-    g.add(Bits, &[("weight.negative_q.q", "x < 0"), ("weight.upper", "w > 1/2: lanes get 1 - w")]);
-    g.add(Number, &[("weight.t_q.q", "t = |x|"), ("weight.w", "lanes' factor: w or 1 - w")]);
+fn weight(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 2, "weight");
+    g.add(
+        Bits,
+        &[
+            ("weight.update_q.q", "update (not held)"),
+            ("weight.negative_q.q", "x < 0"),
+            ("weight.side.upper", "w > 1/2: lanes get 1 - w"),
+        ],
+    );
+    g.add(
+        Number,
+        &[("weight.t_q.q", "t = |x|, log2 units"), ("weight.sigmoid.w", "1 / (1 + 2^t): w or 1 - w")],
+    );
+    g
+}
+
+fn distribution(config: &CoreConfig) -> Group {
+    let fixed = config.update == Update::Fixed;
+    let what = if fixed { "weight to the lanes, value to fixed point" } else { "weight to the lanes" };
+    let mut g = Group::after_score(config, 3, what);
+    g.add(Bits, &[("weight.update", "update (not held)"), ("weight.upper", "w > 1/2: lanes get 1 - w")]);
+    g.add(Number, &[("weight.w", "lanes' factor: w or 1 - w")]);
     // The weight itself: a decimal value beside the bit that tells what the factor is.
     g.add(Trace, &[("weight.upper", "weight w")]);
+    if fixed {
+        g.add(
+            Bits,
+            &[
+                ("group_0.reads_q.q", "v was read"),
+                ("group_0.x_q.q", "x: exponent of the largest |v|"),
+                ("group_0.outside", "a v is beyond x"),
+            ],
+        );
+        g.add_elements(config.d, |j| {
+            vec![
+                number(format!("v_{j}"), format!("v[{j}]")),
+                number(format!("group_0.lane_{j}.value.fixed"), format!("v[{j}] 2^-(x + 1 - bias)")),
+            ]
+        });
+    }
     g
 }
 
-fn paper_score(mut g: Group) -> Group {
-    g.add(Bits, &SCORE_FLAGS);
+fn update(config: &CoreConfig) -> Group {
+    let mut g = Group::after_score(config, 4, "output update");
     g.add(
         Bits,
-        &[("weight.skip.keeps", "D <= -6: keep o"), ("weight.skip.loads", "first or D >= 11: load v")],
-    );
-    g.add(
-        Number,
         &[
-            ("dot.dot", "dot product q k"),
-            ("weight.score.score", "score s"),
-            ("weight.score_q.q", "previous score"),
-            ("weight.difference.y", "D = s - previous"),
+            ("late_reads_v.y", "v was read"),
+            ("group_0.update_q.q", "update (not held)"),
+            ("group_0.load_q.q", "first key: o = 0"),
+            ("group_0.upper_q.q", "w > 1/2: factor is 1 - w"),
         ],
-    );
-    g
-}
-
-fn paper_weight(mut g: Group) -> Group {
-    g.add(Bits, &WEIGHT_FLAGS);
-    g.add(Bits, &[("weight.keeps_q.q", "D <= -6: keep o"), ("weight.load", "first or D >= 11: load v")]);
-    g.add(
-        Number,
-        &[
-            ("weight.difference_q.q", "D"),
-            ("weight.w_q.q", "previous w"),
-            ("weight.ln.y", "ln of previous w"),
-            ("weight.x.y", "x = D + ln w"),
-            ("weight.sigmoid.y", "sigmoid(x)"),
-        ],
-    );
-    g.add(Trace, &[("weight.w", "weight w")]);
-    g
-}
-
-/// Flags at the lanes.
-const LANE_FLAGS: [(&str, &str); 2] =
-    [("reads_v_q.q", "v was read"), ("group_0.update_q.q", "update (not held)")];
-
-fn lse_update(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(Bits, &LANE_FLAGS);
-    g.add(
-        Bits,
-        &[("group_0.load_q.q", "first key: o = 0"), ("group_0.upper_q.q", "w > 1/2: factor is 1 - w")],
     );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
-    g.add_elements(d, |j| {
+    g.add_elements(config.d, |j| {
         let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.side.o"), format!("o[{j}] before")),
-            number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
-            number(format!("{lane}.side.base"), format!("base: o[{j}] or v[{j}]")),
-            number(format!("{lane}.product.y"), format!("factor times difference [{j}]")),
-            number(format!("{lane}.sum.y"), format!("next o[{j}]")),
-        ]
-    });
-    g
-}
-
-fn paper_update(mut g: Group, d: usize) -> Group {
-    g.add(Bits, &VALUE_FLAGS);
-    g.add(Bits, &LANE_FLAGS);
-    g.add(Bits, &[("group_0.load_q.q", "load v")]);
-    g.add(Number, &[("group_0.w_q.q", "w")]);
-    g.add_elements(d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        vec![
-            number(format!("v_{j}"), format!("v[{j}]")),
-            number(format!("{lane}.o_q.q"), format!("o[{j}] before")),
-            number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
-            number(format!("{lane}.product.y"), format!("w (v[{j}] - o[{j}])")),
-            number(format!("{lane}.sum.y"), format!("o[{j}] + w (v[{j}] - o[{j}])")),
-            number(format!("{lane}.select.o_next"), format!("next o[{j}]")),
-        ]
+        match config.update {
+            Update::Rounded => vec![
+                number(format!("v_{j}"), format!("v[{j}]")),
+                number(format!("{lane}.side.o"), format!("o[{j}] before")),
+                number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
+                number(format!("{lane}.side.base"), format!("base: o[{j}] or v[{j}]")),
+                number(format!("{lane}.product.y"), format!("factor times difference [{j}]")),
+                number(format!("{lane}.sum.y"), format!("next o[{j}]")),
+            ],
+            Update::Fused => vec![
+                number(format!("v_{j}"), format!("v[{j}]")),
+                number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
+                number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
+            ],
+            Update::Fixed => vec![
+                number(format!("{lane}.value_q.q"), format!("v[{j}] 2^-(x + 1 - bias)")),
+                number(format!("{lane}.o_q.q"), format!("o[{j}] 2^-(x + 1 - bias) before")),
+                number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(x + 1 - bias)")),
+            ],
+        }
     });
     g
 }

@@ -1,0 +1,258 @@
+//! Dot products of a block of queries with one key after the other.
+//!
+//! **Fused.** A term of the sum is `|q k| 2^shift`, rounded to an integer with halves going away from zero. In
+//! floats: the carrier's product with the next number beyond `k 2^shift` is one or two last places above the
+//! exact product, which is far from enough to pass a half (products are at least two bits shorter than the
+//! carrier), but turns a half into more than a half. So the nearest integer is the term, and adding up integers
+//! of the carrier's width gives the exact sum.
+
+use crate::carrier::{Carrier, Carriers, Integer};
+use crate::round::{Rounder, biased_exponent, decode, pow2};
+use flashd_hwmodel::config::Dot;
+use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_hwmodel::numerics::Numerics;
+
+/// Queries whose dot products are formed together, one array lane each.
+pub(crate) const BLOCK: usize = 16;
+
+/// One number for each query of a block.
+pub(crate) type Block<C> = [C; BLOCK];
+
+/// The dot product unit with the keys of one run.
+pub(crate) trait DotUnit: Sync {
+    /// Takes up to [`BLOCK`] queries.
+    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a>;
+}
+
+/// The dot product unit with the queries of a block.
+pub(crate) trait BlockDot {
+    /// The results for one key. A tree gives the dot products themselves, values of the format; the fused unit
+    /// the integer sum of its terms.
+    fn dots(&mut self, key: usize) -> Block<f64>;
+}
+
+/// The unit of a core for a run's operands.
+pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
+    let format = n.format;
+    let fastest = carriers == Carriers::Fastest;
+    let narrow = 2 * format.precision() + 2 <= f32::PRECISION;
+    match n.dot {
+        Dot::Tree => match (fastest && narrow, format.subnormals) {
+            (true, Subnormals::Flushed) => Box::new(Tree::<f32, true>::new(format, d, k)),
+            (true, Subnormals::Supported) => Box::new(Tree::<f32, false>::new(format, d, k)),
+            (false, Subnormals::Flushed) => Box::new(Tree::<f64, true>::new(format, d, k)),
+            (false, Subnormals::Supported) => Box::new(Tree::<f64, false>::new(format, d, k)),
+        },
+        Dot::Fused => {
+            let terms = Terms::new(n, d, q, k);
+            if !terms.fit {
+                Box::new(Saturating::new(terms, k))
+            } else if fastest && narrow && terms.fit_f32() {
+                Box::new(Fused::<f32>::new(terms))
+            } else {
+                Box::new(Fused::<f64>::new(terms))
+            }
+        }
+    }
+}
+
+/// What the fused dot product makes of its operands.
+struct Terms {
+    format: Format,
+    d: usize,
+    /// `k 2^shift`.
+    k: Vec<f64>,
+    /// The largest term that there can be.
+    largest: f64,
+    /// Where terms saturate: from `2^W` on, and where the sum of the exponent fields is above `top`.
+    limit: f64,
+    top: f64,
+    /// No term saturates.
+    fit: bool,
+}
+
+impl Terms {
+    fn new(n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> Self {
+        let format = n.format;
+        let shift = n.score_shift + (n.natural_fraction() + n.dot_guard) as i32;
+        let scaled =
+            |x: &[u64], scale: f64| -> Vec<f64> { x.iter().map(|&x| decode(format, x) * scale).collect() };
+        let largest = |x: &[f64]| x.iter().fold(0f64, |m, x| m.max(x.abs()));
+        let exponent = |x: &[u64]| x.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(exponent(format, x)));
+        let width = (n.term_bits() - 1) as i32;
+        let (limit, top) = (pow2(width), (width + 2 * format.bias - shift - 1).into());
+        let term = largest(&scaled(q, 1.0)) * largest(&scaled(k, pow2(shift)));
+        let fit = term < limit && exponent(q) + exponent(k) <= top;
+        Terms { format, d, k: scaled(k, pow2(shift)), largest: term, limit, top, fit }
+    }
+
+    /// Whether f32 has every factor, and i32 every sum.
+    fn fit_f32(&self) -> bool {
+        let exact = |k: f64| k == 0.0 || k.abs() >= pow2(-126) && f64::from(k as f32) == k;
+        self.largest < pow2(21)
+            && (self.largest + 1.0) * (self.d as f64) < pow2(31)
+            && self.k.iter().all(|&k| exact(k))
+    }
+}
+
+/// Exponent field of an encoding's value, as a number: 1 for a subnormal, minus infinity for zero.
+fn exponent(format: Format, bits: u64) -> f64 {
+    match decode(format, bits) {
+        0.0 => f64::NEG_INFINITY,
+        _ => biased_exponent(format, bits) as f64,
+    }
+}
+
+/// Element j of all queries of a block, for every j.
+fn transpose<C: Copy + Default>(d: usize, queries: &[u64], of: impl Fn(u64) -> C) -> Vec<Block<C>> {
+    let mut transposed = vec![Block::<C>::default(); d];
+    for (lane, bits) in queries.chunks(d).enumerate() {
+        for (row, &b) in transposed.iter_mut().zip(bits) {
+            row[lane] = of(b);
+        }
+    }
+    transposed
+}
+
+/// Products, then the adder tree level by level, every result rounded to the format.
+struct Tree<C, const FLUSH: bool> {
+    format: Format,
+    d: usize,
+    rounder: Rounder<C>,
+    k: Vec<C>,
+}
+
+impl<C: Carrier, const FLUSH: bool> Tree<C, FLUSH> {
+    fn new(format: Format, d: usize, k: &[u64]) -> Self {
+        let k = k.iter().map(|&k| C::from_f64(decode(format, k))).collect();
+        Tree { format, d, rounder: Rounder::new(format), k }
+    }
+}
+
+impl<C: Carrier, const FLUSH: bool> DotUnit for Tree<C, FLUSH> {
+    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
+        let queries = transpose(self.d, queries, |q| C::from_f64(decode(self.format, q)));
+        Box::new(TreeBlock { unit: self, work: queries.clone(), queries })
+    }
+}
+
+struct TreeBlock<'a, C, const FLUSH: bool> {
+    unit: &'a Tree<C, FLUSH>,
+    queries: Vec<Block<C>>,
+    work: Vec<Block<C>>,
+}
+
+impl<C: Carrier, const FLUSH: bool> BlockDot for TreeBlock<'_, C, FLUSH> {
+    fn dots(&mut self, key: usize) -> Block<f64> {
+        let Tree { d, rounder, k, .. } = self.unit;
+        let work = &mut self.work;
+        for ((product, query), &k) in work.iter_mut().zip(&self.queries).zip(&k[key * d..]) {
+            for (p, &q) in product.iter_mut().zip(query) {
+                *p = rounder.round_as::<FLUSH>(q * k);
+            }
+        }
+        let mut width = *d;
+        while width > 1 {
+            for i in 0..width / 2 {
+                let (left, right) = (work[2 * i], work[2 * i + 1]);
+                for (y, (a, b)) in work[i].iter_mut().zip(left.into_iter().zip(right)) {
+                    *y = rounder.round_as::<FLUSH>(a + b);
+                }
+            }
+            if width % 2 == 1 {
+                work[width / 2] = work[width - 1];
+            }
+            width = width.div_ceil(2);
+        }
+        work[0].map(Carrier::to_f64)
+    }
+}
+
+/// Integer terms and their exact sum, where no term saturates.
+struct Fused<C> {
+    format: Format,
+    d: usize,
+    /// Next to `k 2^shift`, see the module's documentation.
+    k: Vec<C>,
+}
+
+impl<C: Carrier> Fused<C> {
+    fn new(terms: Terms) -> Self {
+        let k = terms.k.iter().map(|&k| C::from_f64(k).away()).collect();
+        Fused { format: terms.format, d: terms.d, k }
+    }
+}
+
+impl<C: Carrier> DotUnit for Fused<C> {
+    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
+        let queries = transpose(self.d, queries, |q| C::from_f64(decode(self.format, q)));
+        Box::new(FusedBlock { unit: self, queries })
+    }
+}
+
+struct FusedBlock<'a, C> {
+    unit: &'a Fused<C>,
+    queries: Vec<Block<C>>,
+}
+
+impl<C: Carrier> BlockDot for FusedBlock<'_, C> {
+    fn dots(&mut self, key: usize) -> Block<f64> {
+        let Fused { d, k, .. } = self.unit;
+        let mut sums = [C::Integer::default(); BLOCK];
+        for (query, &k) in self.queries.iter().zip(&k[key * d..]) {
+            for (sum, &q) in sums.iter_mut().zip(query) {
+                *sum = sum.wrapping_add((q * k).biased_integer());
+            }
+        }
+        let bias = C::INTEGER_BIAS.wrapping_times(*d);
+        sums.map(|sum| {
+            let sum: i64 = sum.wrapping_sub(bias).into();
+            sum as f64
+        })
+    }
+}
+
+/// Integer terms and their exact sum, where terms may saturate.
+struct Saturating {
+    terms: Terms,
+    /// Exponent fields of the keys.
+    exponents: Vec<f64>,
+}
+
+impl Saturating {
+    fn new(mut terms: Terms, k: &[u64]) -> Self {
+        let exponents = k.iter().map(|&k| exponent(terms.format, k)).collect();
+        terms.k.iter_mut().for_each(|k| *k = k.away());
+        Saturating { terms, exponents }
+    }
+}
+
+impl DotUnit for Saturating {
+    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
+        let Terms { format, d, .. } = self.terms;
+        let queries = transpose(d, queries, |q| (decode(format, q), exponent(format, q)));
+        Box::new(SaturatingBlock { unit: self, queries })
+    }
+}
+
+struct SaturatingBlock<'a> {
+    unit: &'a Saturating,
+    /// Values and exponent fields.
+    queries: Vec<Block<(f64, f64)>>,
+}
+
+impl BlockDot for SaturatingBlock<'_> {
+    fn dots(&mut self, key: usize) -> Block<f64> {
+        let Saturating { terms: Terms { d, k, limit, top, .. }, exponents } = self.unit;
+        let row = key * d..(key + 1) * d;
+        let mut sums = [0i64; BLOCK];
+        for (query, (&k, &e)) in self.queries.iter().zip(k[row.clone()].iter().zip(&exponents[row])) {
+            for (sum, &(q, exponent)) in sums.iter_mut().zip(query) {
+                let term = q * k;
+                let saturates = term.abs() >= *limit || exponent + e > *top;
+                *sum += if saturates { (limit - 1.0).copysign(term) } else { term }.nearest_integer();
+            }
+        }
+        sums.map(|sum| sum as f64)
+    }
+}

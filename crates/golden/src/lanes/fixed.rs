@@ -1,0 +1,111 @@
+//! FLASH-D's fixed-point update, relative to the power of two `2^(X - bias + 1)` above every value.
+
+use super::{BlendOp, FloatEnding, Lanes};
+use crate::round::{Rounder, biased_exponent, decode, pow2};
+use flashd_hwmodel::config::LaneBits;
+use flashd_hwmodel::format::{Format, Subnormals};
+use std::ops::{Add, BitAnd, Mul, Shl, Shr, Sub};
+
+/// An integer that holds every number of a step.
+pub(crate) trait Word:
+    Copy
+    + Default
+    + Send
+    + Sync
+    + Into<i64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + BitAnd<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// Width.
+    const BITS: u32;
+
+    /// The lowest bits of a number, which holds it if it fits.
+    fn low(x: i64) -> Self;
+}
+
+impl Word for i32 {
+    const BITS: u32 = 32;
+
+    fn low(x: i64) -> i32 {
+        x as i32
+    }
+}
+
+impl Word for i64 {
+    const BITS: u32 = 64;
+
+    fn low(x: i64) -> i64 {
+        x
+    }
+}
+
+/// Lanes of words.
+pub(crate) struct FixedLanes<W> {
+    format: Format,
+    output: Rounder<f64>,
+    bits: LaneBits,
+    one: W,
+}
+
+impl<W: Word> FixedLanes<W> {
+    pub(crate) fn new(format: Format, bits: LaneBits) -> Self {
+        FixedLanes { format, output: Rounder::new(format), bits, one: W::low(1) }
+    }
+
+    /// Whether difference times factor, and twice the accumulator, fit the words.
+    pub(crate) fn fits(bits: LaneBits) -> bool {
+        bits.v + bits.w < W::BITS && bits.o + 3 < W::BITS
+    }
+}
+
+impl<W: Word> Lanes for FixedLanes<W> {
+    type Op = BlendOp;
+    type Ending = FloatEnding;
+    type Output = W;
+    type Value = W;
+
+    fn value(&self, bits: u64, v_exponent: u64) -> (W, bool) {
+        let limit = pow2(self.bits.v as i32 - 1);
+        let largest = limit - 1.0;
+        let x = decode(self.format, bits);
+        let over = x != 0.0 && biased_exponent(self.format, bits) > v_exponent;
+        let unit = pow2(v_exponent as i32 - self.format.bias + 1);
+        let magnitude = if over { largest } else { (x.abs() / unit * limit + 0.5).floor().min(largest) };
+        (W::low(magnitude.copysign(x) as i64), over)
+    }
+
+    #[inline]
+    fn step(&self, op: BlendOp, o: &mut [W], v: &[W]) -> u64 {
+        let LaneBits { o: o_bits, v: v_bits, .. } = self.bits;
+        let (below, one) = (o_bits - v_bits, self.one);
+        let (m, right) = (W::low(op.u.m as i64), op.u.shift());
+        // The product is left with one bit below the accumulator's last one.
+        let (left, right) = ((below + 1).saturating_sub(right), right.saturating_sub(below + 1));
+        let right = right.min(W::BITS - 1);
+        let half = if below > 0 { one << (below - 1) } else { W::default() };
+        let product = |o: W, v: W| (((v - ((o + half) >> below)) * m) << left) >> right;
+        if op.upper {
+            o.iter_mut().zip(v).for_each(|(o, &v)| *o = (v << below) - (product(*o, v) >> 1));
+        } else {
+            o.iter_mut().zip(v).for_each(|(o, &v)| {
+                let product = product(*o, v);
+                *o = *o + (product >> 1) + (product & one);
+            });
+        }
+        0
+    }
+
+    fn result(&self, _: FloatEnding, o: W, v_exponent: u64) -> (f64, bool) {
+        let o: i64 = o.into();
+        let unit = v_exponent as i32 - self.format.bias + 2 - self.bits.o as i32;
+        let exact = o as f64 * pow2(unit);
+        match self.format.subnormals {
+            Subnormals::Flushed => self.output.round_flag::<true>(exact),
+            Subnormals::Supported => self.output.round_flag::<false>(exact),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Float lanes whose every operation is rounded: FLASH-D's rounded update, the paper's, and FA2 in the format.
+
+use super::{Lanes, each_lane};
+use crate::carrier::Carrier;
+use crate::round::{Rounder, decode};
+use flashd_hwmodel::format::Format;
+
+/// A step of float lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FloatOp {
+    /// `o = v`: first key of `paper` and `literal`, and the paper's static rule.
+    Load,
+    /// First key of FLASH-D `lse` and FA2: `v + 0`, which is `v` but for the sign of a zero.
+    First,
+    /// FLASH-D, `lse` with a weight below 1/2 and `paper` with any: `o + w (v - o)`.
+    Weight(f64),
+    /// FLASH-D `lse`, a weight of `1 - u` from 1/2 on: `v + u (o - v)`.
+    Complement(f64),
+    /// FA2, the maximum moved: `o e + v`.
+    ScaleOutput(f64),
+    /// FA2, the maximum stayed: `o + v e`.
+    ScaleValue(f64),
+    /// FA2 literal: `o c + v e`.
+    ScaleBoth(f64, f64),
+}
+
+/// What becomes of an accumulator after the last key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FloatEnding {
+    /// It is rounded to the format.
+    Round,
+    /// It is multiplied, the product rounded to the format.
+    Scale(f64),
+    /// It is multiplied in a lane, the product rounded to the lanes' product format and then to the core's.
+    ScaleInLane(f64),
+}
+
+/// Roundings of one step.
+#[derive(Clone, Copy, Debug)]
+struct Rounders<C> {
+    accumulator: Rounder<C>,
+    /// Differences and products.
+    intermediate: Rounder<C>,
+}
+
+/// Lanes in a carrier; `FLUSH`: the format flushes subnormals.
+pub(crate) struct FloatLanes<C, const FLUSH: bool> {
+    format: Format,
+    output: Rounder<f64>,
+    own: Rounders<C>,
+    wide: Rounders<f64>,
+}
+
+impl<C: Carrier, const FLUSH: bool> FloatLanes<C, FLUSH> {
+    pub(crate) fn new(format: Format, accumulator: Format, intermediate: Format) -> Self {
+        FloatLanes {
+            format,
+            output: Rounder::new(format),
+            own: Rounders {
+                accumulator: Rounder::new(accumulator),
+                intermediate: Rounder::new(intermediate),
+            },
+            wide: Rounders {
+                accumulator: Rounder::new(accumulator),
+                intermediate: Rounder::new(intermediate),
+            },
+        }
+    }
+}
+
+impl<C: Carrier, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
+    type Op = FloatOp;
+    type Ending = FloatEnding;
+    type Output = C;
+    type Value = C;
+
+    fn value(&self, bits: u64, _: u64) -> (C, bool) {
+        (C::from_f64(decode(self.format, bits)), false)
+    }
+
+    #[inline]
+    fn step(&self, op: FloatOp, o: &mut [C], v: &[C]) -> u64 {
+        match op {
+            // A shared scale's factor is not rounded to the format and may leave f32.
+            FloatOp::ScaleOutput(e) | FloatOp::ScaleValue(e) if C::from_f64(e).to_f64() != e => {
+                let mut wide: Vec<f64> = o.iter().map(|o| o.to_f64()).collect();
+                let v: Vec<f64> = v.iter().map(|v| v.to_f64()).collect();
+                let count = self.wide.step::<FLUSH>(op, &mut wide, &v);
+                o.iter_mut().zip(wide).for_each(|(o, wide)| *o = C::from_f64(wide));
+                count
+            }
+            _ => self.own.step::<FLUSH>(op, o, v),
+        }
+    }
+
+    fn result(&self, ending: FloatEnding, o: C, _: u64) -> (f64, bool) {
+        let o = o.to_f64();
+        let exact = match ending {
+            FloatEnding::Round => o,
+            FloatEnding::Scale(scale) => o * scale,
+            FloatEnding::ScaleInLane(scale) => self.wide.intermediate.round_as::<FLUSH>(o * scale),
+        };
+        self.output.round_flag::<FLUSH>(exact)
+    }
+}
+
+impl<C: Carrier> Rounders<C> {
+    #[inline(always)]
+    fn step<const FLUSH: bool>(&self, op: FloatOp, o: &mut [C], v: &[C]) -> u64 {
+        let (acc, wide) = (&self.accumulator, &self.intermediate);
+        match op {
+            FloatOp::Load => {
+                o.copy_from_slice(v);
+                0
+            }
+            FloatOp::Weight(w) => {
+                let w = C::from_f64(w);
+                each_lane(o, v, |o, v| {
+                    let (difference, over_d) = wide.round_flag::<FLUSH>(v.add_odd(-o));
+                    let (product, over_p) = wide.round_flag::<FLUSH>(w * difference);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(o.add_odd(product));
+                    (sum, over_d as u32 + over_p as u32 + over_s as u32)
+                })
+            }
+            FloatOp::First => each_lane(o, v, |_, v| (v + C::default(), 0)),
+            FloatOp::Complement(u) => {
+                let u = C::from_f64(u);
+                each_lane(o, v, |o, v| {
+                    let (difference, over_d) = wide.round_flag::<FLUSH>(v.add_odd(-o));
+                    let (product, over_p) = wide.round_flag::<FLUSH>(u * -difference);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(v.add_odd(product));
+                    (sum, over_d as u32 + over_p as u32 + over_s as u32)
+                })
+            }
+            FloatOp::ScaleOutput(e) => {
+                let e = C::from_f64(e);
+                each_lane(o, v, |o, v| {
+                    let (product, over_p) = wide.round_flag::<FLUSH>(o * e);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(product.add_odd(v));
+                    (sum, over_p as u32 + over_s as u32)
+                })
+            }
+            FloatOp::ScaleValue(e) => {
+                let e = C::from_f64(e);
+                each_lane(o, v, |o, v| {
+                    let (product, over_p) = wide.round_flag::<FLUSH>(v * e);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(o.add_odd(product));
+                    (sum, over_p as u32 + over_s as u32)
+                })
+            }
+            FloatOp::ScaleBoth(c, e) => {
+                let (c, e) = (C::from_f64(c), C::from_f64(e));
+                each_lane(o, v, |o, v| {
+                    let (old, over_o) = wide.round_flag::<FLUSH>(o * c);
+                    let (new, over_n) = wide.round_flag::<FLUSH>(v * e);
+                    let (sum, over_s) = acc.round_flag::<FLUSH>(old.add_odd(new));
+                    (sum, over_o as u32 + over_n as u32 + over_s as u32)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! FLASH-D's fused float update: one alignment, integers, one rounding.
+//!
+//! The carrier's numbers serve as the integers: scaled by a power of two that both operands share, they are
+//! truncated, and every difference, product and sum that follows is exact in the carrier (the longest, difference
+//! times factor, has `pa + GUARD + 1 + p` bits).
+
+use super::{BlendOp, FloatEnding, Lanes, each_lane};
+use crate::carrier::Carrier;
+use crate::round::{Rounder, decode, pow2};
+use flashd_hwmodel::format::Format;
+
+/// Bits that the aligned operands keep below the accumulator's significand.
+const GUARD: i32 = 3;
+/// Bits that the product keeps beyond those.
+const PRODUCT_GUARD: i32 = 2;
+/// From here on a shift leaves nothing but the sign; the shifted number stays normal in every carrier.
+const FARTHEST: u32 = 60;
+
+/// Lanes in a carrier; `FLUSH`: the format flushes subnormals.
+pub(crate) struct FusedLanes<C, const FLUSH: bool> {
+    format: Format,
+    output: Rounder<f64>,
+    accumulator: Rounder<C>,
+    /// The smallest normal number: the alignment of subnormals.
+    min_normal: C,
+    /// `pa - 1 + GUARD`: places that an operand of the binade 1 has below the point.
+    places: i32,
+}
+
+impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
+    pub(crate) fn new(format: Format, accumulator: Format) -> Self {
+        FusedLanes {
+            format,
+            output: Rounder::new(format),
+            accumulator: Rounder::new(accumulator),
+            min_normal: C::from_f64(pow2(format.min_exponent())),
+            places: accumulator.precision() as i32 - 1 + GUARD,
+        }
+    }
+
+    /// Whether the carrier holds every integer of a step. Of f32's exponents only the narrow formats leave
+    /// enough for the alignment.
+    pub(crate) fn fits(format: Format, accumulator: Format) -> bool {
+        let longest = accumulator.precision() as i32 + GUARD + 1 + format.precision() as i32;
+        longest <= C::PRECISION as i32 && (format.exponent_bits <= 5 || C::PRECISION > 24)
+    }
+
+    #[inline(always)]
+    fn blend<const UPPER: bool>(&self, u: C, o: C, v: C) -> (C, u32) {
+        let (a, b) = (o.abs(), v.abs());
+        let larger = if a > b { a } else { b };
+        let unit = if larger > self.min_normal { larger } else { self.min_normal }.binade();
+        let scale = unit.pow2_over(self.places);
+        let truncate = |x: C, magnitude: C| (magnitude * scale).floor().copysign(x);
+        let (old, new) = (truncate(o, a), truncate(v, b));
+        let product = ((new - old) * u).floor();
+        let four = C::from_f64(pow2(PRODUCT_GUARD));
+        let sum = if UPPER { new * four - product } else { old * four + product };
+        // A sum of zero is +0.
+        let exact = (sum + C::default()) * scale.pow2_over(-PRODUCT_GUARD);
+        let (rounded, over) = self.accumulator.round_flag::<FLUSH>(exact);
+        (rounded, over.into())
+    }
+}
+
+impl<C: Carrier, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
+    type Op = BlendOp;
+    type Ending = FloatEnding;
+    type Output = C;
+    type Value = C;
+
+    fn value(&self, bits: u64, _: u64) -> (C, bool) {
+        (C::from_f64(decode(self.format, bits)), false)
+    }
+
+    #[inline]
+    fn step(&self, op: BlendOp, o: &mut [C], v: &[C]) -> u64 {
+        let right = op.u.shift().min(FARTHEST) as i32 - PRODUCT_GUARD;
+        let u = C::from_f64(op.u.m as f64 * pow2(-right));
+        match op.upper {
+            true => each_lane(o, v, |o, v| self.blend::<true>(u, o, v)),
+            false => each_lane(o, v, |o, v| self.blend::<false>(u, o, v)),
+        }
+    }
+
+    fn result(&self, _: FloatEnding, o: C, _: u64) -> (f64, bool) {
+        self.output.round_flag::<FLUSH>(o.to_f64())
+    }
+}

@@ -1,0 +1,55 @@
+//! The output lanes: d accumulators that every step updates with d values.
+
+mod fixed;
+mod float;
+mod fused;
+mod sum;
+
+pub(crate) use fixed::FixedLanes;
+pub(crate) use float::{FloatEnding, FloatLanes, FloatOp};
+pub(crate) use fused::FusedLanes;
+pub(crate) use sum::{Division, SumLanes, SumOp};
+
+use crate::base2::Factor;
+
+/// The lanes of one kind of core.
+pub(crate) trait Lanes: Sync {
+    /// What a step does that reads its value.
+    type Op: Copy;
+    /// What is done after a query's last key.
+    type Ending: Copy;
+    /// An accumulator; before the first key it is the default.
+    type Output: Copy + Default + Send;
+    /// A value operand.
+    type Value: Copy + Send + Sync;
+
+    /// The operand of an encoding, and whether it is too large for `v_exponent`, to which fixed-point lanes
+    /// scale it.
+    fn value(&self, bits: u64, v_exponent: u64) -> (Self::Value, bool);
+
+    /// One step of all lanes of one query. Returns how many roundings saturated.
+    fn step(&self, op: Self::Op, o: &mut [Self::Output], v: &[Self::Value]) -> u64;
+
+    /// The result, a value of the core's format, and whether its rounding saturated.
+    fn result(&self, ending: Self::Ending, o: Self::Output, v_exponent: u64) -> (f64, bool);
+}
+
+/// A step of FLASH-D with the weight as a factor `u`: `o + u (v - o)`, or `v + u (o - v)` for `upper`. The first
+/// step is `upper` with a factor of zero.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlendOp {
+    pub(crate) u: Factor,
+    pub(crate) upper: bool,
+}
+
+/// Applies a step to every lane and adds up its counts.
+#[inline(always)]
+fn each_lane<O: Copy, V: Copy>(o: &mut [O], v: &[V], f: impl Fn(O, V) -> (O, u32)) -> u64 {
+    let mut count = 0;
+    for (o, &v) in o.iter_mut().zip(v) {
+        let (new, n) = f(*o, v);
+        *o = new;
+        count += n;
+    }
+    count.into()
+}

@@ -1,0 +1,119 @@
+//! FA2's fixed-point sums: rescaling is a shift, every addend is rounded once.
+//!
+//! An addend is `|v| e` in units of the accumulator, rounded to an integer with halves going away from zero: the
+//! same arithmetic in floats as in [`crate::dot`], products being at least two bits shorter than the carrier.
+
+use super::Lanes;
+use super::fixed::Word;
+use crate::base2::Factor;
+use crate::carrier::Carrier;
+use crate::round::{Rounder, biased_exponent, decode, pow2};
+use flashd_hwmodel::config::LaneBits;
+use flashd_hwmodel::format::{Format, Subnormals};
+use std::marker::PhantomData;
+
+/// Bits of the accumulator's magnitude beyond the format's significand that the last multiplication takes.
+const KEPT_GUARD: u32 = 4;
+
+/// A step: `o 2^-delta + v e 2^up`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SumOp {
+    pub(crate) delta: u32,
+    pub(crate) e: Factor,
+    /// 1 where the exponential is relative to half the reference.
+    pub(crate) up: u32,
+}
+
+/// The last multiplication, by `r 2^exponent`. None for a query without keys.
+pub(crate) type Division = Option<(u64, i32)>;
+
+/// Lanes with values in a carrier and accumulators in words.
+pub(crate) struct SumLanes<C, W> {
+    format: Format,
+    output: Rounder<f64>,
+    /// Fraction bits OF of the accumulator.
+    fraction: u32,
+    /// The accumulator's sign bit, and all of its bits.
+    sign: W,
+    mask: W,
+    carrier: PhantomData<C>,
+}
+
+impl<C: Carrier, W: Word> SumLanes<C, W> {
+    /// Accumulators of `lane.o` bits, and `guard` more above them.
+    pub(crate) fn new(format: Format, lane: LaneBits, guard: u32) -> Self {
+        let bits = lane.o + guard;
+        SumLanes {
+            format,
+            output: Rounder::new(format),
+            fraction: lane.o - 1,
+            sign: W::low(1 << (bits - 1)),
+            mask: W::low((1 << bits) - 1),
+            carrier: PhantomData,
+        }
+    }
+
+    /// Whether all products are exact in the carrier, and all sums fit the words.
+    pub(crate) fn fits(format: Format, lane: LaneBits, guard: u32) -> bool {
+        let shortest = (format.precision() + lane.w).max(lane.o) + 2;
+        shortest <= C::PRECISION && lane.o + guard < W::BITS
+    }
+}
+
+impl<C: Carrier, W> Lanes for SumLanes<C, W>
+where
+    W: Word + From<C::Integer> + std::ops::BitXor<Output = W>,
+{
+    type Op = SumOp;
+    type Ending = Division;
+    type Output = W;
+    /// Next to the value as a fraction of the power of two above it, see the module's documentation.
+    type Value = C;
+
+    fn value(&self, bits: u64, v_exponent: u64) -> (C, bool) {
+        let x = decode(self.format, bits);
+        let over = x != 0.0 && biased_exponent(self.format, bits) > v_exponent;
+        let largest = 1.0 - pow2(-(self.format.precision() as i32));
+        let unit = pow2(v_exponent as i32 - self.format.bias + 1);
+        let fraction = if over { largest.copysign(x) } else { x / unit };
+        // So small that every product vanishes: f32 may not hold it.
+        let fraction = if fraction.abs() < pow2(-100) { 0.0 } else { fraction };
+        (C::from_f64(fraction).away(), over)
+    }
+
+    #[inline]
+    fn step(&self, op: SumOp, o: &mut [W], v: &[C]) -> u64 {
+        if op.delta > 0 {
+            let delta = op.delta.min(W::BITS - 1);
+            o.iter_mut().for_each(|o| *o = *o >> delta);
+        }
+        let (sign, mask) = (self.sign, self.mask);
+        let e = C::from_f64(op.e.value() * pow2((self.fraction + op.up) as i32));
+        for (o, &v) in o.iter_mut().zip(v) {
+            let sum = *o + W::from((v * e).nearest_integer());
+            *o = ((sum & mask) ^ sign) - sign;
+        }
+        0
+    }
+
+    fn result(&self, division: Division, o: W, v_exponent: u64) -> (f64, bool) {
+        let o: i64 = o.into();
+        let Some((r, exponent)) = division.filter(|_| o != 0) else {
+            return (0.0, false);
+        };
+        let length = self.format.precision() + KEPT_GUARD;
+        let excess = o.unsigned_abs().ilog2() as i32 + 1 - length as i32;
+        let kept = if excess > 0 { o.unsigned_abs() >> excess } else { o.unsigned_abs() << -excess };
+        let product = kept * r;
+        // Longer than an f64: cut with a sticky bit, far below the format's last place.
+        let cut = (product.ilog2() + 1).saturating_sub(53);
+        let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);
+        let unit = v_exponent as i32 - self.format.bias + 1 - self.fraction as i32;
+        let magnitude = odd as f64 * pow2(cut as i32 + excess + unit + exponent);
+        let exact = magnitude.copysign(o as f64);
+        match self.format.subnormals {
+            Subnormals::Flushed => self.output.round_flag::<true>(exact),
+            Subnormals::Supported => self.output.round_flag::<false>(exact),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! FlashAttention-2 with one exponential: of the two factors one is always 1.
+
+use super::{Decision, FixedScore, Recurrence};
+use crate::base2::{Base2, Factor};
+use crate::lanes::{FloatEnding, FloatOp};
+use crate::round::{encode, parts, pow2};
+use crate::scalar::{Reduced, Scalar, reciprocal};
+use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics};
+
+/// Significand bits of the shared multiplier's factors beyond the format's fraction bits.
+const SHARED_GUARD: u32 = 4;
+
+/// `1/l` as `r 2^exponent`, r with the fraction bits of the divider's table, which the exponent counts in; l with
+/// `fraction` fraction bits.
+pub(crate) fn divide(numerics: &ReciprocalNumerics, l: u64, fraction: u32) -> (u64, i32) {
+    let bits = numerics.table.value_fraction;
+    let top = l.ilog2();
+    let m = if top <= bits { l << (bits - top) } else { l >> (top - bits) };
+    let r = reciprocal(numerics, m - (1 << bits));
+    (r, fraction as i32 - (bits + top) as i32)
+}
+
+/// An exponential, at most 1.
+struct Exponential {
+    value: f64,
+    /// `significand 2^-shift` is the value.
+    significand: u64,
+    shift: u32,
+    record: u64,
+}
+
+/// State of a query: maximum (FS fraction bits) and sum (FL fraction bits).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    m: i64,
+    l: u64,
+}
+
+/// The default variant, and the one whose multipliers are shared with the final scale.
+pub(crate) struct Fa2 {
+    score: FixedScore,
+    base2: Base2,
+    scalar: Scalar,
+    reciprocal: ReciprocalNumerics,
+    score_fraction: u32,
+    state_fraction: u32,
+    largest_sum: u64,
+    hold: Option<i64>,
+    /// Significand bits of the factors, where they are not rounded to the format.
+    shared: Option<u32>,
+}
+
+impl Fa2 {
+    pub(crate) fn new(n: &Numerics, shared: bool) -> Self {
+        Fa2 {
+            score: FixedScore::new(n),
+            base2: Base2::new(n),
+            scalar: Scalar::new(n.format, n.exp.clone()),
+            reciprocal: n.reciprocal.clone(),
+            score_fraction: n.score_fraction,
+            state_fraction: n.state_fraction,
+            largest_sum: (1 << n.sum_bits()) - 1,
+            hold: n.hold_threshold.map(|t| -(t as i64)),
+            shared: shared.then_some(n.format.fraction_bits + SHARED_GUARD),
+        }
+    }
+
+    /// Significand bits of the lanes' factors.
+    pub(crate) fn factor_bits(&self) -> u32 {
+        self.shared.unwrap_or(self.scalar.format.precision())
+    }
+
+    fn exponential(&self, r: Reduced) -> Exponential {
+        if let Some(bits) = self.shared {
+            let factor = self.base2.exp_factor(r, bits);
+            return Exponential {
+                value: factor.value(),
+                significand: factor.m,
+                shift: factor.shift(),
+                record: factor.record(),
+            };
+        }
+        let format = self.scalar.format;
+        let value = self.scalar.round_integer(self.base2.exp(r), -((self.base2.fraction() + r.k) as i32));
+        // At most 1, so its last significand bit never lies above the integers.
+        let (significand, exponent) = parts(format, value);
+        Exponential { value, significand, shift: -exponent as u32, record: encode(format, value) }
+    }
+
+    /// `l e` in units of l, rounded half up.
+    fn scaled(l: u64, e: &Exponential) -> u64 {
+        // Sum and significand together have less than 100 bits.
+        match e.shift {
+            0 => l * e.significand,
+            1..=100 => {
+                let product = u128::from(l) * u128::from(e.significand);
+                ((product + (1 << (e.shift - 1))) >> e.shift) as u64
+            }
+            _ => 0,
+        }
+    }
+}
+
+impl Recurrence for Fa2 {
+    type State = Sum;
+    type Op = FloatOp;
+    type Ending = FloatEnding;
+
+    fn step(&self, state: Option<Sum>, dot: f64) -> (Sum, Decision<FloatOp>) {
+        let s = self.score.of(dot);
+        let one = 1u64 << self.state_fraction;
+        let Some(Sum { m, l }) = state else {
+            let w = self.shared.map_or(self.scalar.format.one(), |bits| Factor::one(bits).record());
+            return (Sum { m: s, l: one }, Decision::load(s, w, FloatOp::First));
+        };
+        let x = s - m;
+        if self.hold.is_some_and(|limit| x <= limit) {
+            return (Sum { m, l }, Decision::hold(s, x));
+        }
+        let moved = s > m;
+        let e = self.exponential(self.base2.reduce(x.unsigned_abs(), self.score_fraction));
+        let grown = if moved { Self::scaled(l, &e) + one } else { l + Self::scaled(one, &e) };
+        let op = if moved { FloatOp::ScaleOutput(e.value) } else { FloatOp::ScaleValue(e.value) };
+        let state = Sum { m: m.max(s), l: grown.min(self.largest_sum) };
+        (state, Decision::update(s, x, e.record, moved, op))
+    }
+
+    fn ending(&self, state: Option<Sum>) -> FloatEnding {
+        let Some(Sum { l, .. }) = state else {
+            return FloatEnding::Round;
+        };
+        let (r, exponent) = divide(&self.reciprocal, l, self.state_fraction);
+        match self.shared {
+            None => FloatEnding::Scale(r as f64 * pow2(exponent)),
+            Some(bits) => {
+                let fraction = self.reciprocal.table.value_fraction;
+                let factor = Factor::new(r, fraction, 0, bits);
+                FloatEnding::ScaleInLane(factor.value() * pow2(exponent + fraction as i32))
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! FlashAttention-2 with fixed-point sums, relative to a power of two: rescaling is a shift.
+
+use super::fa2::divide;
+use super::{Decision, FixedScore, Recurrence};
+use crate::base2::{Base2, Factor, round_half_up};
+use crate::lanes::{Division, SumOp};
+use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
+
+/// What the sums are relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    /// The smallest power of two that is not below the largest exponential: l and o grow with the keys.
+    Maximum,
+    /// The power of two that keeps l in [1, 2).
+    Sum,
+}
+
+/// Bits that the accumulator has above the values' where the sum stays in [1, 2).
+const LOG_REFERENCE_GUARD_BITS: u32 = 2;
+
+impl Reference {
+    /// Bits that the accumulator has above the values'.
+    pub(crate) fn guard_bits(self) -> u32 {
+        match self {
+            Reference::Maximum => SUM_GUARD_BITS,
+            Reference::Sum => LOG_REFERENCE_GUARD_BITS,
+        }
+    }
+
+    /// 1 where exponentials are relative to half the reference: then they are in [1, 2) where they are largest.
+    pub(crate) fn up(self) -> u32 {
+        u32::from(self == Reference::Sum)
+    }
+}
+
+/// State of a query: the reference's exponent and the sum (FL fraction bits).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scaled {
+    reference: i64,
+    l: i64,
+}
+
+/// The variants `fixed` and `logref`.
+pub(crate) struct Fa2Fixed {
+    kind: Reference,
+    score: FixedScore,
+    base2: Base2,
+    reciprocal: ReciprocalNumerics,
+    score_fraction: u32,
+    state_fraction: u32,
+    largest_sum: i64,
+    hold: Option<i64>,
+    /// Significand bits of the exponential.
+    factor_bits: u32,
+}
+
+/// A step's effect on the reference and on the sum, and the exponential for the lanes.
+struct Change {
+    state: Scaled,
+    delta: i64,
+    e: Factor,
+}
+
+impl Fa2Fixed {
+    pub(crate) fn new(n: &Numerics, kind: Reference, factor_bits: u32) -> Self {
+        Fa2Fixed {
+            kind,
+            score: FixedScore::new(n),
+            base2: Base2::new(n),
+            reciprocal: n.reciprocal.clone(),
+            score_fraction: n.score_fraction,
+            state_fraction: n.state_fraction,
+            largest_sum: (1 << n.sum_bits()) - 1,
+            hold: n.hold_threshold.map(|t| -(t as i64)),
+            factor_bits,
+        }
+    }
+
+    /// `2^-tau`, tau with FS fraction bits, and its addend to l.
+    fn exponential(&self, tau: i64) -> (Factor, i64) {
+        let r = self.base2.reduce(tau as u64, self.score_fraction);
+        let e = self.base2.exp_factor(r, self.factor_bits);
+        let places = e.shift() as i32 - self.kind.up() as i32 - self.state_fraction as i32;
+        (e, round_half_up(e.m as i64, places))
+    }
+
+    fn below_maximum(&self, state: Option<Scaled>, s: i64) -> Change {
+        let ceiling = (s + (1 << self.score_fraction) - 1) >> self.score_fraction;
+        let before = state.unwrap_or(Scaled { reference: ceiling, l: 0 });
+        let reference = before.reference.max(ceiling);
+        let delta = reference - before.reference;
+        let (e, addend) = self.exponential((reference << self.score_fraction) - s);
+        let l = (shifted(before.l, delta) + addend).min(self.largest_sum);
+        Change { state: Scaled { reference, l }, delta, e }
+    }
+
+    fn around_sum(&self, state: Option<Scaled>, s: i64) -> Change {
+        let floor = s >> self.score_fraction;
+        let before = state.unwrap_or(Scaled { reference: floor, l: 0 });
+        let jump = (floor - before.reference).max(0);
+        let raised = before.reference + jump;
+        let (e, addend) = self.exponential(((raised + 1) << self.score_fraction) - s);
+        let sum = shifted(before.l, jump) + addend;
+        let carry = sum >> (self.state_fraction + 1) != 0;
+        Change {
+            state: Scaled { reference: raised + i64::from(carry), l: sum >> u32::from(carry) },
+            delta: jump + i64::from(carry),
+            e: Factor { right: e.right + u32::from(carry), ..e },
+        }
+    }
+}
+
+/// `l 2^-delta`, rounded down.
+fn shifted(l: i64, delta: i64) -> i64 {
+    l >> delta.min(63)
+}
+
+impl Recurrence for Fa2Fixed {
+    type State = Scaled;
+    type Op = SumOp;
+    type Ending = Division;
+
+    fn step(&self, state: Option<Scaled>, dot: f64) -> (Scaled, Decision<SumOp>) {
+        let s = self.score.of(dot);
+        let distance = |reference: i64| s - (reference << self.score_fraction);
+        if let Some(state) = state {
+            let x = distance(state.reference);
+            if self.hold.is_some_and(|limit| x <= limit) {
+                return (state, Decision::hold(s, x));
+            }
+        }
+        let change = match self.kind {
+            Reference::Maximum => self.below_maximum(state, s),
+            Reference::Sum => self.around_sum(state, s),
+        };
+        let op = SumOp { delta: change.delta.min(63) as u32, e: change.e, up: self.kind.up() };
+        let w = change.e.record();
+        let decision = match (state, self.kind) {
+            (None, _) => Decision::load(s, w, op),
+            (Some(_), Reference::Maximum) => {
+                Decision::update(s, distance(change.state.reference), w, change.delta > 0, op)
+            }
+            (Some(old), Reference::Sum) => {
+                Decision::update(s, distance(old.reference), w, change.delta > 0, op)
+            }
+        };
+        let overflow = change.state.l > 1 << (SUM_GUARD_BITS + self.state_fraction);
+        (change.state, Decision { overflow, ..decision })
+    }
+
+    fn ending(&self, state: Option<Scaled>) -> Division {
+        state.map(|state| divide(&self.reciprocal, state.l as u64, self.state_fraction))
+    }
+}

@@ -1,0 +1,95 @@
+//! The scalar recurrences: from a dot product to a weight and an action.
+
+mod fa2;
+mod fa2_fixed;
+mod lse;
+mod paper;
+
+pub(crate) use fa2::Fa2;
+pub(crate) use fa2_fixed::{Fa2Fixed, Reference};
+pub(crate) use lse::{FactorWeight, Lse, RoundedWeight};
+pub(crate) use paper::{Literal, Paper};
+
+use crate::base2::{Score, round_half_up};
+use crate::model::Action;
+use crate::scalar::fixed;
+use flashd_hwmodel::config::Dot;
+use flashd_hwmodel::numerics::Numerics;
+
+/// The scalar unit of one kind of core.
+pub(crate) trait Recurrence: Sync {
+    /// What the core remembers of a query besides its output lanes.
+    type State: Copy;
+    /// What it has the lanes do.
+    type Op;
+    /// What it has them do after the last key.
+    type Ending;
+
+    /// One key, from what the dot product unit gives. `state` is `None` for a query's first key.
+    fn step(&self, state: Option<Self::State>, dot: f64) -> (Self::State, Decision<Self::Op>);
+
+    /// After the last key; `state` is `None` for a query without keys.
+    fn ending(&self, state: Option<Self::State>) -> Self::Ending;
+}
+
+/// Outcome of one step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decision<Op> {
+    /// As in [`crate::Step`], from here on.
+    pub(crate) s: i64,
+    pub(crate) x: i64,
+    pub(crate) w: u64,
+    pub(crate) upper: bool,
+    pub(crate) action: Action,
+    /// What the lanes do; nothing where the step holds.
+    pub(crate) op: Option<Op>,
+    /// The sum left its range.
+    pub(crate) overflow: bool,
+}
+
+impl<Op> Decision<Op> {
+    /// A step that keeps everything.
+    fn hold(s: i64, x: i64) -> Self {
+        Decision { s, x, w: 0, upper: false, action: Action::Hold, op: None, overflow: false }
+    }
+
+    /// A first key.
+    fn load(s: i64, w: u64, op: Op) -> Self {
+        Decision { s, x: 0, w, upper: false, action: Action::Load, op: Some(op), overflow: false }
+    }
+
+    /// A step that updates the output.
+    fn update(s: i64, x: i64, w: u64, upper: bool, op: Op) -> Self {
+        Decision { s, x, w, upper, action: Action::Update, op: Some(op), overflow: false }
+    }
+}
+
+/// The fixed-point score of a core, in base 2.
+#[derive(Clone, Copy, Debug)]
+struct FixedScore {
+    dot: Dot,
+    /// Power of two from a tree's dot product to the natural score.
+    tree_shift: i32,
+    /// Bits of a fused sum below the natural score.
+    guard: i32,
+    score: Score,
+}
+
+impl FixedScore {
+    fn new(n: &Numerics) -> Self {
+        FixedScore {
+            dot: n.dot,
+            tree_shift: n.score_shift + n.natural_fraction() as i32,
+            guard: n.dot_guard as i32,
+            score: Score::new(n),
+        }
+    }
+
+    /// The score with FS fraction bits, from what the dot product unit gives.
+    fn of(&self, dot: f64) -> i64 {
+        self.score.of(match self.dot {
+            Dot::Tree => fixed(dot, self.tree_shift, self.score.natural_limit()),
+            Dot::Fused => round_half_up(dot as i64, self.guard),
+        })
+    }
+}

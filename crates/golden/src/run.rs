@@ -1,0 +1,165 @@
+//! One run of a model: blocks of queries, key after key, through dot product, recurrence and lanes.
+
+use crate::dot::{BLOCK, DotUnit};
+use crate::lanes::Lanes;
+use crate::model::{QueryResult, Step};
+use crate::recurrence::Recurrence;
+use crate::round::encode;
+use flashd_hwmodel::format::Format;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// The operands of a run, see [`crate::Model::run_scaled`].
+#[derive(Clone, Copy)]
+pub(crate) struct Input<'a> {
+    pub(crate) d: usize,
+    pub(crate) q: &'a [u64],
+    pub(crate) k: &'a [u64],
+    pub(crate) v: &'a [u64],
+    pub(crate) lengths: &'a [usize],
+    pub(crate) v_exponents: &'a [u64],
+    pub(crate) record: bool,
+}
+
+impl Input<'_> {
+    /// # Panics
+    /// If the operands do not fit each other.
+    pub(crate) fn check(&self, format: Format) {
+        let Input { d, q, k, v, lengths, v_exponents, .. } = self;
+        assert_eq!(q.len(), lengths.len() * d, "q must hold one query for each length");
+        assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
+        assert_eq!(k.len() % d, 0, "k must hold whole vectors");
+        assert_eq!(lengths.len(), v_exponents.len(), "there must be one v_exponent for each query");
+        let keys = k.len() / d;
+        assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
+        let field = format.exponent_mask();
+        assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
+    }
+}
+
+/// The values as operands of the lanes, scaled to one exponent.
+struct Values<V> {
+    operands: Vec<V>,
+    /// Keys with a value that is too large for the exponent.
+    overflow: Vec<bool>,
+}
+
+/// The units of a core with the operands of a run.
+pub(crate) struct Run<'a, R, L> {
+    pub(crate) format: Format,
+    pub(crate) dot: &'a dyn DotUnit,
+    pub(crate) recurrence: &'a R,
+    pub(crate) lanes: &'a L,
+    pub(crate) input: Input<'a>,
+}
+
+/// A query in progress.
+struct Query<'v, R: Recurrence, L: Lanes> {
+    state: Option<R::State>,
+    o: Vec<L::Output>,
+    values: &'v Values<L::Value>,
+    v_exponent: u64,
+    result: QueryResult,
+}
+
+impl<R, L> Run<'_, R, L>
+where
+    R: Recurrence<Op = L::Op, Ending = L::Ending>,
+    L: Lanes,
+{
+    /// The results of all queries.
+    pub(crate) fn results(&self) -> Vec<QueryResult> {
+        let Input { d, q, k, v, lengths, v_exponents, .. } = self.input;
+        let special = |x: &[u64]| -> Vec<bool> {
+            x.chunks(d).map(|x| x.iter().any(|&b| self.format.is_special(b))).collect()
+        };
+        let (k_special, v_special) = (special(k), special(v));
+        let mut values = BTreeMap::new();
+        for &exponent in v_exponents {
+            values.entry(exponent).or_insert_with(|| self.values(v, exponent));
+        }
+        let block = |((lengths, exponents), q): ((&[usize], &[u64]), &[u64])| {
+            let queries = q.chunks(d).zip(lengths).zip(exponents);
+            let mut queries: Vec<Query<R, L>> = queries
+                .map(|((q, &length), &v_exponent)| {
+                    let invalid = length > 0 && q.iter().any(|&b| self.format.is_special(b));
+                    self.query(invalid, length, v_exponent, &values[&v_exponent])
+                })
+                .collect();
+            let mut dots = self.dot.block(q);
+            for key in 0..lengths.iter().copied().max().unwrap_or(0) {
+                let dots = dots.dots(key);
+                for ((query, &length), dot) in queries.iter_mut().zip(lengths).zip(dots) {
+                    if key < length {
+                        query.result.invalid |= k_special[key];
+                        if self.step(query, key, dot) {
+                            query.result.invalid |= v_special[key];
+                        }
+                    }
+                }
+            }
+            queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
+        };
+        let blocks = lengths.par_chunks(BLOCK).zip(v_exponents.par_chunks(BLOCK));
+        let blocks: Vec<_> = blocks.zip(q.par_chunks(BLOCK * d)).map(block).collect();
+        blocks.into_iter().flatten().collect()
+    }
+
+    fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {
+        let mut operands = Vec::with_capacity(v.len());
+        let overflow = v.chunks(self.input.d).map(|row| {
+            let mut any = false;
+            operands.extend(row.iter().map(|&bits| {
+                let (operand, over) = self.lanes.value(bits, exponent);
+                any |= over;
+                operand
+            }));
+            any
+        });
+        let overflow = overflow.collect();
+        Values { operands, overflow }
+    }
+
+    fn query<'v>(
+        &self,
+        invalid: bool,
+        length: usize,
+        v_exponent: u64,
+        values: &'v Values<L::Value>,
+    ) -> Query<'v, R, L> {
+        let steps = Vec::with_capacity(if self.input.record { length } else { 0 });
+        let result = QueryResult { o: Vec::new(), invalid, overflow: false, steps, saturated: 0 };
+        Query { state: None, o: vec![L::Output::default(); self.input.d], values, v_exponent, result }
+    }
+
+    /// One key of one query. Whether its value was read.
+    #[inline]
+    fn step(&self, query: &mut Query<R, L>, key: usize, dot: f64) -> bool {
+        let (state, decision) = self.recurrence.step(query.state, dot);
+        query.state = Some(state);
+        let result = &mut query.result;
+        result.overflow |= decision.overflow;
+        if let Some(op) = decision.op {
+            let d = self.input.d;
+            result.overflow |= query.values.overflow[key];
+            result.saturated += self.lanes.step(op, &mut query.o, &query.values.operands[key * d..][..d]);
+        }
+        if self.input.record {
+            let (s, x, w) = (decision.s, decision.x, decision.w);
+            result.steps.push(Step { s, x, w, upper: decision.upper, action: decision.action });
+        }
+        decision.op.is_some()
+    }
+
+    /// What follows the last key, and the rounding to the output's format.
+    fn finish(&self, query: Query<R, L>) -> QueryResult {
+        let Query { state, o, v_exponent, mut result, .. } = query;
+        let ending = self.recurrence.ending(state);
+        for o in o {
+            let (rounded, over) = self.lanes.result(ending, o, v_exponent);
+            result.saturated += u64::from(over);
+            result.o.push(encode(self.format, rounded));
+        }
+        result
+    }
+}

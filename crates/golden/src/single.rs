@@ -1,0 +1,62 @@
+//! Single steps of a single output lane, for tests of lanes.
+
+use crate::base2::Factor;
+use crate::lanes::{BlendOp, FixedLanes, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes, SumOp};
+use crate::recurrence::Reference;
+use crate::round::{decode, encode};
+use flashd_hwmodel::config::{CoreConfig, Fa2Variant, Update};
+use flashd_hwmodel::format::Subnormals;
+use flashd_hwmodel::numerics::difference_format;
+
+/// One step of one lane from its operands.
+fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -> L::Output {
+    let mut lane = [o];
+    lanes.step(op, &mut lane, &[lanes.value(v, v_exponent).0]);
+    lane[0]
+}
+
+/// One lane of FLASH-D's float `lse` update, rounded or fused. `upper` false: `o + w (v - o)`; true:
+/// `v + w (o - v)`, `w` being one minus the weight. `o` and the result are encodings of the accumulator, `v` of the
+/// core's format; `w` is as a step records it ([`crate::Step::w`]).
+pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
+    let (format, accumulator) = (config.format, config.accumulator_format());
+    let flushes = format.subnormals == Subnormals::Flushed;
+    let old = decode(accumulator, o);
+    let new = if config.update == Update::Rounded {
+        // The format of `Numerics::difference`, without fitting all of the core's tables for one lane.
+        let difference = difference_format(format, accumulator);
+        let w = decode(format, w);
+        let op = if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) };
+        match flushes {
+            true => step(&FloatLanes::<f64, true>::new(format, accumulator, difference), op, old, v, 0),
+            false => step(&FloatLanes::<f64, false>::new(format, accumulator, difference), op, old, v, 0),
+        }
+    } else {
+        let op = BlendOp { u: Factor::from_record(w, format.precision()), upper };
+        match flushes {
+            true => step(&FusedLanes::<f64, true>::new(format, accumulator), op, old, v, 0),
+            false => step(&FusedLanes::<f64, false>::new(format, accumulator), op, old, v, 0),
+        }
+    };
+    encode(accumulator, new)
+}
+
+/// One lane of FLASH-D's fixed-point update: like [`flash_d_lane`], but `o` and the result are integers in units of
+/// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key is `upper` with `w = 0`.
+pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, upper: bool) -> i64 {
+    let lane = config.lane_bits();
+    let op = BlendOp { u: Factor::from_record(w, lane.w), upper };
+    step(&FixedLanes::<i64>::new(config.format, lane), op, o, v, v_exponent)
+}
+
+/// One lane of FA2's fixed-point sums: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]; `w` is the
+/// exponential as a step records it.
+pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, delta: u32) -> i64 {
+    let lane = config.lane_bits();
+    let reference = match config.fa2 {
+        Fa2Variant::LogReference => Reference::Sum,
+        _ => Reference::Maximum,
+    };
+    let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
+    step(&SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits()), op, o, v, v_exponent)
+}

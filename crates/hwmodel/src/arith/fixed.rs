@@ -1,0 +1,91 @@
+//! Between floats and the lanes' fixed point, whose unit is set by the exponent of the largest value.
+//!
+//! `x`, the exponent field of the largest |v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
+//! hold fractions of that.
+
+use super::round::{Unrounded, round_pack};
+use super::{canonical, unpack};
+use crate::format::Format;
+use crate::word::{Word, bits_for};
+
+/// A value relative to `2^(x - bias + 1)`: sign, significand (p bits), and the right shift that its exponent
+/// asks for. A larger exponent than x gives the largest significand at x, and `outside`.
+#[derive(Clone, Debug)]
+pub struct Relative<W> {
+    /// Sign.
+    pub sign: W,
+    /// Significand, p bits; all ones when outside.
+    pub significand: W,
+    /// `x - exponent`, E bits; 0 when outside.
+    pub right: W,
+    /// The exponent is above x.
+    pub outside: W,
+}
+
+/// Makes a value (any encoding) relative to the exponent field `x`.
+pub fn relative<W: Word>(fmt: Format, v: &W, x: &W) -> Relative<W> {
+    let u = unpack(fmt, &canonical(fmt, v), "v");
+    let e = fmt.exponent_bits;
+    let distance = x.zext(e + 1).sub(&u.exponent.zext(e + 1)).named("distance");
+    let nonzero = u.significand.any();
+    let outside = distance.msb().and(&nonzero).named("outside");
+    let p = fmt.precision();
+    Relative {
+        sign: u.sign.and(&nonzero).named("negative"),
+        significand: outside.repeat(p).or(&u.significand).named("v_significand"),
+        right: outside.not().repeat(e).and(&distance.slice(0, e)).named("v_right"),
+        outside,
+    }
+}
+
+/// `magnitude >> right` with one bit kept below the last: `bits` bits and the guard bit, `magnitude` standing
+/// at their top.
+pub fn shift_with_guard<W: Word>(magnitude: &W, right: &W, bits: u32) -> (W, W) {
+    let room = magnitude.width().max(bits + 1);
+    let placed = magnitude.append_zeros(room - magnitude.width());
+    let amount_bits = bits_for(room as u64).min(right.width());
+    let shifted = placed.shr(&right.slice(0, amount_bits)).named("shifted");
+    let shifted = match right.width() - amount_bits {
+        0 => shifted,
+        _ => right.drop_low(amount_bits).any().not().repeat(room).and(&shifted).named("shifted_in"),
+    };
+    (shifted.top(bits), shifted.bit(room - bits - 1))
+}
+
+/// A value in two's complement of `bits` bits, the sign included, rounded half away from zero, saturating.
+pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
+    let r = relative(fmt, v, x);
+    let (magnitude, guard) = shift_with_guard(&r.significand, &r.right, bits - 1);
+    // Rounding up the largest magnitude, and values outside, give the largest.
+    let guard = guard.and(&magnitude.all().not());
+    let magnitude = r.outside.repeat(bits - 1).or(&magnitude).named("magnitude");
+    let round = guard.and(&r.outside.not());
+    // -m - g = ~m + (1 - g): one incrementer for sign and rounding.
+    let coded = W::zero(1).concat(&magnitude).xor(&r.sign.repeat(bits)).named("coded");
+    let fixed = coded.add(&round.xor(&r.sign).zext(bits));
+    (fixed, r.outside)
+}
+
+/// A fraction of `2^(x - bias + 1)` in two's complement, rounded to the format.
+pub fn fixed_to_format<W: Word>(fmt: Format, o: &W, x: &W) -> W {
+    let bits = o.width();
+    let sign = o.msb();
+    let magnitude = sign.select(&o.negate(), o).named("magnitude");
+    let (significand, leading_zeros) = magnitude.normalise();
+    // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
+    let wide = (fmt.exponent_bits + 2).max(bits_for(bits as u64) + 2);
+    let exponent = x.zext(wide).add(&W::constant(wide, 1)).sub(&leading_zeros.zext(wide)).named("exponent");
+    let significand = significand.named("normalised");
+    // Zero is +0.
+    let sign = sign.and(&significand.msb());
+    round_pack(fmt, &Unrounded { sign, exponent, significand, aligned: false })
+}
+
+/// An unsigned word in `bits` bits, all ones when it is larger.
+pub fn clamp<W: Word>(right: &W, bits: u32) -> W {
+    if right.width() <= bits {
+        return right.clone();
+    }
+    let beyond = right.drop_low(bits).any();
+    beyond.repeat(bits).or(&right.slice(0, bits)).named("clamped")
+}

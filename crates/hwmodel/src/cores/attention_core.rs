@@ -1,0 +1,309 @@
+//! What all cores have in common: ports, query register, control, and lanes around a scalar path.
+
+/// Declares a core from a score unit, a scalar path and a group of lanes (see `flash_d.rs` and `fa2.rs`).
+///
+/// * `scalars`: ports of the scalar path that go to the groups' ports of the same names.
+/// * `early`: whether the value is asked for one stage earlier than two stages after the weight state's.
+/// * `finish`: the flags (`flags` at the value stage, `late_flags` one later) whose last step ends a query for the
+///   lanes, and the part that is told.
+/// * `fixed`: fixed-point lanes: stages between the exponent's use at the value and at the result, and what the
+///   chain of overflow flags starts from.
+macro_rules! attention_core {
+    (
+        $(#[$meta:meta])*
+        $name:ident { $score:ident, $weight:ident, $group:ident }
+        weight($n:ident) = $new_weight:expr;
+        early = $early:expr;
+        scalars: [$($scalar:ident),*];
+        $(finish: $finish:ident in $finish_stage:ident $(and $told:ident)?;)?
+        $(fixed: $exponent:ident $exponent_q:ident $to_value:ident $to_result:ident($result_delay:expr),
+            $outside:ident $any:ident from [$($chain:tt)*] $any_q:ident $overflow:ident $overflow_port:ident;)?
+        doc = $doc:expr;
+    ) => {
+        $crate::circuit! {
+            $(#[$meta])*
+            pub struct $name {
+                ports {
+                    /// Clock.
+                    clk: Bus<In>,
+                    /// Synchronous reset.
+                    rst: Bus<In>,
+                    /// Query.
+                    q: Vec<Bus<In>>,
+                    /// The query register loads.
+                    q_valid: Bus<In>,
+                    $(/// Exponent field of the largest |v|, loaded with the query.
+                    $exponent: Bus<In>,)?
+                    /// Key.
+                    k: Vec<Bus<In>>,
+                    /// A key is accepted.
+                    k_valid: Bus<In>,
+                    /// It is its query's last.
+                    k_last: Bus<In>,
+                    /// One step reaches the value stage.
+                    v_step: Bus<Out>,
+                    /// That step needs its value.
+                    v_ren: Bus<Out>,
+                    /// Value, one cycle after `v_ren`.
+                    v: Vec<Bus<In>>,
+                    /// Result.
+                    o: Vec<Bus<Out>>,
+                    /// The result is valid.
+                    o_valid: Bus<Out>,
+                    /// An operand was Inf or NaN.
+                    o_invalid: Bus<Out>,
+                    $(/// A value was outside the range that `v_exponent` gives, or the sum too large.
+                    $overflow_port: Bus<Out>,)?
+                }
+                parts {
+                    /// Query register.
+                    q_q: Vec<EnabledRegister>,
+                    /// Inf or NaN in q.
+                    q_special: AnySpecial,
+                    /// Inf or NaN in k.
+                    k_special: AnySpecial,
+                    /// Flags up to the score stage.
+                    control: KeyControl,
+                    /// `s`.
+                    score: $score,
+                    /// Flags from the score to the value stage.
+                    flags: FlagPipe,
+                    $(/// The step at the lanes is its query's last.
+                    $finish: EndOfQuery,)?
+                    /// The scalar path.
+                    weight: $weight,
+                    /// Flags one stage later.
+                    late_flags: FlagPipe,
+                    /// The step at the value stage reads v.
+                    reads_v_q: ResetRegister,
+                    /// The same with the late flags.
+                    late_reads_v: Delay,
+                    /// Inf or NaN in v.
+                    v_special: AnySpecial,
+                    /// The same with the late flags.
+                    late_v_special: Delay,
+                    $(/// The exponent register.
+                    $exponent_q: EnabledRegister,
+                    /// The exponent's way to the lanes' values.
+                    $to_value: Delay,
+                    /// And to their results.
+                    $to_result: Delay,)?
+                    /// `o`.
+                    group: Vec<$group>,
+                    $(/// Groups' flags, one after the other.
+                    $any: Vec<FlagOr>,
+                    /// The flag with the late flags.
+                    $any_q: Register,
+                    /// Overflow of a query.
+                    $overflow: OverflowControl,)?
+                    /// End of a query.
+                    result: ResultControl,
+                }
+                config {
+                    d: usize,
+                    full_groups: usize,
+                    groups: usize,
+                    last_lanes: usize,
+                }
+            }
+        }
+
+        impl $name {
+            /// The core of a (valid) configuration.
+            pub fn new(config: &CoreConfig, $n: &Arc<Numerics>) -> Self {
+                let (d, fmt) = (config.d, $n.format);
+                let width = fmt.width();
+                let early = $early as usize;
+                let group: Vec<$group> =
+                    group_sizes(d).into_iter().map(|lanes| $group::new($n, lanes)).collect();
+                $name {
+                    tag: Tag::module(config.name(), $doc),
+                    quiet: false,
+                    clk: Bus::new(1),
+                    rst: Bus::new(1),
+                    q: Bus::vector(d, width),
+                    q_valid: Bus::new(1),
+                    $($exponent: Bus::new(fmt.exponent_bits),)?
+                    k: Bus::vector(d, width),
+                    k_valid: Bus::new(1),
+                    k_last: Bus::new(1),
+                    v_step: Bus::new(1),
+                    v_ren: Bus::new(1),
+                    v: Bus::vector(d, width),
+                    o: Bus::vector(d, width),
+                    o_valid: Bus::new(1),
+                    o_invalid: Bus::new(1),
+                    $($overflow_port: Bus::new(1),)?
+                    q_q: (0..d).map(|_| EnabledRegister::new(width)).collect(),
+                    q_special: AnySpecial::new(fmt, d),
+                    k_special: AnySpecial::new(fmt, d),
+                    control: KeyControl::new(score_stage($n.tree_levels) as usize),
+                    score: $score::new($n, d),
+                    flags: FlagPipe::new(SCORE_TO_VALUE as usize),
+                    $($finish: EndOfQuery::new(EndOfQueryFunction {}),)?
+                    weight: $new_weight,
+                    late_flags: FlagPipe::new(1),
+                    reads_v_q: ResetRegister::new(1, 0),
+                    late_reads_v: Delay::new(1, early),
+                    v_special: AnySpecial::new(fmt, d),
+                    late_v_special: Delay::new(1, early),
+                    $(
+                        $exponent_q: EnabledRegister::new(fmt.exponent_bits),
+                        // The groups' own registers are the last stage of both ways.
+                        $to_value: Delay::new(
+                            fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE - 1) as usize
+                        ),
+                        $to_result: Delay::new(fmt.exponent_bits, $result_delay),
+                        $any: group.iter().map(|_| flag_or()).collect(),
+                        $any_q: Register::new(1),
+                        $overflow: OverflowControl::new(),
+                    )?
+                    group,
+                    result: ResultControl::new(),
+                    d,
+                    full_groups: d / LANES_PER_GROUP,
+                    groups: d.div_ceil(LANES_PER_GROUP),
+                    last_lanes: d % LANES_PER_GROUP,
+                }
+            }
+        }
+
+        impl Logic for $name {
+            #[hdl_gen]
+            fn update(&mut self) {
+                self.score.clk.next = self.clk.val();
+                for i in 0..self.d {
+                    self.q_q[i].clk.next = self.clk.val();
+                    self.q_q[i].enable.next = self.q_valid.val();
+                    self.q_q[i].d.next = self.q[i].val();
+                    self.q_special.x[i].next = self.q[i].val();
+                    self.k_special.x[i].next = self.k[i].val();
+                    self.score.q[i].next = self.q_q[i].q.val();
+                    self.score.k[i].next = self.k[i].val();
+                    self.v_special.x[i].next = self.v[i].val();
+                }
+                self.control.clk.next = self.clk.val();
+                self.control.rst.next = self.rst.val();
+                self.control.q_valid.next = self.q_valid.val();
+                self.control.q_special.next = self.q_special.any.val();
+                self.control.k_valid.next = self.k_valid.val();
+                self.control.k_last.next = self.k_last.val();
+                self.control.k_special.next = self.k_special.any.val();
+                self.weight.clk.next = self.clk.val();
+                self.weight.rst.next = self.rst.val();
+                self.weight.score.next = self.score.score.val();
+                self.weight.valid.next = self.control.valid.val();
+                self.weight.first.next = self.control.first.val();
+                self.v_step.next = self.weight.step.val();
+                self.v_ren.next = self.weight.reads.val();
+                self.flags.clk.next = self.clk.val();
+                self.flags.rst.next = self.rst.val();
+                self.flags.valid.next = self.control.valid.val();
+                self.flags.first.next = self.control.first.val();
+                self.flags.last.next = self.control.last.val();
+                self.flags.invalid.next = self.control.invalid.val();
+                self.late_flags.clk.next = self.clk.val();
+                self.late_flags.rst.next = self.rst.val();
+                self.late_flags.valid.next = self.flags.valid_out.val();
+                self.late_flags.first.next = self.flags.first_out.val();
+                self.late_flags.last.next = self.flags.last_out.val();
+                self.late_flags.invalid.next = self.flags.invalid_out.val();
+                $(
+                    self.$finish.valid.next = self.$finish_stage.valid_out.val();
+                    self.$finish.last.next = self.$finish_stage.last_out.val();
+                    $(self.$told.finish.next = self.$finish.end.val();)?
+                )?
+                for g in 0..self.groups {
+                    self.group[g].clk.next = self.clk.val();
+                    self.group[g].rst.next = self.rst.val();
+                    $(self.group[g].$scalar.next = self.weight.$scalar.val();)*
+                    $(self.group[g].finish.next = self.$finish.end.val();)?
+                }
+                $(
+                    self.$exponent_q.clk.next = self.clk.val();
+                    self.$exponent_q.enable.next = self.q_valid.val();
+                    self.$exponent_q.d.next = self.$exponent.val();
+                    self.$to_value.clk.next = self.clk.val();
+                    self.$to_value.x.next = self.$exponent_q.q.val();
+                    self.$to_result.clk.next = self.clk.val();
+                    self.$to_result.x.next = self.$to_value.y.val();
+                    for g in 0..self.groups {
+                        self.group[g].x.next = self.$to_value.y.val();
+                        self.group[g].result_x.next = self.$to_result.y.val();
+                        self.$any[g].a.next = self.group[g].$outside.val();
+                    }
+                    self.$any[0].b.next = self.$($chain)*.val();
+                    for g in 1..self.groups {
+                        self.$any[g].b.next = self.$any[g - 1].y.val();
+                    }
+                    self.$any_q.clk.next = self.clk.val();
+                    for n in self.groups..(self.groups + 1) {
+                        self.$any_q.d.next = self.$any[n - 1].y.val();
+                    }
+                    self.$overflow.clk.next = self.clk.val();
+                    self.$overflow.valid.next = self.late_flags.valid_out.val();
+                    self.$overflow.first.next = self.late_flags.first_out.val();
+                    self.$overflow.reads_v.next = self.late_reads_v.y.val();
+                    self.$overflow.outside.next = self.$any_q.q.val();
+                    self.$overflow_port.next = self.$overflow.overflow.val();
+                )?
+                for g in 0..self.full_groups {
+                    for i in 0..16 {
+                        self.group[g].v[i].next = self.v[16 * g + i].val();
+                        self.o[16 * g + i].next = self.group[g].o[i].val();
+                    }
+                }
+                for g in self.full_groups..self.groups {
+                    for i in 0..self.last_lanes {
+                        self.group[g].v[i].next = self.v[16 * g + i].val();
+                        self.o[16 * g + i].next = self.group[g].o[i].val();
+                    }
+                }
+                self.reads_v_q.clk.next = self.clk.val();
+                self.reads_v_q.rst.next = self.rst.val();
+                self.reads_v_q.d.next = self.weight.reads.val();
+                self.late_reads_v.clk.next = self.clk.val();
+                self.late_reads_v.x.next = self.reads_v_q.q.val();
+                self.late_v_special.clk.next = self.clk.val();
+                self.late_v_special.x.next = self.v_special.any.val();
+                self.result.clk.next = self.clk.val();
+                self.result.rst.next = self.rst.val();
+                self.result.valid.next = self.late_flags.valid_out.val();
+                self.result.first.next = self.late_flags.first_out.val();
+                self.result.last.next = self.late_flags.last_out.val();
+                self.result.invalid.next = self.late_flags.invalid_out.val();
+                self.result.reads_v.next = self.late_reads_v.y.val();
+                self.result.v_special.next = self.late_v_special.y.val();
+                self.o_valid.next = self.result.done.val();
+                self.o_invalid.next = self.result.done_invalid.val();
+            }
+        }
+
+        impl Core for $name {
+            fn ports(&mut self) -> CorePorts<'_> {
+                CorePorts {
+                    clk: &mut self.clk,
+                    rst: &mut self.rst,
+                    q: &mut self.q,
+                    q_valid: &mut self.q_valid,
+                    v_exponent: [$(&mut self.$exponent)?].into_iter().next(),
+                    k: &mut self.k,
+                    k_valid: &mut self.k_valid,
+                    k_last: &mut self.k_last,
+                    v_step: &self.v_step,
+                    v_ren: &self.v_ren,
+                    v: &mut self.v,
+                    o: &self.o,
+                    o_valid: &self.o_valid,
+                    o_invalid: &self.o_invalid,
+                    o_overflow: [$(&self.$overflow_port)?].into_iter().next(),
+                }
+            }
+            fn tap(&self) -> Tap {
+                let valid = self.control.valid.val() != 0;
+                Tap { score: valid.then(|| self.score.score.val()), ..self.weight.tap() }
+            }
+        }
+    };
+}
+pub(crate) use attention_core;

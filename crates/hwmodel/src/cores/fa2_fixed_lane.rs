@@ -1,0 +1,240 @@
+//! FA2's output update in fixed point: `o <- (o >> delta) + v e`, relative to the reference of the scalar path.
+//!
+//! ```text
+//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 16 (fixed) or 1 (log-reference)
+//!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
+//! ```
+
+use super::factor::factor_bits;
+use super::fixed_lane::lane_bits;
+use super::lane_group::lane_group;
+use super::reference::delta_bits;
+use super::sum::sum_exponent_bits;
+use crate::arith::fixed::{relative, shift_with_guard};
+use crate::arith::fused::shift_right_signed;
+use crate::arith::round::{Unrounded, round_pack};
+use crate::numerics::{Numerics, SUM_GUARD_BITS};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::word::{bits_for, ones};
+use crate::{circuit, function, unit};
+use std::sync::Arc;
+
+/// Width of the accumulator.
+pub fn accumulator_bits(n: &Numerics) -> u32 {
+    lane_bits(n).o + guard_bits(n)
+}
+
+/// Integer bits of the accumulator.
+fn guard_bits(n: &Numerics) -> u32 {
+    if n.log_reference { 2 } else { SUM_GUARD_BITS }
+}
+
+/// Power of two between the factor and `2^(s - reference)`: the log-reference's exponentials reach 2.
+fn factor_scale(n: &Numerics) -> u32 {
+    n.log_reference as u32
+}
+
+function! {
+    /// The accumulator's next value.
+    pub struct ShiftedUpdateFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let n = &this.numerics;
+        format!("{}_shifted_update_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
+    };
+    doc = "o_next = (o >> delta) + v * e, e = {right, m}, v relative to 2^(x + 1), x the largest exponent field of the\nvalues; o counts as 0 for a first key. outside: v's exponent is larger.";
+    inputs {
+        v: this.numerics.format.width(), x: this.numerics.format.exponent_bits, o: accumulator_bits(&this.numerics),
+        e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), delta: delta_bits(&this.numerics), load: 1
+    }
+    outputs { accumulator_bits(&this.numerics), 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let (bits, lane) = (accumulator_bits(n), lane_bits(n));
+        let r = relative(n.format, &v, &x);
+        let (m, right) = (e.slice(0, lane.w), e.drop_low(lane.w));
+        let product = r.significand.mul(&m).named("product");
+        let wide = r.right.width().max(right.width()) + 1;
+        let shift = r.right.zext(wide).add(&right.zext(wide)).named("right_sum");
+        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^scale, at most 2^scale: that many integer bits.
+        let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + factor_scale(n));
+        let before = load.not().repeat(bits).and(&o).named("o_before");
+        let base = shift_right_signed(&before, &delta).named("o_shifted");
+        let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("term");
+        let carry = guard.xor(&r.sign);
+        // A one below the last place lets the same adder take the carry.
+        let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).drop_low(1);
+        [sum, r.outside]
+    }
+}
+unit! {
+    /// The accumulator's next value.
+    pub struct ShiftedUpdate(ShiftedUpdateFunction) { v, x, o, e, delta, load } -> { o_next, outside }
+}
+
+function! {
+    /// `o / l` by the reciprocal of l.
+    pub struct FixedScaleFunction { numerics: Arc<Numerics> }
+    name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), this.numerics.format.ident());
+    doc = format!(
+        "y = o * r * 2^-right relative to 2^(x + 1), o cut to {} significand bits, one rounding; at rest unless done.",
+        this.numerics.format.precision() + 4
+    );
+    inputs {
+        o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
+        right: sum_exponent_bits(), x: this.numerics.format.exponent_bits, done: 1
+    }
+    outputs { this.numerics.format.width() }
+    eval<W> {
+        let n = &this.numerics;
+        let fmt = n.format;
+        let bits = accumulator_bits(n);
+        let o = done.repeat(bits).and(&o).named("o_when_done");
+        let sign = o.msb();
+        let magnitude = sign.select(&o.negate(), &o).named("magnitude");
+        let (normalised, leading_zeros) = magnitude.normalise();
+        let kept_bits = fmt.precision() + 4;
+        let kept = match bits >= kept_bits {
+            true => normalised.top(kept_bits),
+            false => normalised.append_zeros(kept_bits - bits),
+        };
+        let product = kept.named("kept").mul(&r).named("product");
+        let (significand, product_zeros) = product.normalise();
+        let wide = (fmt.exponent_bits + 2)
+            .max(bits_for(bits as u64) + 3)
+            .max(sum_exponent_bits() + 2)
+            .max(product_zeros.width() + 2);
+        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
+        let constant = W::constant(wide, (guard_bits(n) as u64 + 2) & ones(wide));
+        let exponent = x.zext(wide)
+            .add(&constant)
+            .sub(&leading_zeros.zext(wide))
+            .sub(&right.sext(wide))
+            .sub(&product_zeros.zext(wide))
+            .named("exponent");
+        let sign = sign.and(&significand.msb());
+        [round_pack(fmt, &Unrounded {
+            sign, exponent, significand: significand.named("normalised_product"), aligned: false,
+        })]
+    }
+}
+unit! {
+    /// `o / l`.
+    pub struct FixedScale(FixedScaleFunction) { o, r, right, x, done } -> { y }
+}
+
+circuit! {
+    /// One element of o.
+    pub struct Fa2FixedLane {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Value element.
+            v: Bus<In>,
+            /// Exponent field of the largest value.
+            x: Bus<In>,
+            /// Exponential.
+            e: Bus<In>,
+            /// How far the reference moves.
+            delta: Bus<In>,
+            /// First key.
+            load: Bus<In>,
+            /// A step updates.
+            update: Bus<In>,
+            /// Reciprocal of the sum.
+            r: Bus<In>,
+            /// Its shift.
+            right: Bus<In>,
+            /// The accumulator is final.
+            done: Bus<In>,
+            /// The exponent field for the result.
+            result_x: Bus<In>,
+            /// Result.
+            o: Bus<Out>,
+            /// The value's exponent is above the largest.
+            outside: Bus<Out>,
+        }
+        parts {
+            /// The update.
+            step: ShiftedUpdate,
+            /// The accumulator.
+            o_q: EnabledRegister,
+            /// The final scale.
+            scale: FixedScale,
+            /// The result.
+            result_q: EnabledRegister,
+        }
+        config {}
+    }
+}
+
+impl Fa2FixedLane {
+    /// A lane.
+    pub fn new(n: &Arc<Numerics>) -> Self {
+        let (width, bits, exponent) = (n.format.width(), accumulator_bits(n), n.format.exponent_bits);
+        Fa2FixedLane {
+            tag: Tag::module(
+                format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), bits, lane_bits(n).w),
+                "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
+            ),
+            quiet: false,
+            clk: Bus::new(1),
+            v: Bus::new(width),
+            x: Bus::new(exponent),
+            e: Bus::new(factor_bits(n, lane_bits(n).w)),
+            delta: Bus::new(delta_bits(n)),
+            load: Bus::new(1),
+            update: Bus::new(1),
+            r: Bus::new(n.reciprocal.table.value_fraction + 1),
+            right: Bus::new(sum_exponent_bits()),
+            done: Bus::new(1),
+            result_x: Bus::new(exponent),
+            o: Bus::new(width),
+            outside: Bus::new(1),
+            step: ShiftedUpdate::new(ShiftedUpdateFunction { numerics: n.clone() }),
+            o_q: EnabledRegister::new(bits),
+            scale: FixedScale::new(FixedScaleFunction { numerics: n.clone() }),
+            result_q: EnabledRegister::new(width),
+        }
+    }
+}
+
+impl Logic for Fa2FixedLane {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.step.v.next = self.v.val();
+        self.step.x.next = self.x.val();
+        self.step.o.next = self.o_q.q.val();
+        self.step.e.next = self.e.val();
+        self.step.delta.next = self.delta.val();
+        self.step.load.next = self.load.val();
+        self.outside.next = self.step.outside.val();
+        self.o_q.clk.next = self.clk.val();
+        self.o_q.enable.next = self.update.val();
+        self.o_q.d.next = self.step.o_next.val();
+        self.scale.o.next = self.o_q.q.val();
+        self.scale.r.next = self.r.val();
+        self.scale.right.next = self.right.val();
+        self.scale.x.next = self.result_x.val();
+        self.scale.done.next = self.done.val();
+        self.result_q.clk.next = self.clk.val();
+        self.result_q.enable.next = self.done.val();
+        self.result_q.d.next = self.scale.y.val();
+        self.o.next = self.result_q.q.val();
+    }
+}
+
+lane_group! {
+    /// Up to 16 fixed-point lanes.
+    Fa2FixedLaneGroup of Fa2FixedLane(n);
+    flags: [update update_q update, finish finish_q done];
+    words: [
+        e e_q if update: factor_bits(n, lane_bits(n).w),
+        delta delta_q if update: delta_bits(n),
+        load load_q if update: 1,
+        r r_q if finish: n.reciprocal.table.value_fraction + 1,
+        right right_q if finish: sum_exponent_bits(),
+        result_x result_x_q if finish: n.format.exponent_bits
+    ];
+    free: [x x_q: n.format.exponent_bits];
+    outside: outside any_outside;
+}

@@ -1,0 +1,222 @@
+//! FLASH-D's output update in fixed point: `o <- o + w (v - o)`.
+//!
+//! ```text
+//!  v  | sign | VW - 1 fraction |          relative to the largest exponent of V, rounded
+//!  o  | sign | OW - 1 fraction       |    |o| <= max |v|: no guard bits, no final scale
+//!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
+//! ```
+//!
+//! The difference is formed with o rounded to v's places. Because `u <= 1/2`, the result still lies between o
+//! and v, bit for bit.
+
+use super::factor::factor_bits;
+use super::lane_group::lane_group;
+use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
+use crate::arith::fused::{shift_right_signed, signed_times};
+use crate::config::LaneBits;
+use crate::numerics::Numerics;
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::word::bits_for;
+use crate::{circuit, function, unit};
+use std::sync::Arc;
+
+/// Widths of a core with fixed-point lanes.
+pub(super) fn lane_bits(n: &Numerics) -> LaneBits {
+    n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
+}
+
+function! {
+    /// A value in fixed point.
+    pub struct ValueToFixedFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_to_fixed_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
+    doc = "fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from\nzero, saturating when v's exponent is outside. Inf and NaN count as 0.";
+    inputs { v: this.numerics.format.width(), x: this.numerics.format.exponent_bits }
+    outputs { lane_bits(&this.numerics).v, 1 }
+    eval<W> {
+        let (fixed, outside) = value_to_fixed(this.numerics.format, &v, &x, lane_bits(&this.numerics).v);
+        [fixed, outside]
+    }
+}
+unit! {
+    /// A value in fixed point.
+    pub struct ValueToFixed(ValueToFixedFunction) { v, x } -> { fixed, outside }
+}
+
+function! {
+    /// The accumulator's next value.
+    pub struct FixedUpdateFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let LaneBits { o, v, w } = lane_bits(&this.numerics);
+        format!("fixed_update_{o}_{v}_{w}")
+    };
+    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}, o rounded to v's places in the\ndifference. The result lies between o and v.";
+    inputs {
+        v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
+        w: factor_bits(&this.numerics, lane_bits(&this.numerics).w), upper: 1, load: 1
+    }
+    outputs { lane_bits(&this.numerics).o }
+    eval<W> {
+        let bits = lane_bits(&this.numerics);
+        let low = bits.o - bits.v;
+        let (m, right) = (w.slice(0, bits.w), w.drop_low(bits.w));
+        // A first key has u = 0 and does not depend on o; a simulator that starts with an unknown o must see
+        // that too.
+        let known = load.not();
+        // v - round(o) = v + ~top(o) + 1 - round bit: the carry input rounds.
+        let carry = match low {
+            0 => W::constant(1, 1),
+            _ => o.bit(low - 1).and(&known).not(),
+        };
+        let wide = bits.v + 1;
+        let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().sext(wide);
+        // A one below the last place lets the same adder take the carry.
+        let difference = v.sext(wide).concat(&W::constant(1, 1)).add(&not_o.concat(&carry)).drop_low(1);
+        let product = signed_times(&difference.named("difference"), &m).named("product");
+        // To half places of o: << (low + 1), >> (WM - 1 + right).
+        let half_places = product.append_zeros(low + 1);
+        let shift = clamp(&right, bits_for(half_places.width() as u64));
+        let step = shift_right_signed(&half_places, &shift).drop_low(bits.w - 1).named("step_halves");
+        let whole = step.drop_low(1);
+        let whole = whole.sext(whole.width().max(bits.o)).slice(0, bits.o).named("step");
+        let base = upper.select(&v.append_zeros(low), &o).named("base");
+        // lower: + step, rounded half up; upper: - step = + ~step + 1.
+        let last = upper.or(&step.bit(0)).named("carry");
+        let addend = whole.xor(&upper.repeat(bits.o)).named("addend");
+        [base.concat(&W::constant(1, 1)).add(&addend.concat(&last)).drop_low(1)]
+    }
+}
+unit! {
+    /// The accumulator's next value.
+    pub struct FixedUpdate(FixedUpdateFunction) { v, o, w, upper, load } -> { o_next }
+}
+
+function! {
+    /// The accumulator in the format.
+    pub struct FixedToFormatFunction { numerics: Arc<Numerics> }
+    name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, this.numerics.format.ident());
+    doc = "y = o relative to 2^(x + 1), rounded to the format; at rest unless done.";
+    inputs { o: lane_bits(&this.numerics).o, x: this.numerics.format.exponent_bits, done: 1 }
+    outputs { this.numerics.format.width() }
+    eval<W> {
+        let o = done.repeat(o.width()).and(&o).named("o_when_done");
+        [fixed_to_format(this.numerics.format, &o, &x)]
+    }
+}
+unit! {
+    /// The accumulator in the format.
+    pub struct FixedToFormat(FixedToFormatFunction) { o, x, done } -> { y }
+}
+
+circuit! {
+    /// One element of o: the value to fixed point, then the update.
+    pub struct FixedLane {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Value element, a cycle before its step.
+            v: Bus<In>,
+            /// Exponent field of the largest value.
+            x: Bus<In>,
+            /// The value is there.
+            accept: Bus<In>,
+            /// The smaller one of the weight and one minus it.
+            w: Bus<In>,
+            /// It is one minus the weight.
+            upper: Bus<In>,
+            /// First key.
+            load: Bus<In>,
+            /// This step changes o.
+            update: Bus<In>,
+            /// The accumulator is final.
+            done: Bus<In>,
+            /// The exponent field for the result.
+            result_x: Bus<In>,
+            /// The accumulator in the format while `done`.
+            o: Bus<Out>,
+            /// The value's exponent is above the largest.
+            outside: Bus<Out>,
+        }
+        parts {
+            /// v in fixed point.
+            value: ValueToFixed,
+            /// The same at the update.
+            value_q: EnabledRegister,
+            /// The update.
+            step: FixedUpdate,
+            /// The accumulator.
+            o_q: EnabledRegister,
+            /// The result.
+            result: FixedToFormat,
+        }
+        config {}
+    }
+}
+
+impl FixedLane {
+    /// A lane.
+    pub fn new(n: &Arc<Numerics>) -> Self {
+        let (width, bits) = (n.format.width(), lane_bits(n));
+        FixedLane {
+            tag: Tag::module(
+                format!("flash_d_fixed_lane_{}_{}_{}_{}", n.format.ident(), bits.o, bits.v, bits.w),
+                "One element of o in fixed point: o <- o + w * (v - o), when update.",
+            ),
+            quiet: false,
+            clk: Bus::new(1),
+            v: Bus::new(width),
+            x: Bus::new(n.format.exponent_bits),
+            accept: Bus::new(1),
+            w: Bus::new(factor_bits(n, bits.w)),
+            upper: Bus::new(1),
+            load: Bus::new(1),
+            update: Bus::new(1),
+            done: Bus::new(1),
+            result_x: Bus::new(n.format.exponent_bits),
+            o: Bus::new(width),
+            outside: Bus::new(1),
+            value: ValueToFixed::new(ValueToFixedFunction { numerics: n.clone() }),
+            value_q: EnabledRegister::new(bits.v),
+            step: FixedUpdate::new(FixedUpdateFunction { numerics: n.clone() }),
+            o_q: EnabledRegister::new(bits.o),
+            result: FixedToFormat::new(FixedToFormatFunction { numerics: n.clone() }),
+        }
+    }
+}
+
+impl Logic for FixedLane {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.value.v.next = self.v.val();
+        self.value.x.next = self.x.val();
+        self.outside.next = self.value.outside.val();
+        self.value_q.clk.next = self.clk.val();
+        self.value_q.enable.next = self.accept.val();
+        self.value_q.d.next = self.value.fixed.val();
+        self.step.v.next = self.value_q.q.val();
+        self.step.o.next = self.o_q.q.val();
+        self.step.w.next = self.w.val();
+        self.step.upper.next = self.upper.val();
+        self.step.load.next = self.load.val();
+        self.o_q.clk.next = self.clk.val();
+        self.o_q.enable.next = self.update.val();
+        self.o_q.d.next = self.step.o_next.val();
+        self.result.o.next = self.o_q.q.val();
+        self.result.x.next = self.result_x.val();
+        self.result.done.next = self.done.val();
+        self.o.next = self.result.y.val();
+    }
+}
+
+lane_group! {
+    /// Up to 16 fixed-point lanes. On a step that holds, neither weight, value nor accumulator toggle.
+    FixedLaneGroup of FixedLane(n);
+    flags: [reads reads_q accept, update update_q update, finish finish_q done];
+    words: [
+        w w_q if update: factor_bits(n, lane_bits(n).w),
+        upper upper_q if update: 1,
+        load load_q if update: 1,
+        result_x result_x_q if finish: n.format.exponent_bits
+    ];
+    free: [x x_q: n.format.exponent_bits];
+    outside: outside any_outside;
+}

@@ -1,0 +1,139 @@
+//! FLASH-D's output update with one alignment and one rounding.
+
+use super::factor::factor_bits;
+use super::lane::{LaneBefore, LaneBeforeFunction, LaneFormats, lane_suffix, narrow};
+use super::lane_group::lane_group;
+use crate::arith::fused::flash_d_update;
+use crate::format::Format;
+use crate::numerics::Numerics;
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::units::{Canonical, CanonicalFunction, Convert};
+use crate::{circuit, function, unit};
+use std::sync::Arc;
+
+function! {
+    /// The accumulator's next value.
+    pub struct FusedUpdateFunction { formats: LaneFormats, factor_bits: u32 }
+    name(this) = format!("{}_fused_update", lane_suffix(this.formats));
+    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}: aligned once, rounded once.";
+    inputs {
+        v: this.formats.format.width(), o: this.formats.accumulator.width(),
+        w: this.factor_bits, upper: 1
+    }
+    outputs { this.formats.accumulator.width() }
+    eval<W> {
+        let LaneFormats { format, accumulator, .. } = this.formats;
+        let (m, right) = (w.slice(0, significand_bits(format)), w.drop_low(significand_bits(format)));
+        [flash_d_update(accumulator, &o, format, &v, &m, &right, &upper)]
+    }
+}
+unit! {
+    /// The accumulator's next value.
+    pub struct FusedUpdate(FusedUpdateFunction) { v, o, w, upper } -> { o_next }
+}
+
+/// Significand bits of the fused lanes' factor.
+pub fn significand_bits(format: Format) -> u32 {
+    format.precision()
+}
+
+circuit! {
+    /// One element of o.
+    pub struct FusedLane {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// Value element.
+            v: Bus<In>,
+            /// The smaller one of the weight and one minus it.
+            w: Bus<In>,
+            /// It is one minus the weight.
+            upper: Bus<In>,
+            /// First key.
+            load: Bus<In>,
+            /// This step changes o.
+            update: Bus<In>,
+            /// The accumulator, rounded to the format.
+            o: Bus<Out>,
+        }
+        parts {
+            /// v without Inf, NaN and flushed subnormals.
+            value: Canonical,
+            /// o, or 0 before a first key.
+            old: LaneBefore,
+            /// The update.
+            step: FusedUpdate,
+            /// The accumulator.
+            o_q: EnabledRegister,
+            /// Rounding of a wider accumulator (none or one).
+            narrow: Vec<Convert>,
+        }
+        config {
+            converts: usize,
+        }
+    }
+}
+
+impl FusedLane {
+    /// A lane.
+    pub fn new(n: &Numerics) -> Self {
+        let f = LaneFormats::new(n, n.accumulator);
+        let factor_bits = factor_bits(n, significand_bits(f.format));
+        let narrow = narrow(f);
+        FusedLane {
+            tag: Tag::module(
+                format!("flash_d_fused_lane_{}", lane_suffix(f)),
+                "One element of o: o <- o + w * (v - o) with one rounding, when update.",
+            ),
+            quiet: false,
+            clk: Bus::new(1),
+            v: Bus::new(f.format.width()),
+            w: Bus::new(factor_bits),
+            upper: Bus::new(1),
+            load: Bus::new(1),
+            update: Bus::new(1),
+            o: Bus::new(f.format.width()),
+            value: Canonical::new(CanonicalFunction { format: f.format }),
+            old: LaneBefore::new(LaneBeforeFunction { formats: f }),
+            step: FusedUpdate::new(FusedUpdateFunction { formats: f, factor_bits }),
+            o_q: EnabledRegister::new(f.accumulator.width()),
+            converts: narrow.len(),
+            narrow,
+        }
+    }
+}
+
+impl Logic for FusedLane {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.value.a.next = self.v.val();
+        self.old.load.next = self.load.val();
+        self.old.o.next = self.o_q.q.val();
+        self.step.v.next = self.value.y.val();
+        self.step.o.next = self.old.o_before.val();
+        self.step.w.next = self.w.val();
+        self.step.upper.next = self.upper.val();
+        self.o_q.clk.next = self.clk.val();
+        self.o_q.enable.next = self.update.val();
+        self.o_q.d.next = self.step.o_next.val();
+        for i in 0..self.converts {
+            self.narrow[i].a.next = self.o_q.q.val();
+            self.o.next = self.narrow[i].y.val();
+        }
+        for _i in self.converts..1 {
+            self.o.next = self.o_q.q.val();
+        }
+    }
+}
+
+lane_group! {
+    /// Up to 16 lanes with one rounding. On a step that holds, neither weight nor accumulator toggle.
+    FusedLaneGroup of FusedLane(n);
+    flags: [update update_q update];
+    words: [
+        w w_q if update: factor_bits(n, significand_bits(n.format)),
+        upper upper_q if update: 1,
+        load load_q if update: 1
+    ];
+    free: [];
+}

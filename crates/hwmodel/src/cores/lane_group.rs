@@ -1,0 +1,164 @@
+//! Lanes in groups that share copies of the scalar registers: a scalar that feeds d lanes leaves from one
+//! register for each group, so that no register drives more than [`LANES_PER_GROUP`] lanes at any d.
+
+use crate::{function, unit};
+
+/// Lanes that one copy of the scalar registers feeds.
+pub const LANES_PER_GROUP: usize = 16;
+
+/// Sizes of the groups that `d` lanes make.
+pub fn group_sizes(d: usize) -> Vec<usize> {
+    let mut sizes = vec![LANES_PER_GROUP; d / LANES_PER_GROUP];
+    sizes.extend((!d.is_multiple_of(LANES_PER_GROUP)).then_some(d % LANES_PER_GROUP));
+    sizes
+}
+
+/// Declares a group of lanes. `flags` are one-bit scalars with reset, `words` are captured while their enable
+/// (a port of the group) is high, `free` words in every cycle; all reach the lanes a cycle later, under the
+/// names in the third column. `outside` adds the lanes' flags up,
+/// `takes` is an enable that is no flag.
+macro_rules! lane_group {
+    (
+        $(#[$meta:meta])*
+        $name:ident of $lane:ident($n:ident);
+        flags: [$($flag:ident $flag_q:ident $lane_flag:ident),*];
+        words: [$($word:ident $word_q:ident if $enable:ident: $word_bits:expr),*];
+        free: [$($free:ident $free_q:ident: $free_bits:expr),*];
+        $(outside: $outside:ident $any:ident;)?
+        $(takes: $takes:ident;)?
+    ) => {
+        $crate::circuit! {
+            $(#[$meta])*
+            pub struct $name {
+                ports {
+                    /// Clock.
+                    clk: Bus<In>,
+                    /// Synchronous reset.
+                    rst: Bus<In>,
+                    $(/// Flag for the next cycle.
+                    $flag: Bus<In>,)*
+                    $(/// Word for the next cycle.
+                    $word: Bus<In>,)*
+                    $(/// Word for the next cycle.
+                    $free: Bus<In>,)*
+                    $(/// The lanes' registers take their factor.
+                    $takes: Bus<In>,)?
+                    /// Value elements.
+                    v: Vec<Bus<In>>,
+                    /// Results.
+                    o: Vec<Bus<Out>>,
+                    $(/// Some value that was read lies outside the range of the lanes.
+                    $outside: Bus<Out>,)?
+                }
+                parts {
+                    $(/// Copy.
+                    $flag_q: ResetRegister,)*
+                    $(/// Copy.
+                    $word_q: EnabledRegister,)*
+                    $(/// Copy.
+                    $free_q: Register,)*
+                    /// Lanes.
+                    lane: Vec<$lane>,
+                    $(/// Lanes' flags, one after the other.
+                    $any: Vec<$crate::cores::lane_group::FlagOr>,)?
+                }
+                config {
+                    lanes: usize,
+                }
+            }
+        }
+
+        impl $name {
+            /// A group of `lanes` lanes.
+            pub fn new($n: &Arc<Numerics>, lanes: usize) -> Self {
+                let lane: Vec<$lane> = (0..lanes).map(|_| $lane::new($n)).collect();
+                let width = $n.format.width();
+                $name {
+                    tag: Tag::module(
+                        format!("{}_group_{lanes}", lane[0].tag.name),
+                        format!("{lanes} lanes and their copies of the scalar registers."),
+                    ),
+                    quiet: false,
+                    clk: Bus::new(1),
+                    rst: Bus::new(1),
+                    $($flag: Bus::new(1),)*
+                    $($word: Bus::new($word_bits),)*
+                    $($free: Bus::new($free_bits),)*
+                    $($takes: Bus::new(1),)?
+                    v: Bus::vector(lanes, width),
+                    o: Bus::vector(lanes, width),
+                    $($outside: Bus::new(1),)?
+                    $($flag_q: ResetRegister::new(1, 0),)*
+                    $($word_q: EnabledRegister::new($word_bits),)*
+                    $($free_q: Register::new($free_bits),)*
+                    lane,
+                    $($any: (0..lanes).map(|_| $crate::cores::lane_group::flag_or()).collect(),)?
+                    lanes,
+                }
+            }
+        }
+
+        impl Logic for $name {
+            #[hdl_gen]
+            fn update(&mut self) {
+                $(
+                    self.$flag_q.clk.next = self.clk.val();
+                    self.$flag_q.rst.next = self.rst.val();
+                    self.$flag_q.d.next = self.$flag.val();
+                )*
+                $(
+                    self.$word_q.clk.next = self.clk.val();
+                    self.$word_q.enable.next = self.$enable.val();
+                    self.$word_q.d.next = self.$word.val();
+                )*
+                $(
+                    self.$free_q.clk.next = self.clk.val();
+                    self.$free_q.d.next = self.$free.val();
+                )*
+                for i in 0..self.lanes {
+                    self.lane[i].clk.next = self.clk.val();
+                    self.lane[i].v.next = self.v[i].val();
+                    $(self.lane[i].$lane_flag.next = self.$flag_q.q.val();)*
+                    $(self.lane[i].$word.next = self.$word_q.q.val();)*
+                    $(self.lane[i].$free.next = self.$free_q.q.val();)*
+                    self.o[i].next = self.lane[i].o.val();
+                }
+                $(
+                    for i in 0..1 {
+                        self.$any[i].a.next = self.lane[i].$outside.val();
+                        self.$any[i].b.next = self.lane[i].$outside.val();
+                    }
+                    for i in 1..self.lanes {
+                        self.$any[i].a.next = self.lane[i].$outside.val();
+                        self.$any[i].b.next = self.$any[i - 1].y.val();
+                    }
+                    for n in self.lanes..(self.lanes + 1) {
+                        self.$outside.next = self.$any[n - 1].y.val();
+                    }
+                )?
+            }
+        }
+    };
+}
+pub(crate) use lane_group;
+
+function! {
+    /// Either flag.
+    pub struct FlagOrFunction {}
+    name(this) = "flag_or";
+    doc = "y = a or b.";
+    inputs { a: 1, b: 1 }
+    outputs { 1 }
+    eval<W> { [a.or(&b)] }
+}
+unit! {
+    /// Either flag.
+    pub struct FlagOr(FlagOrFunction) { a, b } -> { y }
+}
+
+/// A [`FlagOr`].
+pub fn flag_or() -> FlagOr {
+    FlagOr::new(FlagOrFunction {})
+}
+
+const _: () = assert!(LANES_PER_GROUP == 16, "the kernels' index arithmetic is written for 16 lanes a group");

@@ -1,0 +1,247 @@
+//! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
+//! decides.
+
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
+
+/// What a bus carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Quantity {
+    /// A float of the operands' format.
+    Port,
+    /// The float lanes' accumulator.
+    Accumulator,
+    /// A float lane's difference or product.
+    Inner,
+    /// A term or a sum of the fused dot product.
+    Term,
+    /// The score before it is turned into base 2.
+    Natural,
+    /// The score, or FA2's maximum, in log2 units.
+    Score,
+    /// Distance of score and maximum, in log2 units.
+    Distance,
+    /// Distance of score and fixed FA2's reference, in log2 units.
+    Tau,
+    /// Fixed FA2's reference, in log2 units.
+    Reference,
+    /// The log-sum-exp L, in log2 units.
+    State,
+    /// `x = s - L`, in log2 units.
+    Difference,
+    /// `t = |x|`, in log2 units.
+    Argument,
+    /// `log2(1 + 2^-t)`.
+    Tail,
+    /// FA2's running sum l.
+    Sum,
+    /// Normalised reciprocal of l.
+    Reciprocal,
+    /// Exponent of l.
+    SumExponent,
+    /// The lanes' factor as significand and right shift.
+    Factor,
+    /// A fixed-point lane's value.
+    FixedValue,
+    /// A fixed-point lane's accumulator.
+    FixedAccumulator,
+    /// An exponent field or the amount of a lane's shift: read best as bits.
+    Bits,
+}
+
+use Quantity::*;
+
+/// End of a path, and what its bus carries.
+pub(super) type Row = (&'static str, Quantity);
+
+/// The fused dot product.
+const FUSED_DOT: &[Row] = &[
+    ("term.x", Term),
+    ("fused.x_q", Term),
+    ("tree.x", Term),
+    ("tree.y", Term),
+    ("tree.sum.x", Term),
+    ("tree.sum.y", Term),
+    ("tree.last.x", Term),
+    ("tree.last.y", Term),
+    ("tree.sum_q", Term),
+    ("late_total.x", Term),
+    ("late_total.y", Term),
+    ("late_total.stage_q", Term),
+    ("total", Term),
+];
+
+/// Scores in fixed point.
+const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Score)];
+
+/// FLASH-D's log-sum-exp weight unit.
+const LSE: &[Row] = &[
+    ("log_sum_exp", State),
+    ("log_sum_exp_next", State),
+    ("log_sum_exp_q", State),
+    ("weight.difference.x", Difference),
+    ("updates.x", Difference),
+    ("argument.x", Difference),
+    ("t", Argument),
+    ("t_q", Argument),
+    ("tail", Tail),
+];
+
+/// FLASH-D's factor where it is not rounded to the format.
+const WEIGHT_FACTOR: &[Row] = &[("w", Factor), ("w_q", Factor)];
+
+/// FA2's maximum.
+const MAXIMUM: &[Row] = &[
+    ("maximum_q", Score),
+    ("maximum.maximum", Score),
+    ("maximum_next", Score),
+    ("distance", Distance),
+    ("distance_q", Distance),
+];
+
+/// FA2's references.
+const REFERENCE: &[Row] = &[
+    ("reference_q", Reference),
+    ("reference", Reference),
+    ("reference_next", Reference),
+    ("tau", Tau),
+    ("tau_q", Tau),
+    ("delta", Bits),
+    ("delta_q", Bits),
+    ("exp_delta_q", Bits),
+];
+
+/// FA2's running sum and its reciprocal.
+const SUM: &[Row] = &[
+    ("weight.sum_q", Sum),
+    ("sum.sum_q", Sum),
+    ("sum.sum", Sum),
+    ("sum_next", Sum),
+    ("decide.sum", Sum),
+    ("final_sum_q", Sum),
+    ("reciprocal.sum", Sum),
+    ("r", Reciprocal),
+    ("r_q", Reciprocal),
+    ("right", SumExponent),
+    ("right_q", SumExponent),
+];
+
+/// FA2's factor where it is not rounded to the format.
+const EXPONENTIAL_FACTOR: &[Row] = &[("e", Factor), ("e_q", Factor), ("factor", Factor)];
+
+/// Every float lane.
+const FLOAT_LANE: &[Row] = &[
+    ("lane.o_q", Accumulator),
+    ("lane.sum.a", Accumulator),
+    ("lane.sum.b", Inner),
+    ("lane.sum.y", Accumulator),
+    ("lane.narrow.a", Accumulator),
+    ("lane.select.sum", Accumulator),
+    ("lane.select.o_next", Accumulator),
+];
+
+/// FLASH-D's lanes with every operation rounded.
+const ROUNDED_LANE: &[Row] = &[
+    ("lane.old.o", Accumulator),
+    ("o_before", Accumulator),
+    ("lane.difference.b", Accumulator),
+    ("lane.difference.y", Inner),
+    ("lane.side.difference", Inner),
+    ("lane.side.o", Accumulator),
+    ("lane.side.way", Inner),
+    ("lane.side.base", Accumulator),
+    ("lane.product.b", Inner),
+    ("lane.product.y", Inner),
+];
+
+/// FLASH-D's lanes with one rounding.
+const FUSED_LANE: &[Row] = &[
+    ("lane.old.o", Accumulator),
+    ("o_before", Accumulator),
+    ("lane.step.o", Accumulator),
+    ("lane.step.o_next", Accumulator),
+];
+
+/// FA2's choice of operands and product; the default's scale.
+const FA2_LANE: &[Row] = &[
+    ("lane.operands.o", Accumulator),
+    ("lane.operands.multiplicand", Accumulator),
+    ("lane.operands.addend", Accumulator),
+    ("lane.product.a", Accumulator),
+    ("lane.product.y", Inner),
+    ("lane.scale.o", Accumulator),
+];
+
+/// The operand and the result of a multiplier that also scales.
+const SHARED_LANE: &[Row] = &[
+    ("lane.operand.o", Accumulator),
+    ("lane.operand.multiplicand", Accumulator),
+    ("lane.operand.y", Accumulator),
+    ("lane.narrow.a", Inner),
+];
+
+/// The literal variant's products and scale.
+const LITERAL_LANE: &[Row] = &[
+    ("lane.old_product.a", Accumulator),
+    ("lane.old_product.y", Accumulator),
+    ("lane.new_product.y", Accumulator),
+    ("lane.scale.a", Accumulator),
+];
+
+/// Lanes in fixed point, and the exponent that they are relative to.
+const FIXED_LANE: &[Row] = &[
+    ("lane.value.fixed", FixedValue),
+    ("lane.value_q", FixedValue),
+    ("lane.o_q", FixedAccumulator),
+    ("lane.step.o", FixedAccumulator),
+    ("lane.step.o_next", FixedAccumulator),
+    ("lane.result.o", FixedAccumulator),
+    ("lane.scale.o", FixedAccumulator),
+    ("v_exponent", Bits),
+    ("v_exponent_q", Bits),
+    ("value_exponent.x", Bits),
+    ("value_exponent.y", Bits),
+    ("value_exponent.stage_q", Bits),
+    ("result_exponent.x", Bits),
+    ("result_exponent.y", Bits),
+    ("result_exponent.stage_q", Bits),
+    ("group.x", Bits),
+    ("x_q", Bits),
+    ("result_x", Bits),
+    ("result_x_q", Bits),
+    ("lane.x", Bits),
+    ("lane.value.x", Bits),
+    ("lane.step.x", Bits),
+    ("lane.result.x", Bits),
+    ("lane.scale.x", Bits),
+];
+
+/// FLASH-D's fixed-point value at the update; FA2's is a float.
+const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
+
+/// The rows of a core.
+pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
+    let mut tables: Vec<&[Row]> = Vec::new();
+    if config.dot() == Dot::Fused {
+        tables.push(FUSED_DOT);
+    }
+    // Where the paper is followed to the letter, the same names stand for floats of the format.
+    if !config.follows_the_paper() {
+        tables.push(SCORE);
+    }
+    let lanes: &[&[Row]] = match (config.design, config.weight, config.update, config.fa2) {
+        (Design::FlashD, WeightUnit::Paper, ..) => &[ROUNDED_LANE, FLOAT_LANE],
+        (Design::FlashD, _, Update::Rounded, _) => &[LSE, ROUNDED_LANE, FLOAT_LANE],
+        (Design::FlashD, _, Update::Fused, _) => &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
+        (Design::FlashD, _, Update::Fixed, _) => &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
+        (Design::Fa2, .., Fa2Variant::Default) => &[FA2_LANE, FLOAT_LANE, MAXIMUM, SUM],
+        (Design::Fa2, .., Fa2Variant::SharedScale) => {
+            &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM]
+        }
+        (Design::Fa2, .., Fa2Variant::Fixed | Fa2Variant::LogReference) => {
+            &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM]
+        }
+        (Design::Fa2, .., Fa2Variant::Literal) => &[LITERAL_LANE, FLOAT_LANE],
+    };
+    tables.extend(lanes);
+    tables.concat()
+}
