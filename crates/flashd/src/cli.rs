@@ -25,6 +25,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Print the piecewise-linear tables with their errors and draw them
     Pwl(PwlArgs),
+    /// Area, timing and power of cores with Yosys, OpenSTA and a Liberty library
+    Ppa(PpaArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
 }
@@ -233,6 +235,39 @@ pub struct PwlArgs {
     /// Print every coefficient
     #[arg(long)]
     pub coefficients: bool,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct PpaArgs {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Every variant of both designs, of one --d and --format
+    #[arg(long, conflicts_with_all = ["config", "design", "weight", "fa2", "update", "dot"])]
+    pub variants: bool,
+    /// Cell library, plain or .xz; several for figures side by side (default: osu018 of qflow-tech-osu018)
+    #[arg(long, value_name = "FILE")]
+    pub liberty: Vec<PathBuf>,
+    /// Clock period to meet with the least area, in ns (default: the shortest possible)
+    #[arg(long, value_name = "NS")]
+    pub clock: Option<f64>,
+    /// Dissolve the hierarchy before mapping: a few percent smaller, and takes very long
+    #[arg(long)]
+    pub flat: bool,
+    /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
+    #[arg(long, default_value_t = 300, value_name = "N")]
+    pub cycles: usize,
+    /// Folder of attention heads for the power figures
+    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
+    pub data: PathBuf,
+    /// Folder for finished work (default: flashd/ppa in the user's cache folder)
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Also print area and power by function, the largest modules and the worst path
+    #[arg(long)]
+    pub breakdown: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

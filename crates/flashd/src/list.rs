@@ -25,10 +25,16 @@ struct Core {
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     let designs = vec![
-        ["--design flash-d", "FLASH-D, weight from the log-sum-exp (default)"],
+        ["--design flash-d", "FLASH-D, weight from the log-sum-exp, every operation of the update rounded"],
+        ["--design flash-d --update fused", "the update rounded once"],
+        ["--design flash-d --update fixed", "the update in fixed point"],
         ["--design flash-d --weight paper", "FLASH-D as in the paper's Alg. 3"],
-        ["--design fa2", "FlashAttention-2, one exponential, one multiplier a lane"],
+        ["--design fa2", "FlashAttention-2, one exponential, one multiplier a lane, final scale"],
+        ["--design fa2 --fa2 shared-scale", "the lane's multiplier also does the final scale"],
+        ["--design fa2 --fa2 fixed", "fixed point, relative to the maximum"],
+        ["--design fa2 --fa2 log-reference", "fixed point, relative to the exponent of the running sum"],
         ["--design fa2 --fa2 literal", "FlashAttention-2 as the paper draws it"],
+        ["--dot tree", "either design with every product and sum of the dot product rounded"],
     ];
     let configurations: Vec<Core> = CoreConfig::shipped()
         .into_iter()

@@ -9,6 +9,7 @@ mod generate;
 mod list;
 mod output;
 mod plot;
+mod ppa;
 mod pwl;
 mod select;
 mod simulate;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Pwl(args) => pwl::run(&args),
+        Command::Ppa(args) => ppa::run(&args),
         Command::List(args) => list::run(&args),
     };
     match result {

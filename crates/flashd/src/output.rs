@@ -33,6 +33,21 @@ impl From<flashd_generator::GenerateError> for Failure {
     }
 }
 
+impl From<flashd_ppa::PpaError> for Failure {
+    fn from(e: flashd_ppa::PpaError) -> Failure {
+        Failure::input(e.to_string())
+    }
+}
+
+impl From<flashd_ppa::power::PowerError> for Failure {
+    fn from(e: flashd_ppa::power::PowerError) -> Failure {
+        match e {
+            flashd_ppa::power::PowerError::Mismatch { .. } => Failure::Check(e.to_string()),
+            other => Failure::input(other.to_string()),
+        }
+    }
+}
+
 impl From<flashd_simulator::RunError> for Failure {
     fn from(e: flashd_simulator::RunError) -> Failure {
         match e {

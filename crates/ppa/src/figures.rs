@@ -1,0 +1,130 @@
+//! What is known of a core after synthesis, timing and power.
+
+use flashd_hwmodel::config::CoreConfig;
+use serde::{Deserialize, Serialize};
+
+/// Function of a part of a core, by which area and power are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Products and adder tree.
+    DotProduct,
+    /// FLASH-D's weight unit; FA2's maximum, exponential and running sum.
+    Weight,
+    /// The lanes without their final scale: `o <- ...`.
+    OutputUpdate,
+    /// FA2's reciprocal and final scale.
+    Division,
+    /// Query register, flags, special values.
+    Control,
+}
+
+/// Area of one core in one library.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AreaFigures {
+    /// Whole core, um2.
+    pub total: f64,
+    /// `total` in areas of the library's smallest two-input NAND.
+    pub nand2_equivalents: f64,
+    /// That NAND's cell name.
+    pub nand2: String,
+    /// Cells.
+    pub cells: u64,
+    /// Flip-flops among them.
+    pub flip_flops: u64,
+    /// Area of the flip-flops, um2.
+    pub flip_flop_area: f64,
+    /// By function, um2; adds up to `total`. Empty for a core whose hierarchy was dissolved.
+    pub by_part: Vec<(Part, f64)>,
+    /// Distinct modules, largest total first.
+    pub by_module: Vec<ModuleArea>,
+}
+
+/// Area of one distinct module.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ModuleArea {
+    /// Module.
+    pub name: String,
+    /// Instances in the core.
+    pub instances: u64,
+    /// One instance without its submodules, um2.
+    pub own: f64,
+    /// Cells of one instance without its submodules.
+    pub cells: u64,
+    /// Which mapping was chosen, in words.
+    pub mapping: String,
+}
+
+/// Timing of one core in one library.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TimingFigures {
+    /// Clock asked for, ns.
+    pub clock: f64,
+    /// Worst slack at that clock, ns.
+    pub slack: f64,
+    /// `clock - slack`, ns. Inputs arrive with the clock edge, outputs are due with the next, the clock is
+    /// ideal.
+    pub minimum_period: f64,
+    /// What nets weigh besides the pins on them, in words.
+    pub wires: String,
+    /// Start and end of the worst path.
+    pub path: WorstPath,
+}
+
+/// The worst path in words.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct WorstPath {
+    /// Register or port where it starts.
+    pub from: String,
+    /// Register or port where it ends.
+    pub to: String,
+    /// Module instances that it crosses, in order, with the delay spent in each, ns; the top under the core's
+    /// name.
+    pub through: Vec<(String, f64)>,
+    /// Gates on it.
+    pub gates: usize,
+}
+
+/// Power of one core in one library; zero-delay simulation, so without glitches.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PowerFigures {
+    /// Clock, MHz.
+    pub clock: f64,
+    /// Cycles simulated, over all parallel streams.
+    pub cycles: u64,
+    /// What was simulated, in words.
+    pub workload: String,
+    /// Charging of nets, mW.
+    pub switching: f64,
+    /// Inside cells, mW, clock pins included.
+    pub internal: f64,
+    /// Charging of the clock net's pins, mW.
+    pub clock_net: f64,
+    /// Leakage, mW.
+    pub leakage: f64,
+    /// Sum of the above, mW.
+    pub total: f64,
+    /// By function, mW; adds up to `total`.
+    pub by_part: Vec<(Part, f64)>,
+    /// Toggles per net and cycle.
+    pub activity: f64,
+    /// The netlist's outputs agreed with the bit-exact model in this many comparisons.
+    pub outputs_checked: u64,
+}
+
+/// Everything about one core in one library.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct CoreFigures {
+    /// Core.
+    pub core: String,
+    /// Its configuration.
+    pub configuration: CoreConfig,
+    /// Library.
+    pub library: String,
+    /// Area.
+    pub area: AreaFigures,
+    /// Timing.
+    pub timing: TimingFigures,
+    /// Power, if asked for.
+    pub power: Option<PowerFigures>,
+}

@@ -1,0 +1,17 @@
+//! Area, timing and power of emitted cores with Yosys, OpenSTA and any Liberty library.
+//!
+//! ```text
+//!  .v --synthesis--> mapped modules --timing--> minimum period, worst path
+//!  .lib --liberty-->       |
+//!                          +--netlist, power--> toggles on real traces, mW
+//! ```
+
+mod error;
+pub mod figures;
+pub mod liberty;
+pub mod netlist;
+pub mod power;
+pub mod synthesis;
+pub mod timing;
+
+pub use error::PpaError;

@@ -1,0 +1,278 @@
+//! Cell libraries: what synthesis, simulation and power need of a Liberty file.
+//!
+//! ```text
+//!  text --parse--> groups and attributes --read--> Library: SI units, table axes in one order
+//!                                                    |
+//!                                                    +--find: cells by Boolean function
+//! ```
+//!
+//! The syntax is read by a parser of our own ([`parse`]): `liberty-parser` refuses what foundries ship (values
+//! without quotes such as `1ns`, attributes without a semicolon, bus pins) and `liberty-db` panics at bus pins.
+
+mod expression;
+mod find;
+pub mod parse;
+mod read;
+mod table;
+
+pub use expression::{Expression, ExpressionError};
+pub use find::{Adder, Match, Output};
+pub use parse::SyntaxError;
+pub use table::Table;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A cell library. All quantities are in SI units (s, V, F, W, J) except areas, which are as in the file
+/// (um2 in every library that we know).
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Name in the file.
+    pub name: String,
+    /// Units of the file.
+    pub units: Units,
+    /// Supply voltage, V.
+    pub voltage: f64,
+    /// Wire load model that timing tools apply by themselves, if the file names one.
+    pub default_wire_load: Option<String>,
+    /// Cells, in the order of the file.
+    pub cells: Vec<Cell>,
+    /// Tables that were left out because they depend on something else than input transition and load.
+    pub ignored_tables: usize,
+    by_name: HashMap<String, usize>,
+}
+
+/// Units of a Liberty file, in SI units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Units {
+    /// Time, s.
+    pub time: f64,
+    /// Voltage, V.
+    pub voltage: f64,
+    /// Capacitive load, F.
+    pub capacitance: f64,
+    /// Leakage power, W.
+    pub leakage: f64,
+}
+
+impl Units {
+    /// Energy of internal power tables, J: unit of capacitance times square of the unit of voltage.
+    pub fn energy(&self) -> f64 {
+        self.capacitance * self.voltage * self.voltage
+    }
+}
+
+/// A cell.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Name.
+    pub name: String,
+    /// Area as in the file, um2.
+    pub area: f64,
+    /// Signal pins, in the order of the file; no supply pins.
+    pub pins: Vec<Pin>,
+    /// What it is.
+    pub kind: Kind,
+    /// Leakage.
+    pub leakage: Leakage,
+    /// The library asks tools to leave it alone.
+    pub dont_use: bool,
+}
+
+/// What a cell is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Outputs are functions of the inputs.
+    Combinational,
+    /// One edge-triggered flip-flop.
+    FlipFlop(FlipFlop),
+    /// Latch, clock gate, several flip-flops, memory or cell without functions: not used here.
+    Other,
+}
+
+/// A flip-flop: output functions are written in terms of `state` and `inverse`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlipFlop {
+    /// Variable of the stored bit.
+    pub state: String,
+    /// Variable of its complement.
+    pub inverse: String,
+    /// Rising edge of this captures.
+    pub clocked_on: Expression,
+    /// What is captured.
+    pub next_state: Expression,
+    /// Asynchronous: while true, the state is 0.
+    pub clear: Option<Expression>,
+    /// Asynchronous: while true, the state is 1.
+    pub preset: Option<Expression>,
+}
+
+/// Direction of a pin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the cell.
+    Input,
+    /// Out of the cell.
+    Output,
+    /// Both.
+    Inout,
+    /// Neither.
+    Internal,
+}
+
+/// A signal pin.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// Name.
+    pub name: String,
+    /// Direction.
+    pub direction: Direction,
+    /// Input capacitance, F: mean of rise and fall where the file gives them, else the plain one.
+    pub capacitance: f64,
+    /// Largest load, F.
+    pub max_capacitance: Option<f64>,
+    /// Output function, of input pins and state variables.
+    pub function: Option<Expression>,
+    /// The output can be switched off.
+    pub three_state: bool,
+    /// Declared as a clock.
+    pub clock: bool,
+    /// Energy tables.
+    pub internal_power: Vec<InternalPower>,
+    /// Transition times of an output, one entry for each timing arc that gives any.
+    pub transitions: Vec<Transition>,
+}
+
+/// Transition time of an output by one arc.
+#[derive(Clone, Debug)]
+pub struct Transition {
+    /// Pins from which the arc starts.
+    pub related_pins: Vec<String>,
+    /// Of a rising edge, s.
+    pub rise: Option<Table>,
+    /// Of a falling edge, s.
+    pub fall: Option<Table>,
+}
+
+/// Energy of transitions of a pin, apart from charging its net.
+#[derive(Clone, Debug)]
+pub struct InternalPower {
+    /// Pins that cause the transition; empty for tables of the pin itself.
+    pub related_pins: Vec<String>,
+    /// Condition.
+    pub when: Option<Expression>,
+    /// Energy of a rising transition, J.
+    pub rise: Option<Table>,
+    /// Energy of a falling transition, J.
+    pub fall: Option<Table>,
+}
+
+/// Leakage power of a cell.
+#[derive(Clone, Debug, Default)]
+pub struct Leakage {
+    /// Without condition, W.
+    pub unconditional: Option<f64>,
+    /// By condition over pins, W.
+    pub conditional: Vec<(Expression, f64)>,
+}
+
+/// A library that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LibertyError {
+    /// The operating system refuses.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Unreadable {
+        /// File.
+        path: PathBuf,
+        /// Its explanation.
+        error: std::io::Error,
+    },
+    /// The text is not Liberty.
+    #[error("{}:{error}", path.display())]
+    Syntax {
+        /// File.
+        path: PathBuf,
+        /// Place and problem.
+        error: SyntaxError,
+    },
+    /// The text is Liberty, but something in it is wrong or missing.
+    #[error("{}: {problem}", path.display())]
+    Content {
+        /// File.
+        path: PathBuf,
+        /// What, where, and what would be right.
+        problem: String,
+    },
+}
+
+impl Library {
+    /// Reads a Liberty file (plain text).
+    ///
+    /// # Errors
+    /// A file that cannot be read, is not Liberty, or lacks units, voltage or cells.
+    pub fn read(path: &Path) -> Result<Self, LibertyError> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| LibertyError::Unreadable { path: path.to_path_buf(), error })?;
+        // Comments may be in any encoding.
+        Self::from_text(path, &String::from_utf8_lossy(&bytes))
+    }
+
+    /// Reads Liberty text; `path` is only named in errors.
+    ///
+    /// # Errors
+    /// As [`Library::read`].
+    pub fn from_text(path: &Path, text: &str) -> Result<Self, LibertyError> {
+        let root =
+            parse::parse(text).map_err(|error| LibertyError::Syntax { path: path.to_path_buf(), error })?;
+        read::library(&root).map_err(|problem| LibertyError::Content { path: path.to_path_buf(), problem })
+    }
+
+    /// The cell of a name.
+    pub fn cell(&self, name: &str) -> Option<&Cell> {
+        self.by_name.get(name).map(|&index| &self.cells[index])
+    }
+}
+
+impl Cell {
+    /// The pin of a name.
+    pub fn pin(&self, name: &str) -> Option<&Pin> {
+        self.pins.iter().find(|pin| pin.name == name)
+    }
+
+    /// Input pins, in the order of the file.
+    pub fn inputs(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter().filter(|pin| pin.direction == Direction::Input)
+    }
+
+    /// Output pins, in the order of the file.
+    pub fn outputs(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter().filter(|pin| pin.direction == Direction::Output)
+    }
+
+    /// The flip-flop in it.
+    pub fn flip_flop(&self) -> Option<&FlipFlop> {
+        match &self.kind {
+            Kind::FlipFlop(flip_flop) => Some(flip_flop),
+            _ => None,
+        }
+    }
+
+    /// Conditions of its leakage and energy tables; some come several times.
+    pub fn conditions(&self) -> impl Iterator<Item = &Expression> {
+        let energy = self.pins.iter().flat_map(|pin| &pin.internal_power);
+        let leakage = self.leakage.conditional.iter().map(|(when, _)| when);
+        energy.filter_map(|table| table.when.as_ref()).chain(leakage)
+    }
+
+    /// Whether it is an ordinary logic cell that synthesis may use: every output has a function and is never
+    /// switched off.
+    pub fn is_logic(&self) -> bool {
+        self.kind == Kind::Combinational
+            && !self.dont_use
+            && self.outputs().count() > 0
+            && self.outputs().all(|pin| pin.function.is_some() && !pin.three_state)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! The syntax of Liberty: groups of attributes and groups.
+//!
+//! ```text
+//!  kind (name, ...) { ... }      a group
+//!  name : value ;                an attribute; the semicolon may be missing at the end of a line
+//!  name (value, ...) ;           an attribute with several values
+//! ```
+
+/// A group: `cell (AND2X1) { ... }`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// `cell`.
+    pub kind: String,
+    /// `AND2X1`; some groups have several names or none.
+    pub names: Vec<String>,
+    /// Attributes, simple ones with one value.
+    pub attributes: Vec<(String, Vec<String>)>,
+    /// Groups inside.
+    pub groups: Vec<Group>,
+}
+
+/// A text that is not Liberty.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {problem}")]
+pub struct SyntaxError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Problem.
+    pub problem: String,
+}
+
+impl Group {
+    /// Groups of a kind inside.
+    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Group> {
+        self.groups.iter().filter(move |group| group.kind == kind)
+    }
+
+    /// Values of an attribute.
+    pub fn values(&self, name: &str) -> Option<&[String]> {
+        self.attributes.iter().find(|(key, _)| key == name).map(|(_, values)| values.as_slice())
+    }
+
+    /// First value of an attribute.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.values(name)?.first().map(String::as_str)
+    }
+
+    /// First name, or nothing.
+    pub fn name(&self) -> &str {
+        self.names.first().map_or("", String::as_str)
+    }
+}
+
+/// Reads the one outermost group of a text, the library.
+///
+/// # Errors
+/// The first place at which the text is not Liberty.
+pub fn parse(text: &str) -> Result<Group, SyntaxError> {
+    let mut reader = Reader { rest: text, line: 1 };
+    let mut file = Group::default();
+    while reader.statement(&mut file)? {}
+    if !reader.rest.is_empty() {
+        return Err(reader.error("a \"}\" too much"));
+    }
+    match file.groups.into_iter().find(|group| group.kind == "library") {
+        Some(library) => Ok(library),
+        None => Err(SyntaxError { line: 1, problem: "no library ( ... ) { ... } in it".into() }),
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+/// Characters that end a word outside quotes; in argument lists a colon does not.
+fn ends_word(c: char, in_arguments: bool) -> bool {
+    c.is_whitespace() || matches!(c, '(' | ')' | '{' | '}' | ';' | ',' | '"') || (c == ':' && !in_arguments)
+}
+
+impl<'a> Reader<'a> {
+    fn error(&self, problem: impl Into<String>) -> SyntaxError {
+        SyntaxError { line: self.line, problem: problem.into() }
+    }
+
+    fn advance(&mut self, bytes: usize) -> &'a str {
+        let (passed, rest) = self.rest.split_at(bytes);
+        self.line += passed.bytes().filter(|&c| c == b'\n').count();
+        self.rest = rest;
+        passed
+    }
+
+    /// Passes blanks, comments and continued lines; line ends too unless they matter.
+    fn skip(&mut self, line_ends: bool) -> Result<(), SyntaxError> {
+        loop {
+            let length = match self.rest.as_bytes() {
+                [b'\n', ..] if !line_ends => return Ok(()),
+                [b' ' | b'\t' | b'\r' | b'\n', ..] => 1,
+                [b'\\', b'\r', b'\n', ..] => 3,
+                [b'\\', b'\n', ..] => 2,
+                [b'/', b'*', ..] => match self.rest[2..].find("*/") {
+                    Some(length) => length + 4,
+                    None => return Err(self.error("a comment without end")),
+                },
+                [b'/', b'/', ..] => self.rest.find('\n').unwrap_or(self.rest.len()),
+                // A backslash before trailing blanks is meant as one at the end of the line.
+                [b'\\', ..] => 1,
+                _ => return Ok(()),
+            };
+            self.advance(length);
+        }
+    }
+
+    fn next_is(&mut self, c: char) -> bool {
+        let found = self.rest.starts_with(c);
+        if found {
+            self.advance(c.len_utf8());
+        }
+        found
+    }
+
+    /// A word or a string; empty at punctuation.
+    fn word(&mut self, in_arguments: bool) -> Result<String, SyntaxError> {
+        if self.rest.starts_with('"') {
+            let Some(length) = self.rest[1..].find('"') else {
+                return Err(self.error("a string without closing quotes"));
+            };
+            let text = self.advance(length + 2);
+            let inner = &text[1..text.len() - 1];
+            return Ok(match inner.contains('\\') {
+                true => inner.replace("\\\r\n", " ").replace("\\\n", " "),
+                false => inner.to_string(),
+            });
+        }
+        let length = self.rest.find(|c| ends_word(c, in_arguments)).unwrap_or(self.rest.len());
+        Ok(self.advance(length).to_string())
+    }
+
+    /// One statement of a group; false at its end.
+    fn statement(&mut self, group: &mut Group) -> Result<bool, SyntaxError> {
+        self.skip(true)?;
+        while self.next_is(';') {
+            self.skip(true)?;
+        }
+        if self.rest.is_empty() || self.rest.starts_with('}') {
+            return Ok(false);
+        }
+        let key = self.word(false)?;
+        if key.is_empty() {
+            return Err(self.error(format!("\"{}\" where a name should be", first(self.rest))));
+        }
+        self.skip(true)?;
+        if self.next_is(':') {
+            let value = self.simple_value(&key)?;
+            group.attributes.push((key, vec![value]));
+            return Ok(true);
+        }
+        if !self.next_is('(') {
+            return Err(self.error(format!("neither \":\" nor \"(\" after {key}")));
+        }
+        let values = self.arguments(&key)?;
+        self.skip(true)?;
+        if !self.next_is('{') {
+            group.attributes.push((key, values));
+            return Ok(true);
+        }
+        let opened = self.line;
+        let mut inner = Group { kind: key, names: values, ..Group::default() };
+        while self.statement(&mut inner)? {}
+        if !self.next_is('}') {
+            return Err(self.error(format!("{} of line {opened} has no closing \"}}\"", inner.kind)));
+        }
+        group.groups.push(inner);
+        Ok(true)
+    }
+
+    /// Everything to the semicolon or the end of the line, such as `1.8`, `"A B"` or `VDD + 0.3`.
+    fn simple_value(&mut self, key: &str) -> Result<String, SyntaxError> {
+        self.skip(true)?;
+        let mut value = String::new();
+        while !self.rest.is_empty() && !self.rest.starts_with([';', '}', '\n']) {
+            let word = match self.rest.starts_with(['(', ')', ',', '{', ':']) {
+                true => self.advance(1).to_string(),
+                false => self.word(false)?,
+            };
+            if !value.is_empty() {
+                value.push(' ');
+            }
+            value += &word;
+            self.skip(false)?;
+        }
+        match value.is_empty() && self.rest.is_empty() {
+            true => Err(self.error(format!("no value for {key}"))),
+            false => Ok(value),
+        }
+    }
+
+    fn arguments(&mut self, key: &str) -> Result<Vec<String>, SyntaxError> {
+        let mut values = Vec::new();
+        loop {
+            self.skip(true)?;
+            if self.next_is(')') {
+                return Ok(values);
+            }
+            if self.next_is(',') {
+                continue;
+            }
+            if self.rest.is_empty() || self.rest.starts_with(['{', '}', ';', '(']) {
+                return Err(self.error(format!("the list after {key} has no closing \")\"")));
+            }
+            values.push(self.word(true)?);
+        }
+    }
+}
+
+fn first(text: &str) -> String {
+    text.chars().take(1).collect()
+}

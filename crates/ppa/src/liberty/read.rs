@@ -1,0 +1,309 @@
+//! From groups and attributes to a [`Library`]: units applied, table axes in one order.
+
+use super::parse::Group;
+use super::{
+    Cell, Direction, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin, Table, Transition,
+    Units,
+};
+use std::cell::Cell as Counter;
+use std::collections::{HashMap, HashSet};
+
+/// What is wrong with the content.
+type Problem = String;
+
+pub(super) fn library(root: &Group) -> Result<Library, Problem> {
+    let units = units(root)?;
+    let voltage = voltage(root)? * units.voltage;
+    let mut templates = HashMap::new();
+    for kind in ["power_lut_template", "lu_table_template"] {
+        templates.extend(root.all(kind).map(|group| (group.name(), group)));
+    }
+    let context = Context { root, units, templates, ignored: Counter::new(0) };
+    let mut cells = Vec::new();
+    for group in root.all("cell") {
+        cells.push(context.cell(group).map_err(|problem| format!("cell {}: {problem}", group.name()))?);
+    }
+    if cells.is_empty() {
+        return Err("holds no cells".into());
+    }
+    let by_name = cells.iter().enumerate().map(|(i, cell): (_, &Cell)| (cell.name.clone(), i)).collect();
+    let wire_load = root.value("default_wire_load").map(str::to_string);
+    Ok(Library {
+        name: root.name().into(),
+        units,
+        voltage,
+        default_wire_load: wire_load,
+        cells,
+        ignored_tables: context.ignored.get(),
+        by_name,
+    })
+}
+
+/// A number with a unit in one text (`1ns`, `100pW`) or in two (`1`, `pf`), in SI units.
+fn unit(attribute: &str, text: &[String]) -> Result<f64, Problem> {
+    let joined = text.concat().replace(char::is_whitespace, "");
+    let digits = joined
+        .find(|c: char| c.is_ascii_alphabetic() && c != 'e' && c != 'E')
+        .ok_or_else(|| format!("{attribute} is \"{joined}\", which has no unit"))?;
+    let number: f64 = match &joined[..digits] {
+        "" => 1.0,
+        number => number.parse().map_err(|_| format!("{attribute}: \"{number}\" is not a number"))?,
+    };
+    let letters = &joined[digits..];
+    let scale = match (letters.len(), letters.as_bytes()[0]) {
+        (1, _) => 1.0,
+        (_, b'f' | b'F') => 1e-15,
+        (_, b'p' | b'P') => 1e-12,
+        (_, b'n' | b'N') => 1e-9,
+        (_, b'u' | b'U') => 1e-6,
+        (_, b'm') => 1e-3,
+        _ => return Err(format!("{attribute}: \"{letters}\" is not a unit with prefix f, p, n, u or m")),
+    };
+    Ok(number * scale)
+}
+
+fn units(root: &Group) -> Result<Units, Problem> {
+    // The defaults of the format.
+    let or_default = |name: &'static str, default: f64| match root.values(name) {
+        Some(values) => unit(name, values),
+        None => Ok(default),
+    };
+    let capacitance = root
+        .values("capacitive_load_unit")
+        .ok_or("has no capacitive_load_unit, without which capacitances mean nothing")?;
+    Ok(Units {
+        time: or_default("time_unit", 1e-9)?,
+        voltage: or_default("voltage_unit", 1.0)?,
+        capacitance: unit("capacitive_load_unit", capacitance)?,
+        leakage: or_default("leakage_power_unit", 1e-9)?,
+    })
+}
+
+/// Supply voltage in the file's unit: of the default operating conditions, else nominal.
+fn voltage(root: &Group) -> Result<f64, Problem> {
+    let conditions = root
+        .value("default_operating_conditions")
+        .and_then(|name| root.all("operating_conditions").find(|group| group.name() == name));
+    let value = conditions.and_then(|group| group.value("voltage")).or_else(|| root.value("nom_voltage"));
+    let text = value.ok_or("has neither nom_voltage nor default operating conditions with a voltage")?;
+    number("voltage", text)
+}
+
+fn number(name: &str, text: &str) -> Result<f64, Problem> {
+    text.trim().parse().map_err(|_| format!("{name}: \"{text}\" is not a number"))
+}
+
+fn numbers(name: &str, texts: &[String]) -> Result<Vec<f64>, Problem> {
+    texts
+        .iter()
+        .flat_map(|text| text.split([',', ' ', '\t', '\n', '\r']))
+        .filter(|text| !text.is_empty())
+        .map(|text| number(name, text))
+        .collect()
+}
+
+fn optional(group: &Group, name: &str) -> Result<Option<f64>, Problem> {
+    group.value(name).map(|text| number(name, text)).transpose()
+}
+
+fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> {
+    let text = group.value(name).filter(|text| !text.trim().is_empty());
+    text.map(|text| Expression::parse(text).map_err(|e| format!("{name}: {e}"))).transpose()
+}
+
+struct Context<'a> {
+    root: &'a Group,
+    units: Units,
+    templates: HashMap<&'a str, &'a Group>,
+    ignored: Counter<usize>,
+}
+
+impl Context<'_> {
+    fn cell(&self, group: &Group) -> Result<Cell, Problem> {
+        let grounds: HashSet<&str> = group
+            .all("pg_pin")
+            .filter(|pin| pin.value("pg_type").is_some_and(|kind| kind.ends_with("ground")))
+            .map(Group::name)
+            .collect();
+        let mut pins = Vec::new();
+        for pin in group.all("pin") {
+            for name in &pin.names {
+                let read = self.pin(pin, name, &grounds);
+                pins.push(read.map_err(|problem| format!("pin {name}: {problem}"))?);
+            }
+        }
+        Ok(Cell {
+            name: group.name().to_string(),
+            area: optional(group, "area")?.unwrap_or(0.0),
+            kind: kind(group)?,
+            leakage: self.leakage(group, &grounds)?,
+            dont_use: group.value("dont_use") == Some("true"),
+            pins,
+        })
+    }
+
+    fn pin(&self, group: &Group, name: &str, grounds: &HashSet<&str>) -> Result<Pin, Problem> {
+        let direction = match group.value("direction") {
+            Some("input") => Direction::Input,
+            Some("output") => Direction::Output,
+            Some("inout") => Direction::Inout,
+            Some("internal") => Direction::Internal,
+            other => return Err(format!("its direction is {other:?}")),
+        };
+        let plain = match optional(group, "capacitance")? {
+            Some(value) => value,
+            None if direction == Direction::Input => {
+                optional(self.root, "default_input_pin_cap")?.unwrap_or(0.0)
+            }
+            None => 0.0,
+        };
+        let capacitance = match (optional(group, "rise_capacitance")?, optional(group, "fall_capacitance")?) {
+            (Some(rise), Some(fall)) => (rise + fall) / 2.0,
+            _ => plain,
+        };
+        let mut internal_power = Vec::new();
+        for table in group.all("internal_power") {
+            // What a transition takes from the supply; the other half of the same charge flows to ground.
+            if table.value("related_pg_pin").is_some_and(|pin| grounds.contains(pin)) {
+                continue;
+            }
+            internal_power.push(self.internal_power(table)?);
+        }
+        let mut transitions = Vec::new();
+        for arc in group.all("timing") {
+            let table = |kind| self.table_of(arc, kind, self.units.time);
+            let (rise, fall) = (table("rise_transition")?, table("fall_transition")?);
+            if rise.is_some() || fall.is_some() {
+                transitions.push(Transition { related_pins: related_pins(arc), rise, fall });
+            }
+        }
+        Ok(Pin {
+            name: name.to_string(),
+            direction,
+            capacitance: capacitance * self.units.capacitance,
+            max_capacitance: optional(group, "max_capacitance")?.map(|c| c * self.units.capacitance),
+            function: expression(group, "function")?,
+            three_state: group.value("three_state").is_some(),
+            clock: group.value("clock") == Some("true"),
+            internal_power,
+            transitions,
+        })
+    }
+
+    fn internal_power(&self, group: &Group) -> Result<InternalPower, Problem> {
+        let table = |kind| self.table_of(group, kind, self.units.energy());
+        let both = table("power")?;
+        Ok(InternalPower {
+            related_pins: related_pins(group),
+            when: expression(group, "when")?,
+            rise: table("rise_power")?.or_else(|| both.clone()),
+            fall: table("fall_power")?.or(both),
+        })
+    }
+
+    /// The table of a kind in a group, its values in `unit`.
+    fn table_of(&self, group: &Group, kind: &str, unit: f64) -> Result<Option<Table>, Problem> {
+        let Some(group) = group.all(kind).next() else { return Ok(None) };
+        self.table(group, unit).map_err(|problem| format!("{kind} ({}): {problem}", group.name()))
+    }
+
+    fn table(&self, group: &Group, unit: f64) -> Result<Option<Table>, Problem> {
+        let values = numbers("values", group.values("values").ok_or("no values")?)?;
+        let values: Vec<f64> = values.into_iter().map(|value| value * unit).collect();
+        if let [value] = values[..] {
+            return Ok(Some(Table::constant(value)));
+        }
+        let template = self.templates.get(group.name());
+        let axis = |index: &str, variable: &str| -> Result<Option<Axis>, Problem> {
+            let texts = group.values(index).or_else(|| template.and_then(|t| t.values(index)));
+            let Some(texts) = texts else { return Ok(None) };
+            let scaled = |unit: f64| -> Result<Vec<f64>, Problem> {
+                Ok(numbers(index, texts)?.into_iter().map(|x| x * unit).collect())
+            };
+            Ok(Some(match template.and_then(|t| t.value(variable)) {
+                Some("input_transition_time" | "input_net_transition") => {
+                    Axis::Transition(scaled(self.units.time)?)
+                }
+                Some("total_output_net_capacitance") => Axis::Load(scaled(self.units.capacitance)?),
+                _ => Axis::Other,
+            }))
+        };
+        let none = || vec![0.0];
+        let table = match (axis("index_1", "variable_1")?, axis("index_2", "variable_2")?) {
+            (Some(Axis::Transition(transition)), None) => Table::new(transition, none(), values),
+            (Some(Axis::Load(load)), None) => Table::new(none(), load, values),
+            (Some(Axis::Transition(transition)), Some(Axis::Load(load))) => {
+                Table::new(transition, load, values)
+            }
+            (Some(Axis::Load(load)), Some(Axis::Transition(transition))) => {
+                Table::with_load_first(transition, load, values)
+            }
+            (None, _) => Err("no index_1".into()),
+            _ => {
+                self.ignored.set(self.ignored.get() + 1);
+                return Ok(None);
+            }
+        };
+        table.map(Some)
+    }
+
+    fn leakage(&self, group: &Group, grounds: &HashSet<&str>) -> Result<Leakage, Problem> {
+        let unit = self.units.leakage;
+        let mut leakage = Leakage { unconditional: None, conditional: Vec::new() };
+        for state in group.all("leakage_power") {
+            if state.value("related_pg_pin").is_some_and(|pin| grounds.contains(pin)) {
+                continue;
+            }
+            let Some(value) = optional(state, "value")? else { continue };
+            match expression(state, "when")? {
+                Some(when) => leakage.conditional.push((when, value * unit)),
+                None => leakage.unconditional = Some(value * unit),
+            }
+        }
+        if let Some(value) = optional(group, "cell_leakage_power")? {
+            leakage.unconditional = Some(value * unit);
+        } else if leakage.unconditional.is_none() && leakage.conditional.is_empty() {
+            leakage.unconditional =
+                optional(self.root, "default_cell_leakage_power")?.map(|value| value * unit);
+        }
+        Ok(leakage)
+    }
+}
+
+/// An axis of a table in SI units.
+enum Axis {
+    Transition(Vec<f64>),
+    Load(Vec<f64>),
+    Other,
+}
+
+fn related_pins(group: &Group) -> Vec<String> {
+    group.value("related_pin").unwrap_or_default().split_whitespace().map(str::to_string).collect()
+}
+
+/// What a cell is, by its groups.
+fn kind(group: &Group) -> Result<Kind, Problem> {
+    let foreign = ["latch", "statetable", "ff_bank", "latch_bank", "memory", "bus", "bundle"];
+    if group.groups.iter().any(|inner| foreign.contains(&inner.kind.as_str()))
+        || group.value("clock_gating_integrated_cell").is_some()
+    {
+        return Ok(Kind::Other);
+    }
+    let mut flip_flops = group.all("ff");
+    match (flip_flops.next(), flip_flops.next()) {
+        (None, _) => Ok(Kind::Combinational),
+        (Some(_), Some(_)) => Ok(Kind::Other),
+        (Some(ff), None) => {
+            let needed = |name: &str| expression(ff, name)?.ok_or_else(|| format!("its ff has no {name}"));
+            let name = |index: usize| ff.names.get(index).cloned().unwrap_or_default();
+            Ok(Kind::FlipFlop(FlipFlop {
+                state: name(0),
+                inverse: name(1),
+                clocked_on: needed("clocked_on")?,
+                next_state: needed("next_state")?,
+                clear: expression(ff, "clear")?,
+                preset: expression(ff, "preset")?,
+            }))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Lookup tables.
+
+/// A lookup table over input transition time and output load. An axis with one point is one on which the
+/// table does not depend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    transition: Vec<f64>,
+    load: Vec<f64>,
+    /// By transition, then load.
+    values: Vec<f64>,
+}
+
+impl Table {
+    /// A table; `values` go by transition, then by load.
+    ///
+    /// # Errors
+    /// Says what is wrong with the numbers.
+    pub fn new(transition: Vec<f64>, load: Vec<f64>, values: Vec<f64>) -> Result<Self, String> {
+        for axis in [&transition, &load] {
+            if axis.is_empty() || !axis.is_sorted_by(|a, b| a < b) {
+                return Err(format!("the points {axis:?} of an axis do not ascend"));
+            }
+        }
+        let points = transition.len() * load.len();
+        if values.len() != points {
+            return Err(format!("{} values for {points} points of the axes", values.len()));
+        }
+        Ok(Table { transition, load, values })
+    }
+
+    /// The same from values that go by load, then by transition.
+    ///
+    /// # Errors
+    /// As [`Table::new`].
+    pub fn with_load_first(transition: Vec<f64>, load: Vec<f64>, values: Vec<f64>) -> Result<Self, String> {
+        let turned = Table::new(load, transition, values)?;
+        let (rows, columns) = (turned.transition.len(), turned.load.len());
+        let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
+        let values = places.map(|place| turned.values[place]).collect();
+        Ok(Table { transition: turned.load, load: turned.transition, values })
+    }
+
+    /// A table with one value.
+    pub fn constant(value: f64) -> Self {
+        Table { transition: vec![0.0], load: vec![0.0], values: vec![value] }
+    }
+
+    /// Value at a transition time (s) and a load (F): linear between points, and beyond the outermost ones
+    /// the outermost segments go on, as timing tools do it.
+    pub fn at(&self, transition: f64, load: f64) -> f64 {
+        let (row, f) = place(&self.transition, transition);
+        let (column, g) = place(&self.load, load);
+        let (last_row, last_column) = (self.transition.len() - 1, self.load.len() - 1);
+        let value = |row: usize, column: usize| {
+            self.values[row.min(last_row) * self.load.len() + column.min(last_column)]
+        };
+        let along = |row| value(row, column) * (1.0 - g) + value(row, column + 1) * g;
+        along(row) * (1.0 - f) + along(row + 1) * f
+    }
+
+    /// First points of the transition axis, s; the fastest edge that was characterised.
+    pub fn first_transition(&self) -> f64 {
+        self.transition[0]
+    }
+}
+
+/// Segment of an axis in which `x` lies, and where in it.
+fn place(axis: &[f64], x: f64) -> (usize, f64) {
+    if axis.len() == 1 {
+        return (0, 0.0);
+    }
+    let segment = axis.partition_point(|&point| point <= x).clamp(1, axis.len() - 1) - 1;
+    (segment, (x - axis[segment]) / (axis[segment + 1] - axis[segment]))
+}

@@ -1,0 +1,152 @@
+use super::*;
+
+const TINY: &str = r#"
+/* Spellings that are found in real libraries. */
+library ("tiny") {
+  define ("origin", "cell", "string");
+  time_unit : 1ns;
+  voltage_unit : "1V";
+  leakage_power_unit : "10nW";
+  capacitive_load_unit (100, ff);
+  nom_voltage : 1.5
+  operating_conditions (cold) { voltage : 2.0; }
+  default_operating_conditions : cold;
+  power_lut_template (load_first) {
+    variable_1 : total_output_net_capacitance; variable_2 : input_transition_time;
+    index_1 ("9, 10"); index_2 ("9, 10, 11");
+  }
+  power_lut_template (own) { variable_1 : input_transition_time; index_1 ("1, 3"); }
+  cell (ND2) {
+    area : 2.5;
+    origin : "x; }";
+    cell_leakage_power : 3;
+    pg_pin (VSS) { pg_type : primary_ground; }
+    leakage_power () { when : "A B'"; value : 4; related_pg_pin : VDD; }
+    leakage_power () { when : "A B'"; value : 0; related_pg_pin : VSS; }
+    pin (A, B) { direction : input; capacitance : 1; rise_capacitance : 1.5; fall_capacitance : 2.5; }
+    pin ("Y") {
+      direction : "output"; max_capacitance : 4; function : "(A B)'";
+      internal_power () {
+        related_pin : "A B"; when : "A&!B";
+        rise_power (load_first) { index_1 ("1, 2"); index_2 ("0, 1, 2"); values ("0, 10, 20", \
+          "100, 110, 120"); }
+        fall_power (scalar) { values ("7"); }
+      }
+    }
+  }
+  cell (ND2_BIG) { area : 3; pin (A) { direction : input; } pin (B) { direction : input; }
+    pin (Y) { direction : output; function : "!A + !B"; } }
+  cell (FA) { area : 9; pin (CI) { direction : input; } pin (A) { direction : input; }
+    pin (B) { direction : input; }
+    pin (CON) { direction : output; function : "(!A * !B) + (!A * !CI) + (!B * !CI)"; }
+    pin (SN) { direction : output; function : "!(A ^ B ^ CI)"; } }
+  cell (DFF) { area : 7;
+    ff ("IQ", "IQN") { clocked_on : "CK"; next_state : "!D"; clear : "RN'"; }
+    pin (CK) { direction : input; clock : true;
+      internal_power () { power (own) { values ("2, 6"); } } }
+    pin (D) { direction : input; } pin (RN) { direction : input; }
+    pin (QN) { direction : output; function : "IQ"; } }
+  cell (TIE) { area : 1; pin (H) { direction : output; function : "1"; } }
+  cell (RAM) { bus (Q) { bus_type : b4; pin (Q[3:0]) { direction : output; } } }
+}
+"#;
+
+fn tiny() -> Library {
+    Library::from_text(Path::new("tiny.lib"), TINY).unwrap()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[test]
+fn quantities_come_in_si_units() {
+    let library = tiny();
+    assert_eq!((library.name.as_str(), library.voltage, library.cells.len()), ("tiny", 2.0, 6));
+    let cell = library.cell("ND2").unwrap();
+    assert!(close(cell.pin("A").unwrap().capacitance, 2.0 * 100e-15));
+    assert!(close(cell.pin("Y").unwrap().max_capacitance.unwrap(), 4.0 * 100e-15));
+    assert!(close(cell.leakage.unconditional.unwrap(), 30e-9));
+    assert_eq!(cell.leakage.conditional.len(), 1, "the ground's entry does not count");
+    assert!(close(cell.leakage.conditional[0].1, 40e-9));
+    assert_eq!(library.cell("RAM").unwrap().kind, Kind::Other);
+}
+
+#[test]
+fn tables_are_interpolated_whatever_the_order_of_their_axes() {
+    let library = tiny();
+    let power = &library.cell("ND2").unwrap().pin("Y").unwrap().internal_power[0];
+    assert_eq!(power.related_pins, ["A", "B"]);
+    let energy = 100e-15;
+    let rise = power.rise.as_ref().unwrap();
+    // Load 1.5, transition 0.5: half-way between the rows 0 10 20 and 100 110 120.
+    assert!(close(rise.at(0.5e-9, 150e-15), 55.0 * energy));
+    assert!(close(rise.at(3e-9, 100e-15), 30.0 * energy), "goes on beyond the last point");
+    assert!(close(power.fall.as_ref().unwrap().at(1.0, 1.0), 7.0 * energy));
+    let clock = &library.cell("DFF").unwrap().pin("CK").unwrap().internal_power[0];
+    assert!(close(clock.rise.as_ref().unwrap().at(2e-9, 0.0), 4.0 * energy));
+    assert_eq!(clock.rise, clock.fall);
+}
+
+#[test]
+fn flip_flops_keep_their_functions() {
+    let library = tiny();
+    let flip_flop = library.cell("DFF").unwrap().flip_flop().unwrap();
+    assert_eq!((flip_flop.state.as_str(), flip_flop.inverse.as_str()), ("IQ", "IQN"));
+    let not = |name: &str| Expression::Not(Box::new(Expression::Pin(name.into())));
+    assert_eq!((flip_flop.next_state.clone(), flip_flop.clear.clone()), (not("D"), Some(not("RN"))));
+}
+
+#[test]
+fn cells_are_found_by_function() {
+    let library = tiny();
+    assert_eq!(library.nand2().unwrap().name, "ND2");
+    assert_eq!(library.tie(true).map(|(cell, pin)| (cell.name.as_str(), pin)), Some(("TIE", "H")));
+    assert!(library.tie(false).is_none() && library.inverters().is_empty());
+    let adders = library.full_adders();
+    assert_eq!(adders.len(), 1);
+    let inverted = |pin: &str| Output { pin: pin.into(), inverted: true };
+    assert_eq!((&adders[0].sum, &adders[0].carry), (&inverted("SN"), &inverted("CON")));
+}
+
+#[test]
+fn functions_follow_the_precedence_of_the_format() {
+    let table = |text: &str| {
+        let column = |name: &str| "ABC".find(name).map(|j| find::INPUT_COLUMNS[j]);
+        Expression::parse(text).unwrap().evaluate(&column).unwrap()
+    };
+    let [a, b, c, ..] = find::INPUT_COLUMNS;
+    assert_eq!(table("A B + C"), (a & b) | c);
+    assert_eq!(table("A + B C'"), a | (b & !c));
+    assert_eq!(table("A * B ^ C"), a & (b ^ c));
+    assert_eq!(table("!(A|B)' & 1"), a | b);
+    assert!(Expression::parse("A +").is_err() && Expression::parse("(A").is_err());
+    assert!(Expression::parse("A ? B").unwrap_err().to_string().contains("character 3"));
+}
+
+#[test]
+fn errors_name_the_file_and_the_place() {
+    let message = |text: &str| Library::from_text(Path::new("x.lib"), text).unwrap_err().to_string();
+    assert_eq!(message("library (a) {\n cell (b) {\n"), "x.lib:3: cell of line 2 has no closing \"}\"");
+    assert!(message("library (a) { }").contains("capacitive_load_unit"));
+    let bad = "library (a) { capacitive_load_unit (1, pf); nom_voltage : 1; \
+               cell (b) { pin (C) { direction : output; function : \"A+\"; } } }";
+    assert!(message(bad).contains("cell b: pin C: function"), "{}", message(bad));
+}
+
+#[test]
+fn the_packaged_library_is_read_in_full() {
+    let path = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
+    if !path.exists() {
+        eprintln!("skipped: {} is missing (Debian package qflow-tech-osu018)", path.display());
+        return;
+    }
+    let library = Library::read(path).unwrap();
+    assert_eq!((library.cells.len(), library.voltage), (32, 1.8));
+    assert_eq!(library.nand2().map(|cell| (cell.name.as_str(), cell.area)), Some(("NAND2X1", 24.0)));
+    assert_eq!(library.full_adders()[0].cell, "FAX1");
+    assert_eq!(library.half_adders()[0].cell, "HAX1");
+    let flip_flop = library.cell("DFFPOSX1").unwrap();
+    let clock = &flip_flop.pin("CLK").unwrap().internal_power[0];
+    assert!(close(clock.fall.as_ref().unwrap().at(0.06e-9, 0.0), 0.11034e-12));
+}

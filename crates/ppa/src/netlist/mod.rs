@@ -1,0 +1,178 @@
+//! A mapped core as one flat netlist, and its simulation.
+//!
+//! ```text
+//!  JSON of each module --yosys--> modules --flatten--> cells on nets --schedule--> runs of equal cells
+//!                                                                                     |
+//!                       64 machines in the bits of one u64, cycle by cycle <--simulate--+
+//! ```
+//!
+//! Bits of a word are independent machines that run different traces, not cycles of one machine: the state of
+//! a cycle is then simply what the cycle before left, feedback loops need nothing special, no register's value
+//! has to come from elsewhere, and the outputs of every machine can be compared with the model.
+
+mod flatten;
+pub(crate) mod program;
+mod schedule;
+mod simulate;
+mod yosys;
+
+pub use simulate::Simulation;
+
+use crate::liberty::{Cell, Direction, Library};
+use program::Program;
+use schedule::Run;
+use std::path::{Path, PathBuf};
+
+/// Number of a net of a [`Netlist`]; 0 is constant 0, 1 is constant 1.
+pub type Net = u32;
+
+/// Pin without net.
+pub const OPEN: Net = Net::MAX;
+
+/// A flat netlist of library cells, ready to be simulated.
+#[derive(Clone, Debug)]
+pub struct Netlist {
+    /// Ports of the top module; nets from bit 0.
+    pub ports: Vec<Port>,
+    /// Module instances, the top first, parents before children.
+    pub instances: Vec<Instance>,
+    /// Distinct library cells in use.
+    pub kinds: Vec<CellKind>,
+    /// Cells in the order of evaluation: flip-flops, then logic, every cell after those that it reads.
+    pub cells: Vec<CellInstance>,
+    /// Nets, constants included.
+    pub nets: usize,
+    /// The one net on which all flip-flops are clocked, if there are any.
+    pub clock: Option<Net>,
+    /// Names of the cells of each distinct module.
+    names: Vec<Vec<String>>,
+    pins: Vec<Net>,
+    flip_flops: Vec<Run>,
+    logic: Vec<Run>,
+}
+
+/// A port of the top module.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// Name.
+    pub name: String,
+    /// Input or output.
+    pub is_input: bool,
+    /// Nets from bit 0.
+    pub nets: Vec<Net>,
+}
+
+/// An instance of a module.
+#[derive(Clone, Debug)]
+pub struct Instance {
+    /// Instance that contains it.
+    pub parent: Option<u32>,
+    /// Name in it; the top's is its module's.
+    pub name: String,
+    /// Module.
+    pub module: String,
+    /// Index of the module.
+    index: u32,
+}
+
+/// A library cell in use.
+#[derive(Clone, Debug)]
+pub struct CellKind {
+    /// The cell.
+    pub cell: Cell,
+    /// Outputs from inputs, or, in a flip-flop, outputs from state.
+    outputs: Program,
+    /// Of a flip-flop: next state from inputs and state.
+    next: Option<Program>,
+}
+
+/// A cell of the netlist.
+#[derive(Clone, Copy, Debug)]
+pub struct CellInstance {
+    /// Index in [`Netlist::kinds`].
+    pub kind: u32,
+    /// Index in [`Netlist::instances`] of the module instance that contains it.
+    pub instance: u32,
+    /// Position among the cells of its module.
+    leaf: u32,
+    first_pin: u32,
+}
+
+/// A netlist that cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum NetlistError {
+    /// A file is not a netlist.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// File.
+        path: PathBuf,
+        /// Problem.
+        problem: String,
+    },
+    /// The modules do not make up a core of library cells.
+    #[error("{place}: {problem}")]
+    Structure {
+        /// Instance path or module.
+        place: String,
+        /// Problem.
+        problem: String,
+    },
+}
+
+impl NetlistError {
+    fn structure(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        NetlistError::Structure { place: place.into(), problem: problem.into() }
+    }
+}
+
+impl Netlist {
+    /// Reads the modules in `files` and flattens `top`, whose leaves must be cells of the library.
+    ///
+    /// # Errors
+    /// Files that are not netlists, unknown cells, nets with no driver or several, loops, and flip-flops
+    /// that are not all clocked on the rising edge of one input or whose asynchronous set or reset is in use.
+    pub fn read(top: &str, files: &[&Path], library: &Library) -> Result<Self, NetlistError> {
+        let mut modules = Vec::new();
+        for file in files {
+            modules.extend(yosys::read(file)?);
+        }
+        schedule::schedule(flatten::flatten(top, &modules, library)?)
+    }
+
+    /// Nets of a cell's pins, in the order of [`Cell::pins`]; [`OPEN`] where nothing is connected.
+    pub fn pins(&self, cell: &CellInstance) -> &[Net] {
+        let first = cell.first_pin as usize;
+        &self.pins[first..first + self.kinds[cell.kind as usize].cell.pins.len()]
+    }
+
+    /// Name of a cell in its module.
+    pub fn cell_name(&self, cell: &CellInstance) -> &str {
+        let module = self.instances[cell.instance as usize].index as usize;
+        &self.names[module][cell.leaf as usize]
+    }
+
+    /// The port of a name.
+    pub fn port(&self, name: &str) -> Option<&Port> {
+        self.ports.iter().find(|port| port.name == name)
+    }
+
+    /// Names from the top's child down to an instance; empty for the top itself.
+    pub fn path(&self, instance: usize) -> Vec<&str> {
+        path(&self.instances, instance)
+    }
+}
+
+fn path(instances: &[Instance], mut instance: usize) -> Vec<&str> {
+    let mut names = Vec::new();
+    while let Some(parent) = instances[instance].parent {
+        names.push(instances[instance].name.as_str());
+        instance = parent as usize;
+    }
+    names.reverse();
+    names
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! The order of evaluation: cells by level, equal cells side by side, nets numbered in that order.
+
+use super::flatten::Flat;
+use super::program::Source;
+use super::yosys::CONSTANT_NETS;
+use super::{CellKind, Direction, Net, Netlist, NetlistError, OPEN, path};
+use crate::liberty::Expression;
+
+/// Equal cells that are evaluated one after another. Output `o` of cell `i` is net `first_output + o * cells + i`;
+/// in a flip-flop output 0 is the state.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    pub kind: u32,
+    pub cells: usize,
+    /// Nets of the program's inputs, `[input][cell]`.
+    pub sources: Vec<Net>,
+    pub first_output: Net,
+}
+
+const UNDRIVEN: u32 = u32::MAX;
+
+pub(super) fn schedule(flat: Flat) -> Result<Netlist, NetlistError> {
+    let drivers = drivers(&flat)?;
+    let clock = clock(&flat)?;
+    let levels = levels(&flat, &drivers)?;
+    // Flip-flops have level 0; within a level equal cells together, otherwise in the order of the hierarchy,
+    // so that the nets that neighbours read are neighbours.
+    let mut order: Vec<u32> = (0..flat.cells.len() as u32).collect();
+    order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
+
+    let mut numbers = vec![OPEN; flat.nets];
+    let mut next: Net = 0;
+    let mut give = |net: Net, numbers: &mut [Net]| {
+        if net != OPEN && numbers[net as usize] == OPEN {
+            numbers[net as usize] = next;
+        }
+        next += 1;
+        next - 1
+    };
+    (0..CONSTANT_NETS).for_each(|net| {
+        give(net, &mut numbers);
+    });
+    for port in flat.ports.iter().filter(|port| port.is_input) {
+        port.nets.iter().for_each(|&net| {
+            give(net, &mut numbers);
+        });
+    }
+    let mut pins = vec![OPEN; flat.pins.len()];
+    let mut groups: Vec<(&[u32], Net)> = Vec::new();
+    let same = |a: &u32, b: &u32| {
+        let key = |cell: u32| (levels[cell as usize], flat.cells[cell as usize].kind);
+        key(*a) == key(*b)
+    };
+    for group in order.chunk_by(same) {
+        let kind = &flat.kinds[flat.cells[group[0] as usize].kind as usize];
+        let mut first = None;
+        for output in output_slots(kind) {
+            for &cell in group {
+                let pin = output.map(|pin| flat.cells[cell as usize].first_pin as usize + pin);
+                let number = give(pin.map_or(OPEN, |pin| flat.pins[pin]), &mut numbers);
+                first.get_or_insert(number);
+                if let Some(pin) = pin {
+                    // Also where nothing is connected: the output toggles all the same.
+                    pins[pin] = number;
+                }
+            }
+        }
+        groups.push((group, first.unwrap_or_default()));
+    }
+    let nets = next as usize;
+    for (pin, &net) in pins.iter_mut().zip(&flat.pins) {
+        if *pin == OPEN && net != OPEN {
+            *pin = numbers[net as usize];
+        }
+    }
+    let mut ports = flat.ports;
+    for net in ports.iter_mut().flat_map(|port| &mut port.nets) {
+        *net = numbers[*net as usize];
+    }
+
+    // From here on cells are in the order of evaluation.
+    let cells: Vec<_> = order.iter().map(|&cell| flat.cells[cell as usize]).collect();
+    let groups: Vec<(usize, Net)> = groups.iter().map(|(group, first)| (group.len(), *first)).collect();
+    let mut netlist = Netlist {
+        ports,
+        nets,
+        clock: clock.map(|net| numbers[net as usize]),
+        instances: flat.instances,
+        kinds: flat.kinds,
+        cells,
+        names: flat.names,
+        pins,
+        flip_flops: Vec::new(),
+        logic: Vec::new(),
+    };
+    let mut done = 0;
+    for (cells, first_output) in groups {
+        let kind = netlist.cells[done].kind;
+        let description = &netlist.kinds[kind as usize];
+        let program = description.next.as_ref().unwrap_or(&description.outputs);
+        let mut sources = Vec::with_capacity(program.inputs.len() * cells);
+        for input in &program.inputs {
+            for position in 0..cells {
+                sources.push(match input {
+                    Source::Pin(pin) => netlist.pins(&netlist.cells[done + position])[*pin],
+                    Source::State | Source::InverseState => first_output + position as Net,
+                });
+            }
+        }
+        done += cells;
+        let run = Run { kind, cells, sources, first_output };
+        match description.next {
+            Some(_) => netlist.flip_flops.push(run),
+            None => netlist.logic.push(run),
+        }
+    }
+    Ok(netlist)
+}
+
+/// Output pins in the order of their nets; in a flip-flop first the state, which is the first output that
+/// shows it as it is, or no pin at all.
+pub(super) fn output_slots(kind: &CellKind) -> Vec<Option<usize>> {
+    let outputs: Vec<usize> = kind
+        .cell
+        .pins
+        .iter()
+        .enumerate()
+        .filter(|(_, pin)| pin.direction == Direction::Output)
+        .map(|(index, _)| index)
+        .collect();
+    if kind.next.is_none() {
+        return outputs.into_iter().map(Some).collect();
+    }
+    let state = (0..outputs.len()).find(|&index| kind.outputs.is_state(index));
+    let others = (0..outputs.len()).filter(|&index| Some(index) != state);
+    std::iter::once(state.map(|index| outputs[index])).chain(others.map(|i| Some(outputs[i]))).collect()
+}
+
+fn place(flat: &Flat, cell: usize) -> String {
+    let cell = &flat.cells[cell];
+    let names = path(&flat.instances, cell.instance as usize).join(".");
+    let kind = &flat.kinds[cell.kind as usize].cell.name;
+    match names.is_empty() {
+        true => format!("a {kind} of the top module"),
+        false => format!("a {kind} in {names}"),
+    }
+}
+
+/// Pins of a cell with their nets.
+fn pins(flat: &Flat, cell: usize) -> impl Iterator<Item = (Direction, Net)> {
+    let pins = &flat.kinds[flat.cells[cell].kind as usize].cell.pins;
+    let nets = &flat.pins[flat.cells[cell].first_pin as usize..];
+    pins.iter().zip(nets).map(|(pin, &net)| (pin.direction, net)).filter(|&(_, net)| net != OPEN)
+}
+
+/// Cell that drives each net; checks that every net that is read has exactly one driver.
+fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
+    let mut drivers = vec![UNDRIVEN; flat.nets];
+    let mut driven = vec![false; flat.nets];
+    driven[..CONSTANT_NETS as usize].fill(true);
+    for port in flat.ports.iter().filter(|port| port.is_input) {
+        for &net in &port.nets {
+            if std::mem::replace(&mut driven[net as usize], true) {
+                return Err(NetlistError::structure(&port.name, "the input port is driven from inside"));
+            }
+        }
+    }
+    for cell in 0..flat.cells.len() {
+        for (_, net) in pins(flat, cell).filter(|(direction, _)| *direction == Direction::Output) {
+            if std::mem::replace(&mut driven[net as usize], true) {
+                return Err(NetlistError::structure(place(flat, cell), "its net has a second driver"));
+            }
+            drivers[net as usize] = cell as u32;
+        }
+    }
+    for cell in 0..flat.cells.len() {
+        if pins(flat, cell).any(|(direction, net)| direction == Direction::Input && !driven[net as usize]) {
+            return Err(NetlistError::structure(place(flat, cell), "an input's net has no driver"));
+        }
+    }
+    for port in flat.ports.iter().filter(|port| !port.is_input) {
+        if port.nets.iter().any(|&net| !driven[net as usize]) {
+            return Err(NetlistError::structure(&port.name, "a bit of the output port has no driver"));
+        }
+    }
+    Ok(drivers)
+}
+
+/// The net on which all flip-flops are clocked; checks what the simulation takes for granted.
+fn clock(flat: &Flat) -> Result<Option<Net>, NetlistError> {
+    let mut clock = None;
+    for (index, cell) in flat.cells.iter().enumerate() {
+        let kind = &flat.kinds[cell.kind as usize].cell;
+        let Some(ff) = kind.flip_flop() else { continue };
+        let error = |problem: &str| Err(NetlistError::structure(place(flat, index), problem));
+        let net = |name: &str| {
+            let pin = kind.pins.iter().position(|pin| pin.name == name)?;
+            Some(flat.pins[cell.first_pin as usize + pin])
+        };
+        let constant = |name: &str| match net(name)? {
+            0 => Some(0),
+            1 => Some(u64::MAX),
+            _ => None,
+        };
+        for asynchronous in [&ff.clear, &ff.preset].into_iter().flatten() {
+            if asynchronous.evaluate(&constant) != Some(0) {
+                return error("its asynchronous set or reset is in use, which is not simulated");
+            }
+        }
+        let Expression::Pin(pin) = &ff.clocked_on else {
+            return error("it is not clocked on the rising edge of a pin");
+        };
+        let net = net(pin);
+        if clock.is_some() && clock != net {
+            return error("it is clocked on another net than the others");
+        }
+        clock = net;
+    }
+    let is_input = |net| flat.ports.iter().any(|port| port.is_input && port.nets.contains(&net));
+    match clock {
+        Some(net) if !is_input(net) => {
+            Err(NetlistError::structure("the clock", "is not an input port of the top module"))
+        }
+        _ => Ok(clock),
+    }
+}
+
+/// Level of each cell: 0 for flip-flops, else one more than the deepest cell that it reads, at least 1.
+fn levels(flat: &Flat, drivers: &[u32]) -> Result<Vec<u32>, NetlistError> {
+    let count = flat.cells.len();
+    let sequential: Vec<bool> =
+        flat.cells.iter().map(|cell| flat.kinds[cell.kind as usize].next.is_some()).collect();
+    let edges = |cell: usize| {
+        pins(flat, cell)
+            .filter(|(direction, _)| *direction == Direction::Input)
+            .map(|(_, net)| drivers[net as usize])
+            .filter(|&driver| driver != UNDRIVEN && !sequential[driver as usize])
+    };
+    // Readers of each cell, in one array.
+    let mut start = vec![0u32; count + 1];
+    let mut waiting = vec![0u32; count];
+    for cell in (0..count).filter(|&cell| !sequential[cell]) {
+        for driver in edges(cell) {
+            start[driver as usize + 1] += 1;
+            waiting[cell] += 1;
+        }
+    }
+    for index in 0..count {
+        start[index + 1] += start[index];
+    }
+    let mut fill = start.clone();
+    let mut readers = vec![0u32; start[count] as usize];
+    for cell in (0..count).filter(|&cell| !sequential[cell]) {
+        for driver in edges(cell) {
+            readers[fill[driver as usize] as usize] = cell as u32;
+            fill[driver as usize] += 1;
+        }
+    }
+    let mut levels = vec![0u32; count];
+    let mut ready: Vec<usize> = (0..count).filter(|&cell| !sequential[cell] && waiting[cell] == 0).collect();
+    ready.iter().for_each(|&cell| levels[cell] = 1);
+    while let Some(cell) = ready.pop() {
+        for &reader in &readers[start[cell] as usize..start[cell + 1] as usize] {
+            let reader = reader as usize;
+            levels[reader] = levels[reader].max(levels[cell] + 1);
+            waiting[reader] -= 1;
+            if waiting[reader] == 0 {
+                ready.push(reader);
+            }
+        }
+    }
+    match (0..count).find(|&cell| waiting[cell] > 0) {
+        Some(cell) => Err(NetlistError::structure(place(flat, cell), "is part of a combinational loop")),
+        None => Ok(levels),
+    }
+}

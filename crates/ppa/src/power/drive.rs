@@ -1,0 +1,300 @@
+//! Drives a netlist by the port protocol with 64 streams and checks what comes out.
+
+use super::PowerError;
+use super::conditions::Conditions;
+use crate::netlist::{Net, Netlist, Simulation};
+use flashd_golden::{Model, QueryResult};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_simulator::stream::{Driver, RESET_CYCLES};
+use flashd_simulator::{Gaps, Inputs, Outputs, Workload};
+use rayon::prelude::*;
+use std::collections::VecDeque;
+
+/// Streams that are simulated at a time: the bits of a word.
+pub const STREAMS: usize = u64::BITS as usize;
+
+/// Cycles whose states are looked at for conditional tables and state-dependent leakage.
+const SAMPLES: usize = 8;
+
+/// What happened on the nets.
+#[derive(Clone, Debug)]
+pub struct Activity {
+    /// Cycles counted, over all streams.
+    pub cycles: u64,
+    /// Toggles of each net in these.
+    pub toggles: Vec<u32>,
+    /// How often the conditions of the library's tables held.
+    pub(super) conditions: Conditions,
+    /// Comparisons with the model.
+    pub outputs_checked: u64,
+}
+
+impl Activity {
+    /// The same run with toggles from elsewhere, such as a simulation with delays.
+    #[must_use]
+    pub fn with_toggles(&self, toggles: Vec<u32>) -> Activity {
+        Activity { toggles, ..self.clone() }
+    }
+}
+
+/// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
+/// carries data. The first counted toggles are those of the clock edge before cycle `warm_up`.
+pub fn warm_up(config: &CoreConfig) -> usize {
+    RESET_CYCLES + 2 + 2 * Numerics::new(config).latency() as usize
+}
+
+/// One machine and what it still owes.
+struct Stream<'a> {
+    driver: Driver<'a>,
+    inputs: Inputs,
+    outputs: Outputs,
+    results: VecDeque<QueryResult>,
+    /// Cycles in which results are due.
+    due: VecDeque<usize>,
+}
+
+/// Sees every cycle when all nets have settled: cycle, cycles in all, and the simulation.
+pub type Observer<'a> = &'a mut dyn FnMut(usize, usize, &Simulation);
+
+pub(super) fn drive(
+    config: &CoreConfig,
+    netlist: &Netlist,
+    workloads: &[Workload],
+    cycles: usize,
+    observer: Observer,
+) -> Result<Activity, PowerError> {
+    let ports = Ports::new(config, netlist)?;
+    let model = Model::new(config);
+    let latency = Numerics::new(config).latency() as usize;
+    let mut streams: Vec<Stream> = workloads
+        .par_iter()
+        .map(|workload| Stream {
+            driver: Driver::new(config, workload, Gaps::None),
+            inputs: Inputs::default(),
+            outputs: Outputs::default(),
+            results: model
+                .run_scaled(
+                    &workload.q(),
+                    &workload.k,
+                    &workload.v,
+                    &workload.lengths(),
+                    &workload.v_exponents(),
+                    false,
+                )
+                .into(),
+            due: VecDeque::new(),
+        })
+        .collect();
+    let mut simulation = Simulation::new(netlist, streams.len() as u32);
+    let mut conditions = Conditions::new(netlist);
+    let mut checked = 0;
+    let warm_up = warm_up(config);
+    let total = warm_up + cycles;
+    for cycle in 0..total {
+        if cycle == warm_up {
+            simulation.reset_toggles();
+        }
+        if cycle > 0 {
+            simulation.clock();
+        }
+        for Stream { driver, inputs, outputs, due, .. } in &mut streams {
+            if driver.next(outputs, inputs).last {
+                due.push_back(cycle + latency);
+            }
+        }
+        ports.drive(&mut simulation, &streams);
+        simulation.settle();
+        ports.read(&simulation, &mut streams);
+        if cycle >= RESET_CYCLES {
+            for (index, stream) in streams.iter_mut().enumerate() {
+                checked += check(stream, cycle).map_err(|problem| PowerError::Mismatch {
+                    core: config.name(),
+                    stream: index,
+                    cycle,
+                    problem,
+                })?;
+            }
+        }
+        if cycle >= warm_up && (cycle - warm_up).is_multiple_of(cycles.div_ceil(SAMPLES)) {
+            conditions.sample(netlist, &simulation);
+        }
+        observer(cycle, total, &simulation);
+    }
+    Ok(Activity {
+        cycles: (cycles * workloads.len()) as u64,
+        toggles: simulation.toggles().to_vec(),
+        conditions,
+        outputs_checked: checked,
+    })
+}
+
+/// Compares a cycle's outputs with the model; gives the number of comparisons.
+fn check(stream: &mut Stream, cycle: usize) -> Result<u64, String> {
+    let due = stream.due.front() == Some(&cycle);
+    if stream.outputs.o_valid != due {
+        return Err(format!("o_valid is {}, expected {due}", stream.outputs.o_valid));
+    }
+    if !due {
+        return Ok(1);
+    }
+    stream.due.pop_front();
+    let result = stream.results.pop_front().ok_or("a result too many")?;
+    if stream.outputs.o_invalid != result.invalid {
+        return Err(format!("o_invalid is {}, expected {}", stream.outputs.o_invalid, result.invalid));
+    }
+    if stream.outputs.o_overflow != result.overflow {
+        return Err(format!("o_overflow is {}, expected {}", stream.outputs.o_overflow, result.overflow));
+    }
+    match stream.outputs.o.iter().zip(&result.o).position(|(actual, expected)| actual != expected) {
+        Some(j) => Err(format!("o[{j}] is {:#x}, expected {:#x}", stream.outputs.o[j], result.o[j])),
+        None => Ok(3 + result.o.len() as u64),
+    }
+}
+
+/// The core's ports in the netlist.
+struct Ports<'a> {
+    width: usize,
+    rst: Net,
+    q: &'a [Net],
+    q_valid: Net,
+    k: &'a [Net],
+    k_valid: Net,
+    k_last: Net,
+    v: &'a [Net],
+    v_step: Net,
+    v_ren: Net,
+    o: &'a [Net],
+    o_valid: Net,
+    o_invalid: Net,
+    /// Of fixed-point lanes only.
+    v_exponent: &'a [Net],
+    /// Of fixed-point lanes only.
+    o_overflow: Option<Net>,
+}
+
+impl<'a> Ports<'a> {
+    fn new(config: &CoreConfig, netlist: &'a Netlist) -> Result<Self, PowerError> {
+        let width = config.format.width() as usize;
+        let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
+            let port = netlist.port(name).filter(|port| port.is_input == is_input);
+            let error = |problem: String| PowerError::Port { port: name.into(), problem };
+            let port = port.ok_or_else(|| error("is missing".into()))?;
+            match port.nets.len() == bits {
+                true => Ok(&port.nets),
+                false => Err(error(format!("has {} bits instead of {bits}", port.nets.len()))),
+            }
+        };
+        let bit = |name: &str, is_input| wide(name, is_input, 1).map(|nets| nets[0]);
+        let vector = config.d * width;
+        Ok(Ports {
+            width,
+            rst: bit("rst", true)?,
+            q: wide("q", true, vector)?,
+            q_valid: bit("q_valid", true)?,
+            k: wide("k", true, vector)?,
+            k_valid: bit("k_valid", true)?,
+            k_last: bit("k_last", true)?,
+            v: wide("v", true, vector)?,
+            v_step: bit("v_step", false)?,
+            v_ren: bit("v_ren", false)?,
+            o: wide("o", false, vector)?,
+            o_valid: bit("o_valid", false)?,
+            o_invalid: bit("o_invalid", false)?,
+            v_exponent: match config.has_fixed_lanes() {
+                true => wide("v_exponent", true, config.format.exponent_bits as usize)?,
+                false => &[],
+            },
+            o_overflow: config.has_fixed_lanes().then(|| bit("o_overflow", false)).transpose()?,
+        })
+    }
+
+    /// Puts the streams' inputs on the netlist's.
+    fn drive(&self, simulation: &mut Simulation, streams: &[Stream]) {
+        let mut bit = |net: Net, value: fn(&Inputs) -> bool| {
+            let word = streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) as u64) << s);
+            simulation.set(net, word.sum());
+        };
+        bit(self.rst, |inputs| inputs.rst);
+        bit(self.q_valid, |inputs| inputs.q_valid);
+        bit(self.k_valid, |inputs| inputs.k_valid);
+        bit(self.k_last, |inputs| inputs.k_last);
+        for (b, &net) in self.v_exponent.iter().enumerate() {
+            let word = streams.iter().enumerate().map(|(s, stream)| (stream.inputs.v_exponent >> b & 1) << s);
+            simulation.set(net, word.sum());
+        }
+        let mut vector = |nets: &[Net], value: fn(&Inputs) -> &[u64]| {
+            for (j, nets) in nets.chunks_exact(self.width).enumerate() {
+                let mut words = [0; STREAMS];
+                for (word, stream) in words.iter_mut().zip(streams) {
+                    *word = value(&stream.inputs)[j];
+                }
+                transpose(&mut words);
+                for (&net, &word) in nets.iter().zip(&words) {
+                    simulation.set(net, word);
+                }
+            }
+        };
+        vector(self.q, |inputs| &inputs.q);
+        vector(self.k, |inputs| &inputs.k);
+        vector(self.v, |inputs| &inputs.v);
+    }
+
+    /// Reads the netlist's outputs into the streams; `o` only where it is valid.
+    fn read(&self, simulation: &Simulation, streams: &mut [Stream]) {
+        let bit = |net: Net, s: usize| simulation.value(net) >> s & 1 != 0;
+        for (s, stream) in streams.iter_mut().enumerate() {
+            let outputs = &mut stream.outputs;
+            outputs.v_step = bit(self.v_step, s);
+            outputs.v_ren = bit(self.v_ren, s);
+            outputs.o_valid = bit(self.o_valid, s);
+            outputs.o_invalid = bit(self.o_invalid, s);
+            outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
+            outputs.o.clear();
+            if outputs.o_valid {
+                let element = |nets: &[Net]| {
+                    nets.iter()
+                        .enumerate()
+                        .map(|(b, &net)| (simulation.value(net) >> s & 1) << b)
+                        .sum::<u64>()
+                };
+                outputs.o.extend(self.o.chunks_exact(self.width).map(element));
+            }
+        }
+    }
+}
+
+/// Exchanges rows and columns: afterwards bit s of word b is what bit b of word s was.
+fn transpose(words: &mut [u64; STREAMS]) {
+    let mut half = STREAMS / 2;
+    let mut mask = u64::MAX >> half;
+    while half > 0 {
+        for block in (0..STREAMS).step_by(2 * half) {
+            for row in block..block + half {
+                let swapped = (words[row] >> half ^ words[row + half]) & mask;
+                words[row] ^= swapped << half;
+                words[row + half] ^= swapped;
+            }
+        }
+        half /= 2;
+        mask ^= mask << half;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transposition_exchanges_rows_and_columns() {
+        let mut words: [u64; STREAMS] =
+            std::array::from_fn(|i| (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let before = words;
+        transpose(&mut words);
+        for (s, row) in before.iter().enumerate() {
+            for (b, column) in words.iter().enumerate() {
+                assert_eq!(column >> s & 1, row >> b & 1, "row {s}, column {b}");
+            }
+        }
+    }
+}

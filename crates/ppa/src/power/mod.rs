@@ -1,0 +1,143 @@
+//! Power of a mapped core on real attention heads.
+//!
+//! ```text
+//!  folder of heads --workload--> 64 streams --drive--> toggles of every net, outputs checked against the model
+//!                                                         |
+//!  Liberty tables, loads ---------------------energy------+--> mW by kind and by part of the core
+//! ```
+//!
+//! What the figures leave out: wires and the clock tree (loads are those of pins), glitches (the simulation has
+//! no delays), and the charging of the core's input ports, which is done from outside.
+
+mod conditions;
+mod drive;
+mod energy;
+mod workload;
+
+pub use drive::{Activity, Observer, STREAMS, warm_up};
+pub use energy::PowerReport;
+
+use crate::figures::PowerFigures;
+use crate::liberty::Library;
+use crate::netlist::{Netlist, NetlistError};
+use crate::synthesis::Mapped;
+use flashd_hwmodel::config::CoreConfig;
+use std::path::{Path, PathBuf};
+
+/// How power is estimated.
+#[derive(Clone, Debug)]
+pub struct PowerOptions {
+    /// Clock, MHz.
+    pub clock_mhz: f64,
+    /// Cycles to count, in each of the 64 streams.
+    pub cycles: usize,
+    /// Streams, 1 to [`STREAMS`].
+    pub streams: usize,
+    /// Folder of attention heads.
+    pub data: PathBuf,
+}
+
+/// Why there are no power figures.
+#[derive(Debug, thiserror::Error)]
+pub enum PowerError {
+    /// The netlist cannot be simulated.
+    #[error(transparent)]
+    Netlist(#[from] NetlistError),
+    /// The heads cannot be used.
+    #[error(transparent)]
+    Traces(#[from] flashd_workload::traces::TraceError),
+    /// The heads cannot be scaled for the core.
+    #[error(transparent)]
+    Scaling(#[from] flashd_workload::ScalingError),
+    /// The folder has heads, but none that fits.
+    #[error("{}: {problem}", folder.display())]
+    NoHead {
+        /// Folder.
+        folder: PathBuf,
+        /// What is needed.
+        problem: String,
+    },
+    /// The netlist does not have the ports of a core.
+    #[error("the netlist's port {port}: {problem}")]
+    Port {
+        /// Port.
+        port: String,
+        /// Problem.
+        problem: String,
+    },
+    /// The netlist does not compute what the model computes.
+    #[error("the mapped netlist of {core} differs from the model: stream {stream}, cycle {cycle}: {problem}")]
+    Mismatch {
+        /// Core.
+        core: String,
+        /// Stream, from 0.
+        stream: usize,
+        /// Cycle.
+        cycle: usize,
+        /// What differs.
+        problem: String,
+    },
+    /// An option makes no sense.
+    #[error("{option}: {problem}")]
+    Option {
+        /// Option.
+        option: &'static str,
+        /// Problem.
+        problem: String,
+    },
+}
+
+/// Simulates a mapped core on heads from `options.data` and adds up its power; `observer` sees every cycle, for
+/// progress.
+///
+/// # Errors
+/// Netlists that cannot be simulated, data that cannot be used, and any output that differs from the model's.
+pub fn estimate(
+    config: &CoreConfig,
+    mapped: &Mapped,
+    library: &Library,
+    options: &PowerOptions,
+    observer: Observer,
+) -> Result<PowerFigures, PowerError> {
+    let files: Vec<&Path> = mapped.modules.iter().map(|module| module.json.as_path()).collect();
+    let netlist = Netlist::read(&mapped.top, &files, library)?;
+    let (activity, workload) = simulate(config, &netlist, options, observer)?;
+    let report = PowerReport::new(&netlist, library, &activity, options.clock_mhz * 1e6);
+    Ok(report.figures(&netlist, &crate::synthesis::part, workload, &activity))
+}
+
+/// Simulates a netlist on heads from `options.data`, compares its outputs with the model's, and counts toggles.
+/// Also gives what was simulated, in words.
+///
+/// # Errors
+/// As [`estimate`].
+pub fn simulate(
+    config: &CoreConfig,
+    netlist: &Netlist,
+    options: &PowerOptions,
+    observer: Observer,
+) -> Result<(Activity, String), PowerError> {
+    options.check()?;
+    let streams = workload::streams(config, options)?;
+    let activity = drive::drive(config, netlist, &streams.workloads, options.cycles, observer)?;
+    Ok((activity, streams.description))
+}
+
+impl PowerOptions {
+    fn check(&self) -> Result<(), PowerError> {
+        let wrong = |option, problem: String| Err(PowerError::Option { option, problem });
+        if !(self.clock_mhz > 0.0 && self.clock_mhz.is_finite()) {
+            return wrong("clock", format!("{} MHz is not a clock frequency", self.clock_mhz));
+        }
+        if !(1..=STREAMS).contains(&self.streams) {
+            return wrong("streams", format!("{} is outside 1 to {STREAMS}", self.streams));
+        }
+        match self.cycles {
+            0 => wrong("cycles", "at least one is needed".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+use super::conditions::Conditions;
+use super::*;
+use crate::figures::Part;
+use crate::netlist::{Simulation, testing};
+use flashd_hwmodel::config::Design;
+use flashd_hwmodel::format::Format;
+
+/// 1 pF, V = 2 V: a toggle of a net with one pin is 2 pJ. Energies are constants in pJ.
+const LIBRARY: &str = r#"library (small) {
+  capacitive_load_unit (1, pf); nom_voltage : 2; leakage_power_unit : 1uW;
+  cell (INV) { cell_leakage_power : 1;
+    pin (A) { direction : input; capacitance : 1; }
+    pin (Y) { direction : output; function : "!A";
+      internal_power () { related_pin : "A"; rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("3"); } } } }
+  cell (ND) {
+    leakage_power () { when : "A B"; value : 8; } leakage_power () { when : "!(A B)"; value : 4; }
+    pin (A) { direction : input; capacitance : 1; } pin (B) { direction : input; capacitance : 2; }
+    pin (Y) { direction : output; function : "!(A B)";
+      internal_power () { related_pin : "A"; power (scalar) { values ("10"); } }
+      internal_power () { related_pin : "B"; power (scalar) { values ("20"); } } } }
+  cell (DF) { ff (IQ, IQN) { clocked_on : "CK"; next_state : "D"; } cell_leakage_power : 2;
+    pin (CK) { direction : input; capacitance : 0.5; clock : true;
+      internal_power () { rise_power (scalar) { values ("5"); } fall_power (scalar) { values ("7"); } } }
+    pin (D) { direction : input; capacitance : 1;
+      internal_power () { when : "!D"; power (scalar) { values ("100"); } }
+      internal_power () { power (scalar) { values ("40"); } } }
+    pin (Q) { direction : output; function : "IQ";
+      internal_power () { related_pin : "CK"; power (scalar) { values ("30"); } } } }
+}"#;
+
+/// q <= !(a & !b).
+const NETLIST: &str = r#"{"modules": {"top": {
+  "ports": {"clk": {"direction": "input", "bits": [2]}, "a": {"direction": "input", "bits": [3]},
+            "b": {"direction": "input", "bits": [4]}, "q": {"direction": "output", "bits": [7]}},
+  "cells": {"i": {"type": "INV", "connections": {"A": [4], "Y": [5]}},
+            "n": {"type": "ND", "connections": {"A": [3], "B": [5], "Y": [6]}},
+            "f": {"type": "DF", "connections": {"CK": [2], "D": [6], "Q": [7]}}}}}}"#;
+
+#[test]
+fn three_gates_as_computed_by_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("netlist.json");
+    std::fs::write(&path, NETLIST).unwrap();
+    let library = Library::from_text(Path::new("small.lib"), LIBRARY).unwrap();
+    let netlist = Netlist::read("top", &[&path], &library).unwrap();
+    let mut simulation = Simulation::new(&netlist, 1);
+    let mut conditions = Conditions::new(&netlist);
+    let net = |name: &str| netlist.port(name).unwrap().nets[0];
+    // Before: a = b = 0, !b = 1, the NAND 1, q 0.
+    for (a, b) in [(1, 0), (1, 1), (0, 1), (1, 0)] {
+        simulation.set(net("a"), a);
+        simulation.set(net("b"), b);
+        simulation.settle();
+        conditions.sample(&netlist, &simulation);
+        simulation.clock();
+    }
+    // a: 1 1 0 1, 3 toggles; b: 0 1 1 0, 2; !b: 1 0 0 1, 2; NAND: 0 1 1 0, 3 (from 1); q: 0 1 1 0, 2.
+    let activity =
+        Activity { cycles: 4, toggles: simulation.toggles().to_vec(), conditions, outputs_checked: 0 };
+    let report = PowerReport::new(&netlist, &library, &activity, 4e6);
+    let figures = report.figures(&netlist, &|_| Part::Control, String::new(), &activity);
+    // 4 cycles at 4 MHz take 1 us: 1 pJ is 1 uW.
+    let micro = |milli: f64| (milli * 1e3 * 1e6).round() / 1e6;
+    // !b has a load of 2 pF, the NAND of 1 pF, q none.
+    assert_eq!(micro(figures.switching), 2.0 * 4.0 + 3.0 * 2.0);
+    // Inverter: (1 + 3) / 2 at 2 toggles. NAND: 3 toggles of A with 10, 2 of B with 20: 14 at 3 toggles. Flip-flop:
+    // q 30 at 2 toggles; D is 0 in half of the samples: (100 + 40) / 2 at 3 toggles; clock 5 + 7 in 4 cycles.
+    let internal = 2.0 * 2.0 + 14.0 * 3.0 + 30.0 * 2.0 + 70.0 * 3.0 + 12.0 * 4.0;
+    assert_eq!(micro(figures.internal), internal);
+    assert_eq!(micro(figures.clock_net), 4.0 * 0.5 * 4.0);
+    // The NAND's inputs are both 1 in two of four cycles.
+    assert_eq!(micro(figures.leakage), 1.0 + (8.0 + 4.0) / 2.0 + 2.0);
+    assert_eq!(figures.by_part, [(Part::Control, figures.total)]);
+    let sum = figures.switching + figures.internal + figures.clock_net + figures.leakage;
+    assert!((figures.total - sum).abs() < 1e-9);
+    assert_eq!(figures.activity, 7.0 / 3.0 / 4.0);
+}
+
+fn options(cycles: usize) -> PowerOptions {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
+    PowerOptions { clock_mhz: 100.0, cycles, streams: STREAMS, data }
+}
+
+#[test]
+fn streams_carry_rows_of_the_right_or_the_nearest_width() {
+    for (d, words) in
+        [(16, "bytes_math-d16"), (128, "2 heads of d = 64"), (10, "the first 10 of 16"), (256, "d256")]
+    {
+        let config = CoreConfig::new(Design::FlashD, d, Format::BF16);
+        let streams = workload::streams(&config, &options(50)).unwrap();
+        assert!(streams.description.contains(words), "{}", streams.description);
+        assert_eq!(streams.workloads.len(), STREAMS);
+        for workload in &streams.workloads {
+            assert!(workload.steps() >= 50 + warm_up(&config));
+            assert!(
+                workload.queries.iter().all(|query| query.q.len() == d && query.keys * d <= workload.k.len())
+            );
+            assert_eq!((workload.d, workload.v.len()), (d, workload.k.len()));
+        }
+        let first_rows: std::collections::HashSet<_> =
+            streams.workloads.iter().map(|workload| &workload.queries[0].q).collect();
+        let different = if d == 256 { 24 } else { STREAMS };
+        assert_eq!(first_rows.len(), different, "d = {d}: every stream starts at a row of its own");
+    }
+}
+
+#[test]
+fn options_that_make_no_sense_are_named() {
+    let config = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
+    let folder = tempfile::tempdir().unwrap();
+    let library = Library::from_text(Path::new("small.lib"), LIBRARY).unwrap();
+    let path = folder.path().join("netlist.json");
+    std::fs::write(&path, NETLIST).unwrap();
+    let netlist = Netlist::read("top", &[&path], &library).unwrap();
+    let message = |change: &dyn Fn(&mut PowerOptions)| {
+        let mut options = options(10);
+        change(&mut options);
+        simulate(&config, &netlist, &options, &mut |_, _, _| {}).unwrap_err().to_string()
+    };
+    assert!(message(&|o| o.clock_mhz = 0.0).starts_with("clock: 0 MHz"));
+    assert!(message(&|o| o.cycles = 0).starts_with("cycles: "));
+    assert!(message(&|o| o.streams = 65).starts_with("streams: 65 is outside 1 to 64"));
+    assert!(message(&|o| o.data = folder.path().into()).contains("holds no traces"));
+    assert!(message(&|_| ()).contains("port rst: is missing"));
+}
+
+#[test]
+fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
+    let config = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
+    let Some(mapped) = testing::map_core(&config) else { return };
+    let netlist = mapped.netlist();
+    let options = options(60);
+    let mut cycles = 0;
+    let (activity, _) = simulate(&config, &netlist, &options, &mut |_, _, _| cycles += 1).unwrap();
+    assert_eq!(cycles, 60 + warm_up(&config));
+    // One comparison of o_valid for each cycle and stream, and more for results.
+    assert!(activity.outputs_checked > 60 * 64);
+    let report = PowerReport::new(&netlist, &mapped.library, &activity, 100e6);
+    let figures = report.figures(&netlist, &crate::synthesis::part, String::new(), &activity);
+    let parts: f64 = figures.by_part.iter().map(|(_, power)| power).sum();
+    assert!((parts / figures.total - 1.0).abs() < 1e-9);
+    assert!(figures.switching > 0.0 && figures.internal > 0.0 && figures.leakage > 0.0);
+    // One wrong gate in the adder of a lane.
+    let text = std::fs::read_to_string(&mapped.json).unwrap();
+    let lane = text.find("_sub_finite\": {").unwrap();
+    let wrong = text[lane..].replacen("\"NAND2X1\"", "\"NOR2X1\"", 1);
+    std::fs::write(&mapped.json, format!("{}{wrong}", &text[..lane])).unwrap();
+    let error = simulate(&config, &mapped.netlist(), &options, &mut |_, _, _| {}).unwrap_err();
+    assert!(matches!(error, PowerError::Mismatch { .. }), "{error}");
+}

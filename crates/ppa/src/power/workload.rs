@@ -1,0 +1,133 @@
+//! What the 64 streams carry.
+
+use super::drive::warm_up;
+use super::{PowerError, PowerOptions};
+use flashd_golden::v_exponent;
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_simulator::{Query, Workload};
+use flashd_workload::traces::{TraceEntry, list_dir};
+use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, quantise};
+use std::collections::BTreeMap;
+
+/// A workload for each stream.
+pub(super) struct Streams {
+    pub workloads: Vec<Workload>,
+    /// In words.
+    pub description: String,
+}
+
+/// Most heads that are used at a time: more would not change the statistics, only the memory.
+const HEADS: usize = 8;
+
+/// Streams from the heads of a folder that are as wide as the core, or else from the heads of the nearest
+/// width, side by side. Every stream takes the rows of one head as they follow each other in causal attention
+/// (row i against keys 0 to i, or all keys where the model is not causal), starting at a row of its own.
+pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Streams, PowerError> {
+    let PowerOptions { data: folder, cycles, streams, .. } = options;
+    let no_head = |problem: &str| PowerError::NoHead { folder: folder.clone(), problem: problem.into() };
+    let mut by_width: BTreeMap<usize, Vec<TraceEntry>> = BTreeMap::new();
+    for entry in list_dir(folder)? {
+        let width = match entry.d {
+            Some(d) => d,
+            None => entry.load()?.d,
+        };
+        by_width.entry(width).or_default().push(entry);
+    }
+    // The nearest by ratio; of two equally near ones the narrower, which keeps whole vectors.
+    let distance = |width: usize| (width as f64 / config.d as f64).ln().abs();
+    let (&width, entries) = by_width
+        .iter()
+        .min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)))
+        .ok_or_else(|| no_head("holds no heads"))?;
+    let mut heads = Vec::new();
+    let mut names = Vec::new();
+    // Evenly over the list, which is sorted by model and layer.
+    let used = entries.len().min(HEADS);
+    for index in 0..used {
+        let trace = entries[index * entries.len() / used].load()?;
+        if trace.attention.queries == 0 || trace.attention.keys == 0 {
+            return Err(no_head(&format!("{} has no rows", trace.name)));
+        }
+        names.push(trace.name.clone());
+        heads.push((trace.attention, trace.causal));
+    }
+    let side_by_side = config.d.div_ceil(width);
+    let mut sources = Vec::new();
+    for first in 0..heads.len() {
+        let parts: Vec<_> = (0..side_by_side).map(|part| &heads[(first + part) % heads.len()]).collect();
+        let attention = join(&parts.iter().map(|(attention, _)| attention).collect::<Vec<_>>(), config.d);
+        sources.push((rounded(config, &attention)?, parts.iter().all(|(_, causal)| *causal)));
+    }
+    let steps = cycles + warm_up(config);
+    let workloads = (0..*streams)
+        .map(|stream| {
+            let (head, causal) = &sources[stream % sources.len()];
+            let turn = stream / sources.len();
+            let turns = streams.div_ceil(sources.len());
+            one_stream(config.format, config.d, head, *causal, turn * head.queries / turns, steps)
+        })
+        .collect();
+    let shape = match (side_by_side, width == config.d) {
+        (_, true) => String::new(),
+        (1, false) => format!(", the first {} of {width} elements", config.d),
+        (n, false) => format!(", {n} heads of d = {width} side by side"),
+    };
+    let description = format!(
+        "{streams} streams of {cycles} cycles, queries back to back, one key a cycle, v held when not read; \
+         heads {}{shape}",
+        names.join(", ")
+    );
+    Ok(Streams { workloads, description })
+}
+
+/// Heads side by side, cut to `d` elements and to the rows that all have.
+fn join(parts: &[&Attention], d: usize) -> Attention {
+    let queries = parts.iter().map(|part| part.queries).min().unwrap_or(0);
+    let keys = parts.iter().map(|part| part.keys).min().unwrap_or(0);
+    let rows = |count: usize, row: &dyn for<'a> Fn(&'a Attention, usize) -> &'a [f32]| -> Vec<f32> {
+        (0..count)
+            .flat_map(|i| parts.iter().flat_map(move |part| row(part, i).iter().copied()).take(d))
+            .collect()
+    };
+    Attention {
+        d,
+        queries,
+        keys,
+        q: rows(queries, &|part, i| part.query(i)),
+        k: rows(keys, &|part, i| part.key(i)),
+        v: rows(keys, &|part, i| part.value(i)),
+    }
+}
+
+/// Encodings of a head with 1/sqrt(d) folded into q as far as the core's `score_shift` does not apply it.
+fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, PowerError> {
+    let scaling = Scaling::unscaled(ScoreScale::Auto, config.d)?;
+    let scaling = scaling.with_exponents(scaling.score_shift - config.score_shift(), 0);
+    Ok(quantise(config.format, scaling, attention))
+}
+
+/// Rows one after another from `first` on, around the end, until there are `steps` keys.
+fn one_stream(
+    format: Format,
+    d: usize,
+    head: &Quantised,
+    causal: bool,
+    first: usize,
+    steps: usize,
+) -> Workload {
+    let before = head.keys.saturating_sub(head.queries);
+    let v_exponent = v_exponent(format, &head.v);
+    let mut queries = Vec::new();
+    let mut total = 0;
+    let mut row = first;
+    while total < steps {
+        let keys = if causal { (before + row + 1).min(head.keys) } else { head.keys };
+        queries.push(Query { q: head.query(row).to_vec(), keys, v_exponent });
+        total += keys;
+        row = (row + 1) % head.queries;
+    }
+    // Keys that no query reaches need not be kept 64 times.
+    let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0) * d;
+    Workload { d, queries, k: head.k[..reached].to_vec(), v: head.v[..reached].to_vec() }
+}

@@ -1,0 +1,288 @@
+//! From a configuration to a mapped core.
+
+use super::assemble::{Choice, Parts};
+use super::buffers::Effort;
+use super::candidates;
+use super::select::{self, Hierarchy};
+use super::split::{self, SourceModule};
+use super::{Cache, CellLibrary, Mapped, Tools};
+use crate::PpaError;
+use crate::figures::{AreaFigures, CoreFigures, ModuleArea, Part, TimingFigures};
+use crate::timing::{self, Analysis, CLOCK};
+use flashd_hwmodel::config::CoreConfig;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Modules mapped at a time.
+const MODULES_AT_A_TIME: usize = 2;
+/// Timing runs at most; the choice converges in a few.
+const MAX_ROUNDS: usize = 24;
+
+/// Without a clock asked for, area is saved as far as this costs: a part of the shortest period.
+const NEARLY_FASTEST: f64 = 1.001;
+
+/// What is being done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Progress {
+    /// A module has been mapped.
+    Module {
+        /// Its name.
+        name: String,
+        /// Modules mapped so far.
+        done: usize,
+        /// Modules of the core.
+        of: usize,
+        /// It had been mapped before.
+        cached: bool,
+    },
+    /// The core has been timed.
+    Timing {
+        /// Timing runs so far.
+        round: usize,
+        /// Shortest clock period of the mappings chosen at present, ns.
+        period: f64,
+        /// Their area, um2.
+        area: f64,
+    },
+}
+
+/// Everything that mapping needs.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// Programs.
+    pub tools: Tools,
+    /// Cells.
+    pub library: CellLibrary,
+    /// Clock period to meet, ns; `None`: the shortest possible, within 0.1 %.
+    pub clock_ns: Option<f64>,
+    /// Finished work.
+    pub cache: Cache,
+    /// Dissolve the hierarchy: smaller, but takes very long and nothing is shared between cores.
+    pub flat: bool,
+}
+
+/// A mapped core and its timing.
+#[derive(Clone, Debug)]
+pub struct MappedCore {
+    /// Netlists.
+    pub mapped: Mapped,
+    /// Timing at the clock asked for; at the shortest period if none was.
+    pub timing: TimingFigures,
+}
+
+/// One point of the search.
+struct Trial {
+    mapped: Mapped,
+    analysis: Analysis,
+    period: f64,
+}
+
+impl Flow {
+    /// Maps a core: every distinct module in all ways that it has not been mapped yet, then chooses for each
+    /// the smallest with which the core meets its clock. If the clock cannot be met, the fastest core found is
+    /// returned, with negative slack.
+    ///
+    /// # Errors
+    /// An invalid configuration, a tool that fails, files that cannot be written.
+    pub fn map(
+        &self,
+        config: &CoreConfig,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<MappedCore, PpaError> {
+        let files = flashd_generator::core_files(config)?;
+        let verilog = files.iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
+            PpaError::Unexpected { what: config.name(), detail: "no Verilog was generated".to_string() }
+        })?;
+        self.map_verilog(&verilog.name, &verilog.text, &config.name(), progress)
+    }
+
+    /// Maps Verilog as the generator emits it, with `top` as the top module.
+    ///
+    /// # Errors
+    /// As [`Flow::map`].
+    pub fn map_verilog(
+        &self,
+        file: &str,
+        text: &str,
+        top: &str,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<MappedCore, PpaError> {
+        let mut modules = split::split(file, text)?;
+        if modules.last().is_none_or(|last| last.name != top) {
+            let detail = format!("{top} is not the top module");
+            return Err(PpaError::Unexpected { what: file.to_string(), detail });
+        }
+        if self.flat {
+            modules = vec![SourceModule::flattened(modules)];
+        }
+        let parts = self.parts(modules, progress)?;
+        let trial = self.choose(&parts, progress)?;
+        let unit = self.library.time_unit_ns();
+        let clock = self.clock_ns.unwrap_or(trial.period);
+        let timing = TimingFigures {
+            clock,
+            slack: clock - trial.period,
+            minimum_period: trial.period,
+            wires: self.library.wires(),
+            path: trial.analysis.worst.describe(top, unit),
+        };
+        Ok(MappedCore { mapped: trial.mapped, timing })
+    }
+
+    /// Maps the modules, two at a time.
+    fn parts(
+        &self,
+        modules: Vec<SourceModule>,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Parts, PpaError> {
+        let headers: HashMap<&str, &str> =
+            modules.iter().map(|m| (m.name.as_str(), m.header.as_str())).collect();
+        let done = AtomicUsize::new(0);
+        let of = modules.len();
+        let map = |module: &SourceModule| {
+            let children: Vec<&str> = module.children.iter().map(|c| headers[c.as_str()]).collect();
+            let (candidates, fresh) =
+                candidates::candidates(&self.tools, &self.library, &self.cache, module, &children)?;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress(Progress::Module { name: module.name.clone(), done, of, cached: !fresh });
+            Ok(candidates)
+        };
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(MODULES_AT_A_TIME)
+            .build()
+            .map_err(|e| PpaError::Unexpected { what: "thread pool".to_string(), detail: e.to_string() })?;
+        let candidates: Result<_, PpaError> = pool.install(|| modules.par_iter().map(map).collect());
+        Ok(Parts { candidates: candidates?, modules })
+    }
+
+    fn choose(&self, parts: &Parts, progress: &(dyn Fn(Progress) + Sync)) -> Result<Trial, PpaError> {
+        let smallest = vec![Choice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
+        let mut round = 0;
+        let mut time = |choices: Vec<Choice>, clock: f64| -> Result<Trial, PpaError> {
+            round += 1;
+            let trial = self.time(parts, &choices, clock)?;
+            let area = trial.mapped.area();
+            progress(Progress::Timing { round, period: trial.period, area });
+            Ok(trial)
+        };
+        let mut best: Option<Trial> = None;
+        let clock = match self.clock_ns {
+            Some(clock) => clock,
+            None => {
+                let fastest: Vec<Choice> = parts
+                    .candidates
+                    .iter()
+                    .map(|c| Choice { candidate: c.len() - 1, effort: Effort::Quick })
+                    .collect();
+                let trial = time(fastest, 1.0)?;
+                let period = trial.period;
+                best = Some(trial);
+                period * NEARLY_FASTEST
+            }
+        };
+        let mut choices = smallest;
+        for _ in 0..MAX_ROUNDS {
+            let trial = time(choices.clone(), clock)?;
+            let met = trial.period <= clock;
+            let hierarchy = hierarchy(&trial.mapped);
+            let unit = self.library.time_unit_ns();
+            let changed =
+                !met && select::improve(parts, &hierarchy, &mut choices, &trial.analysis.paths, clock / unit);
+            if met || best.as_ref().is_none_or(|best| trial.period < best.period) {
+                best = Some(trial);
+            }
+            if !changed {
+                break;
+            }
+        }
+        // The loop has run at least once.
+        best.ok_or_else(|| PpaError::Unexpected { what: "timing".to_string(), detail: "no run".to_string() })
+    }
+
+    fn time(&self, parts: &Parts, choices: &[Choice], clock: f64) -> Result<Trial, PpaError> {
+        let mapped = parts.assemble(&self.library, &self.cache, choices, CLOCK)?;
+        let registered = registered(&mapped);
+        let analysis = timing::analyse(&self.tools, &self.library, &self.cache, &mapped, &registered, clock)?;
+        let period = clock - analysis.worst.slack * self.library.time_unit_ns();
+        Ok(Trial { mapped, analysis, period })
+    }
+
+    /// Adds up a mapped core.
+    pub fn area(&self, mapped: &Mapped) -> AreaFigures {
+        let mut by_part: BTreeMap<Part, f64> = BTreeMap::new();
+        // A dissolved hierarchy has no instances to tell functions by.
+        if !self.flat {
+            mapped.visit(&mut |path, module| *by_part.entry(super::part(path)).or_default() += module.area);
+        }
+        let sum = |value: &dyn Fn(&super::MappedModule) -> u64| -> u64 {
+            mapped.modules.iter().map(|m| m.instances * value(m)).sum()
+        };
+        let total = mapped.area();
+        let (nand2_area, nand2) = self.library.nand2();
+        let mut by_module: Vec<ModuleArea> = mapped
+            .modules
+            .iter()
+            .map(|m| ModuleArea {
+                name: m.name.clone(),
+                instances: m.instances,
+                own: m.area,
+                cells: m.cells,
+                mapping: m.mapping.clone(),
+            })
+            .collect();
+        by_module.sort_by(|a, b| (b.own * b.instances as f64).total_cmp(&(a.own * a.instances as f64)));
+        AreaFigures {
+            total,
+            nand2_equivalents: total / nand2_area,
+            nand2,
+            cells: sum(&|m| m.cells),
+            flip_flops: sum(&|m| m.flip_flops),
+            flip_flop_area: mapped.modules.iter().map(|m| m.instances as f64 * m.flip_flop_area).sum(),
+            by_part: by_part.into_iter().collect(),
+            by_module,
+        }
+    }
+
+    /// Area and timing of a core; power is for the caller to fill in, from the netlists that come with them.
+    ///
+    /// # Errors
+    /// As [`Flow::map`].
+    pub fn figures(
+        &self,
+        config: &CoreConfig,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<(CoreFigures, Mapped), PpaError> {
+        let core = self.map(config, progress)?;
+        let figures = CoreFigures {
+            core: config.name(),
+            configuration: config.clone(),
+            library: self.library.cells.name.clone(),
+            area: self.area(&core.mapped),
+            timing: core.timing,
+            power: None,
+        };
+        Ok((figures, core.mapped))
+    }
+}
+
+/// Instance paths of every module that has flip-flops.
+fn registered(mapped: &Mapped) -> Vec<Vec<String>> {
+    let mut paths: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    mapped.visit(&mut |path, module| {
+        if module.flip_flops > 0 {
+            paths.entry(&module.name).or_default().push(path.join("/"));
+        }
+    });
+    paths.into_values().collect()
+}
+
+fn hierarchy(mapped: &Mapped) -> Hierarchy {
+    let index: HashMap<&str, usize> =
+        mapped.modules.iter().enumerate().map(|(i, m)| (m.name.as_str(), i)).collect();
+    let mut module_of = HashMap::new();
+    mapped.visit(&mut |path, module| {
+        module_of.insert(path.join("/"), index[module.name.as_str()]);
+    });
+    Hierarchy { module_of, instances: mapped.modules.iter().map(|m| m.instances).collect() }
+}

@@ -1,0 +1,150 @@
+//! The cell library: where it is, and the cells with a special role.
+
+use super::adders::FullAdder;
+use super::cache::Digest;
+use crate::PpaError;
+use crate::liberty::{Cell, Kind, Library};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// Where the default library lies below a prefix.
+const DEFAULT_LIBRARY: &str = "share/qflow/tech/osu018/osu018_stdcells.lib";
+/// Prefixes of installations.
+const PREFIXES: [&str; 2] = ["/usr", "/usr/local"];
+/// Input capacitances of the smallest inverter that stand for the unknown load of an output.
+const OUTPUT_LOAD: f64 = 4.0;
+
+/// A Liberty file, read, as the tools get it.
+#[derive(Clone, Debug)]
+pub struct CellLibrary {
+    /// Plain text, absolute: the user's own file, or its unpacked copy.
+    pub path: PathBuf,
+    /// Parsed.
+    pub cells: Library,
+    /// Digest of the text.
+    pub(crate) digest: String,
+    /// Cells with a role, by name.
+    pub(crate) roles: Roles,
+}
+
+/// Cells with a role.
+#[derive(Clone, Debug)]
+pub(crate) struct Roles {
+    /// Buffer that stands for what drives an input.
+    pub driver: String,
+    /// Output pin of that buffer.
+    pub driver_pin: String,
+    /// Load that stands for what an output drives, F.
+    pub load: f64,
+    /// Full-adder cell.
+    pub full_adder: Option<FullAdder>,
+    /// Yosys commands that replace constants by tie cells.
+    pub constants: String,
+}
+
+impl CellLibrary {
+    /// Reads the library `file` (Liberty, plain or packed as `.xz`), or the default one. A packed file is
+    /// unpacked into `cache`.
+    ///
+    /// # Errors
+    /// A missing file, with what to install; a file that is not Liberty, or lacks a NAND, an inverter, a
+    /// buffer or a flip-flop.
+    pub fn open(file: Option<&Path>, cache: &Path) -> Result<Self, PpaError> {
+        let path = match file {
+            Some(file) => file.to_path_buf(),
+            None => default_library()?,
+        };
+        let bytes = std::fs::read(&path).map_err(PpaError::file("read", &path))?;
+        let packed = path.extension().is_some_and(|extension| extension == "xz");
+        let (path, bytes) = if packed { unpack(&path, &bytes, cache)? } else { (path, bytes) };
+        let path = std::path::absolute(&path).map_err(PpaError::file("read", &path))?;
+        let cells = Library::from_text(&path, &String::from_utf8_lossy(&bytes))
+            .map_err(|e| PpaError::Library { path: path.clone(), detail: e.to_string() })?;
+        let roles = roles(&cells).map_err(|detail| PpaError::Library { path: path.clone(), detail })?;
+        let digest = Digest::new().field("library", &bytes).finish();
+        Ok(CellLibrary { path, cells, digest, roles })
+    }
+
+    /// One unit of time of the file, ns.
+    pub fn time_unit_ns(&self) -> f64 {
+        self.cells.units.time * 1e9
+    }
+
+    /// A capacitance in F, in units of the file.
+    pub fn load_units(&self, farad: f64) -> f64 {
+        farad / self.cells.units.capacitance
+    }
+
+    /// What nets weigh in timing besides the pins on them, in words.
+    pub fn wires(&self) -> String {
+        match &self.cells.default_wire_load {
+            Some(model) => format!("wire load model {model}, the library's default"),
+            None => "nothing: the library has no default wire load model".to_string(),
+        }
+    }
+
+    pub(crate) fn is_flip_flop(&self, cell: &str) -> bool {
+        self.cells.cell(cell).is_some_and(|c| matches!(c.kind, Kind::FlipFlop(_)))
+    }
+
+    /// Area of the smallest two-input NAND, and its name.
+    pub fn nand2(&self) -> (f64, String) {
+        self.cells.nand2().map_or((f64::NAN, String::new()), |cell| (cell.area, cell.name.clone()))
+    }
+}
+
+fn default_library() -> Result<PathBuf, PpaError> {
+    let candidates = PREFIXES.map(|prefix| Path::new(prefix).join(DEFAULT_LIBRARY));
+    candidates.iter().find(|path| path.is_file()).cloned().ok_or_else(|| PpaError::MissingLibrary {
+        searched: candidates.map(|path| path.display().to_string()).join(" and "),
+    })
+}
+
+/// Unpacks a file once for every content.
+fn unpack(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>), PpaError> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let folder = cache.join("libraries");
+    let target = folder.join(format!("{}_{stem}", &Digest::new().field("packed", packed).finish()[..16]));
+    if let Ok(bytes) = std::fs::read(&target) {
+        return Ok((target, bytes));
+    }
+    let mut bytes = Vec::new();
+    lzma_rust2::XzReader::new(packed, true).read_to_end(&mut bytes).map_err(|e| PpaError::Library {
+        path: path.to_path_buf(),
+        detail: format!("cannot be unpacked, expected an xz file: {e}"),
+    })?;
+    std::fs::create_dir_all(&folder).map_err(PpaError::file("create", &folder))?;
+    flashd_files::write(&target, &bytes).map_err(PpaError::file("write", &target))?;
+    Ok((target, bytes))
+}
+
+fn roles(library: &Library) -> Result<Roles, String> {
+    let need = |what: &str| {
+        format!(
+            "the library has no {what}; mapping needs a NAND of two inputs, an inverter, a buffer and a flip-flop"
+        )
+    };
+    library.nand2().ok_or_else(|| need("two-input NAND"))?;
+    let is_flip_flop = |cell: &Cell| matches!(cell.kind, Kind::FlipFlop(_));
+    library.cells.iter().find(|cell| is_flip_flop(cell)).ok_or_else(|| need("flip-flop"))?;
+    let inverters = library.inverters();
+    let inverter = inverters.first().ok_or_else(|| need("inverter"))?;
+    let buffers = library.buffers();
+    // Not the weakest buffer: ports are usually driven by something sized for them.
+    let driver = buffers.get(1).or(buffers.first()).ok_or_else(|| need("buffer"))?;
+    let pin = inverter.inputs().next().ok_or_else(|| need("inverter with an input"))?;
+    let driver_pin = driver.outputs().next().ok_or_else(|| need("buffer with an output"))?;
+    let constants = match (library.tie(true), library.tie(false)) {
+        (Some((high, high_pin)), Some((low, low_pin))) => {
+            format!("hilomap -singleton -hicell {} {high_pin} -locell {} {low_pin}\n", high.name, low.name)
+        }
+        _ => String::new(),
+    };
+    Ok(Roles {
+        driver: driver.name.clone(),
+        driver_pin: driver_pin.name.clone(),
+        load: OUTPUT_LOAD * pin.capacitance,
+        full_adder: FullAdder::of(library),
+        constants,
+    })
+}

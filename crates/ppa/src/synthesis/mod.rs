@@ -1,0 +1,40 @@
+//! Mapping of emitted cores to the cells of a Liberty library.
+//!
+//! ```text
+//!  .v --split--> modules --candidates--> mappings of each, cached --assemble, select--> Mapped
+//!                             |  recipe, compressor, adders            |  buffers
+//!                           Yosys                                   OpenSTA
+//! ```
+//!
+//! Every distinct module is mapped by itself, with its submodules as black boxes, in several ways: arithmetic
+//! as prefix adders, carry chains, or trees of the library's full-adder cells ([`recipe`]), times goals from
+//! area to speed. Cores that share modules map them once. A core takes one mapping for each module: first the
+//! smallest, then faster ones along the paths that are too slow, as OpenSTA sees the whole ([`select`]).
+
+mod adders;
+mod assemble;
+mod buffers;
+mod cache;
+mod candidates;
+mod compressor;
+mod flow;
+mod library_file;
+mod mapped;
+mod parts;
+mod recipe;
+mod select;
+mod split;
+mod structure;
+mod tools;
+
+pub(crate) use cache::Digest;
+
+pub use cache::Cache;
+pub use flow::{Flow, MappedCore, Progress};
+pub use library_file::CellLibrary;
+pub use mapped::{Mapped, MappedModule};
+pub use parts::part;
+pub use tools::Tools;
+
+#[cfg(test)]
+mod tests;

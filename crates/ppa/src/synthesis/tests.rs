@@ -1,0 +1,141 @@
+//! Mapped netlists against their sources, with the packaged tools and library.
+
+use super::adders::FullAdder;
+use super::candidates;
+use super::{Cache, CellLibrary, Flow, Progress, Tools};
+use crate::PpaError;
+use crate::liberty::Library;
+use flashd_hwmodel::config::{CoreConfig, Design};
+use flashd_hwmodel::format::Format;
+use std::path::Path;
+
+/// The flow with the default library, or `None` (with a message) where tools or library are missing.
+fn flow(cache: &Path, clock_ns: Option<f64>) -> Option<Flow> {
+    let library = CellLibrary::open(None, cache);
+    match (Tools::discover(), library) {
+        (Ok(tools), Ok(library)) => {
+            let cache = Cache::new(Some(cache)).unwrap();
+            Some(Flow { tools, library, clock_ns, cache, flat: false })
+        }
+        (Err(e @ PpaError::MissingTool { .. }), _) | (_, Err(e @ PpaError::MissingLibrary { .. })) => {
+            eprintln!("skipped: {e}");
+            None
+        }
+        (tools, library) => panic!("{:?} {:?}", tools.err(), library.err()),
+    }
+}
+
+/// Two products and a word, with signs and a difference: all that a compressor tree can meet.
+const SUMS: &str = "module sums (\n    input  wire [2:0] a,\n    input  wire signed [2:0] b,\n    \
+    input  wire signed [2:0] c,\n    input  wire [3:0] d,\n    output wire [8:0] y,\n    output wire [7:0] p\n);\n    \
+    wire signed [8:0] bc = b * c;\n    assign y = d - bc + a * a;\n    assign p = a * d;\nendmodule\n";
+
+/// Two registered multiplications of one register's value, one after the other.
+const PAIR: &str = "module pair (\n    input  wire clk,\n    input  wire [5:0] a,\n    output wire [5:0] y\n);\n    \
+    reg [5:0] a_q;\n    reg [5:0] y_q;\n    wire [5:0] half;\n    wire [5:0] whole;\n    \
+    always @(posedge clk) begin\n        a_q <= a;\n        y_q <= whole;\n    end\n    \
+    scale u_lane_0 (.a(a_q), .b(a_q), .y(half));\n    scale u_lane_1 (.a(half), .b(a_q), .y(whole));\n    \
+    assign y = y_q;\nendmodule\n\
+    module scale (\n    input  wire [5:0] a,\n    input  wire [5:0] b,\n    output wire [5:0] y\n);\n    \
+    wire [11:0] product = a * b;\n    assign y = product[11:6];\nendmodule\n";
+
+/// Every mapping of a module with products, proved equal to the source by SAT.
+fn every_mapping_equals_its_source(flow: &Flow) {
+    let module = super::split::split("sums.v", SUMS).unwrap().remove(0);
+    let folder = tempfile::tempdir().unwrap();
+    let candidates = candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[]).unwrap();
+    // Prefix adders, trees and chains of gates, trees and chains of cells; each for every goal.
+    assert_eq!(candidates.len(), 25);
+    std::fs::write(folder.path().join("gold.v"), SUMS).unwrap();
+    let mut adders = 0;
+    let mut script = String::new();
+    for candidate in &candidates {
+        let json = std::fs::read_to_string(folder.path().join(&candidate.json)).unwrap();
+        adders += json.matches("\"FAX1\"").count();
+        script += &format!(
+            "design -reset\nread_verilog gold.v\nprep -flatten -top sums\nrename sums gold\ndesign -stash gold\n\
+             read_liberty -ignore_miss_func {0}\nread_json {1}\nhierarchy -top sums\nprep -flatten -top sums\n\
+             rename sums gate\ndesign -stash gate\n\
+             design -copy-from gold -as gold gold\ndesign -copy-from gate -as gate gate\n\
+             miter -equiv -make_assert -flatten gold gate miter\nhierarchy -top miter\n\
+             sat -verify -prove-asserts miter\n",
+            flow.library.path.display(),
+            candidate.json.display(),
+        );
+    }
+    assert!(adders > 0);
+    flow.tools.run_yosys(folder.path(), &script, "proof of mappings").unwrap();
+}
+
+#[test]
+fn every_mapping_is_equivalent_to_its_source() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(flow) = flow(cache.path(), None) else { return };
+    every_mapping_equals_its_source(&flow);
+}
+
+#[test]
+fn a_design_is_mapped_timed_and_kept() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(mut flow) = flow(cache.path(), Some(60.0)) else { return };
+    let slow = flow.map_verilog("pair.v", PAIR, "pair", &|_| {}).unwrap();
+    assert!(slow.timing.slack >= 0.0);
+    let scale = slow.mapped.module("scale").unwrap();
+    assert_eq!((scale.instances, scale.flip_flops), (2, 0));
+    assert_eq!(slow.mapped.module("pair").unwrap().flip_flops, 12);
+    let path = &slow.timing.path;
+    assert!(path.from.starts_with("a_q_") && path.to.starts_with("y_"), "{path:?}");
+    let through: Vec<&str> = path.through.iter().map(|(instance, _)| instance.as_str()).collect();
+    assert_eq!(through, ["pair", "u_lane_0", "u_lane_1"]);
+    // The parts of the path are the path, but for setup of the last flip-flop.
+    let sum: f64 = path.through.iter().map(|(_, delay)| delay).sum();
+    assert!(sum > 0.8 * slow.timing.minimum_period && sum <= slow.timing.minimum_period);
+
+    // Everything that the first run made serves the second; the faster design is larger.
+    flow.clock_ns = None;
+    let all_cached = |progress| {
+        assert!(!matches!(progress, Progress::Module { cached: false, .. }), "{progress:?}");
+    };
+    let fast = flow.map_verilog("pair.v", PAIR, "pair", &all_cached).unwrap();
+    assert!(fast.timing.minimum_period < slow.timing.minimum_period);
+    assert!(fast.mapped.area() > slow.mapped.area());
+    let missing = flow.map_verilog("pair.v", PAIR, "core", &|_| {}).unwrap_err().to_string();
+    assert!(missing.contains("core is not the top module"), "{missing}");
+}
+
+#[test]
+#[ignore = "a minute: cargo test -p flashd-ppa -- --ignored"]
+fn a_core_has_figures() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(flow) = flow(cache.path(), None) else { return };
+    let config = CoreConfig::new(Design::Fa2, 4, Format::FP8_E4M3);
+    let (figures, mapped) = flow.figures(&config, &|_| {}).unwrap();
+    assert_eq!(mapped.top, config.name());
+    assert!((mapped.area() - figures.area.total).abs() < 1e-6 * figures.area.total);
+    let sum: f64 = figures.area.by_part.iter().map(|(_, area)| area).sum();
+    assert!((sum - figures.area.total).abs() < 1e-6 * sum);
+    assert_eq!(figures.area.by_part.len(), 5);
+    assert_eq!(figures.area.nand2, "NAND2X1");
+    assert!(figures.timing.slack >= 0.0);
+}
+
+#[test]
+fn full_adders_are_found_by_their_function() {
+    let library = |sum: &str, carry: &str| {
+        let text = format!(
+            "library (tiny) {{ time_unit : \"1ns\"; voltage_unit : \"1V\"; leakage_power_unit : \"1nW\"; \
+             capacitive_load_unit (1, pf); nom_voltage : 1.0;\n\
+             cell (ADD) {{ area : 5; pin (P) {{ direction : input; capacitance : 1; }} \
+             pin (Q) {{ direction : input; capacitance : 1; }} pin (R) {{ direction : input; capacitance : 1; }} \
+             pin (T) {{ direction : output; function : \"{sum}\"; }} \
+             pin (U) {{ direction : output; function : \"{carry}\"; }} }} }}"
+        );
+        Library::from_text(Path::new("tiny.lib"), &text).unwrap()
+    };
+    let plain = FullAdder::of(&library("P^Q^R", "(P Q)+(R P)+(Q R)")).unwrap();
+    assert!(!plain.sum_inverted && !plain.carry_inverted);
+    assert!(plain.cell_techmap().contains("ADD _TECHMAP_REPLACE_"));
+    let inverted = FullAdder::of(&library("!(P^Q^R)", "!((P Q)+(R P)+(Q R))")).unwrap();
+    assert!(inverted.complements_both());
+    assert_eq!(FullAdder::of(&library("P^Q^R", "P Q R")), None);
+}

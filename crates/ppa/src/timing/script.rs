@@ -1,0 +1,124 @@
+//! Running OpenSTA.
+
+use super::report::{self, REGISTER_SUFFIX, TimedPath};
+use crate::PpaError;
+use crate::synthesis::{Cache, CellLibrary, Digest, Mapped, Tools};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Name of the clock port of every sequential module.
+pub(crate) const CLOCK: &str = "clk";
+/// Clock period for estimates, ns: long, so that slacks are positive, yet short enough for the tool's floats.
+const LONG_PERIOD: f64 = 1e3;
+/// File of the report in a cache entry.
+const REPORT: &str = "report.txt";
+/// Instances of a module whose flip-flops are looked at besides the worst ones of all: enough to see what
+/// the surroundings make of it, few enough for a core of hundreds of lanes.
+const INSTANCES_REPORTED: usize = 8;
+
+/// What a timing run says of a core.
+#[derive(Clone, Debug)]
+pub(crate) struct Analysis {
+    /// Worst path.
+    pub worst: TimedPath,
+    /// The worst path into every kind of module that has flip-flops, and into the outputs.
+    pub paths: Vec<TimedPath>,
+}
+
+fn constraints(library: &CellLibrary, period: f64) -> String {
+    let roles = &library.roles;
+    let load = library.load_units(roles.load);
+    format!(
+        "if {{[llength [get_ports -quiet {CLOCK}]]}} {{create_clock -name {CLOCK} -period {period} [get_ports {CLOCK}]}} \
+         else {{create_clock -name {CLOCK} -period {period}}}\n\
+         set_driving_cell -lib_cell {} -pin {} [all_inputs]\n\
+         set_load {load} [all_outputs]\n\
+         set_input_delay 0 -clock {CLOCK} [all_inputs]\n\
+         set_output_delay 0 -clock {CLOCK} [all_outputs]\n",
+        roles.driver, roles.driver_pin,
+    )
+}
+
+/// Longest path, ns, of each of the modules `<stem>.v` in a folder, alone.
+pub(crate) fn estimate(
+    tools: &Tools,
+    library: &CellLibrary,
+    folder: &Path,
+    stems: &[String],
+    task: &str,
+) -> Result<Vec<f64>, PpaError> {
+    let unit = library.time_unit_ns();
+    let mut script = format!("read_liberty {}\n", library.path.display());
+    for stem in stems {
+        let _ = write!(script, "read_verilog {stem}.v\nlink_design {stem}\n");
+        script += &constraints(library, LONG_PERIOD / unit);
+        script += "report_worst_slack -digits 6\n";
+    }
+    let output = tools.run_sta(folder, &script, task)?;
+    let delays: Vec<f64> = output
+        .lines()
+        .filter_map(|line| line.strip_prefix("worst slack ")?.trim().parse::<f64>().ok())
+        // Without a path there is infinite slack, and no delay.
+        .map(|slack| (LONG_PERIOD - slack * unit).max(0.0))
+        .collect();
+    if delays.len() != stems.len() {
+        let detail = format!("{} slacks for {} netlists:\n{output}", delays.len(), stems.len());
+        return Err(PpaError::Unexpected { what: format!("timing report of {task}"), detail });
+    }
+    Ok(delays)
+}
+
+/// Times a whole core at a clock of `clock` ns. `registered` are the instance paths of modules with
+/// flip-flops, those of one module together.
+pub(crate) fn analyse(
+    tools: &Tools,
+    library: &CellLibrary,
+    cache: &Cache,
+    mapped: &Mapped,
+    registered: &[Vec<String>],
+    clock: f64,
+) -> Result<Analysis, PpaError> {
+    let mut script = format!("read_liberty {}\n", library.path.display());
+    for module in &mapped.modules {
+        let _ = writeln!(script, "read_verilog {}", module.verilog.display());
+    }
+    let _ = writeln!(script, "link_design {}", mapped.top);
+    script += &constraints(library, clock / library.time_unit_ns());
+    let report = "report_checks -path_delay max -format full -digits 6";
+    let _ = writeln!(script, "{report}");
+    for instances in registered {
+        let step = instances.len().div_ceil(INSTANCES_REPORTED);
+        let patterns: Vec<String> = instances
+            .iter()
+            .step_by(step.max(1))
+            .map(|path| {
+                if path.is_empty() {
+                    format!("*{REGISTER_SUFFIX}")
+                } else {
+                    format!("{path}/*{REGISTER_SUFFIX}")
+                }
+            })
+            .collect();
+        let _ = writeln!(script, "{report} -to [get_cells {{{}}}]", patterns.join(" "));
+    }
+    let _ = writeln!(script, "{report} -to [all_outputs]");
+    // Paths of netlists are digests of their contents.
+    let digest = Digest::new()
+        .field("sta", &tools.sta_version)
+        .field("library", &library.digest)
+        .field("script", &script)
+        .finish();
+    let entry = cache.entry("timing", &digest, |folder| {
+        let output = tools.run_sta(folder, &script, &mapped.top)?;
+        let file = folder.join(REPORT);
+        std::fs::write(&file, output).map_err(PpaError::file("write", &file))
+    })?;
+    let file = entry.join(REPORT);
+    let output = std::fs::read_to_string(&file).map_err(PpaError::file("read", &file))?;
+    let paths = report::paths(&output);
+    let worst = paths.first().cloned().ok_or_else(|| PpaError::Unexpected {
+        what: format!("timing report of {}", mapped.top),
+        detail: format!("no path found:\n{}", output.lines().take(20).collect::<Vec<_>>().join("\n")),
+    })?;
+    Ok(Analysis { worst, paths })
+}
