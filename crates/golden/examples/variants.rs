@@ -14,6 +14,7 @@ use flashd_hwmodel::format::Format;
 use flashd_workload::quantise::{round_to, round_value};
 use flashd_workload::synthetic::equal_scores;
 use flashd_workload::{Attention, Scaling, TensorScale, Trace, choose_scaling, quantise, v_candidates};
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::error::Error;
 
@@ -105,7 +106,7 @@ impl Head {
 fn error_on_equal_scores(config: &CoreConfig, keys: usize) -> f64 {
     let (d, format) = (64, config.format);
     let config = CoreConfig { d, ..config.clone() };
-    let errors = (1..=4).map(|seed| {
+    let errors = (1..=4).into_par_iter().map(|seed| {
         let Attention { q, k, v, .. } = equal_scores(seed, keys, d);
         let bits = |x: &[f32]| -> Vec<u64> { x.iter().map(|&x| round_from_f64(format, x.into())).collect() };
         let v = bits(&v);
@@ -118,7 +119,7 @@ fn error_on_equal_scores(config: &CoreConfig, keys: usize) -> f64 {
         };
         (0..d).map(error).fold(0.0, f64::max)
     });
-    errors.fold(0.0, f64::max)
+    errors.reduce(|| 0.0, f64::max)
 }
 
 fn configurations(format: Format, widths: &[LaneBits]) -> Vec<CoreConfig> {

@@ -18,6 +18,8 @@
 //!   in the carrier: a result that was not exact has its last bit set, like a sticky bit. Rounding to odd
 //!   with `P >= p + 2` followed by any rounding to `p` bits is the same as rounding the exact sum, whatever
 //!   the lengths of the operands.
+//! - **Integers**: the fused dot product, FA2's fixed-point addends and the fused update compute integers in a
+//!   carrier. A sum with `1.5 * 2^(P-1)` is rounded to an integer, to nearest; see [`crate::dot`] for the halves.
 //!
 //! Range: in f64 no format's sum or product over- or underflows. f32 serves e4m3, e5m2 and fp16 with room to
 //! spare. For bf16, whose exponent range is f32's own: an overflow to infinity is an overflow of the format

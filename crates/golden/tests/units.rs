@@ -4,8 +4,9 @@ mod common;
 
 use common::bits_of;
 use flashd_golden::decode;
-use flashd_golden::units::{exp, ln, paper_sigmoid, reciprocal, sigmoid, softplus};
+use flashd_golden::units::{exp, ln, log2p1, paper_sigmoid, reciprocal, sigmoid, softplus};
 use flashd_hwmodel::format::Format;
+use std::f64::consts::LOG2_E;
 
 /// All encodings of a narrow format, a sample of a wide one.
 fn operands(format: Format) -> impl Iterator<Item = u64> {
@@ -89,6 +90,14 @@ fn sigmoid_is_relatively_accurate() {
 fn softplus_is_relatively_accurate() {
     let exact = |x: f64| (x > -87.0).then(|| x.max(0.0) + (-x.abs()).exp().ln_1p());
     check("softplus", softplus, exact, 0.2, 0.02);
+}
+
+#[test]
+fn log2p1_is_relatively_accurate() {
+    check("log2p1", log2p1, |x| (-15.0..=0.0).contains(&x).then(|| x.exp2().ln_1p() * LOG2_E), 0.3, 0.0);
+    for (_, format) in Format::NAMED {
+        assert_eq!(log2p1(format, 8, 0), format.one(), "{format}: two equal scores make twice one");
+    }
 }
 
 #[test]
