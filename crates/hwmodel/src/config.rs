@@ -170,11 +170,18 @@ const fn default_state_fraction_bits() -> u32 {
     18
 }
 
-/// Default widths of fixed-point lanes: three bits of v beyond the format's significand and its sign, a weight
-/// as precise as the format, and an accumulator for averages over many keys.
-fn default_lane_bits(format: Format) -> LaneBits {
+/// Default widths of fixed-point lanes, p being the format's precision: the smallest with which the mean error on
+/// every group of recorded heads is no larger than that of the float variants.
+///
+/// FLASH-D multiplies the difference of two rounded numbers, which takes six bits beyond p where FA2 takes v as it
+/// is; its accumulator has bits for averages over 65,536 keys, where FA2 has guard bits above instead.
+fn default_lane_bits(design: Design, format: Format) -> LaneBits {
     let p = format.precision();
-    LaneBits { o: (p + 12).min(28), v: (p + 4).min(20), w: p.clamp(4, 7) }
+    let v = (p + 6).min(20);
+    match design {
+        Design::FlashD => LaneBits { o: (p + 14).min(28), v, w: (p + 1).min(12) },
+        Design::Fa2 => LaneBits { o: (p + 9).min(28), v, w: p.clamp(3, 12) },
+    }
 }
 
 /// Default threshold T of the hold rule.
@@ -353,7 +360,7 @@ impl CoreConfig {
 
     /// Widths of fixed-point lanes: as configured, or the format's default.
     pub fn lane_bits(&self) -> LaneBits {
-        self.lane.unwrap_or_else(|| default_lane_bits(self.format))
+        self.lane.unwrap_or_else(|| default_lane_bits(self.design, self.format))
     }
 
     /// The dot product in force.
@@ -436,7 +443,7 @@ impl CoreConfig {
                 Dot::Fused => "fuseddot".into(),
             },
         );
-        if self.has_fixed_lanes() && self.lane_bits() != default_lane_bits(self.format) {
+        if self.has_fixed_lanes() && self.lane_bits() != default_lane_bits(self.design, self.format) {
             let LaneBits { o, v, w } = self.lane_bits();
             suffix(true, format!("o{o}v{v}w{w}"));
         }
