@@ -143,7 +143,7 @@ module fa2_bf16_d4 (
         .right(weight_right)
     );
     bf16_any_special_4 u_v_special (.x(v), .any(v_special));
-    fa2_lane_bf16_e8f10_group_4 u_group_0 (
+    fa2_lane_bf16_e8f11_group_4 u_group_0 (
         .clk(clk),
         .rst(rst),
         .update(weight_update),
@@ -163,9 +163,9 @@ module fa2_bf16_d4 (
     assign o_invalid = result_sticky_q;
 endmodule
 
-`line 167 "fa2_lane_bf16_e8f10_group_4.v" 0
+`line 167 "fa2_lane_bf16_e8f11_group_4.v" 0
 // 4 lanes and their copies of the scalar registers.
-module fa2_lane_bf16_e8f10_group_4 (
+module fa2_lane_bf16_e8f11_group_4 (
     input  wire clk,
     input  wire rst,
     input  wire update,
@@ -211,7 +211,7 @@ module fa2_lane_bf16_e8f10_group_4 (
         end
     end
 
-    fa2_lane_bf16_e8f10 u_lane_0 (
+    fa2_lane_bf16_e8f11 u_lane_0 (
         .clk(clk),
         .v(v[16*0 +: 16]),
         .e(e_q),
@@ -223,7 +223,7 @@ module fa2_lane_bf16_e8f10_group_4 (
         .done(finish_q),
         .o(o[16*0 +: 16])
     );
-    fa2_lane_bf16_e8f10 u_lane_1 (
+    fa2_lane_bf16_e8f11 u_lane_1 (
         .clk(clk),
         .v(v[16*1 +: 16]),
         .e(e_q),
@@ -235,7 +235,7 @@ module fa2_lane_bf16_e8f10_group_4 (
         .done(finish_q),
         .o(o[16*1 +: 16])
     );
-    fa2_lane_bf16_e8f10 u_lane_2 (
+    fa2_lane_bf16_e8f11 u_lane_2 (
         .clk(clk),
         .v(v[16*2 +: 16]),
         .e(e_q),
@@ -247,7 +247,7 @@ module fa2_lane_bf16_e8f10_group_4 (
         .done(finish_q),
         .o(o[16*2 +: 16])
     );
-    fa2_lane_bf16_e8f10 u_lane_3 (
+    fa2_lane_bf16_e8f11 u_lane_3 (
         .clk(clk),
         .v(v[16*3 +: 16]),
         .e(e_q),
@@ -261,9 +261,9 @@ module fa2_lane_bf16_e8f10_group_4 (
     );
 endmodule
 
-`line 265 "fa2_lane_bf16_e8f10.v" 0
+`line 265 "fa2_lane_bf16_e8f11.v" 0
 // One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.
-module fa2_lane_bf16_e8f10 (
+module fa2_lane_bf16_e8f11 (
     input  wire clk,
     input  wire [15:0] v,
     input  wire [15:0] e,
@@ -276,11 +276,11 @@ module fa2_lane_bf16_e8f10 (
     output wire [15:0] o
 );
     wire [15:0] value;
-    wire [18:0] operands_multiplicand;
-    wire [18:0] operands_addend;
-    wire [21:0] product;
-    wire [18:0] sum;
-    reg  [18:0] o_q;
+    wire [19:0] operands_multiplicand;
+    wire [19:0] operands_addend;
+    wire [22:0] product;
+    wire [19:0] sum;
+    reg  [19:0] o_q;
     wire [15:0] scale;
     reg  [15:0] result_q;
 
@@ -299,122 +299,122 @@ module fa2_lane_bf16_e8f10 (
     // y = a; Inf and NaN become +0, subnormals of a flushing format a signed zero.
     assign value = &v[14:7] ? 16'h0 : {v[15:7], (v[6:0] & {7{|v[14:7]}})};
     // The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.
-    wire [18:0] operands_o_before = {19{~load}} & o_q;
-    wire [18:0] operands_joined = {value[15:7], value[6:0], 3'h0};
+    wire [19:0] operands_o_before = {20{~load}} & o_q;
+    wire [19:0] operands_joined = {value[15:7], value[6:0], 4'h0};
     assign operands_multiplicand = moved ? operands_o_before : operands_joined;
     assign operands_addend = moved ? operands_joined : operands_o_before;
-    e8f10_bf16_e9f12_mul_finite u_product (.a(operands_multiplicand), .b(e), .y(product));
-    e8f10_e9f12_e8f10_add_finite u_sum (.a(operands_addend), .b(product), .y(sum));
-    e8f10_bf16_scale u_scale (.o(o_q), .r(r), .right(right), .y(scale));
+    e8f11_bf16_e9f13_mul_finite u_product (.a(operands_multiplicand), .b(e), .y(product));
+    e8f11_e9f13_e8f11_add_finite u_sum (.a(operands_addend), .b(product), .y(sum));
+    e8f11_bf16_scale u_scale (.o(o_q), .r(r), .right(right), .y(scale));
     assign o = result_q;
 endmodule
 
-`line 313 "e8f10_bf16_scale.v" 0
+`line 313 "e8f11_bf16_scale.v" 0
 // y = o * r * 2^-right, one rounding.
-module e8f10_bf16_scale (
-    input  wire [18:0] o,
+module e8f11_bf16_scale (
+    input  wire [19:0] o,
     input  wire [16:0] r,
     input  wire [5:0] right,
     output wire [15:0] y
 );
-    wire [9:0] difference = ({2'h0, o[17:10]} + 10'h1) - {{4{right[5]}}, right};
-    wire o_hidden = |o[17:10];
-    wire [27:0] product = {17'b0, {o_hidden, o[9:0]}} * {11'b0, r};
-    wire top_16_empty = ~(|product[27:12]);
-    wire [27:0] left_by_16 = top_16_empty ? {product[11:0], 16'h0} : product;
-    wire top_8_empty = ~(|left_by_16[27:20]);
-    wire [27:0] left_by_8 = top_8_empty ? {left_by_16[19:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~(|left_by_8[27:24]);
-    wire [27:0] left_by_4 = top_4_empty ? {left_by_8[23:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[27:26]);
-    wire [27:0] left_by_2 = top_2_empty ? {left_by_4[25:0], 2'h0} : left_by_4;
-    wire top_1_empty = ~left_by_2[27];
+    wire [9:0] difference = ({2'h0, o[18:11]} + 10'h1) - {{4{right[5]}}, right};
+    wire o_hidden = |o[18:11];
+    wire [28:0] product = {17'b0, {o_hidden, o[10:0]}} * {12'b0, r};
+    wire top_16_empty = ~(|product[28:13]);
+    wire [28:0] left_by_16 = top_16_empty ? {product[12:0], 16'h0} : product;
+    wire top_8_empty = ~(|left_by_16[28:21]);
+    wire [28:0] left_by_8 = top_8_empty ? {left_by_16[20:0], 8'h0} : left_by_16;
+    wire top_4_empty = ~(|left_by_8[28:25]);
+    wire [28:0] left_by_4 = top_4_empty ? {left_by_8[24:0], 4'h0} : left_by_8;
+    wire top_2_empty = ~(|left_by_4[28:27]);
+    wire [28:0] left_by_2 = top_2_empty ? {left_by_4[26:0], 2'h0} : left_by_4;
+    wire top_1_empty = ~left_by_2[28];
     wire [9:0] joined = {5'h0, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [9:0] exponent = difference - joined;
-    wire [27:0] left_by_1 = top_1_empty ? {left_by_2[26:0], 1'b0} : left_by_2;
-    wire [17:0] sum = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[27:20]};
-    wire round_up = left_by_1[19] & (|left_by_1[18:0] | left_by_1[20]);
+    wire [28:0] left_by_1 = top_1_empty ? {left_by_2[27:0], 1'b0} : left_by_2;
+    wire [17:0] sum = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[28:21]};
+    wire round_up = left_by_1[20] & (|left_by_1[19:0] | left_by_1[21]);
     wire [17:0] magnitude = sum + {17'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~left_by_1[27];
+    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~left_by_1[28];
     wire saturate = $signed(18'h7f7f) < $signed(magnitude);
     wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
-    assign y = {o[18], selected};
+    assign y = {o[19], selected};
 endmodule
 
-`line 345 "e8f10_e9f12_e8f10_add_finite.v" 0
-// y = a + b  (a: e8f10, b: e9f12, y: e8f10, round to nearest even, saturating).
+`line 345 "e8f11_e9f13_e8f11_add_finite.v" 0
+// y = a + b  (a: e8f11, b: e9f13, y: e8f11, round to nearest even, saturating).
 // Operands are finite.
-module e8f10_e9f12_e8f10_add_finite (
-    input  wire [18:0] a,
-    input  wire [21:0] b,
-    output wire [18:0] y
+module e8f11_e9f13_e8f11_add_finite (
+    input  wire [19:0] a,
+    input  wire [22:0] b,
+    output wire [19:0] y
 );
-    wire [21:0] a_wide = {a[18], 1'b0, a[17:10], a[9:0], 2'h0};
-    wire swap = a_wide[20:0] < b[20:0];
-    wire [21:0] larger = swap ? b : a_wide;
-    wire larger_hidden = |larger[20:12];
-    wire [21:0] smaller = swap ? a_wide : b;
-    wire [8:0] distance = larger[20:12] - smaller[20:12];
-    wire shifted_out = distance[5] | distance[4];
-    wire shifted_out_2 = distance[6] | shifted_out;
-    wire shifted_out_3 = distance[7] | shifted_out_2;
-    wire shifted_out_4 = distance[8] | shifted_out_3;
-    wire smaller_hidden = |smaller[20:12];
-    wire [15:0] smaller_significand = {smaller_hidden, smaller[11:0], 3'h0};
-    wire [15:0] joined = {1'b0, smaller_significand[15:2], |smaller_significand[1:0]};
-    wire [15:0] right_by_1 = distance[0] ? joined : smaller_significand;
-    wire [15:0] right_by_2 = distance[1] ? {2'h0, right_by_1[15:3], |right_by_1[2:0]} : right_by_1;
-    wire [15:0] right_by_4 = distance[2] ? {4'h0, right_by_2[15:5], |right_by_2[4:0]} : right_by_2;
-    wire [15:0] right_by_8 = distance[3] ? {8'h0, right_by_4[15:9], |right_by_4[8:0]} : right_by_4;
-    wire [15:0] smaller_aligned = shifted_out_4 ? {15'h0, |smaller_significand} : right_by_8;
-    wire effective_subtraction = larger[21] ^ smaller[21];
-    wire [16:0] addend = {1'b0, smaller_aligned} ^ {17{effective_subtraction}};
-    wire [16:0] sum_less_carry = {1'b0, larger_hidden, larger[11:0], 3'h0} + addend;
-    wire [16:0] sum = sum_less_carry + {16'h0, effective_subtraction};
-    wire top_16_empty = ~(|sum[16:1]);
-    wire [16:0] left_by_16 = top_16_empty ? {sum[0], 16'h0} : sum;
-    wire top_8_empty = ~(|left_by_16[16:9]);
-    wire [16:0] left_by_8 = top_8_empty ? {left_by_16[8:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~(|left_by_8[16:13]);
-    wire [16:0] left_by_4 = top_4_empty ? {left_by_8[12:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[16:15]);
-    wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
-    wire top_1_empty = ~left_by_2[16];
-    wire [16:0] left_by_1 = top_1_empty ? {left_by_2[15:0], 1'b0} : left_by_2;
-    wire sign = ~left_by_1[16] ? (larger[21] & smaller[21]) : larger[21];
-    wire [10:0] top_exponent = {2'h0, larger[20:12]} + 11'h1;
+    wire [22:0] a_wide = {a[19], 1'b0, a[18:11], a[10:0], 2'h0};
+    wire swap = a_wide[21:0] < b[21:0];
+    wire [22:0] larger = swap ? b : a_wide;
+    wire larger_hidden = |larger[21:13];
+    wire [22:0] smaller = swap ? a_wide : b;
+    wire [8:0] distance = larger[21:13] - smaller[21:13];
+    wire shifted_out = distance[6] | distance[5];
+    wire shifted_out_2 = distance[7] | shifted_out;
+    wire shifted_out_3 = distance[8] | shifted_out_2;
+    wire smaller_hidden = |smaller[21:13];
+    wire [16:0] smaller_significand = {smaller_hidden, smaller[12:0], 3'h0};
+    wire [16:0] joined = {1'b0, smaller_significand[16:2], |smaller_significand[1:0]};
+    wire [16:0] right_by_1 = distance[0] ? joined : smaller_significand;
+    wire [16:0] right_by_2 = distance[1] ? {2'h0, right_by_1[16:3], |right_by_1[2:0]} : right_by_1;
+    wire [16:0] right_by_4 = distance[2] ? {4'h0, right_by_2[16:5], |right_by_2[4:0]} : right_by_2;
+    wire [16:0] right_by_8 = distance[3] ? {8'h0, right_by_4[16:9], |right_by_4[8:0]} : right_by_4;
+    wire [16:0] right_by_16 = distance[4] ? {16'h0, |right_by_8} : right_by_8;
+    wire [16:0] smaller_aligned = shifted_out_3 ? {16'h0, |smaller_significand} : right_by_16;
+    wire effective_subtraction = larger[22] ^ smaller[22];
+    wire [17:0] addend = {1'b0, smaller_aligned} ^ {18{effective_subtraction}};
+    wire [17:0] sum_less_carry = {1'b0, larger_hidden, larger[12:0], 3'h0} + addend;
+    wire [17:0] sum = sum_less_carry + {17'h0, effective_subtraction};
+    wire top_16_empty = ~(|sum[17:2]);
+    wire [17:0] left_by_16 = top_16_empty ? {sum[1:0], 16'h0} : sum;
+    wire top_8_empty = ~(|left_by_16[17:10]);
+    wire [17:0] left_by_8 = top_8_empty ? {left_by_16[9:0], 8'h0} : left_by_16;
+    wire top_4_empty = ~(|left_by_8[17:14]);
+    wire [17:0] left_by_4 = top_4_empty ? {left_by_8[13:0], 4'h0} : left_by_8;
+    wire top_2_empty = ~(|left_by_4[17:16]);
+    wire [17:0] left_by_2 = top_2_empty ? {left_by_4[15:0], 2'h0} : left_by_4;
+    wire top_1_empty = ~left_by_2[17];
+    wire [17:0] left_by_1 = top_1_empty ? {left_by_2[16:0], 1'b0} : left_by_2;
+    wire sign = ~left_by_1[17] ? (larger[22] & smaller[22]) : larger[22];
+    wire [10:0] top_exponent = {2'h0, larger[21:13]} + 11'h1;
     wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [10:0] exponent = top_exponent - {6'h0, leading_zeros};
-    wire [21:0] sum_2 = {({exponent[10], exponent} - 12'h1), 10'h0} + {11'h0, left_by_1[16:6]};
+    wire [22:0] sum_2 = {({exponent[10], exponent} - 12'h1), 11'h0} + {11'h0, left_by_1[17:6]};
     wire round_up = left_by_1[5] & (|left_by_1[4:0] | left_by_1[6]);
-    wire [21:0] magnitude = sum_2 + {21'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(22'h400)) | ~left_by_1[16];
-    wire saturate = $signed(22'h3fbff) < $signed(magnitude);
-    wire [17:0] selected = underflow ? 18'h0 : (saturate ? 18'h3fbff : magnitude[17:0]);
+    wire [22:0] magnitude = sum_2 + {22'h0, round_up};
+    wire underflow = ($signed(magnitude) < $signed(23'h800)) | ~left_by_1[17];
+    wire saturate = $signed(23'h7f7ff) < $signed(magnitude);
+    wire [18:0] selected = underflow ? 19'h0 : (saturate ? 19'h7f7ff : magnitude[18:0]);
     assign y = {sign, selected};
 endmodule
 
-`line 398 "e8f10_bf16_e9f12_mul_finite.v" 0
-// y = a * b  (a: e8f10, b: bf16, y: e9f12, round to nearest even, saturating).
+`line 398 "e8f11_bf16_e9f13_mul_finite.v" 0
+// y = a * b  (a: e8f11, b: bf16, y: e9f13, round to nearest even, saturating).
 // Operands are finite.
-module e8f10_bf16_e9f12_mul_finite (
-    input  wire [18:0] a,
+module e8f11_bf16_e9f13_mul_finite (
+    input  wire [19:0] a,
     input  wire [15:0] b,
-    output wire [21:0] y
+    output wire [22:0] y
 );
-    wire sign = a[18] ^ b[15];
-    wire [9:0] exponent_sum = {2'h0, a[17:10]} + {2'h0, b[14:7]};
-    wire a_hidden = |a[17:10];
+    wire sign = a[19] ^ b[15];
+    wire [9:0] exponent_sum = {2'h0, a[18:11]} + {2'h0, b[14:7]};
+    wire a_hidden = |a[18:11];
     wire b_hidden = |b[14:7];
-    wire [18:0] product = {8'b0, {a_hidden, a[9:0]}} * {11'b0, {b_hidden, b[6:0]}};
-    wire [9:0] exponent = (exponent_sum - 10'h7e) - {9'h0, ~product[18]};
-    wire [18:0] normalised = product[18] ? product : {product[17:0], 1'b0};
-    wire [22:0] sum = {({exponent[9], exponent} - 11'h1), 12'h0} + {10'h0, normalised[18:6]};
+    wire [19:0] product = {8'b0, {a_hidden, a[10:0]}} * {12'b0, {b_hidden, b[6:0]}};
+    wire [9:0] exponent = (exponent_sum - 10'h7e) - {9'h0, ~product[19]};
+    wire [19:0] normalised = product[19] ? product : {product[18:0], 1'b0};
+    wire [23:0] sum = {({exponent[9], exponent} - 11'h1), 13'h0} + {10'h0, normalised[19:6]};
     wire round_up = normalised[5] & (|normalised[4:0] | normalised[6]);
-    wire [22:0] magnitude = sum + {22'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(23'h1000)) | ~normalised[18];
-    wire saturate = $signed(23'h1fffff) < $signed(magnitude);
-    wire [20:0] selected = underflow ? 21'h0 : (saturate ? 21'h1fffff : magnitude[20:0]);
+    wire [23:0] magnitude = sum + {23'h0, round_up};
+    wire underflow = ($signed(magnitude) < $signed(24'h2000)) | ~normalised[19];
+    wire saturate = $signed(24'h3fffff) < $signed(magnitude);
+    wire [21:0] selected = underflow ? 22'h0 : (saturate ? 22'h3fffff : magnitude[21:0]);
     assign y = {sign, selected};
 endmodule
 

@@ -131,7 +131,7 @@ module flash_d_bf16_d4 (
         .load(weight_load)
     );
     bf16_any_special_4 u_v_special (.x(v), .any(v_special));
-    flash_d_lane_bf16_e8f10_group_4 u_group_0 (
+    flash_d_lane_bf16_e8f11_group_4 u_group_0 (
         .clk(clk),
         .rst(rst),
         .update(weight_update),
@@ -148,9 +148,9 @@ module flash_d_bf16_d4 (
     assign o_invalid = result_sticky_q;
 endmodule
 
-`line 152 "flash_d_lane_bf16_e8f10_group_4.v" 0
+`line 152 "flash_d_lane_bf16_e8f11_group_4.v" 0
 // 4 lanes and their copies of the scalar registers.
-module flash_d_lane_bf16_e8f10_group_4 (
+module flash_d_lane_bf16_e8f11_group_4 (
     input  wire clk,
     input  wire rst,
     input  wire update,
@@ -181,7 +181,7 @@ module flash_d_lane_bf16_e8f10_group_4 (
         end
     end
 
-    flash_d_lane_bf16_e8f10 u_lane_0 (
+    flash_d_lane_bf16_e8f11 u_lane_0 (
         .clk(clk),
         .v(v[16*0 +: 16]),
         .w(w_q),
@@ -190,7 +190,7 @@ module flash_d_lane_bf16_e8f10_group_4 (
         .update(update_q),
         .o(o[16*0 +: 16])
     );
-    flash_d_lane_bf16_e8f10 u_lane_1 (
+    flash_d_lane_bf16_e8f11 u_lane_1 (
         .clk(clk),
         .v(v[16*1 +: 16]),
         .w(w_q),
@@ -199,7 +199,7 @@ module flash_d_lane_bf16_e8f10_group_4 (
         .update(update_q),
         .o(o[16*1 +: 16])
     );
-    flash_d_lane_bf16_e8f10 u_lane_2 (
+    flash_d_lane_bf16_e8f11 u_lane_2 (
         .clk(clk),
         .v(v[16*2 +: 16]),
         .w(w_q),
@@ -208,7 +208,7 @@ module flash_d_lane_bf16_e8f10_group_4 (
         .update(update_q),
         .o(o[16*2 +: 16])
     );
-    flash_d_lane_bf16_e8f10 u_lane_3 (
+    flash_d_lane_bf16_e8f11 u_lane_3 (
         .clk(clk),
         .v(v[16*3 +: 16]),
         .w(w_q),
@@ -219,9 +219,9 @@ module flash_d_lane_bf16_e8f10_group_4 (
     );
 endmodule
 
-`line 223 "flash_d_lane_bf16_e8f10.v" 0
+`line 223 "flash_d_lane_bf16_e8f11.v" 0
 // One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.
-module flash_d_lane_bf16_e8f10 (
+module flash_d_lane_bf16_e8f11 (
     input  wire clk,
     input  wire [15:0] v,
     input  wire [15:0] w,
@@ -231,13 +231,13 @@ module flash_d_lane_bf16_e8f10 (
     output wire [15:0] o
 );
     wire [15:0] value;
-    wire [18:0] old;
+    wire [19:0] old;
     wire [18:0] difference;
     wire [18:0] side_way;
-    wire [18:0] side_base;
+    wire [19:0] side_base;
     wire [18:0] product;
-    wire [18:0] sum;
-    reg  [18:0] o_q;
+    wire [19:0] sum;
+    reg  [19:0] o_q;
 
     always @(posedge clk) begin
         if (update) begin
@@ -248,84 +248,84 @@ module flash_d_lane_bf16_e8f10 (
     // y = a; Inf and NaN become +0, subnormals of a flushing format a signed zero.
     assign value = &v[14:7] ? 16'h0 : {v[15:7], (v[6:0] & {7{|v[14:7]}})};
     // o_before = load ? 0 : o.
-    assign old = {19{~load}} & o_q;
-    bf16_e8f10_e9f9_sub_finite u_difference (.a(value), .b(old), .y(difference));
+    assign old = {20{~load}} & o_q;
+    bf16_e8f11_e9f9_sub_finite u_difference (.a(value), .b(old), .y(difference));
     // upper: base = v, way = o - v.  Otherwise: base = o, way = v - o.
     assign side_way = {(difference[18] ^ upper), difference[17:0]};
-    assign side_base = upper ? {value[15:7], value[6:0], 3'h0} : old;
+    assign side_base = upper ? {value[15:7], value[6:0], 4'h0} : old;
     bf16_e9f9_mul_finite u_product (.a(w), .b(side_way), .y(product));
-    e8f10_e9f9_e8f10_add_finite u_sum (.a(side_base), .b(product), .y(sum));
-    e8f10_to_bf16 u_narrow_0 (.a(o_q), .y(o));
+    e8f11_e9f9_e8f11_add_finite u_sum (.a(side_base), .b(product), .y(sum));
+    e8f11_to_bf16 u_narrow_0 (.a(o_q), .y(o));
 endmodule
 
-`line 262 "e8f10_to_bf16.v" 0
-// y = a, rounded from e8f10 to bf16.
-module e8f10_to_bf16 (
-    input  wire [18:0] a,
+`line 262 "e8f11_to_bf16.v" 0
+// y = a, rounded from e8f11 to bf16.
+module e8f11_to_bf16 (
+    input  wire [19:0] a,
     output wire [15:0] y
 );
-    wire x_hidden = |a[17:10];
+    wire x_hidden = |a[18:11];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [10:0] joined = {x_hidden, a[9:0]};
+    wire [11:0] joined = {x_hidden, a[10:0]};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [16:0] sum = {({1'b0, 1'b0, a[17:10]} - 10'h1), 7'h0} + {9'h0, joined[10:3]};
-    wire round_up = a[2] & (|a[1:0] | a[3]);
+    wire [16:0] sum = {({1'b0, 1'b0, a[18:11]} - 10'h1), 7'h0} + {9'h0, joined[11:4]};
+    wire round_up = a[3] & (|a[2:0] | a[4]);
     wire [16:0] magnitude = sum + {16'h0, round_up};
     wire underflow = ($signed(magnitude) < $signed(17'h80)) | ~x_hidden;
     wire saturate = $signed(17'h7f7f) < $signed(magnitude);
     wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
-    assign y = {a[18], selected};
+    assign y = {a[19], selected};
 endmodule
 
-`line 281 "e8f10_e9f9_e8f10_add_finite.v" 0
-// y = a + b  (a: e8f10, b: e9f9, y: e8f10, round to nearest even, saturating).
+`line 281 "e8f11_e9f9_e8f11_add_finite.v" 0
+// y = a + b  (a: e8f11, b: e9f9, y: e8f11, round to nearest even, saturating).
 // Operands are finite.
-module e8f10_e9f9_e8f10_add_finite (
-    input  wire [18:0] a,
+module e8f11_e9f9_e8f11_add_finite (
+    input  wire [19:0] a,
     input  wire [18:0] b,
-    output wire [18:0] y
+    output wire [19:0] y
 );
-    wire [19:0] a_wide = {a[18], 1'b0, a[17:10], a[9:0]};
-    wire [19:0] b_wide = {b[18:9], b[8:0], 1'b0};
-    wire swap = a_wide[18:0] < b_wide[18:0];
-    wire [19:0] larger = swap ? b_wide : a_wide;
-    wire larger_hidden = |larger[18:10];
-    wire [19:0] smaller = swap ? a_wide : b_wide;
-    wire [8:0] distance = larger[18:10] - smaller[18:10];
+    wire [20:0] a_wide = {a[19], 1'b0, a[18:11], a[10:0]};
+    wire [20:0] b_wide = {b[18:9], b[8:0], 2'h0};
+    wire swap = a_wide[19:0] < b_wide[19:0];
+    wire [20:0] larger = swap ? b_wide : a_wide;
+    wire larger_hidden = |larger[19:11];
+    wire [20:0] smaller = swap ? a_wide : b_wide;
+    wire [8:0] distance = larger[19:11] - smaller[19:11];
     wire shifted_out = distance[5] | distance[4];
     wire shifted_out_2 = distance[6] | shifted_out;
     wire shifted_out_3 = distance[7] | shifted_out_2;
     wire shifted_out_4 = distance[8] | shifted_out_3;
-    wire smaller_hidden = |smaller[18:10];
-    wire [13:0] smaller_significand = {smaller_hidden, smaller[9:0], 3'h0};
-    wire [13:0] joined = {1'b0, smaller_significand[13:2], |smaller_significand[1:0]};
-    wire [13:0] right_by_1 = distance[0] ? joined : smaller_significand;
-    wire [13:0] right_by_2 = distance[1] ? {2'h0, right_by_1[13:3], |right_by_1[2:0]} : right_by_1;
-    wire [13:0] right_by_4 = distance[2] ? {4'h0, right_by_2[13:5], |right_by_2[4:0]} : right_by_2;
-    wire [13:0] right_by_8 = distance[3] ? {8'h0, right_by_4[13:9], |right_by_4[8:0]} : right_by_4;
-    wire [13:0] smaller_aligned = shifted_out_4 ? {13'h0, |smaller_significand} : right_by_8;
-    wire effective_subtraction = larger[19] ^ smaller[19];
-    wire [14:0] addend = {1'b0, smaller_aligned} ^ {15{effective_subtraction}};
-    wire [14:0] sum_less_carry = {1'b0, larger_hidden, larger[9:0], 3'h0} + addend;
-    wire [14:0] sum = sum_less_carry + {14'h0, effective_subtraction};
-    wire top_8_empty = ~(|sum[14:7]);
-    wire [14:0] left_by_8 = top_8_empty ? {sum[6:0], 8'h0} : sum;
-    wire top_4_empty = ~(|left_by_8[14:11]);
-    wire [14:0] left_by_4 = top_4_empty ? {left_by_8[10:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[14:13]);
-    wire [14:0] left_by_2 = top_2_empty ? {left_by_4[12:0], 2'h0} : left_by_4;
-    wire top_1_empty = ~left_by_2[14];
-    wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
-    wire sign = ~left_by_1[14] ? (larger[19] & smaller[19]) : larger[19];
-    wire [10:0] top_exponent = {2'h0, larger[18:10]} + 11'h1;
+    wire smaller_hidden = |smaller[19:11];
+    wire [14:0] smaller_significand = {smaller_hidden, smaller[10:0], 3'h0};
+    wire [14:0] joined = {1'b0, smaller_significand[14:2], |smaller_significand[1:0]};
+    wire [14:0] right_by_1 = distance[0] ? joined : smaller_significand;
+    wire [14:0] right_by_2 = distance[1] ? {2'h0, right_by_1[14:3], |right_by_1[2:0]} : right_by_1;
+    wire [14:0] right_by_4 = distance[2] ? {4'h0, right_by_2[14:5], |right_by_2[4:0]} : right_by_2;
+    wire [14:0] right_by_8 = distance[3] ? {8'h0, right_by_4[14:9], |right_by_4[8:0]} : right_by_4;
+    wire [14:0] smaller_aligned = shifted_out_4 ? {14'h0, |smaller_significand} : right_by_8;
+    wire effective_subtraction = larger[20] ^ smaller[20];
+    wire [15:0] addend = {1'b0, smaller_aligned} ^ {16{effective_subtraction}};
+    wire [15:0] sum_less_carry = {1'b0, larger_hidden, larger[10:0], 3'h0} + addend;
+    wire [15:0] sum = sum_less_carry + {15'h0, effective_subtraction};
+    wire top_8_empty = ~(|sum[15:8]);
+    wire [15:0] left_by_8 = top_8_empty ? {sum[7:0], 8'h0} : sum;
+    wire top_4_empty = ~(|left_by_8[15:12]);
+    wire [15:0] left_by_4 = top_4_empty ? {left_by_8[11:0], 4'h0} : left_by_8;
+    wire top_2_empty = ~(|left_by_4[15:14]);
+    wire [15:0] left_by_2 = top_2_empty ? {left_by_4[13:0], 2'h0} : left_by_4;
+    wire top_1_empty = ~left_by_2[15];
+    wire [15:0] left_by_1 = top_1_empty ? {left_by_2[14:0], 1'b0} : left_by_2;
+    wire sign = ~left_by_1[15] ? (larger[20] & smaller[20]) : larger[20];
+    wire [10:0] top_exponent = {2'h0, larger[19:11]} + 11'h1;
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [10:0] exponent = top_exponent - {7'h0, leading_zeros};
-    wire [21:0] sum_2 = {({exponent[10], exponent} - 12'h1), 10'h0} + {11'h0, left_by_1[14:4]};
+    wire [22:0] sum_2 = {({exponent[10], exponent} - 12'h1), 11'h0} + {11'h0, left_by_1[15:4]};
     wire round_up = left_by_1[3] & (|left_by_1[2:0] | left_by_1[4]);
-    wire [21:0] magnitude = sum_2 + {21'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(22'h400)) | ~left_by_1[14];
-    wire saturate = $signed(22'h3fbff) < $signed(magnitude);
-    wire [17:0] selected = underflow ? 18'h0 : (saturate ? 18'h3fbff : magnitude[17:0]);
+    wire [22:0] magnitude = sum_2 + {22'h0, round_up};
+    wire underflow = ($signed(magnitude) < $signed(23'h800)) | ~left_by_1[15];
+    wire saturate = $signed(23'h7f7ff) < $signed(magnitude);
+    wire [18:0] selected = underflow ? 19'h0 : (saturate ? 19'h7f7ff : magnitude[18:0]);
     assign y = {sign, selected};
 endmodule
 
@@ -353,53 +353,53 @@ module bf16_e9f9_mul_finite (
     assign y = {sign, selected};
 endmodule
 
-`line 357 "bf16_e8f10_e9f9_sub_finite.v" 0
-// y = a - b  (a: bf16, b: e8f10, y: e9f9, round to nearest even, saturating).
+`line 357 "bf16_e8f11_e9f9_sub_finite.v" 0
+// y = a - b  (a: bf16, b: e8f11, y: e9f9, round to nearest even, saturating).
 // Operands are finite.
-module bf16_e8f10_e9f9_sub_finite (
+module bf16_e8f11_e9f9_sub_finite (
     input  wire [15:0] a,
-    input  wire [18:0] b,
+    input  wire [19:0] b,
     output wire [18:0] y
 );
-    wire [19:0] a_wide = {a[15], 1'b0, a[14:7], a[6:0], 3'h0};
-    wire [19:0] b_wide = {~b[18], 1'b0, b[17:10], b[9:0]};
-    wire swap = a_wide[18:0] < b_wide[18:0];
-    wire [19:0] larger = swap ? b_wide : a_wide;
-    wire larger_hidden = |larger[18:10];
-    wire [19:0] smaller = swap ? a_wide : b_wide;
-    wire [8:0] distance = larger[18:10] - smaller[18:10];
+    wire [20:0] a_wide = {a[15], 1'b0, a[14:7], a[6:0], 4'h0};
+    wire [20:0] b_wide = {~b[19], 1'b0, b[18:11], b[10:0]};
+    wire swap = a_wide[19:0] < b_wide[19:0];
+    wire [20:0] larger = swap ? b_wide : a_wide;
+    wire larger_hidden = |larger[19:11];
+    wire [20:0] smaller = swap ? a_wide : b_wide;
+    wire [8:0] distance = larger[19:11] - smaller[19:11];
     wire shifted_out = distance[5] | distance[4];
     wire shifted_out_2 = distance[6] | shifted_out;
     wire shifted_out_3 = distance[7] | shifted_out_2;
     wire shifted_out_4 = distance[8] | shifted_out_3;
-    wire smaller_hidden = |smaller[18:10];
-    wire [13:0] smaller_significand = {smaller_hidden, smaller[9:0], 3'h0};
-    wire [13:0] joined = {1'b0, smaller_significand[13:2], |smaller_significand[1:0]};
-    wire [13:0] right_by_1 = distance[0] ? joined : smaller_significand;
-    wire [13:0] right_by_2 = distance[1] ? {2'h0, right_by_1[13:3], |right_by_1[2:0]} : right_by_1;
-    wire [13:0] right_by_4 = distance[2] ? {4'h0, right_by_2[13:5], |right_by_2[4:0]} : right_by_2;
-    wire [13:0] right_by_8 = distance[3] ? {8'h0, right_by_4[13:9], |right_by_4[8:0]} : right_by_4;
-    wire [13:0] smaller_aligned = shifted_out_4 ? {13'h0, |smaller_significand} : right_by_8;
-    wire effective_subtraction = larger[19] ^ smaller[19];
-    wire [14:0] addend = {1'b0, smaller_aligned} ^ {15{effective_subtraction}};
-    wire [14:0] sum_less_carry = {1'b0, larger_hidden, larger[9:0], 3'h0} + addend;
-    wire [14:0] sum = sum_less_carry + {14'h0, effective_subtraction};
-    wire top_8_empty = ~(|sum[14:7]);
-    wire [14:0] left_by_8 = top_8_empty ? {sum[6:0], 8'h0} : sum;
-    wire top_4_empty = ~(|left_by_8[14:11]);
-    wire [14:0] left_by_4 = top_4_empty ? {left_by_8[10:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[14:13]);
-    wire [14:0] left_by_2 = top_2_empty ? {left_by_4[12:0], 2'h0} : left_by_4;
-    wire top_1_empty = ~left_by_2[14];
-    wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
-    wire sign = ~left_by_1[14] ? (larger[19] & smaller[19]) : larger[19];
-    wire [10:0] top_exponent = {2'h0, larger[18:10]} + 11'h1;
+    wire smaller_hidden = |smaller[19:11];
+    wire [14:0] smaller_significand = {smaller_hidden, smaller[10:0], 3'h0};
+    wire [14:0] joined = {1'b0, smaller_significand[14:2], |smaller_significand[1:0]};
+    wire [14:0] right_by_1 = distance[0] ? joined : smaller_significand;
+    wire [14:0] right_by_2 = distance[1] ? {2'h0, right_by_1[14:3], |right_by_1[2:0]} : right_by_1;
+    wire [14:0] right_by_4 = distance[2] ? {4'h0, right_by_2[14:5], |right_by_2[4:0]} : right_by_2;
+    wire [14:0] right_by_8 = distance[3] ? {8'h0, right_by_4[14:9], |right_by_4[8:0]} : right_by_4;
+    wire [14:0] smaller_aligned = shifted_out_4 ? {14'h0, |smaller_significand} : right_by_8;
+    wire effective_subtraction = larger[20] ^ smaller[20];
+    wire [15:0] addend = {1'b0, smaller_aligned} ^ {16{effective_subtraction}};
+    wire [15:0] sum_less_carry = {1'b0, larger_hidden, larger[10:0], 3'h0} + addend;
+    wire [15:0] sum = sum_less_carry + {15'h0, effective_subtraction};
+    wire top_8_empty = ~(|sum[15:8]);
+    wire [15:0] left_by_8 = top_8_empty ? {sum[7:0], 8'h0} : sum;
+    wire top_4_empty = ~(|left_by_8[15:12]);
+    wire [15:0] left_by_4 = top_4_empty ? {left_by_8[11:0], 4'h0} : left_by_8;
+    wire top_2_empty = ~(|left_by_4[15:14]);
+    wire [15:0] left_by_2 = top_2_empty ? {left_by_4[13:0], 2'h0} : left_by_4;
+    wire top_1_empty = ~left_by_2[15];
+    wire [15:0] left_by_1 = top_1_empty ? {left_by_2[14:0], 1'b0} : left_by_2;
+    wire sign = ~left_by_1[15] ? (larger[20] & smaller[20]) : larger[20];
+    wire [10:0] top_exponent = {2'h0, larger[19:11]} + 11'h1;
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [10:0] exponent = top_exponent - {7'h0, leading_zeros};
-    wire [20:0] sum_2 = {({exponent[10], exponent} - 12'h1), 9'h0} + {11'h0, left_by_1[14:5]};
-    wire round_up = left_by_1[4] & (|left_by_1[3:0] | left_by_1[5]);
+    wire [20:0] sum_2 = {({exponent[10], exponent} - 12'h1), 9'h0} + {11'h0, left_by_1[15:6]};
+    wire round_up = left_by_1[5] & (|left_by_1[4:0] | left_by_1[6]);
     wire [20:0] magnitude = sum_2 + {20'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(21'h200)) | ~left_by_1[14];
+    wire underflow = ($signed(magnitude) < $signed(21'h200)) | ~left_by_1[15];
     wire saturate = $signed(21'h3ffff) < $signed(magnitude);
     wire [17:0] selected = underflow ? 18'h0 : (saturate ? 18'h3ffff : magnitude[17:0]);
     assign y = {sign, selected};

@@ -125,7 +125,7 @@ fn fa2_saturates_where_flash_d_does_not() {
     let flash_d = run(&lse);
     assert_eq!((flash_d.saturated, flash_d.o), (0, vec![max; 2]));
     // From the second key on the accumulator is stuck at its largest number, in both lanes: at 448, or with
-    // three guard bits, and no encoding kept for NaN, at 508.
+    // four guard bits, and no encoding kept for NaN, at 510.
     let narrow = CoreConfig { accumulator: Some(Accumulator::Format), ..fa2.clone() };
     for (config, mean) in [(fa2, 64.0), (narrow, 56.0), (literal, 56.0)] {
         let result = run(&config);
