@@ -29,6 +29,7 @@ pub mod lane;
 pub mod lane_group;
 pub mod literal;
 pub mod literal_softmax;
+pub mod log_reference;
 pub mod lse;
 pub mod paper;
 pub mod paper_lane;

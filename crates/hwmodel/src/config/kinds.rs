@@ -1,0 +1,108 @@
+//! What a user chooses between.
+
+use serde::{Deserialize, Serialize};
+
+/// Which recurrence the core runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Design {
+    /// FLASH-D: `o <- o + (v - o) w`, the softmax division hidden in the weight `w`.
+    FlashD,
+    /// FlashAttention-2: running maximum, running sum, final division.
+    Fa2,
+}
+
+/// FLASH-D's weight unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WeightUnit {
+    /// State is the log-sum-exp in fixed point; `w = sigmoid(s - L)`.
+    #[default]
+    Lse,
+    /// The paper's Alg. 3 with everything in the format, sigmoid and ln PWL units.
+    Paper,
+}
+
+/// FA2's datapath.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fa2Variant {
+    /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
+    /// is always 1).
+    #[default]
+    Default,
+    /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
+    Literal,
+    /// The default's numbers, but the lane's multiplier also does the final scale: in the cycle after the last
+    /// key it is idle, because the next step is a gap or a first key, which only loads v.
+    SharedScale,
+    /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
+    /// above the maximum, so that rescaling is a shift.
+    Fixed,
+    /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
+    LogReference,
+}
+
+impl Fa2Variant {
+    /// Whether the accumulator is in fixed point.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Fa2Variant::Fixed | Fa2Variant::LogReference)
+    }
+}
+
+/// How the dot product is formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dot {
+    /// Every product and every sum rounded to the format.
+    Tree,
+    /// Products rounded once, to a common fixed-point position; integer adders.
+    Fused,
+}
+
+/// FLASH-D's output update.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Update {
+    /// Float: difference, product and sum rounded one by one.
+    #[default]
+    Rounded,
+    /// Float: one alignment, one rounding.
+    Fused,
+    /// Fixed point relative to a power of two that is loaded with q.
+    Fixed,
+}
+
+/// Widths of fixed-point lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaneBits {
+    /// The accumulator o with its sign, without FA2's guard bits.
+    pub o: u32,
+    /// The value v with its sign; FA2 does not use it.
+    pub v: u32,
+    /// Significand of the weight or exponential.
+    pub w: u32,
+}
+
+/// When a FLASH-D step may hold its output instead of updating it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// Every step updates.
+    None,
+    /// `lse`: hold `o` and `L` when `x = s - L <= -T`.
+    Below(f64),
+    /// `paper`: `s_i - s_{i-1} <= -6` holds, `>= 11` loads the value.
+    Static,
+}
+
+/// The number format of the output accumulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accumulator {
+    /// The format of the operands.
+    Format,
+    /// The format with this many bits of fraction.
+    Fraction(u32),
+}

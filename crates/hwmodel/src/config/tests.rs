@@ -1,0 +1,87 @@
+use super::*;
+
+#[test]
+fn names_carry_what_is_not_default() {
+    let c = CoreConfig::new(Design::FlashD, 64, Format::BF16);
+    assert_eq!(c.name(), "flash_d_bf16_d64");
+    assert_eq!(CoreConfig { weight: WeightUnit::Paper, ..c.clone() }.name(), "flash_d_paper_bf16_d64");
+    let odd = CoreConfig {
+        hold: Some(Hold::None),
+        accumulator: Some(Accumulator::Fraction(16)),
+        segments: 16,
+        score_shift: Some(-5),
+        ..c
+    };
+    assert_eq!(odd.name(), "flash_d_nohold_acc16_seg16_shiftm5_bf16_d64");
+    let literal =
+        CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3) };
+    assert_eq!(literal.name(), "fa2_literal_fp8_e4m3_d16");
+}
+
+#[test]
+fn the_shipped_cores_are_eighteen_valid_ones_with_distinct_names() {
+    let cores = CoreConfig::shipped();
+    let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
+    assert_eq!((cores.len(), names.len()), (18, 18));
+    assert!(cores.iter().all(|c| c.validate().is_ok()));
+}
+
+#[test]
+fn variants_are_valid_and_have_names_of_their_own() {
+    for (_, format) in Format::NAMED {
+        let cores = CoreConfig::variants(16, format);
+        let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
+        assert_eq!(names.len(), cores.len());
+        for core in cores {
+            assert_eq!(core.validate(), Ok(()), "{}", core.name());
+        }
+    }
+}
+
+#[test]
+fn combinations_that_do_not_exist_are_refused() {
+    let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);
+    let fa2 = CoreConfig::new(Design::Fa2, 16, Format::BF16);
+    let paper = CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() };
+    let lane = Some(LaneBits { o: 18, v: 11, w: 7 });
+    let refused = [
+        ("lane", CoreConfig { lane, ..flash_d.clone() }),
+        (
+            "lane",
+            CoreConfig {
+                lane: Some(LaneBits { o: 10, v: 12, w: 7 }),
+                update: Update::Fixed,
+                ..flash_d.clone()
+            },
+        ),
+        (
+            "accumulator",
+            CoreConfig { accumulator: Some(Accumulator::Format), update: Update::Fixed, ..flash_d.clone() },
+        ),
+        ("update", CoreConfig { update: Update::Fused, ..paper.clone() }),
+        ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper }),
+        ("update", CoreConfig { update: Update::Fused, ..fa2.clone() }),
+        ("fa2", CoreConfig { fa2: Fa2Variant::Fixed, ..flash_d }),
+        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Below(8.0)), ..fa2 }),
+    ];
+    for (field, config) in refused {
+        assert_eq!(config.validate().unwrap_err().field, field, "{config:?}");
+    }
+}
+
+#[test]
+fn bad_values_are_named() {
+    let c = CoreConfig::new(Design::FlashD, 1, Format::BF16);
+    assert_eq!(c.validate().unwrap_err().to_string(), "d: 1 is outside 2 to 512");
+    let c = CoreConfig { segments: 7, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    assert_eq!(c.validate().unwrap_err().field, "segments");
+}
+
+#[test]
+fn score_shift_leaves_a_remainder_between_half_and_one() {
+    for d in 2..=512usize {
+        let rest = 2f64.powi(-default_score_shift(d)) / (d as f64).sqrt();
+        assert!(rest > 0.5 && rest <= 1.0, "d = {d}: {rest}");
+    }
+    assert_eq!([16, 64, 256].map(default_score_shift), [-2, -3, -4]);
+}
