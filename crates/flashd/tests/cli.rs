@@ -131,9 +131,24 @@ fn bad_selections_are_refused() {
         "error: --d: 513 is outside 2 to 512\n"
     );
     assert_eq!(
-        refused(&["generate", "--design", "fa2", "--d", "16", "--hold", "12"]),
-        "error: --hold: fa2 has no hold rule; use none or leave it out\n"
+        refused(&["generate", "--design", "fa2", "--fa2", "literal", "--d", "16", "--hold", "12"]),
+        "error: --hold: the literal variant has no hold rule; use none or leave it out\n"
     );
+    assert_eq!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--hold", "static"]),
+        "error: --hold: fa2 takes a threshold T or none\n"
+    );
+    assert!(
+        refused(&["generate", "--design", "flash-d", "--d", "16", "--lane", "18,11,7"])
+            .contains("--lane: only the fixed update")
+    );
+    assert!(
+        refused(&["generate", "--design", "flash-d", "--update", "fixed", "--d", "16", "--lane", "18,11"])
+            .contains("not three widths")
+    );
+    assert!(refused(&["ppa", "--variants"]).contains("--d is missing"));
+    assert!(refused(&["ppa", "--d", "20"]).contains("no shipped core"));
+    assert!(refused(&["ppa", "--d", "16", "--clock", "0"]).contains("--clock"));
     assert!(
         refused(&["generate", "--design", "fa2", "--d", "16", "--format", "bf17"])
             .contains("known formats are bf16")
@@ -185,6 +200,8 @@ fn list_and_pwl_speak_json() {
     let folder = tempfile::tempdir().unwrap();
     let out = flashd(&["pwl", "--json", "--out", folder.path().to_str().unwrap()]);
     let tables: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(tables.as_array().unwrap().len(), 6);
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 6);
+    // One for each tabulated function.
+    let functions = flashd_hwmodel::pwl::Function::ALL.len();
+    assert_eq!(tables.as_array().unwrap().len(), functions);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), functions);
 }

@@ -69,17 +69,17 @@ const fn default_state_fraction_bits() -> u32 {
     18
 }
 
-/// Default widths of fixed-point lanes, p being the format's precision: the smallest with which the mean error on
-/// every group of recorded heads is no larger than that of the float variants.
+/// Default widths of fixed-point lanes, p being the format's precision. v and w are the smallest with which the mean
+/// error on every group of recorded heads is no larger than that of the float variants.
 ///
 /// FLASH-D multiplies the difference of two rounded numbers, which takes six bits beyond p where FA2 takes v as it
-/// is; its accumulator has bits for averages over 65,536 keys, where FA2 has guard bits above instead.
+/// is. The accumulators have bits for averages over thousands of keys; FLASH-D's, which is normalised, two more.
 fn default_lane_bits(design: Design, format: Format) -> LaneBits {
     let p = format.precision();
     let v = (p + 6).min(20);
     match design {
         Design::FlashD => LaneBits { o: (p + 14).min(28), v, w: (p + 1).min(12) },
-        Design::Fa2 => LaneBits { o: (p + 9).min(28), v, w: p.clamp(3, 12) },
+        Design::Fa2 => LaneBits { o: (p + 12).min(28), v, w: p.clamp(3, 12) },
     }
 }
 
