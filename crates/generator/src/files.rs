@@ -1,7 +1,7 @@
 //! The files that are written for a core or a unit.
 
 use crate::{Emitted, GenerateError, elaborate, emit};
-use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::cores::{build, v_step_latency};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
@@ -106,14 +106,21 @@ pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<Gene
 
 fn manifest(config: &CoreConfig, emitted: &Emitted) -> Manifest {
     let n = Numerics::new(config);
-    let widths = [
-        ("element", n.format.width()),
-        ("accumulator", n.accumulator.width()),
-        ("score", n.score_bits()),
-        ("log_sum_exp", n.state_bits()),
-        ("running_sum", n.sum_bits()),
-        ("exp_argument", n.exp.argument_bits()),
-    ];
+    let to_the_letter = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
+    let mut widths = vec![("element", n.format.width())];
+    widths.push(match &n.lane {
+        Some(lane) => ("accumulator", lane.o),
+        None => ("accumulator", n.accumulator.width()),
+    });
+    if to_the_letter {
+        widths.extend([("score", n.format.width()), ("exp_argument", n.exp.argument_bits())]);
+    } else {
+        widths.extend([("score", n.score_bits()), ("exp_argument", n.octave_argument_bits())]);
+        widths.push(match config.design {
+            Design::FlashD => ("score_difference", n.state_bits() + 1),
+            Design::Fa2 => ("running_sum", n.sum_bits()),
+        });
+    }
     Manifest {
         name: config.name(),
         version: env!("CARGO_PKG_VERSION").to_string(),

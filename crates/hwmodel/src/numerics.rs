@@ -4,10 +4,12 @@
 //!  score  s   | sign | IS integer     | FS fraction |            saturates at +-2^IS
 //!  state  L   | sign | IS + 1 integer | FL fraction             |
 //!  x = s - L  | sign | IS + 2 integer | FL fraction             |
-//!  |x|    t          | IA integer     | B fraction |             saturates where e^-t has vanished
-//!  t log2(e)         | IA + 1: k      | B fraction: f |
+//!  |x|    t          | OB octave: k   | B fraction: f |          saturates where 2^-t has vanished
 //!  sum    l          | 17 integer     | FL fraction             | saturates
 //! ```
+//!
+//! `paper` and `literal` have scores and states in the format and natural arguments: IA integer and B fraction bits
+//! that a multiplication by log2(e) turns into octave k (IA + 1 bits) and fraction f.
 
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP, WeightUnit};
 use crate::format::{Format, Subnormals};

@@ -1,6 +1,8 @@
 //! Addition and subtraction.
 
+use super::normalise::normalise_limited;
 use super::round::{Unrounded, round_pack};
+use super::round::gradual_exponent;
 use super::{common, unpack, widen};
 use crate::format::{Format, Subnormals};
 use crate::word::Word;
@@ -51,12 +53,17 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     // One's complement and a carry in.
     let sum = augend.add(&addend).named("sum_less_carry").add(&effective_subtraction.zext(n)).named("sum");
     // 4. Normalise. The leading one sits one place above the larger operand's at most.
-    let (normalised, leading_zeros) = sum.normalise();
+    // Subnormals have the exponent 1, and there the shift ends.
+    let (normalised, leading_zeros) = match fmt.subnormals {
+        Subnormals::Supported => normalise_limited(&sum, &l.exponent),
+        Subnormals::Flushed => sum.normalise(),
+    };
     let normalised = normalised.named("normalised");
     let leading_zeros = leading_zeros.named("leading_zeros");
     let wide = (fmt.exponent_bits + 2).max(leading_zeros.width() + 2);
     let top_exponent = l.exponent.zext(wide).add(&W::constant(wide, 1)).named("top_exponent");
     let exponent = top_exponent.sub(&leading_zeros.zext(wide)).named("exponent");
+    let (exponent, aligned) = gradual_exponent(fmt, &exponent, &normalised);
     // 5. Round. Sign: that of the larger operand; an exact difference of zero is +0.
     let zero = normalised.msb().not();
     let both_negative = l.sign.and(&s.sign);
@@ -66,5 +73,5 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
         Subnormals::Flushed => zero.select(&both_negative, &l.sign),
     }
     .named("sign");
-    round_pack(to, &Unrounded { sign, exponent, significand: normalised, aligned: false })
+    round_pack(to, &Unrounded { sign, exponent, significand: normalised, aligned })
 }

@@ -3,9 +3,10 @@
 //! `x`, the exponent field of the largest |v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
 //! hold fractions of that.
 
-use super::round::{Unrounded, round_pack};
+use super::normalise::normalise_limited;
+use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{canonical, unpack};
-use crate::format::Format;
+use crate::format::{Format, Subnormals};
 use crate::word::{Word, bits_for};
 
 /// A value relative to `2^(x - bias + 1)`: sign, significand (p bits), and the right shift that its exponent
@@ -71,14 +72,18 @@ pub fn fixed_to_format<W: Word>(fmt: Format, o: &W, x: &W) -> W {
     let bits = o.width();
     let sign = o.msb();
     let magnitude = sign.select(&o.negate(), o).named("magnitude");
-    let (significand, leading_zeros) = magnitude.normalise();
+    // x + 1 - leading zeros is at least 1.
+    let (significand, leading_zeros) = match fmt.subnormals {
+        Subnormals::Supported => normalise_limited(&magnitude, x),
+        Subnormals::Flushed => magnitude.normalise(),
+    };
     // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
     let wide = (fmt.exponent_bits + 2).max(bits_for(bits as u64) + 2);
     let exponent = x.zext(wide).add(&W::constant(wide, 1)).sub(&leading_zeros.zext(wide)).named("exponent");
     let significand = significand.named("normalised");
-    // Zero is +0.
-    let sign = sign.and(&significand.msb());
-    round_pack(fmt, &Unrounded { sign, exponent, significand, aligned: false })
+    let (exponent, aligned) = gradual_exponent(fmt, &exponent, &significand);
+    // Zero is +0: its sign bit is.
+    round_pack(fmt, &Unrounded { sign, exponent, significand, aligned })
 }
 
 /// An unsigned word in `bits` bits, all ones when it is larger.

@@ -11,6 +11,7 @@ pub mod exp;
 pub mod fixed;
 pub mod fused;
 pub mod multiply;
+pub mod normalise;
 pub mod reciprocal;
 pub mod round;
 

@@ -23,6 +23,18 @@ pub struct Unrounded<W> {
     pub aligned: bool,
 }
 
+/// The exponent of a significand that was shifted left as far as its exponent allows, at most to 1: a missing leading
+/// one means exponent 1, for zero too. Also whether [`Unrounded::aligned`] holds: only where subnormals are kept.
+pub fn gradual_exponent<W: Word>(fmt: Format, exponent: &W, significand: &W) -> (W, bool) {
+    match fmt.subnormals {
+        Subnormals::Flushed => (exponent.clone(), false),
+        Subnormals::Supported => {
+            let one = W::constant(exponent.width(), 1);
+            (significand.msb().select(exponent, &one).named("gradual_exponent"), true)
+        }
+    }
+}
+
 /// Rounds and packs.
 ///
 /// Subnormals supported: the significand is first shifted right to the quantum. Flushed: rounded to `p`

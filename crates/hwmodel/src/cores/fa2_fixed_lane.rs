@@ -12,6 +12,7 @@ use super::reference::delta_bits;
 use super::sum::sum_exponent_bits;
 use crate::arith::fixed::{relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
+use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::numerics::{Numerics, SUM_GUARD_BITS};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
@@ -98,7 +99,8 @@ function! {
             false => normalised.append_zeros(kept_bits - bits),
         };
         let product = kept.named("kept").mul(&r).named("product");
-        let (significand, product_zeros) = product.normalise();
+        // r is above 1/2, and what was kept of o has its leading one.
+        let (significand, product_zeros) = normalise_within(&product, 2);
         let wide = (fmt.exponent_bits + 2)
             .max(bits_for(bits as u64) + 3)
             .max(sum_exponent_bits() + 2)

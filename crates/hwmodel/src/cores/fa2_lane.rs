@@ -3,9 +3,10 @@
 use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction};
 use super::lane_group::lane_group;
 use super::sum::sum_exponent_bits;
+use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
-use crate::format::Format;
+use crate::format::{Format, Subnormals};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
@@ -22,7 +23,11 @@ function! {
     eval<W> {
         let u = unpack(this.accumulator, &o, "o");
         let product = u.significand.mul(&r).named("product");
-        let (significand, leading_zeros) = product.normalise();
+        // r is above 1/2, and o has its leading one where no subnormals are kept.
+        let (significand, leading_zeros) = match this.accumulator.subnormals {
+            Subnormals::Flushed => normalise_within(&product, 2),
+            Subnormals::Supported => product.normalise(),
+        };
         // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
         let wide = (this.accumulator.exponent_bits + 2).max(leading_zeros.width() + 2).max(sum_exponent_bits() + 2);
         let exponent = u.exponent.zext(wide)

@@ -2,6 +2,7 @@
 //! unpacking: `u = m 2^-(WM - 1) 2^-right`, `m` with its leading one (or zero for zero).
 
 use crate::arith::exp::{octave_value, octaves};
+use crate::arith::normalise::normalise_within;
 use crate::numerics::{ExpNumerics, Numerics};
 use crate::pwl::Table;
 use crate::word::Word;
@@ -31,7 +32,8 @@ pub fn table_factor<W: Word>(n: &Numerics, table: &Table, t: &W, significand: u3
 /// `value` (one integer bit, never zero) `2^-octave`: rounded half up to `bits` significand bits, with the shift
 /// that is left, in `right_bits` bits.
 pub fn significand_and_right<W: Word>(value: &W, octave: &W, bits: u32, right_bits: u32) -> (W, W) {
-    let (normalised, leading_zeros) = value.normalise();
+    // Tables of powers of two and of sigmoids, and reciprocals, are above 1/4.
+    let (normalised, leading_zeros) = normalise_within(value, 2);
     let wide = normalised.width().max(bits + 1);
     let normalised = normalised.append_zeros(wide - normalised.width()).named("normalised");
     let half = W::constant(wide + 1, 1 << (wide - bits - 1));

@@ -1,8 +1,15 @@
-//! FLASH-D's default weight unit: the log-sum-exp L is the state.
+//! FLASH-D's default weight unit: the log-sum-exp recurrence, run on `x = s - L`.
 //!
-//! `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x) = max(s, L) + softplus(-|x|)`; `x <= -T` holds.
-//! One table and one addition lie in the loop over keys; the sigmoid follows a cycle later. Scores come in base
-//! 2, so that everything here is: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
+//! `x_i = s_i - L_{i-1}`, `w_i = sigmoid(x_i)`, `L_i = L_{i-1} + softplus(x_i)`; `x_i <= -T` holds L. The state is
+//! x, not L: with `L_i = s_i - min(x_i, 0) + softplus(-|x_i|)`,
+//!
+//! ```text
+//! x_{i+1} = (s_{i+1} - s_i + min(x_i, 0)) - softplus(-|x_i|)      softplus left out where key i was held
+//! ```
+//!
+//! bit for bit the same numbers. The bracket waits for no table, so that one table and one subtraction are all that
+//! lies in the loop over keys, and the same `|x|` serves the weight, which leaves in that stage. Scores come in
+//! base 2, so that everything here is: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
 //!
 //! The lanes get `sigmoid(-|x|)`, the smaller one of `w` and `1 - w`, and the bit that tells which:
 //! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
@@ -19,22 +26,29 @@ use crate::{circuit, function, unit};
 use std::sync::Arc;
 
 function! {
-    /// `x = s - L`.
-    pub struct ScoreDifferenceFunction { numerics: Arc<Numerics> }
-    name(this) = "score_difference";
-    doc = "x = score - log_sum_exp, score aligned to the state's fraction.";
-    inputs { score: this.numerics.score_bits(), log_sum_exp: this.numerics.state_bits() }
+    /// What the next x is before the table's part: `s - s_previous + min(x, 0)`.
+    pub struct ScoreStepFunction { numerics: Arc<Numerics> }
+    name(this) = "score_step";
+    doc = "base = first ? 0 : score - previous + min(x, 0), scores aligned to the state's fraction.";
+    inputs {
+        score: this.numerics.score_bits(), previous: this.numerics.score_bits(), x: this.numerics.state_bits() + 1,
+        first: 1
+    }
     outputs { this.numerics.state_bits() + 1 }
     eval<W> {
         let n = &this.numerics;
         let wide = n.state_bits() + 1;
-        let aligned = score.append_zeros(n.state_fraction - n.score_fraction).sext(wide).named("score_aligned");
-        [aligned.sub(&log_sum_exp.sext(wide))]
+        let narrow = score.width() + 1;
+        let step = score.sext(narrow).sub(&previous.sext(narrow)).named("step");
+        let aligned = step.append_zeros(n.state_fraction - n.score_fraction).named("step_aligned");
+        let negative_x = x.msb().repeat(wide).and(&x).named("negative_x");
+        let base = aligned.sext(wide).add(&negative_x).named("sum");
+        [first.not().repeat(wide).and(&base)]
     }
 }
 unit! {
-    /// `x = s - L`.
-    pub struct ScoreDifference(ScoreDifferenceFunction) { score, log_sum_exp } -> { x }
+    /// What the next x is before the table's part.
+    pub struct ScoreStep(ScoreStepFunction) { score, previous, x, first } -> { base }
 }
 
 function! {
@@ -68,28 +82,28 @@ function! {
     name(this) = "hold_decision";
     doc = match this.numerics.hold_threshold {
         Some(t) => format!(
-            "update = valid and not (x <= -{}); a first key always updates.",
+            "update = valid and not (x <= -{}); a first key always updates. grows: L exceeds max(s, L).",
             t as f64 / (this.numerics.score_fraction as f64).exp2()
         ),
-        None => "update = valid.".to_string(),
+        None => "update = valid; grows: L exceeds max(s, L), but for a first key.".to_string(),
     };
     inputs { x: this.numerics.state_bits() + 1, first: 1, valid: 1 }
-    outputs { 1 }
+    outputs { 1, 1 }
     eval<W> {
         let n = &this.numerics;
         let Some(threshold) = n.hold_threshold else {
-            return [valid];
+            return [valid, first.not()];
         };
         let threshold = threshold << (n.state_fraction - n.score_fraction);
         // x <= -T  <=>  x < -T + 1 unit.
         let limit = W::constant(x.width(), (1u64.wrapping_sub(threshold)) & ones(x.width()));
-        let below = x.slt(&limit).named("below_threshold");
-        [valid.and(&first.or(&below.not()))]
+        let above = x.slt(&limit).not().named("above_threshold");
+        [valid.and(&first.or(&above)), first.not().and(&above)]
     }
 }
 unit! {
     /// Whether a step changes anything.
-    pub struct HoldDecision(HoldDecisionFunction) { x, first, valid } -> { update }
+    pub struct HoldDecision(HoldDecisionFunction) { x, first, valid } -> { update, grows }
 }
 
 function! {
@@ -114,29 +128,25 @@ unit! {
 }
 
 function! {
-    /// The next log-sum-exp.
-    pub struct LogSumExpFunction { numerics: Arc<Numerics> }
-    name(this) = "log_sum_exp_next";
-    doc = "next = first ? score : max(score, log_sum_exp) + tail, rounded half up.";
+    /// The next x.
+    pub struct ScoreDifferenceFunction { numerics: Arc<Numerics> }
+    name(this) = "score_difference";
+    doc = "x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.";
     inputs {
-        score: this.numerics.score_bits(), log_sum_exp: this.numerics.state_bits(),
-        tail: this.numerics.state_fraction + 2, negative: 1, first: 1
+        base: this.numerics.state_bits() + 1, tail: this.numerics.state_fraction + 2, grows: 1, first: 1
     }
-    outputs { this.numerics.state_bits() }
+    outputs { this.numerics.state_bits() + 1 }
     eval<W> {
-        let n = &this.numerics;
-        let bits = n.state_bits();
-        let aligned = score.append_zeros(n.state_fraction - n.score_fraction).sext(bits).named("score_aligned");
-        let larger = first.not().and(&negative).select(&log_sum_exp, &aligned).named("larger");
-        let gain = first.not().repeat(tail.width()).and(&tail).named("gain");
-        // A one below the last place lets the same adder round.
-        let sum = larger.concat(&W::constant(1, 1)).add(&gain.zext(bits + 1)).named("sum");
-        [sum.drop_low(1)]
+        let bits = base.width() + 1;
+        let gain = grows.and(&first.not()).repeat(tail.width()).and(&tail).named("gain");
+        // base - floor((gain + 1) / 2) = floor((2 base - gain) / 2).
+        let difference = base.append_zeros(1).sub(&gain.zext(bits)).named("difference");
+        [difference.drop_low(1)]
     }
 }
 unit! {
-    /// The next log-sum-exp.
-    pub struct LogSumExp(LogSumExpFunction) { score, log_sum_exp, tail, negative, first } -> { log_sum_exp_next }
+    /// The next x.
+    pub struct ScoreDifference(ScoreDifferenceFunction) { base, tail, grows, first } -> { x_next }
 }
 
 /// What the lanes get as their factor.
@@ -250,34 +260,30 @@ circuit! {
             load: Bus<Out>,
         }
         parts {
-            /// The log-sum-exp L.
-            log_sum_exp_q: EnabledRegister,
             /// s, at the state's stage.
             score_q: EnabledRegister,
             /// State stage.
             valid_q: ResetRegister,
             /// State stage.
             first_q: Register,
-            /// x.
+            /// The next x but for the table's part.
+            base: ScoreStep,
+            /// The next x.
             difference: ScoreDifference,
+            /// Weight stage: x, kept until the next key.
+            x_q: EnabledRegister,
+            /// s of that key.
+            previous_q: EnabledRegister,
+            /// Whether that key was a first one.
+            weight_first_q: EnabledRegister,
+            /// Weight stage.
+            step_q: ResetRegister,
             /// Hold or update.
             updates: HoldDecision,
             /// |x|.
             argument: ExpArgument,
             /// log2(1 + 2^-|x|).
             tail: Log2p1Tail,
-            /// Next L.
-            log_sum_exp: LogSumExp,
-            /// Weight stage.
-            t_q: EnabledRegister,
-            /// Weight stage.
-            negative_q: EnabledRegister,
-            /// Weight stage.
-            weight_first_q: Register,
-            /// Weight stage.
-            step_q: ResetRegister,
-            /// Weight stage.
-            update_q: ResetRegister,
             /// w or 1 - w.
             sigmoid: SigmoidWeight,
             /// Which of them.
@@ -308,7 +314,7 @@ impl LseWeight {
         LseWeight {
             tag: Tag::module(
                 format!("lse_weight_{}", form.suffix(n)),
-                "Weight unit, base 2: x = s - L, L <- L + log2(1 + 2^x), a cycle later w = 1 / (1 + 2^-x).",
+                "Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:\nx <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).",
             ),
             quiet: false,
             clk: Bus::new(1),
@@ -322,20 +328,18 @@ impl LseWeight {
             w: Bus::new(w_bits),
             upper: Bus::new(1),
             load: Bus::new(1),
-            log_sum_exp_q: EnabledRegister::new(n.state_bits()),
             score_q: EnabledRegister::new(n.score_bits()),
             valid_q: ResetRegister::new(1, 0),
             first_q: Register::new(1),
+            base: ScoreStep::new(ScoreStepFunction { numerics: numerics.clone() }),
             difference: ScoreDifference::new(ScoreDifferenceFunction { numerics: numerics.clone() }),
+            x_q: EnabledRegister::new(n.state_bits() + 1),
+            previous_q: EnabledRegister::new(n.score_bits()),
+            weight_first_q: EnabledRegister::new(1),
+            step_q: ResetRegister::new(1, 0),
             updates: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
             argument: ExpArgument::new(ExpArgumentFunction { numerics: numerics.clone() }),
             tail: Log2p1Tail::new(Log2p1TailFunction { numerics: numerics.clone() }),
-            log_sum_exp: LogSumExp::new(LogSumExpFunction { numerics: numerics.clone() }),
-            t_q: EnabledRegister::new(n.octave_argument_bits()),
-            negative_q: EnabledRegister::new(1),
-            weight_first_q: Register::new(1),
-            step_q: ResetRegister::new(1, 0),
-            update_q: ResetRegister::new(1, 0),
             sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics, form }),
             side: Upper::new(UpperFunction {}),
             w_q: EnabledRegister::new(w_bits),
@@ -358,7 +362,7 @@ impl LseWeight {
         };
         Tap {
             score: None,
-            x: argument.then(|| self.difference.x.val()),
+            x: argument.then(|| self.difference.x_next.val()),
             weight: (self.step.val() != 0).then(|| WeightTap {
                 w: w.val(),
                 update: self.reads.val() != 0,
@@ -380,53 +384,49 @@ impl Logic for LseWeight {
         self.valid_q.d.next = self.valid.val();
         self.first_q.clk.next = self.clk.val();
         self.first_q.d.next = self.first.val();
-        self.difference.score.next = self.score_q.q.val();
-        self.difference.log_sum_exp.next = self.log_sum_exp_q.q.val();
-        self.updates.x.next = self.difference.x.val();
-        self.updates.first.next = self.first_q.q.val();
-        self.updates.valid.next = self.valid_q.q.val();
-        self.argument.x.next = self.difference.x.val();
+        self.base.score.next = self.score_q.q.val();
+        self.base.previous.next = self.previous_q.q.val();
+        self.base.x.next = self.x_q.q.val();
+        self.base.first.next = self.first_q.q.val();
+        self.updates.x.next = self.x_q.q.val();
+        self.updates.first.next = self.weight_first_q.q.val();
+        self.updates.valid.next = self.step_q.q.val();
+        self.argument.x.next = self.x_q.q.val();
         self.tail.t.next = self.argument.t.val();
-        self.log_sum_exp.score.next = self.score_q.q.val();
-        self.log_sum_exp.log_sum_exp.next = self.log_sum_exp_q.q.val();
-        self.log_sum_exp.tail.next = self.tail.tail.val();
-        self.log_sum_exp.negative.next = self.argument.negative.val();
-        self.log_sum_exp.first.next = self.first_q.q.val();
-        self.log_sum_exp_q.clk.next = self.clk.val();
-        self.log_sum_exp_q.enable.next = self.updates.update.val();
-        self.log_sum_exp_q.d.next = self.log_sum_exp.log_sum_exp_next.val();
-        self.t_q.clk.next = self.clk.val();
-        self.t_q.enable.next = self.updates.update.val();
-        self.t_q.d.next = self.argument.t.val();
-        self.negative_q.clk.next = self.clk.val();
-        self.negative_q.enable.next = self.updates.update.val();
-        self.negative_q.d.next = self.argument.negative.val();
+        self.difference.base.next = self.base.base.val();
+        self.difference.tail.next = self.tail.tail.val();
+        self.difference.grows.next = self.updates.grows.val();
+        self.difference.first.next = self.first_q.q.val();
+        self.x_q.clk.next = self.clk.val();
+        self.x_q.enable.next = self.valid_q.q.val();
+        self.x_q.d.next = self.difference.x_next.val();
+        self.previous_q.clk.next = self.clk.val();
+        self.previous_q.enable.next = self.valid_q.q.val();
+        self.previous_q.d.next = self.score_q.q.val();
         self.weight_first_q.clk.next = self.clk.val();
+        self.weight_first_q.enable.next = self.valid_q.q.val();
         self.weight_first_q.d.next = self.first_q.q.val();
         self.step_q.clk.next = self.clk.val();
         self.step_q.rst.next = self.rst.val();
         self.step_q.d.next = self.valid_q.q.val();
-        self.update_q.clk.next = self.clk.val();
-        self.update_q.rst.next = self.rst.val();
-        self.update_q.d.next = self.updates.update.val();
-        self.sigmoid.t.next = self.t_q.q.val();
+        self.sigmoid.t.next = self.argument.t.val();
         self.sigmoid.first.next = self.weight_first_q.q.val();
-        self.side.negative.next = self.negative_q.q.val();
+        self.side.negative.next = self.argument.negative.val();
         self.side.first.next = self.weight_first_q.q.val();
         self.w_q.clk.next = self.clk.val();
-        self.w_q.enable.next = self.update_q.q.val();
+        self.w_q.enable.next = self.updates.update.val();
         self.w_q.d.next = self.sigmoid.w.val();
         self.upper_q.clk.next = self.clk.val();
-        self.upper_q.enable.next = self.update_q.q.val();
+        self.upper_q.enable.next = self.updates.update.val();
         self.upper_q.d.next = self.side.upper.val();
         self.load_q.clk.next = self.clk.val();
         self.load_q.d.next = self.weight_first_q.q.val();
         self.late_update_q.clk.next = self.clk.val();
         self.late_update_q.rst.next = self.rst.val();
-        self.late_update_q.d.next = self.update_q.q.val();
+        self.late_update_q.d.next = self.updates.update.val();
         for _early in 0..self.early {
             self.step.next = self.step_q.q.val();
-            self.reads.next = self.update_q.q.val();
+            self.reads.next = self.updates.update.val();
         }
         for _late in self.early..1 {
             self.late_step_q[0].clk.next = self.clk.val();

@@ -6,9 +6,10 @@
 use super::factor::factor_bits;
 use super::lane::{LaneFormats, LaneNext, LaneNextFunction, LaneOperands, LaneOperandsFunction, lane_suffix};
 use super::lane_group::lane_group;
+use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
-use crate::format::Format;
+use crate::format::{Format, Subnormals};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Convert, ConvertFunction, Mixed, Operation};
@@ -33,7 +34,11 @@ function! {
         let u = unpack(this.from, &a, "a");
         let (m, right) = (factor.slice(0, this.significand), factor.drop_low(this.significand));
         let product = u.significand.mul(&m).named("product");
-        let (significand, leading_zeros) = product.normalise();
+        // m has its leading one, and so has a where no subnormals are kept.
+        let (significand, leading_zeros) = match this.from.subnormals {
+            Subnormals::Flushed => normalise_within(&product, 1),
+            Subnormals::Supported => product.normalise(),
+        };
         let wide = (this.from.exponent_bits.max(right.width()) + 2).max(bits_for(product.width() as u64) + 2);
         // Both significands have one integer bit, so the product's top bit weighs 2.
         let exponent = u.exponent.zext(wide)

@@ -193,7 +193,6 @@ impl Numbers {
             // From -2^IS to 2^IS, with a reference of one more.
             Quantity::Tau => fixed(false, n.score_bits() + 2, n.score_fraction),
             Quantity::Reference => fixed(true, reference_bits(n), 0),
-            Quantity::State => fixed(true, n.state_bits(), n.state_fraction),
             Quantity::Difference => fixed(true, n.state_bits() + 1, n.state_fraction),
             Quantity::Argument => fixed(false, n.octave_argument_bits(), n.exp.value_fraction),
             Quantity::Tail => fixed(false, n.state_fraction + 2, n.state_fraction + 1),

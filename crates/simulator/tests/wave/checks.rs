@@ -140,9 +140,10 @@ impl Checks<'_> {
         let (n, vcd) = (Numerics::new(self.config), self.vcd);
         let x = step.x as f64 * power(-(n.state_fraction as i32));
         if !first {
-            let cycle = cycle + 1;
-            assert_eq!(vcd.real("weight.difference.x_real", cycle), x, "{at}");
-            assert_eq!(vcd.real("weight.log_sum_exp_q.q_real", cycle), s - x, "{at}");
+            assert_eq!(vcd.real("weight.score_q.q_real", cycle + 1), s, "{at}");
+            assert_eq!(vcd.real("weight.difference.x_next_real", cycle + 1), x, "{at}");
+            let cycle = cycle + 2;
+            assert_eq!(vcd.real("weight.x_q.q_real", cycle), x, "{at}");
             let unit = power(-(n.exp.value_fraction as i32));
             let t = vcd.real("weight.argument.t_real", cycle);
             let limit = power(n.octave_bits as i32) - unit;

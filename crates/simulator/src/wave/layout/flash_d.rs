@@ -17,16 +17,14 @@ fn score(config: &CoreConfig) -> Group {
 
 fn state(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 1, "weight state");
-    g.add(Bits, &[("weight.updates.update", "update (not held)"), ("weight.argument.negative", "x < 0")]);
     g.add(
         Number,
         &[
             ("weight.score_q.q", "score s, log2 units"),
-            ("weight.log_sum_exp_q.q", "state L, log2 units"),
-            ("weight.difference.x", "x = s - L, log2 units"),
-            ("weight.argument.t", "t = |x|, log2 units"),
-            ("weight.tail.tail", "tail = log2(1 + 2^-t)"),
-            ("weight.log_sum_exp.log_sum_exp_next", "next L, log2 units"),
+            ("weight.previous_q.q", "score before"),
+            ("weight.base.base", "s - score before + min(x before, 0)"),
+            ("weight.tail.tail", "tail = log2(1 + 2^-|x before|)"),
+            ("weight.difference.x_next", "x = s - L, log2 units"),
         ],
     );
     g
@@ -37,14 +35,18 @@ fn weight(config: &CoreConfig) -> Group {
     g.add(
         Bits,
         &[
-            ("weight.update_q.q", "update (not held)"),
-            ("weight.negative_q.q", "x < 0"),
+            ("weight.updates.update", "update (not held)"),
+            ("weight.argument.negative", "x < 0"),
             ("weight.side.upper", "w > 1/2: lanes get 1 - w"),
         ],
     );
     g.add(
         Number,
-        &[("weight.t_q.q", "t = |x|, log2 units"), ("weight.sigmoid.w", "1 / (1 + 2^t): w or 1 - w")],
+        &[
+            ("weight.x_q.q", "x, log2 units"),
+            ("weight.argument.t", "t = |x|, log2 units"),
+            ("weight.sigmoid.w", "1 / (1 + 2^t): w or 1 - w"),
+        ],
     );
     g
 }

@@ -24,8 +24,6 @@ pub(super) enum Quantity {
     Tau,
     /// Fixed FA2's reference, in log2 units.
     Reference,
-    /// The log-sum-exp L, in log2 units.
-    State,
     /// `x = s - L`, in log2 units.
     Difference,
     /// `t = |x|`, in log2 units.
@@ -75,14 +73,16 @@ const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Scor
 
 /// FLASH-D's log-sum-exp weight unit.
 const LSE: &[Row] = &[
-    ("log_sum_exp", State),
-    ("log_sum_exp_next", State),
-    ("log_sum_exp_q", State),
-    ("weight.difference.x", Difference),
+    ("previous_q", Score),
+    ("previous", Score),
+    ("weight.base.base", Difference),
+    ("weight.difference.base", Difference),
+    ("x_next", Difference),
+    ("weight.x_q", Difference),
+    ("weight.base.x", Difference),
     ("updates.x", Difference),
     ("argument.x", Difference),
     ("t", Argument),
-    ("t_q", Argument),
     ("tail", Tail),
 ];
 

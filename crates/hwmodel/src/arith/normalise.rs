@@ -1,0 +1,93 @@
+//! Normalisation where more is known than [`Word::normalise`] assumes.
+
+use crate::word::{Word, bits_for};
+
+/// [`Word::normalise`] of a word that has at most `most` leading zeros or is zero: as many stages as that needs.
+///
+/// A significand times another has one leading zero more than both together; synthesis cannot know that.
+pub fn normalise_within<W: Word>(x: &W, most: u32) -> (W, W) {
+    let n = x.width();
+    let mut shifted = x.clone();
+    let mut count: Option<W> = None;
+    for i in (0..bits_for(most as u64)).rev() {
+        let step = 1 << i;
+        let empty = shifted.top(step).any().not().label(|| format!("top_{step}_empty"));
+        shifted = empty
+            .select(&shifted.slice(0, n - step).append_zeros(step), &shifted)
+            .label(|| format!("left_by_{step}"));
+        count = Some(match count {
+            None => empty,
+            Some(c) => c.concat(&empty),
+        });
+    }
+    (shifted, count.unwrap_or_else(|| W::zero(1)))
+}
+
+/// Shifts left until the most significant bit is set, but at most by `room`: a result that becomes subnormal on
+/// the way there needs no shift back. Returns the shifted word and the shift; the latter means nothing for zero.
+pub fn normalise_limited<W: Word>(x: &W, room: &W) -> (W, W) {
+    let n = x.width();
+    let stages = bits_for(n as u64 - 1);
+    let within = stages.min(room.width());
+    let mut unlimited = match room.width() - within {
+        0 => W::zero(1),
+        _ => room.drop_low(within).any(),
+    };
+    let mut shifted = x.clone();
+    let mut count: Option<W> = None;
+    for i in (0..stages).rev() {
+        let step = 1 << i;
+        let empty = shifted.top(step.min(n)).any().not();
+        // With `step` places of room left and not taken, there is room for all smaller steps together.
+        let enough = if i < within { room.bit(i) } else { W::zero(1) };
+        let taken = empty.and(&unlimited.or(&enough)).label(|| format!("take_{step}"));
+        unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
+        shifted = taken
+            .select(&shifted.slice(0, n - step).append_zeros(step), &shifted)
+            .label(|| format!("left_by_{step}"));
+        count = Some(match count {
+            None => taken,
+            Some(c) => c.concat(&taken),
+        });
+    }
+    (shifted, count.unwrap_or_else(|| W::zero(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::word::Num;
+
+    #[test]
+    fn few_leading_zeros_are_found() {
+        for width in 3..9 {
+            for most in 1..=3.min(width - 1) {
+                let smallest = 1u64 << (width - 1 - most);
+                for value in smallest..1 << width {
+                    let x = Num::new(width, value);
+                    let (shifted, count) = normalise_within(&x, most);
+                    let (all, zeros) = x.normalise();
+                    assert_eq!((shifted.value(), count.value()), (all.value(), zeros.value()), "{width} {value}");
+                }
+                assert_eq!(normalise_within(&Num::new(width, 0), most).0.value(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn the_shift_stops_at_the_room() {
+        for width in 2..10 {
+            for room_bits in 1..6 {
+                for value in 1..1u64 << width {
+                    for room in 0..1u64 << room_bits {
+                        let x = Num::new(width, value);
+                        let expected = (width - 1 - value.ilog2()).min(room as u32);
+                        let (shifted, count) = normalise_limited(&x, &Num::new(room_bits, room));
+                        assert_eq!(count.value(), expected as u64, "{value} of {width} bits, room {room}");
+                        assert_eq!(shifted.value(), value << expected);
+                    }
+                }
+            }
+        }
+    }
+}
