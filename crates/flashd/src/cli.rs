@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashd_hwmodel::config::{Accumulator, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
+use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
 use flashd_workload::{ScoreScale, TensorScale};
 use std::path::PathBuf;
 
@@ -244,6 +245,15 @@ pub struct PwlArgs {
 pub struct PpaArgs {
     #[command(flatten)]
     pub selection: Selection,
+    /// A core by its flags, in quotes, or by a configuration file; any number of them
+    ///
+    /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
+    /// for flags that do not give their own.
+    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = [
+        "variants", "config", "design", "weight", "fa2", "dot", "update", "lane", "hold", "accumulator", "segments",
+        "score_shift", "score_integer_bits", "score_fraction_bits", "state_fraction_bits",
+    ])]
+    pub core: Vec<String>,
     /// Every variant of both designs, of one --d and --format
     #[arg(long, conflicts_with_all = ["config", "design", "weight", "fa2", "update", "dot"])]
     pub variants: bool,
@@ -263,11 +273,22 @@ pub struct PpaArgs {
     #[arg(long, default_value = "testbench/data", value_name = "DIR")]
     pub data: PathBuf,
     /// Folder for finished work (default: flashd/ppa in the user's cache folder)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", long_help = cache_help())]
     pub cache: Option<PathBuf>,
+    /// Show the figures of an earlier run, as --json printed them, and measure nothing; several are joined
+    #[arg(long, value_name = "FILE", conflicts_with_all = [
+        "Selection", "core", "variants", "liberty", "clock", "flat", "cycles", "data", "cache",
+    ])]
+    pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path
     #[arg(long)]
     pub breakdown: bool,
+    /// Write a report with charts, all tables and the commands to make them again: one HTML page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Write the charts of FLASH-D against FA2 alone, area_LIBRARY.svg and power_LIBRARY.svg
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -278,6 +299,18 @@ pub struct ListArgs {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What happens in the cache, with the bounds in force.
+fn cache_help() -> String {
+    format!(
+        "Folder for finished work (default: flashd/ppa in the user's cache folder)\n\n\
+         Every mapped module and every timing run is put there when it is finished: a run that was interrupted \
+         continues there when it is given again, and only power is simulated anew. After a run the program removes \
+         what was not used for {KEPT_DAYS} days, and beyond {} GiB what was not used for longest, but no finished \
+         work of the last {SPARED_DAYS} days.",
+        KEPT_BYTES >> 30
+    )
 }
 
 fn parse_hold(text: &str) -> Result<Hold, String> {

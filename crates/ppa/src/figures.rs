@@ -19,6 +19,29 @@ pub enum Part {
     Control,
 }
 
+impl Part {
+    /// All of them, in the order of a report.
+    pub const ALL: [Part; 5] =
+        [Part::DotProduct, Part::Weight, Part::OutputUpdate, Part::Division, Part::Control];
+
+    /// What a report calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::DotProduct => "dot product",
+            Part::Weight => "score, weight, sum",
+            Part::OutputUpdate => "output update",
+            Part::Division => "division",
+            Part::Control => "query register, control",
+        }
+    }
+
+    /// This part's share of figures by function, 0 if it has none.
+    pub fn of(self, values: &[(Part, f64)]) -> f64 {
+        // Not `sum`, which is -0 of nothing.
+        values.iter().filter(|(part, _)| *part == self).fold(0.0, |sum, (_, value)| sum + value)
+    }
+}
+
 /// Area of one core in one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AreaFigures {
@@ -112,6 +135,40 @@ pub struct PowerFigures {
     pub outputs_checked: u64,
 }
 
+impl PowerFigures {
+    /// Energy of a clock cycle, in which the core takes one key, pJ: power times period. Unlike power it can be
+    /// compared between cores at different clocks.
+    pub fn energy(&self) -> f64 {
+        // mW / MHz = nJ.
+        1e3 * self.total / self.clock
+    }
+}
+
+/// What figures were made with. Cores are compared only where all of it agrees.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Version of this program.
+    pub flashd: String,
+    /// Version of Yosys.
+    pub yosys: String,
+    /// Version of OpenSTA.
+    pub opensta: String,
+    /// Name of the Liberty file, without its folder.
+    pub library_file: String,
+    /// SHA-256 of that file as it is on the disk, packed or not, in hexadecimal.
+    pub library_sha256: String,
+    /// Whether the library was the one that is taken when none is named.
+    pub default_library: bool,
+    /// Clock period asked for, ns; the shortest possible if none was.
+    pub clock: Option<f64>,
+    /// Whether the hierarchy was dissolved.
+    pub flat: bool,
+    /// Cycles that each of the streams was simulated for; 0 without power figures.
+    pub cycles: usize,
+    /// Folder of the heads of the power figures: as given if relative, else its last part.
+    pub data: Option<String>,
+}
+
 /// Everything about one core in one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoreFigures {
@@ -127,4 +184,6 @@ pub struct CoreFigures {
     pub timing: TimingFigures,
     /// Power, if asked for.
     pub power: Option<PowerFigures>,
+    /// What the figures were made with.
+    pub run: Run,
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  .v --synthesis--> mapped modules --timing--> minimum period, worst path
 //!  .lib --liberty-->       |
-//!                          +--netlist, power--> toggles on real traces, mW
+//!                          +--netlist, power--> toggles on real traces, mW --report--> tables, charts, HTML
 //! ```
 
 mod error;
@@ -11,6 +11,7 @@ pub mod figures;
 pub mod liberty;
 pub mod netlist;
 pub mod power;
+pub mod report;
 pub mod synthesis;
 pub mod timing;
 

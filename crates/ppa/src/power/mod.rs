@@ -123,6 +123,15 @@ pub fn simulate(
     Ok((activity, streams.description))
 }
 
+/// Reads the heads that [`estimate`] would use for a core, so that a folder without any is found before the
+/// core is mapped.
+///
+/// # Errors
+/// As [`estimate`], for the folder and its heads.
+pub fn check_heads(config: &CoreConfig, folder: &Path) -> Result<(), PowerError> {
+    workload::heads(config.d, folder).map(drop)
+}
+
 impl PowerOptions {
     fn check(&self) -> Result<(), PowerError> {
         let wrong = |option, problem: String| Err(PowerError::Option { option, problem });

@@ -6,9 +6,10 @@ use flashd_golden::v_exponent;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_simulator::{Query, Workload};
-use flashd_workload::traces::{TraceEntry, list_dir};
+use flashd_workload::traces::{Trace, TraceEntry, list_dir};
 use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, quantise};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A workload for each stream.
 pub(super) struct Streams {
@@ -25,33 +26,10 @@ const HEADS: usize = 8;
 /// (row i against keys 0 to i, or all keys where the model is not causal), starting at a row of its own.
 pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Streams, PowerError> {
     let PowerOptions { data: folder, cycles, streams, .. } = options;
-    let no_head = |problem: &str| PowerError::NoHead { folder: folder.clone(), problem: problem.into() };
-    let mut by_width: BTreeMap<usize, Vec<TraceEntry>> = BTreeMap::new();
-    for entry in list_dir(folder)? {
-        let width = match entry.d {
-            Some(d) => d,
-            None => entry.load()?.d,
-        };
-        by_width.entry(width).or_default().push(entry);
-    }
-    // The nearest by ratio; of two equally near ones the narrower, which keeps whole vectors.
-    let distance = |width: usize| (width as f64 / config.d as f64).ln().abs();
-    let (&width, entries) = by_width
-        .iter()
-        .min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)))
-        .ok_or_else(|| no_head("holds no heads"))?;
-    let mut heads = Vec::new();
-    let mut names = Vec::new();
-    // Evenly over the list, which is sorted by model and layer.
-    let used = entries.len().min(HEADS);
-    for index in 0..used {
-        let trace = entries[index * entries.len() / used].load()?;
-        if trace.attention.queries == 0 || trace.attention.keys == 0 {
-            return Err(no_head(&format!("{} has no rows", trace.name)));
-        }
-        names.push(trace.name.clone());
-        heads.push((trace.attention, trace.causal));
-    }
+    let (width, traces) = heads(config.d, folder)?;
+    let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
+    let heads: Vec<(Attention, bool)> =
+        traces.into_iter().map(|trace| (trace.attention, trace.causal)).collect();
     let side_by_side = config.d.div_ceil(width);
     let mut sources = Vec::new();
     for first in 0..heads.len() {
@@ -79,6 +57,40 @@ pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Str
         names.join(", ")
     );
     Ok(Streams { workloads, description })
+}
+
+/// The heads of a folder that streams for cores of vector length `d` are made of, and how wide they are.
+///
+/// # Errors
+/// A folder that cannot be read or has no head that can be used.
+pub(super) fn heads(d: usize, folder: &Path) -> Result<(usize, Vec<Trace>), PowerError> {
+    let no_head =
+        |problem: &str| PowerError::NoHead { folder: folder.to_path_buf(), problem: problem.into() };
+    let mut by_width: BTreeMap<usize, Vec<TraceEntry>> = BTreeMap::new();
+    for entry in list_dir(folder)? {
+        let width = match entry.d {
+            Some(d) => d,
+            None => entry.load()?.d,
+        };
+        by_width.entry(width).or_default().push(entry);
+    }
+    // The nearest by ratio; of two equally near ones the narrower, which keeps whole vectors.
+    let distance = |width: usize| (width as f64 / d as f64).ln().abs();
+    let (&width, entries) = by_width
+        .iter()
+        .min_by(|a, b| distance(*a.0).total_cmp(&distance(*b.0)))
+        .ok_or_else(|| no_head("holds no heads"))?;
+    let mut traces = Vec::new();
+    // Evenly over the list, which is sorted by model and layer.
+    let used = entries.len().min(HEADS);
+    for index in 0..used {
+        let trace = entries[index * entries.len() / used].load()?;
+        if trace.attention.queries == 0 || trace.attention.keys == 0 {
+            return Err(no_head(&format!("{} has no rows", trace.name)));
+        }
+        traces.push(trace);
+    }
+    Ok((width, traces))
 }
 
 /// Heads side by side, cut to `d` elements and to the rows that all have.

@@ -3,6 +3,10 @@
 use crate::PpaError;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Prefix of folders that are not complete.
+pub(super) const MAKING: &str = ".making";
 
 /// Digest of named pieces of data.
 pub(crate) struct Digest(Sha256);
@@ -26,7 +30,20 @@ impl Digest {
     }
 }
 
-/// A folder of finished work: `modules/<digest>/` with the files of one module's mappings.
+/// SHA-256 of data alone, in hexadecimal.
+pub(crate) fn sha256(data: &[u8]) -> String {
+    Sha256::digest(data).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Marks a file or folder as used now. Where the system refuses, it is taken for older than it is, and at worst
+/// made again.
+pub(crate) fn touch(path: &Path) {
+    let _ = std::fs::File::open(path).and_then(|file| file.set_modified(SystemTime::now()));
+}
+
+/// A folder of finished work: `modules/<digest>/` with the files of one module's mappings, `netlists/<digest>/`
+/// with a chosen and buffered one, `timing/<digest>/` with OpenSTA's report of a core, `libraries` with unpacked
+/// Liberty files. The time at which an entry was modified is that of its last use.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -67,11 +84,12 @@ impl Cache {
         let parent = self.folder.join(kind);
         let entry = parent.join(digest);
         if entry.is_dir() {
+            touch(&entry);
             return Ok(entry);
         }
         std::fs::create_dir_all(&parent).map_err(PpaError::file("create", &parent))?;
         let making = tempfile::Builder::new()
-            .prefix(".making")
+            .prefix(MAKING)
             .tempdir_in(&parent)
             .map_err(PpaError::file("create a folder in", &parent))?;
         make(making.path())?;

@@ -7,7 +7,7 @@ use super::select::{self, Hierarchy};
 use super::split::{self, SourceModule};
 use super::{Cache, CellLibrary, Mapped, Tools};
 use crate::PpaError;
-use crate::figures::{AreaFigures, CoreFigures, ModuleArea, Part, TimingFigures};
+use crate::figures::{AreaFigures, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK};
 use flashd_hwmodel::config::CoreConfig;
 use rayon::prelude::*;
@@ -244,7 +244,24 @@ impl Flow {
         }
     }
 
-    /// Area and timing of a core; power is for the caller to fill in, from the netlists that come with them.
+    /// What this flow makes figures with, power left out.
+    pub fn run(&self) -> Run {
+        Run {
+            flashd: env!("CARGO_PKG_VERSION").to_string(),
+            yosys: without_compiler(&self.tools.yosys_version),
+            opensta: self.tools.sta_version.clone(),
+            library_file: self.library.file.clone(),
+            library_sha256: self.library.sha256.clone(),
+            default_library: self.library.is_default,
+            clock: self.clock_ns,
+            flat: self.flat,
+            cycles: 0,
+            data: None,
+        }
+    }
+
+    /// Area and timing of a core; power is for the caller to fill in, from the netlists that come with them, and
+    /// `cycles` and `data` of the run with it.
     ///
     /// # Errors
     /// As [`Flow::map`].
@@ -261,8 +278,19 @@ impl Flow {
             area: self.area(&core.mapped),
             timing: core.timing,
             power: None,
+            run: self.run(),
         };
         Ok((figures, core.mapped))
+    }
+}
+
+/// A version of Yosys without its compiler and flags, which may hold folders of the machine that built it:
+/// `Yosys 0.48 (git sha1 7a362f1f7, g++ 11.4.0 -O3)`.
+fn without_compiler(version: &str) -> String {
+    match version.split_once(", ") {
+        Some((head, _)) if head.contains('(') => format!("{head})"),
+        Some((head, _)) => head.to_string(),
+        None => version.to_string(),
     }
 }
 
@@ -285,4 +313,19 @@ fn hierarchy(mapped: &Mapped) -> Hierarchy {
         module_of.insert(path.join("/"), index[module.name.as_str()]);
     });
     Hierarchy { module_of, instances: mapped.modules.iter().map(|m| m.instances).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_compiler;
+
+    #[test]
+    fn versions_name_no_folder() {
+        let long = "Yosys 0.48 (git sha1 7a362f1f7, g++ 11 -ffile-prefix-map=/build/yosys=.)";
+        assert_eq!(without_compiler(long), "Yosys 0.48 (git sha1 7a362f1f7)");
+        assert_eq!(
+            without_compiler("Yosys 0.23 (git sha1 7ce5011c24b)"),
+            "Yosys 0.23 (git sha1 7ce5011c24b)"
+        );
+    }
 }

@@ -1,7 +1,7 @@
 //! The cell library: where it is, and the cells with a special role.
 
 use super::adders::FullAdder;
-use super::cache::Digest;
+use super::cache::{self, Digest};
 use crate::PpaError;
 use crate::liberty::{Cell, Kind, Library};
 use std::io::Read as _;
@@ -19,6 +19,12 @@ const OUTPUT_LOAD: f64 = 4.0;
 pub struct CellLibrary {
     /// Plain text, absolute: the user's own file, or its unpacked copy.
     pub path: PathBuf,
+    /// Name of the file that was given, without its folder.
+    pub file: String,
+    /// SHA-256 of the file that was given, as `sha256sum` prints it.
+    pub sha256: String,
+    /// Whether it is the library that is taken when none is named.
+    pub is_default: bool,
     /// Parsed.
     pub cells: Library,
     /// Digest of the text.
@@ -55,6 +61,8 @@ impl CellLibrary {
             None => default_library()?,
         };
         let bytes = std::fs::read(&path).map_err(PpaError::file("read", &path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let sha256 = cache::sha256(&bytes);
         let packed = path.extension().is_some_and(|extension| extension == "xz");
         let (path, bytes) = if packed { unpack(&path, &bytes, cache)? } else { (path, bytes) };
         let path = std::path::absolute(&path).map_err(PpaError::file("read", &path))?;
@@ -62,7 +70,7 @@ impl CellLibrary {
             .map_err(|e| PpaError::Library { path: path.clone(), detail: e.to_string() })?;
         let roles = roles(&cells).map_err(|detail| PpaError::Library { path: path.clone(), detail })?;
         let digest = Digest::new().field("library", &bytes).finish();
-        Ok(CellLibrary { path, cells, digest, roles })
+        Ok(CellLibrary { path, file: name, sha256, is_default: file.is_none(), cells, digest, roles })
     }
 
     /// One unit of time of the file, ns.
@@ -106,6 +114,7 @@ fn unpack(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>)
     let folder = cache.join("libraries");
     let target = folder.join(format!("{}_{stem}", &Digest::new().field("packed", packed).finish()[..16]));
     if let Ok(bytes) = std::fs::read(&target) {
+        cache::touch(&target);
         return Ok((target, bytes));
     }
     let mut bytes = Vec::new();

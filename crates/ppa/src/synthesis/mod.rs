@@ -16,6 +16,7 @@ mod assemble;
 mod buffers;
 mod cache;
 mod candidates;
+mod clean;
 mod compressor;
 mod flow;
 mod library_file;
@@ -30,6 +31,7 @@ mod tools;
 pub(crate) use cache::Digest;
 
 pub use cache::Cache;
+pub use clean::{KEPT_BYTES, KEPT_DAYS, Removed, SPARED_DAYS};
 pub use flow::{Flow, MappedCore, Progress};
 pub use library_file::CellLibrary;
 pub use mapped::{Mapped, MappedModule};

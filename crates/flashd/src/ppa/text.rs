@@ -1,0 +1,60 @@
+//! Figures as text.
+
+use crate::output::table;
+use flashd_ppa::figures::CoreFigures;
+use flashd_ppa::report::compare::{CLOCKS_DIFFER, Pair, area_saving, energy_saving, groups};
+use flashd_ppa::report::tables::{self, Table};
+use std::fmt::Write;
+
+/// The table of all cores and the savings; with `breakdown` also each core by function and module.
+pub(super) fn figures(figures: &[CoreFigures], breakdown: bool) -> String {
+    let mut text = drawn(tables::overview(figures));
+    text += "\nkGE: thousands of the library's smallest two-input NAND. Pins only: no wires, no clock tree. Power from\n\
+             toggles without delays, so without glitches, which multiply it (scripts/ppa-crosscheck.sh).\n";
+    for group in groups(figures).iter().filter(|group| !group.pairs().is_empty()) {
+        let _ = write!(text, "\n\nFLASH-D over FA2 in {}, clock: {}\n", group.library, group.clock());
+        text += &drawn(tables::pairs(group));
+        text += "\nEnergy: of one cycle; at one clock the saving in power is the same.\n";
+        if !group.pairs().iter().all(Pair::same_clock) {
+            text += &format!("{CLOCKS_DIFFER}\n");
+        }
+        for matrix in group.matrices() {
+            let c = &matrix.flash_d[0].configuration;
+            let _ = write!(text, "\nArea, {} d = {}\n", c.format, c.d);
+            text += &drawn(tables::matrix(&matrix, &|a, b| Some(area_saving(a, b))));
+            if group.run.cycles > 0 {
+                let _ = write!(text, "\n\nEnergy, {} d = {}\n", c.format, c.d);
+                text += &drawn(tables::matrix(&matrix, &energy_saving));
+            }
+            text += "\n";
+        }
+    }
+    if breakdown {
+        figures.iter().for_each(|core| one(&mut text, core));
+    }
+    text
+}
+
+fn drawn(t: Table) -> String {
+    let header: Vec<&str> = t.header.iter().map(String::as_str).collect();
+    table(&header, t.rows)
+}
+
+/// A core by function, its largest modules, its worst path.
+fn one(text: &mut String, f: &CoreFigures) {
+    let _ = write!(text, "\n\n{} in {}\n", f.core, f.library);
+    match tables::functions(f) {
+        Some(functions) => *text += &drawn(functions),
+        None => *text += "The hierarchy was dissolved: there are no figures by function.",
+    }
+    *text += "\n";
+    *text += &drawn(tables::modules(f));
+    let (sentence, through) = tables::worst_path(f);
+    let _ = write!(text, "\n{sentence}");
+    for row in through.rows {
+        let _ = write!(text, "\n  {:>7} ns in {}", row[0], row[1]);
+    }
+    if let Some(power) = &f.power {
+        let _ = write!(text, "\n{}", tables::power_source(power));
+    }
+}

@@ -1,0 +1,156 @@
+//! FLASH-D against FA2: which cores are compared, and what one saves over the other.
+
+use crate::figures::{CoreFigures, Run};
+use flashd_hwmodel::config::Design;
+use flashd_hwmodel::format::Format;
+
+/// Clocks that differ by less than this part count as the same.
+const SAME_CLOCK: f64 = 1e-6;
+
+/// What a reader is told where the clocks of a pair differ.
+pub const CLOCKS_DIFFER: &str = "The cores of a pair run at clocks of their own, and speed costs area: --clock compares them at one clock.";
+
+/// Cores that were measured alike: same library, clock, options and tools.
+#[derive(Clone, Debug)]
+pub struct Group<'a> {
+    /// What they were measured with.
+    pub run: &'a Run,
+    /// The library's name in its file.
+    pub library: &'a str,
+    /// The cores, in the order in which they were measured.
+    pub cores: Vec<&'a CoreFigures>,
+}
+
+/// A FLASH-D and an FA2 core of the same format and vector length.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair<'a> {
+    /// The FLASH-D core.
+    pub flash_d: &'a CoreFigures,
+    /// The FA2 core.
+    pub fa2: &'a CoreFigures,
+    /// Whether there was no other to choose.
+    pub only: bool,
+}
+
+impl Pair<'_> {
+    /// Whether both run at the same clock. Where they do not, the faster one may be larger for its speed.
+    pub fn same_clock(&self) -> bool {
+        same_clock(self.flash_d.timing.clock, self.fa2.timing.clock)
+    }
+}
+
+/// All cores of one format and vector length, where there are some of both designs and more than one pair.
+#[derive(Clone, Debug)]
+pub struct Matrix<'a> {
+    /// The FLASH-D cores.
+    pub flash_d: Vec<&'a CoreFigures>,
+    /// The FA2 cores.
+    pub fa2: Vec<&'a CoreFigures>,
+}
+
+/// Sorts figures into groups, in the order in which they come.
+pub fn groups(figures: &[CoreFigures]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for core in figures {
+        match groups.iter_mut().find(|g| *g.run == core.run && g.library == core.library) {
+            Some(group) => group.cores.push(core),
+            None => groups.push(Group { run: &core.run, library: &core.library, cores: vec![core] }),
+        }
+    }
+    groups
+}
+
+/// What `new` saves over `old`, as a fraction of `old`; negative if it takes more.
+pub fn saving(new: f64, old: f64) -> f64 {
+    1.0 - new / old
+}
+
+/// Whether two clock periods are the same but for rounding.
+pub(super) fn same_clock(a: f64, b: f64) -> bool {
+    (a / b - 1.0).abs() < SAME_CLOCK
+}
+
+/// The arithmetic mean; `None` of nothing.
+pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    (count > 0.0).then(|| sum / count)
+}
+
+/// A saving in words: `12.3 % less`, `4.0 % more`.
+pub fn in_words(saving: f64) -> String {
+    let percent = format!("{:.1} %", 100.0 * saving.abs());
+    match saving {
+        _ if percent == "0.0 %" => "equal".to_string(),
+        s if s > 0.0 => format!("{percent} less"),
+        _ => format!("{percent} more"),
+    }
+}
+
+impl<'a> Group<'a> {
+    /// The clock asked for, in words.
+    pub fn clock(&self) -> String {
+        match self.run.clock {
+            Some(ns) => format!("{ns} ns"),
+            None => "each core's shortest".to_string(),
+        }
+    }
+
+    /// Cores of both designs for each format and vector length that has both: by format, then by length.
+    fn matches(&self) -> Vec<Matrix<'a>> {
+        let mut keys: Vec<(Format, usize)> =
+            self.cores.iter().map(|c| (c.configuration.format, c.configuration.d)).collect();
+        keys.sort_by_key(|(format, d)| (Format::NAMED.iter().position(|(_, named)| named == format), *d));
+        keys.dedup();
+        let of = |design: Design, (format, d): (Format, usize)| -> Vec<&'a CoreFigures> {
+            let is = |c: &CoreFigures| {
+                let c = &c.configuration;
+                c.design == design && c.format == format && c.d == d
+            };
+            self.cores.iter().copied().filter(|c| is(c)).collect()
+        };
+        keys.into_iter()
+            .map(|key| Matrix { flash_d: of(Design::FlashD, key), fa2: of(Design::Fa2, key) })
+            .filter(|matrix| !matrix.flash_d.is_empty() && !matrix.fa2.is_empty())
+            .collect()
+    }
+
+    /// A pair for each format and vector length of which both designs were measured. Of several cores of one
+    /// design the smallest stands for it; those that follow the paper to the letter, and are less accurate, only
+    /// if there is no other.
+    pub fn pairs(&self) -> Vec<Pair<'a>> {
+        let smallest = |cores: &[&'a CoreFigures]| {
+            cores.iter().copied().min_by(|a, b| {
+                let key = |c: &CoreFigures| (c.configuration.follows_the_paper(), c.area.total);
+                let ((a_paper, a_area), (b_paper, b_area)) = (key(a), key(b));
+                a_paper.cmp(&b_paper).then(a_area.total_cmp(&b_area))
+            })
+        };
+        self.matches()
+            .iter()
+            .filter_map(|m| {
+                let only = m.flash_d.len() == 1 && m.fa2.len() == 1;
+                Some(Pair { flash_d: smallest(&m.flash_d)?, fa2: smallest(&m.fa2)?, only })
+            })
+            .collect()
+    }
+
+    /// Formats and vector lengths with more to compare than one pair.
+    pub fn matrices(&self) -> Vec<Matrix<'a>> {
+        self.matches().into_iter().filter(|m| m.flash_d.len() + m.fa2.len() > 2).collect()
+    }
+}
+
+/// What a FLASH-D core saves in area over an FA2 core, as a fraction.
+pub fn area_saving(flash_d: &CoreFigures, fa2: &CoreFigures) -> f64 {
+    saving(flash_d.area.total, fa2.area.total)
+}
+
+/// What a FLASH-D core saves in energy a cycle over an FA2 core, as a fraction: at one clock also the saving in
+/// power. `None` without power figures.
+pub fn energy_saving(flash_d: &CoreFigures, fa2: &CoreFigures) -> Option<f64> {
+    Some(saving(flash_d.power.as_ref()?.energy(), fa2.power.as_ref()?.energy()))
+}

@@ -1,0 +1,152 @@
+//! The tables of a report, as text: for a terminal and for HTML alike.
+
+use super::compare::{Group, Matrix, area_saving, energy_saving, in_words};
+use crate::figures::{CoreFigures, Part, PowerFigures};
+
+/// Modules that a breakdown lists.
+const MODULES: usize = 8;
+
+/// A table of text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// Heads of the columns.
+    pub header: Vec<String>,
+    /// Rows, as wide as the header.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(header: &[&str], rows: Vec<Vec<String>>) -> Table {
+        Table { header: header.iter().map(|head| head.to_string()).collect(), rows }
+    }
+}
+
+/// Four significant digits.
+pub fn significant(x: f64) -> String {
+    let digits = if x == 0.0 { 0 } else { 3 - x.abs().log10().floor() as i32 };
+    format!("{x:.*}", digits.clamp(0, 9) as usize)
+}
+
+fn share(value: f64, total: f64) -> String {
+    format!("{:.1} %", 100.0 * value / total)
+}
+
+/// Every core with its area, timing and power.
+pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> Table {
+    let rows = cores.into_iter().map(|f| {
+        let power = |value: &dyn Fn(&PowerFigures) -> f64| match &f.power {
+            Some(p) => significant(value(p)),
+            None => "-".to_string(),
+        };
+        let clock = format!("{:.3}", f.timing.clock);
+        vec![
+            f.core.clone(),
+            f.library.clone(),
+            significant(f.area.total),
+            format!("{:.1}", f.area.nand2_equivalents / 1000.0),
+            f.area.flip_flops.to_string(),
+            if f.timing.slack < 0.0 { format!("{clock} (missed)") } else { clock },
+            format!("{:.3}", f.timing.minimum_period),
+            format!("{:.0}", 1000.0 / f.timing.minimum_period),
+            power(&|p| p.total),
+            power(&|p| p.switching + p.clock_net),
+            power(&|p| p.internal),
+            power(&|p| p.leakage),
+        ]
+    });
+    let header = [
+        "core",
+        "library",
+        "um2",
+        "kGE",
+        "flip-flops",
+        "clock ns",
+        "shortest ns",
+        "MHz",
+        "mW at clock",
+        "switching",
+        "internal",
+        "leakage",
+    ];
+    Table::new(&header, rows.collect())
+}
+
+/// What the FLASH-D core of each pair saves over the FA2 core.
+pub fn pairs(group: &Group) -> Table {
+    let rows = group.pairs().into_iter().map(|pair| {
+        let c = &pair.flash_d.configuration;
+        vec![
+            c.format.to_string(),
+            c.d.to_string(),
+            pair.flash_d.core.clone(),
+            pair.fa2.core.clone(),
+            match pair.same_clock() {
+                true => format!("{:.3}", pair.fa2.timing.clock),
+                false => format!("{:.3}, {:.3}", pair.flash_d.timing.clock, pair.fa2.timing.clock),
+            },
+            in_words(area_saving(pair.flash_d, pair.fa2)),
+            energy_saving(pair.flash_d, pair.fa2).map_or("-".to_string(), in_words),
+        ]
+    });
+    Table::new(&["format", "d", "FLASH-D", "FA2", "clock ns", "area", "energy"], rows.collect())
+}
+
+/// What each FLASH-D core (rows) saves over each FA2 core (columns).
+pub fn matrix(matrix: &Matrix, saving: &dyn Fn(&CoreFigures, &CoreFigures) -> Option<f64>) -> Table {
+    let mut header = vec!["FLASH-D over FA2".to_string()];
+    header.extend(matrix.fa2.iter().map(|core| core.core.clone()));
+    let rows = matrix.flash_d.iter().map(|flash_d| {
+        let mut row = vec![flash_d.core.clone()];
+        row.extend(matrix.fa2.iter().map(|fa2| saving(flash_d, fa2).map_or("-".to_string(), in_words)));
+        row
+    });
+    Table { header, rows: rows.collect() }
+}
+
+/// Area and power by function; `None` for a core whose hierarchy was dissolved.
+pub fn functions(f: &CoreFigures) -> Option<Table> {
+    if f.area.by_part.is_empty() {
+        return None;
+    }
+    let rows = Part::ALL.map(|part| {
+        let area = part.of(&f.area.by_part);
+        let mut row = vec![part.name().to_string(), significant(area), share(area, f.area.total)];
+        if let Some(power) = &f.power {
+            let mw = part.of(&power.by_part);
+            row.extend([significant(mw), share(mw, power.total)]);
+        }
+        row
+    });
+    let header = ["function", "um2", "of all", "mW", "of all"];
+    Some(Table::new(&header[..if f.power.is_some() { 5 } else { 3 }], rows.to_vec()))
+}
+
+/// The modules that take most area, and how they were mapped.
+pub fn modules(f: &CoreFigures) -> Table {
+    let rows = f.area.by_module.iter().take(MODULES).map(|m| {
+        vec![
+            m.name.clone(),
+            m.instances.to_string(),
+            significant(m.own),
+            share(m.own * m.instances as f64, f.area.total),
+            m.mapping.clone(),
+        ]
+    });
+    Table::new(&["module", "instances", "um2 each", "of all", "mapping"], rows.collect())
+}
+
+/// The worst path: a sentence, and the delay in each module instance on it.
+pub fn worst_path(f: &CoreFigures) -> (String, Table) {
+    let path = &f.timing.path;
+    let rows = path.through.iter().map(|(instance, ns)| vec![format!("{ns:.3}"), instance.clone()]).collect();
+    let sentence = format!("Worst path: {} gates from {} to {}", path.gates, path.from, path.to);
+    (sentence, Table::new(&["ns", "in"], rows))
+}
+
+/// What the power figures are from, in a sentence.
+pub fn power_source(power: &PowerFigures) -> String {
+    format!(
+        "Power: {}; {} outputs compared with the model, {:.3} toggles a net and cycle",
+        power.workload, power.outputs_checked, power.activity
+    )
+}
