@@ -28,6 +28,8 @@ pub enum Command {
     Pwl(PwlArgs),
     /// Area, timing and power of cores with Yosys, OpenSTA and a Liberty library
     Ppa(PpaArgs),
+    /// Error against area or power over a grid of variants of both designs
+    Explore(ExploreArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
 }
@@ -294,6 +296,63 @@ pub struct PpaArgs {
     pub json: bool,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CostArg {
+    /// Cell area
+    Area,
+    /// Power at the clock
+    Power,
+}
+
+#[derive(Args)]
+pub struct ExploreArgs {
+    /// Vector length of the cores that are measured; errors are those on heads of all lengths
+    #[arg(long, default_value_t = 16)]
+    pub d: usize,
+    /// Number format; may be given several times (default: bf16 and fp8-e4m3)
+    #[arg(long)]
+    pub format: Vec<Format>,
+    /// JSON list of configurations in which a field may be a list (default: all variants, widths around the usual)
+    #[arg(long, value_name = "FILE")]
+    pub grid: Option<PathBuf>,
+    /// What the error is held against
+    #[arg(long, value_enum, default_value = "area")]
+    pub cost: CostArg,
+    /// Clock period that all cores have to meet, in ns
+    #[arg(long, value_name = "NS", required_unless_present = "errors_only")]
+    pub clock: Option<f64>,
+    /// Cell library, plain or .xz (default: osu018 of qflow-tech-osu018)
+    #[arg(long, value_name = "FILE")]
+    pub liberty: Option<PathBuf>,
+    /// Folder of attention heads for errors and power
+    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
+    pub data: PathBuf,
+    /// Use every N-th query of a head for the errors
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    pub every: usize,
+    /// Cycles that each of the 64 streams is simulated for when the cost is power
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive)]
+    pub cycles: usize,
+    /// Core, as named in the table, whose mean error in every group is to be reached
+    #[arg(long, default_value = "fa2_shared", value_name = "CORE")]
+    pub reference: String,
+    /// Leave out cores with a larger mean error, in percent of max|v|
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
+    pub max_error: Option<f64>,
+    /// Errors alone: nothing is synthesised
+    #[arg(long, conflicts_with_all = ["svg", "cost", "clock", "liberty", "cycles", "cache"])]
+    pub errors_only: bool,
+    /// Folder for finished work (default: flashd/ppa in the user's cache folder)
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Draw error over cost
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write the result as JSON to a file, or print it instead of the table
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub json: Option<PathBuf>,
+}
+
 #[derive(Args)]
 pub struct ListArgs {
     /// Print the list as JSON
@@ -331,6 +390,13 @@ fn parse_lane(text: &str) -> Result<LaneBits, String> {
     match bits[..] {
         [o, v, w] => Ok(LaneBits { o, v, w }),
         _ => Err(bad()),
+    }
+}
+
+fn parse_positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err("not a whole number above 0".into()),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod cli;
 mod demo;
+mod explore;
 mod generate;
 mod list;
 mod output;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),
+        Command::Explore(args) => explore::run(&args),
         Command::List(args) => list::run(&args),
     };
     match result {

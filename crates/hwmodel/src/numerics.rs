@@ -52,6 +52,16 @@ pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// mean error of FLASH-D on random heads grows by 5 to 12 %, with one by up to 4 %.
 pub const UPDATE_GUARD_BITS: u32 = 2;
 
+/// Bits beyond the value's of what a fixed-point FLASH-D lane turns into its result.
+pub const FIXED_RESULT_GUARD_BITS: u32 = 4;
+
+/// Width of the top of the accumulator of a fixed-point FLASH-D lane that becomes the result, the rest being
+/// dropped: with bits for averages over thousands of keys the accumulator is wider than a result needs. What is lost
+/// is below a sixteenth of the value's last place.
+pub fn fixed_result_bits(lane: LaneBits) -> u32 {
+    lane.o.min(lane.v + FIXED_RESULT_GUARD_BITS)
+}
+
 /// The exponential's range reduction and tables: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
 #[derive(Clone, Debug)]
 pub struct ExpNumerics {

@@ -4,6 +4,7 @@ use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_hwmodel::config::LaneBits;
 use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_hwmodel::numerics::fixed_result_bits;
 use std::ops::{Add, BitAnd, Mul, Shl, Shr, Sub};
 
 /// An integer that holds every number of a step.
@@ -48,12 +49,15 @@ pub(crate) struct FixedLanes<W> {
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
+    /// Bits of the accumulator that the result drops.
+    cut: u32,
     one: W,
 }
 
 impl<W: Word> FixedLanes<W> {
     pub(crate) fn new(format: Format, bits: LaneBits) -> Self {
-        FixedLanes { format, output: Rounder::new(format), bits, one: W::low(1) }
+        let cut = bits.o - fixed_result_bits(bits);
+        FixedLanes { format, output: Rounder::new(format), bits, cut, one: W::low(1) }
     }
 
     /// Whether difference times factor, and twice the accumulator, fit the words.
@@ -100,8 +104,8 @@ impl<W: Word> Lanes for FixedLanes<W> {
     }
 
     fn result(&self, _: FloatEnding, o: W, v_exponent: u64) -> (f64, bool) {
-        let o: i64 = o.into();
-        let unit = v_exponent as i32 - self.format.bias + 2 - self.bits.o as i32;
+        let o = o.into() >> self.cut;
+        let unit = v_exponent as i32 - self.format.bias + 2 - (self.bits.o - self.cut) as i32;
         let exact = o as f64 * pow2(unit);
         match self.format.subnormals {
             Subnormals::Flushed => self.output.round_flag::<true>(exact),

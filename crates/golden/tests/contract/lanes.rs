@@ -140,7 +140,11 @@ impl Lanes {
         let unit = self.x as i32 - format.bias + 1 - (bits.o as i32 - 1);
         if config.design == Design::FlashD {
             return match config.update {
-                Update::Fixed => Dyadic { mantissa: o, exponent: unit }.round(format),
+                Update::Fixed => {
+                    // Four bits more than the value has.
+                    let cut = bits.o.saturating_sub(bits.v + 4);
+                    Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)
+                }
                 // A zero that is left of an underflow keeps its sign.
                 _ if decode(n.accumulator, o as u64) == 0.0 => {
                     encode(format, decode(n.accumulator, o as u64))

@@ -1,8 +1,8 @@
 //! Addition and subtraction.
 
 use super::normalise::normalise_limited;
-use super::round::{Unrounded, round_pack};
 use super::round::gradual_exponent;
+use super::round::{Unrounded, round_pack};
 use super::{common, unpack, widen};
 use crate::format::{Format, Subnormals};
 use crate::word::Word;
@@ -73,5 +73,5 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
         Subnormals::Flushed => zero.select(&both_negative, &l.sign),
     }
     .named("sign");
-    round_pack(to, &Unrounded { sign, exponent, significand: normalised, aligned })
+    round_pack(to, &Unrounded { sign, exponent, significand: normalised, aligned, one_more: None })
 }

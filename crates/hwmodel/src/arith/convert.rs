@@ -19,6 +19,7 @@ pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
         significand: u.significand,
         // Subnormal operands are aligned to the quantum that both formats share.
         aligned: true,
+        one_more: None,
     };
     round_pack(to, &unrounded)
 }
@@ -87,6 +88,7 @@ pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, righ
         exponent,
         significand: significand.named("normalised"),
         aligned: false,
+        one_more: None,
     };
     round_pack(fmt, &unrounded)
 }

@@ -3,7 +3,7 @@
 //! `x`, the exponent field of the largest |v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
 //! hold fractions of that.
 
-use super::normalise::normalise_limited;
+use super::normalise::normalise_filled;
 use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{canonical, unpack};
 use crate::format::{Format, Subnormals};
@@ -69,21 +69,19 @@ pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
 
 /// A fraction of `2^(x - bias + 1)` in two's complement, rounded to the format.
 pub fn fixed_to_format<W: Word>(fmt: Format, o: &W, x: &W) -> W {
-    let bits = o.width();
     let sign = o.msb();
-    let magnitude = sign.select(&o.negate(), o).named("magnitude");
-    // x + 1 - leading zeros is at least 1.
-    let (significand, leading_zeros) = match fmt.subnormals {
-        Subnormals::Supported => normalise_limited(&magnitude, x),
-        Subnormals::Flushed => magnitude.normalise(),
-    };
+    // -o = ~o + 1; the one is what an endless row of ones below is worth, and rounding knows of it.
+    let bits = o.width().max(fmt.precision()) + 1;
+    let magnitude = o.append_zeros(bits - o.width()).xor(&sign.repeat(bits)).named("magnitude");
+    // x + 1 - leading zeros is at least 1 for a subnormal.
+    let room = (fmt.subnormals == Subnormals::Supported).then_some(x);
+    let (significand, leading_zeros) = normalise_filled(&magnitude, room, &sign);
     // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
     let wide = (fmt.exponent_bits + 2).max(bits_for(bits as u64) + 2);
     let exponent = x.zext(wide).add(&W::constant(wide, 1)).sub(&leading_zeros.zext(wide)).named("exponent");
     let significand = significand.named("normalised");
     let (exponent, aligned) = gradual_exponent(fmt, &exponent, &significand);
-    // Zero is +0: its sign bit is.
-    round_pack(fmt, &Unrounded { sign, exponent, significand, aligned })
+    round_pack(fmt, &Unrounded { sign: sign.clone(), exponent, significand, aligned, one_more: Some(sign) })
 }
 
 /// An unsigned word in `bits` bits, all ones when it is larger.

@@ -65,7 +65,13 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
     let sign = sign.and(&significand.msb());
     round_pack(
         acc,
-        &Unrounded { sign, exponent, significand: significand.named("normalised"), aligned: false },
+        &Unrounded {
+            sign,
+            exponent,
+            significand: significand.named("normalised"),
+            aligned: false,
+            one_more: None,
+        },
     )
 }
 

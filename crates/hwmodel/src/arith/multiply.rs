@@ -42,6 +42,7 @@ pub fn multiply<W: Word>(fa: Format, a: &W, fb: Format, b: &W, to: Format) -> W 
         exponent: exponent.named("exponent"),
         significand: significand.named("normalised"),
         aligned: false,
+        one_more: None,
     };
     round_pack(to, &unrounded)
 }

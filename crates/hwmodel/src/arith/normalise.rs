@@ -26,24 +26,37 @@ pub fn normalise_within<W: Word>(x: &W, most: u32) -> (W, W) {
 /// Shifts left until the most significant bit is set, but at most by `room`: a result that becomes subnormal on
 /// the way there needs no shift back. Returns the shifted word and the shift; the latter means nothing for zero.
 pub fn normalise_limited<W: Word>(x: &W, room: &W) -> (W, W) {
+    normalise_filled(x, Some(room), &W::zero(1))
+}
+
+/// The same with `fill` (1 bit) shifted in; without `room` the shift is not limited.
+pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
     let n = x.width();
     let stages = bits_for(n as u64 - 1);
-    let within = stages.min(room.width());
-    let mut unlimited = match room.width() - within {
-        0 => W::zero(1),
-        _ => room.drop_low(within).any(),
+    let within = room.map_or(0, |room| stages.min(room.width()));
+    let mut unlimited = match room {
+        None => W::constant(1, 1),
+        Some(room) if room.width() > within => room.drop_low(within).any(),
+        Some(_) => W::zero(1),
     };
     let mut shifted = x.clone();
     let mut count: Option<W> = None;
     for i in (0..stages).rev() {
         let step = 1 << i;
         let empty = shifted.top(step.min(n)).any().not();
-        // With `step` places of room left and not taken, there is room for all smaller steps together.
-        let enough = if i < within { room.bit(i) } else { W::zero(1) };
-        let taken = empty.and(&unlimited.or(&enough)).label(|| format!("take_{step}"));
-        unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
+        let taken = match room {
+            None => empty,
+            Some(room) => {
+                let enough = if i < within { room.bit(i) } else { W::zero(1) };
+                let taken = empty.and(&unlimited.or(&enough));
+                // With `step` places of room left and not taken, there is room for all smaller steps together.
+                unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
+                taken
+            }
+        }
+        .label(|| format!("take_{step}"));
         shifted = taken
-            .select(&shifted.slice(0, n - step).append_zeros(step), &shifted)
+            .select(&shifted.slice(0, n - step).concat(&fill.repeat(step)), &shifted)
             .label(|| format!("left_by_{step}"));
         count = Some(match count {
             None => taken,
@@ -67,10 +80,24 @@ mod tests {
                     let x = Num::new(width, value);
                     let (shifted, count) = normalise_within(&x, most);
                     let (all, zeros) = x.normalise();
-                    assert_eq!((shifted.value(), count.value()), (all.value(), zeros.value()), "{width} {value}");
+                    assert_eq!(
+                        (shifted.value(), count.value()),
+                        (all.value(), zeros.value()),
+                        "{width} {value}"
+                    );
                 }
                 assert_eq!(normalise_within(&Num::new(width, 0), most).0.value(), 0);
             }
+        }
+    }
+
+    #[test]
+    fn ones_are_shifted_in() {
+        for value in 1..1u64 << 7 {
+            let x = Num::new(7, value);
+            let (shifted, count) = normalise_filled(&x, None, &Num::new(1, 1));
+            let zeros = 6 - value.ilog2();
+            assert_eq!((shifted.value(), count.value()), ((value + 1 << zeros) - 1, zeros as u64), "{value}");
         }
     }
 

@@ -21,6 +21,16 @@ pub struct Unrounded<W> {
     /// The significand may lack its leading one, but then the exponent is 1: a subnormal that needs no
     /// further shift. Otherwise a missing leading one means zero.
     pub aligned: bool,
+    /// 1 where the value is one unit of the significand's last place more, as that of an inverted negative number
+    /// is: rounding takes it in without another carry chain. Not with a shift to the subnormals' quantum to come.
+    pub one_more: Option<W>,
+}
+
+impl<W> Unrounded<W> {
+    /// A significand normalised, or zero.
+    pub fn new(sign: W, exponent: W, significand: W) -> Self {
+        Unrounded { sign, exponent, significand, aligned: false, one_more: None }
+    }
 }
 
 /// The exponent of a significand that was shifted left as far as its exponent allows, at most to 1: a missing leading
@@ -69,9 +79,22 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     };
     let kept = significand.top(p);
     let guard = significand.bit(n - p - 1);
-    let round_up = match n - p {
-        1 => guard.and(&kept.bit(0)),
-        _ => guard.and(&significand.slice(0, n - p - 1).any().or(&kept.bit(0))),
+    let odd = kept.bit(0);
+    let up = match n - p {
+        1 => guard.and(&odd),
+        _ => guard.and(&significand.slice(0, n - p - 1).any().or(&odd)),
+    };
+    let round_up = match &x.one_more {
+        None => up,
+        Some(more) => {
+            assert!(!gradual && n == x.significand.width());
+            // Above half with the guard bit, half where all that follows is ones.
+            let half = match n - p {
+                1 => odd.clone(),
+                _ => significand.slice(0, n - p - 1).all().and(&odd),
+            };
+            more.select(&guard.or(&half), &up)
+        }
     }
     .named("round_up");
     // Exponent and fraction as one integer: the hidden bit adds one to the exponent field (which was

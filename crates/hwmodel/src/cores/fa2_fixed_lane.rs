@@ -116,6 +116,7 @@ function! {
         let sign = sign.and(&significand.msb());
         [round_pack(fmt, &Unrounded {
             sign, exponent, significand: significand.named("normalised_product"), aligned: false,
+ one_more: None,
         })]
     }
 }

@@ -37,6 +37,7 @@ function! {
             .named("exponent");
         [round_pack(this.format, &Unrounded {
             sign: u.sign, exponent, significand: significand.named("normalised"), aligned: false,
+ one_more: None,
         })]
     }
 }

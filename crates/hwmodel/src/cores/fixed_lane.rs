@@ -14,7 +14,7 @@ use super::lane_group::lane_group;
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::arith::fused::{shift_right_signed, signed_times};
 use crate::config::LaneBits;
-use crate::numerics::Numerics;
+use crate::numerics::{Numerics, fixed_result_bits};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::word::bits_for;
 use crate::{circuit, function, unit};
@@ -23,6 +23,11 @@ use std::sync::Arc;
 /// Widths of a core with fixed-point lanes.
 pub(super) fn lane_bits(n: &Numerics) -> LaneBits {
     n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
+}
+
+/// Width of what becomes the result.
+fn result_bits(n: &Numerics) -> u32 {
+    fixed_result_bits(lane_bits(n))
 }
 
 function! {
@@ -94,11 +99,16 @@ function! {
     /// The accumulator in the format.
     pub struct FixedToFormatFunction { numerics: Arc<Numerics> }
     name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, this.numerics.format.ident());
-    doc = "y = o relative to 2^(x + 1), rounded to the format; at rest unless done.";
+    doc = {
+        let (o, kept) = (lane_bits(&this.numerics).o, result_bits(&this.numerics));
+        let cut = if kept < o { format!(", cut to {kept} bits") } else { String::new() };
+        format!("y = o relative to 2^(x + 1){cut}, rounded to the format; at rest unless done.")
+    };
     inputs { o: lane_bits(&this.numerics).o, x: this.numerics.format.exponent_bits, done: 1 }
     outputs { this.numerics.format.width() }
     eval<W> {
-        let o = done.repeat(o.width()).and(&o).named("o_when_done");
+        let kept = result_bits(&this.numerics);
+        let o = done.repeat(kept).and(&o.top(kept)).named("o_when_done");
         [fixed_to_format(this.numerics.format, &o, &x)]
     }
 }

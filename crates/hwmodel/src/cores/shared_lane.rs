@@ -48,6 +48,7 @@ function! {
             .named("exponent");
         [round_pack(this.to, &Unrounded {
             sign: u.sign, exponent, significand: significand.named("normalised"), aligned: false,
+ one_more: None,
         })]
     }
 }

@@ -1,0 +1,237 @@
+//! Error over cost: every core, both fronts, both knees.
+
+mod marker;
+mod place;
+
+use super::points::{Cost, DESIGNS, Exploration, FormatResult, Point};
+use flashd_hwmodel::config::Design;
+use marker::{Marker, draw_marker};
+use place::{Box2, place};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::error::Error;
+
+/// Width of the picture and height of one format's part, pixels.
+const SIZE: (u32, u32) = (980, 560);
+/// Width of the legend.
+const LEGEND: u32 = 220;
+const FONT: &str = "sans-serif";
+/// Height of labels.
+const TEXT: i32 = 13;
+const FLASH_D: RGBColor = RGBColor(0, 90, 170);
+const FA2: RGBColor = RGBColor(205, 95, 0);
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A point in the plane of the chart.
+struct Drawn<'a> {
+    point: &'a Point,
+    at: (f64, f64),
+}
+
+/// One part for each format, one below the other.
+pub fn draw(exploration: &Exploration) -> Result<String, Box<dyn Error>> {
+    let cost = exploration.cost.ok_or("there is no cost to draw over")?;
+    let parts = exploration.formats.len();
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (SIZE.0, SIZE.1 * parts as u32)).into_drawing_area();
+        root.fill(&WHITE)?;
+        for (area, result) in root.split_evenly((parts, 1)).iter().zip(&exploration.formats) {
+            one_format(area, exploration, cost, result)?;
+        }
+        root.present()?;
+    }
+    Ok(svg)
+}
+
+fn one_format(
+    area: &Area,
+    exploration: &Exploration,
+    cost: Cost,
+    result: &FormatResult,
+) -> Result<(), Box<dyn Error>> {
+    let (plot, legend) = area.split_horizontally(SIZE.0 - LEGEND);
+    // A logarithmic axis has no place for 0.
+    let drawn: Vec<Drawn> = result
+        .points
+        .iter()
+        .filter(|point| point.errors.mean > 0.0)
+        .filter_map(|point| Some(Drawn { point, at: (point.cost(cost)?, 100.0 * point.errors.mean) }))
+        .collect();
+    let title = format!(
+        "{}, d = {}, {} at {} ns",
+        result.format,
+        exploration.d,
+        exploration.library.as_deref().unwrap_or_default(),
+        exploration.clock_ns.unwrap_or_default()
+    );
+    let bounds = |values: &dyn Fn(&Drawn) -> f64| {
+        drawn.iter().map(values).fold((f64::INFINITY, 0f64), |(a, b), v| (a.min(v), b.max(v)))
+    };
+    let ((x0, x1), (y0, y1)) = (bounds(&|p| p.at.0), bounds(&|p| p.at.1));
+    if drawn.is_empty() {
+        plot.draw(&Text::new(title, (90, 20), (FONT, 20)))?;
+        plot.draw(&Text::new("no core meets the clock", (90, 60), (FONT, 16)))?;
+        return Ok(());
+    }
+    let margin = 0.06 * (x1 - x0).max(0.1 * x1);
+    let pad = (y1 / y0).powf(0.08).max(1.08);
+    let (bottom, top) = (y0 / pad, y1 * pad);
+    let mut chart = ChartBuilder::on(&plot)
+        .caption(title, (FONT, 20))
+        .margin(12)
+        .x_label_area_size(42)
+        .y_label_area_size(78)
+        .build_cartesian_2d(x0 - margin..x1 + margin, (bottom..top).log_scale())?;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .disable_y_mesh()
+        .y_labels(0)
+        .x_desc(cost.label())
+        .y_desc("mean error, % of max|v|")
+        .x_labels(8)
+        .x_label_formatter(&|x| tick(*x))
+        .label_style((FONT, TEXT))
+        .axis_desc_style((FONT, 15))
+        .draw()?;
+    // Pixels of the whole picture, as the chart gives them, and of this part.
+    let (columns, rows) = plot.get_pixel_range();
+    let local = |(x, y): (i32, i32)| (x - columns.start, y - rows.start);
+    for y in ticks(bottom, top) {
+        chart.draw_series(LineSeries::new([(x0 - margin, y), (x1 + margin, y)], BLACK.mix(0.2)))?;
+        let (x, y_pixel) = local(chart.backend_coord(&(x0 - margin, y)));
+        let style = (FONT, TEXT).into_text_style(&plot).pos(Pos::new(HPos::Right, VPos::Center));
+        plot.draw(&Text::new(tick(y), (x - 8, y_pixel), style))?;
+    }
+    // Dominated points first, so that the fronts lie over them.
+    for on_front in [false, true] {
+        for p in drawn.iter().filter(|p| p.point.on_design_front == on_front) {
+            let style = Marker::of(&p.point.variant).style(colour(p.point.design()), !on_front);
+            draw_marker(&plot, local(chart.backend_coord(&p.at)), style)?;
+        }
+        if on_front {
+            continue;
+        }
+        for design in DESIGNS {
+            let steps = steps(&drawn, design, (x1 + margin, top));
+            chart.draw_series(LineSeries::new(steps, colour(design).stroke_width(2)))?;
+        }
+    }
+    // What labels should not cover.
+    let mut taken: Vec<Box2> = Vec::new();
+    for p in &drawn {
+        taken.push(Box2::around(chart.backend_coord(&p.at), 5));
+    }
+    for design in DESIGNS {
+        let line = steps(&drawn, design, (x1 + margin, top));
+        for ends in line.windows(2) {
+            taken.push(Box2::between(chart.backend_coord(&ends[0]), chart.backend_coord(&ends[1])));
+        }
+    }
+    let (across, down) = chart.plotting_area().get_pixel_range();
+    let inside = Box2 { left: across.start, top: down.start, right: across.end, bottom: down.end };
+    for design in DESIGNS {
+        let knee = result.choice(design).and_then(|choice| choice.knee.as_ref());
+        let Some(p) = drawn.iter().find(|p| Some(&p.point.core) == knee) else { continue };
+        let (x, y) = chart.backend_coord(&p.at);
+        let text = format!("knee: {}", p.point.stem);
+        let style = (FONT, TEXT).into_text_style(&plot);
+        let (width, _) = plot.estimate_text_size(&text, &style)?;
+        let label = place((x, y), (width as i32, TEXT + 3), inside, &taken);
+        taken.push(label);
+        let ink = colour(design);
+        plot.draw(&Circle::new(local((x, y)), 10, ink.stroke_width(2)))?;
+        plot.draw(&PathElement::new([local((x, y)), local(label.nearest((x, y)))], ink.stroke_width(1)))?;
+        plot.draw(&Rectangle::new(
+            [local((label.left, label.top)), local((label.right, label.bottom))],
+            WHITE.mix(0.85).filled(),
+        ))?;
+        let anchor = Pos::new(HPos::Left, VPos::Center);
+        let style = style.color(&ink).pos(anchor);
+        plot.draw(&Text::new(text, local((label.left, (label.top + label.bottom) / 2)), style))?;
+    }
+    draw_legend(&legend, &drawn, result)
+}
+
+/// The best error to be had for a cost: down to each point of a front, and along to the next.
+fn steps(drawn: &[Drawn], design: Design, (right, top): (f64, f64)) -> Vec<(f64, f64)> {
+    let mut line: Vec<(f64, f64)> = Vec::new();
+    // Points are sorted by cost.
+    for p in drawn.iter().filter(|p| p.point.on_design_front && p.point.design() == design) {
+        let before = line.last().map_or(top, |last| last.1);
+        line.extend([(p.at.0, before), p.at]);
+    }
+    let last = line.last().map(|last| (right, last.1));
+    line.extend(last);
+    line
+}
+
+fn colour(design: Design) -> RGBColor {
+    match design {
+        Design::FlashD => FLASH_D,
+        Design::Fa2 => FA2,
+    }
+}
+
+/// Round numbers in a range, for a logarithmic axis: powers of ten, and as many between them as it takes to have four.
+fn ticks(bottom: f64, top: f64) -> Vec<f64> {
+    let sets: [&[f64]; 4] = [&[1.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[]];
+    let mut found = Vec::new();
+    for set in sets {
+        let tenths: Vec<f64> = (10..100).map(|tenth| f64::from(tenth) / 10.0).collect();
+        let set = if set.is_empty() { &tenths } else { set };
+        let decades = bottom.log10().floor() as i32..=top.log10().floor() as i32;
+        let all = decades.flat_map(|e| set.iter().map(move |m| m * 10f64.powi(e)));
+        found = all.filter(|y| (bottom..=top).contains(y)).collect();
+        if found.len() >= 4 {
+            break;
+        }
+    }
+    found
+}
+
+fn tick(x: f64) -> String {
+    match x.abs() {
+        x if x >= 10_000.0 => format!("{:.0}k", x / 1000.0),
+        _ => format!("{}", (x * 1e6).round() / 1e6),
+    }
+}
+
+fn draw_legend(area: &Area, drawn: &[Drawn], result: &FormatResult) -> Result<(), Box<dyn Error>> {
+    let mut y = 60;
+    let mut line = |draw: &dyn Fn(i32) -> Result<(), Box<dyn Error>>, text: &str| {
+        draw(y)?;
+        let style = (FONT, TEXT).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(text.to_string(), (40, y), style))?;
+        y += 21;
+        Ok::<(), Box<dyn Error>>(())
+    };
+    for design in DESIGNS {
+        let ink = colour(design);
+        let mut variants: Vec<&str> =
+            drawn.iter().filter(|p| p.point.design() == design).map(|p| p.point.variant.as_str()).collect();
+        variants.sort_unstable();
+        variants.dedup();
+        if variants.is_empty() {
+            continue;
+        }
+        for variant in variants {
+            let marker = |y| Ok(draw_marker(area, (20, y), Marker::of(variant).style(ink, false))?);
+            line(&marker, variant)?;
+        }
+        let front = |y| Ok(area.draw(&PathElement::new([(8, y), (32, y)], ink.stroke_width(2)))?);
+        line(&front, "front")?;
+        let knee = |y| Ok(area.draw(&Circle::new((20, y), 9, ink.stroke_width(2)))?);
+        if result.choice(design).is_some_and(|choice| choice.knee.is_some()) {
+            line(&knee, "knee")?;
+        }
+        line(&|_| Ok(()), "")?;
+    }
+    line(&|_| Ok(()), "pale: not on its design's front")
+}
+
+#[cfg(test)]
+mod tests;

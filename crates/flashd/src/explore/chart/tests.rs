@@ -1,0 +1,78 @@
+use super::*;
+use crate::explore::points::tests::{exploration, point};
+use flashd_hwmodel::format::Format;
+use flashd_study::grid::default_grid;
+
+/// The default grid with made-up figures: cost rises and error falls with the widths.
+fn cores() -> Vec<Point> {
+    let cores = default_grid(16, Format::BF16).into_iter().enumerate().map(|(i, config)| {
+        let lane = config.lane_bits();
+        let bits = if config.has_fixed_lanes() {
+            lane.o + lane.v + lane.w
+        } else {
+            config.accumulator_fraction() * 4
+        };
+        let spread = (i * 37 % 17) as f64;
+        let shift = if config.design == Design::FlashD { 0.0 } else { 250.0 };
+        let mean = 0.4 * 0.5f64.powf(f64::from(bits) / 8.0) + 0.0002;
+        let cost = 2500.0 + 40.0 * f64::from(bits) + 12.0 * spread + shift;
+        let made_up = point(config.design, cost, [mean; 2]);
+        Point { measured: made_up.measured, ..Point::new(&config, made_up.errors) }
+    });
+    cores.collect()
+}
+
+#[test]
+fn fronts_and_knees_are_drawn() {
+    let mut points = cores();
+    let drawn = draw(&exploration(Cost::Area, cores())).unwrap();
+    let result = &exploration(Cost::Area, cores()).formats[0];
+    for design in DESIGNS {
+        let knee = result.choice(design).unwrap().knee.as_ref().unwrap();
+        let stem = &result.points.iter().find(|p| &p.core == knee).unwrap().stem;
+        assert!(drawn.contains(&format!("knee: {stem}")), "{stem}");
+    }
+    for text in ["flash_d_fixed", "fa2_logref", "area, um2", "at 1 ns"] {
+        assert!(drawn.contains(text), "{text}");
+    }
+    // A core that misses the clock leaves the picture, and its variant the legend.
+    for point in points.iter_mut().filter(|p| p.variant == "fa2_logref") {
+        point.measured.as_mut().unwrap().meets_clock = false;
+    }
+    assert!(!draw(&exploration(Cost::Area, points)).unwrap().contains("fa2_logref"));
+}
+
+#[test]
+fn few_points_are_drawn() {
+    let mut late = point(Design::Fa2, 3.0, [1.0, 1.0]);
+    late.measured.as_mut().unwrap().meets_clock = false;
+    let nothing = draw(&exploration(Cost::Area, vec![late])).unwrap();
+    assert!(nothing.contains("no core meets the clock"));
+    let single = draw(&exploration(Cost::Power, vec![point(Design::Fa2, 3.0, [1.0, 1.0])])).unwrap();
+    assert!(single.contains("knee: fa2") && single.contains("power, mW"));
+    // No error at all has no place on the axis, and does not upset it.
+    let exact = vec![point(Design::Fa2, 3.0, [0.0, 0.0]), point(Design::FlashD, 2.0, [1.0, 1.0])];
+    assert!(draw(&exploration(Cost::Area, exact)).unwrap().contains("knee: flash_d"));
+}
+
+#[test]
+fn a_step_line_goes_down_to_a_point_and_along_to_the_next() {
+    let of = |cost, mean| Point { on_design_front: true, ..point(Design::Fa2, cost, [mean; 2]) };
+    let points = [of(1.0, 3.0), of(2.0, 1.0)];
+    let drawn: Vec<Drawn> =
+        points.iter().map(|p| Drawn { point: p, at: (p.cost(Cost::Area).unwrap(), p.errors.mean) }).collect();
+    let line = steps(&drawn, Design::Fa2, (5.0, 9.0));
+    assert_eq!(line, [(1.0, 9.0), (1.0, 3.0), (2.0, 3.0), (2.0, 1.0), (5.0, 1.0)]);
+    assert!(steps(&drawn, Design::FlashD, (5.0, 9.0)).is_empty());
+}
+
+#[test]
+fn every_range_has_ticks() {
+    assert_eq!(ticks(0.3, 7.0), [0.5, 1.0, 2.0, 5.0]);
+    for (bottom, top) in [(0.43, 0.52), (0.9, 1.1), (1e-5, 300.0), (0.02, 0.09)] {
+        let ticks = ticks(bottom, top);
+        assert!(ticks.len() >= 3 && ticks.len() <= 12, "{bottom} to {top}: {ticks:?}");
+        assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]), "{ticks:?}");
+        assert!(ticks.iter().all(|&y| bottom <= y && y <= top), "{ticks:?}");
+    }
+}

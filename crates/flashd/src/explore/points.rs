@@ -1,0 +1,233 @@
+//! What is known of every core, and which ones stand out.
+
+use crate::cli::CostArg;
+use flashd_hwmodel::config::{CoreConfig, Design};
+use flashd_hwmodel::format::Format;
+use flashd_study::TraceErrors;
+use flashd_study::grid::{stem, variant};
+use flashd_study::pareto::{self, front, knee};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Both designs, in the order of tables and legends.
+pub const DESIGNS: [Design; 2] = [Design::FlashD, Design::Fa2];
+
+/// What the error is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cost {
+    /// Cell area, um2.
+    Area,
+    /// Power at the clock, mW.
+    Power,
+}
+
+/// The whole result. Errors are fractions of max|v|.
+#[derive(Serialize)]
+pub struct Exploration {
+    /// Vector length of the measured cores.
+    pub d: usize,
+    /// Absent when only errors were asked for.
+    pub cost: Option<Cost>,
+    /// Clock to meet.
+    pub clock_ns: Option<f64>,
+    /// Cell library.
+    pub library: Option<String>,
+    /// Folder of heads.
+    pub data: PathBuf,
+    /// Heads in it.
+    pub heads: usize,
+    /// Every n-th query was used for the errors.
+    pub every: usize,
+    /// Number of keys of `equal_scores_error`.
+    pub equal_scores: usize,
+    /// Cores with a larger mean error were left out.
+    pub max_error: Option<f64>,
+    /// By format.
+    pub formats: Vec<FormatResult>,
+}
+
+/// The cores of one format.
+#[derive(Serialize)]
+pub struct FormatResult {
+    /// Format.
+    pub format: Format,
+    /// The core whose accuracy is to be reached.
+    pub reference: String,
+    /// Its errors.
+    pub reference_errors: TraceErrors,
+    /// Cores above the limit of the mean error.
+    pub left_out: usize,
+    /// The others.
+    pub points: Vec<Point>,
+    /// One for each design.
+    pub choices: Vec<Choice>,
+}
+
+/// What stands out among the cores of a design that meet the clock.
+#[derive(Serialize)]
+pub struct Choice {
+    /// Design.
+    pub design: Design,
+    /// The knee of its front: furthest below the chord in logarithms of cost and mean error.
+    pub knee: Option<String>,
+    /// The cheapest with a mean error no larger than the reference's in every group.
+    pub cheapest_as_accurate: Option<String>,
+}
+
+/// One core.
+#[derive(Serialize)]
+pub struct Point {
+    /// Name.
+    pub core: String,
+    /// The name without format and vector length.
+    #[serde(skip)]
+    pub stem: String,
+    /// The name without widths, format and vector length.
+    pub variant: String,
+    /// Configuration.
+    pub configuration: CoreConfig,
+    /// Errors on the heads.
+    pub errors: TraceErrors,
+    /// Largest error of an element on equal scores.
+    pub equal_scores_error: f64,
+    /// Whether the mean error is no larger than the reference's in every group.
+    pub as_accurate_as_reference: bool,
+    /// Absent when only errors were asked for.
+    pub measured: Option<Measured>,
+    /// On the front of its design.
+    pub on_design_front: bool,
+    /// On the front of both designs together.
+    pub on_front: bool,
+}
+
+/// Figures of a mapped core.
+#[derive(Serialize)]
+pub struct Measured {
+    /// Cell area.
+    pub area_um2: f64,
+    /// In areas of the smallest two-input NAND.
+    pub nand2_equivalents: f64,
+    /// Shortest period of the mapping chosen for the clock.
+    pub minimum_period_ns: f64,
+    /// Whether that is within the clock.
+    pub meets_clock: bool,
+    /// Power at the clock, if asked for and the clock is met.
+    pub power_mw: Option<f64>,
+}
+
+impl From<CostArg> for Cost {
+    fn from(cost: CostArg) -> Cost {
+        match cost {
+            CostArg::Area => Cost::Area,
+            CostArg::Power => Cost::Power,
+        }
+    }
+}
+
+impl Cost {
+    /// Name and unit.
+    pub fn label(self) -> &'static str {
+        match self {
+            Cost::Area => "area, um2",
+            Cost::Power => "power, mW",
+        }
+    }
+}
+
+impl Point {
+    /// A core of which only the errors on heads are known.
+    pub fn new(config: &CoreConfig, errors: TraceErrors) -> Point {
+        Point {
+            core: config.name(),
+            stem: stem(config),
+            variant: variant(config),
+            configuration: config.clone(),
+            errors,
+            equal_scores_error: 0.0,
+            as_accurate_as_reference: false,
+            measured: None,
+            on_design_front: false,
+            on_front: false,
+        }
+    }
+
+    /// Its design.
+    pub fn design(&self) -> Design {
+        self.configuration.design
+    }
+
+    /// Its cost, if it meets the clock.
+    pub fn cost(&self, cost: Cost) -> Option<f64> {
+        let measured = self.measured.as_ref().filter(|measured| measured.meets_clock)?;
+        match cost {
+            Cost::Area => Some(measured.area_um2),
+            Cost::Power => measured.power_mw,
+        }
+    }
+}
+
+impl FormatResult {
+    /// What stands out of a design.
+    pub fn choice(&self, design: Design) -> Option<&Choice> {
+        self.choices.iter().find(|choice| choice.design == design)
+    }
+
+    fn choose(&mut self, cost: Cost) {
+        // A core that does not meet the clock has no cost here, and a point without one is on no front.
+        let of = |design: Option<Design>| -> Vec<pareto::Point> {
+            let cost = |p: &Point| match design.is_none_or(|design| design == p.design()) {
+                true => p.cost(cost).unwrap_or(f64::INFINITY),
+                false => f64::INFINITY,
+            };
+            self.points.iter().map(|p| pareto::Point { cost: cost(p), error: p.errors.mean }).collect()
+        };
+        let both = front(&of(None));
+        let mut choices = Vec::new();
+        let mut own = Vec::new();
+        for design in DESIGNS {
+            let candidates = of(Some(design));
+            let front = front(&candidates);
+            let accurate = (0..candidates.len())
+                .filter(|&i| candidates[i].cost.is_finite() && self.points[i].as_accurate_as_reference);
+            let cheapest = accurate.min_by(|&a, &b| {
+                let (a, b) = (candidates[a], candidates[b]);
+                a.cost.total_cmp(&b.cost).then(a.error.total_cmp(&b.error))
+            });
+            let name = |i: usize| self.points[i].core.clone();
+            choices.push(Choice {
+                design,
+                knee: knee(&candidates, &front).map(name),
+                cheapest_as_accurate: cheapest.map(name),
+            });
+            own.extend(front);
+        }
+        own.into_iter().for_each(|i| self.points[i].on_design_front = true);
+        both.into_iter().for_each(|i| self.points[i].on_front = true);
+        self.choices = choices;
+    }
+}
+
+impl Exploration {
+    /// Marks the fronts and names the knees, and sorts the points: by cost, those that miss the clock last; by mean
+    /// error where there is no cost.
+    pub fn with_choices(mut self) -> Exploration {
+        for result in &mut self.formats {
+            if let Some(cost) = self.cost {
+                result.choose(cost);
+            }
+            let key = |p: &Point| match (self.cost, &p.measured) {
+                (Some(cost), Some(m)) => (!m.meets_clock, p.cost(cost).unwrap_or(m.minimum_period_ns)),
+                _ => (false, p.errors.mean),
+            };
+            result.points.sort_by(|a, b| {
+                let ((a_late, a_key), (b_late, b_key)) = (key(a), key(b));
+                a_late.cmp(&b_late).then(a_key.total_cmp(&b_key))
+            });
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+pub mod tests;

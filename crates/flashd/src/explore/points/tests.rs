@@ -1,0 +1,119 @@
+use super::*;
+use flashd_study::GroupErrors;
+
+/// A core with made-up figures: design, cost, mean error in each of two groups.
+pub fn point(design: Design, cost: f64, means: [f64; 2]) -> Point {
+    let groups = ["a", "b"].iter().zip(means).map(|(group, mean)| GroupErrors {
+        group: group.to_string(),
+        heads: 1,
+        mean,
+        max: mean,
+    });
+    let errors = TraceErrors { mean: (means[0] + means[1]) / 2.0, max: means[1], groups: groups.collect() };
+    let reference = TraceErrors {
+        groups: errors.groups.iter().map(|g| GroupErrors { mean: 1.0, ..g.clone() }).collect(),
+        ..errors.clone()
+    };
+    let as_accurate_as_reference = errors.within(&reference);
+    Point {
+        core: format!("{design:?} {cost}"),
+        as_accurate_as_reference,
+        measured: Some(Measured {
+            area_um2: cost,
+            nand2_equivalents: cost,
+            minimum_period_ns: 1.0,
+            meets_clock: true,
+            power_mw: Some(1.0 / cost),
+        }),
+        ..Point::new(&CoreConfig::new(design, 16, Format::BF16), errors)
+    }
+}
+
+pub fn exploration(cost: Cost, points: Vec<Point>) -> Exploration {
+    let result = FormatResult {
+        format: Format::BF16,
+        reference: "reference".into(),
+        reference_errors: points[0].errors.clone(),
+        left_out: 0,
+        points,
+        choices: Vec::new(),
+    };
+    let exploration = Exploration {
+        d: 16,
+        cost: Some(cost),
+        clock_ns: Some(1.0),
+        library: Some("cells".into()),
+        data: PathBuf::new(),
+        heads: 2,
+        every: 1,
+        equal_scores: 1,
+        max_error: None,
+        formats: vec![result],
+    };
+    exploration.with_choices()
+}
+
+fn explored(cost: Cost, points: Vec<Point>) -> FormatResult {
+    exploration(cost, points).formats.remove(0)
+}
+
+fn costs(points: &[Point], which: impl Fn(&Point) -> bool) -> Vec<f64> {
+    points.iter().filter(|p| which(p)).map(|p| p.measured.as_ref().unwrap().area_um2).collect()
+}
+
+fn some_points() -> Vec<Point> {
+    let (a, b) = (Design::FlashD, Design::Fa2);
+    vec![
+        point(b, 80.0, [0.9, 0.9]),
+        point(a, 64.0, [0.8, 0.8]),
+        point(a, 8.0, [1.0, 1.0]),
+        point(a, 4.0, [8.0, 8.0]),
+        // Nearly as good on average as the one of 8, but far worse in one group.
+        point(a, 7.0, [0.2, 1.9]),
+        point(b, 3.0, [9.0, 9.0]),
+        point(b, 9.0, [2.0, 2.0]),
+        point(b, 10.0, [3.0, 3.0]),
+    ]
+}
+
+#[test]
+fn fronts_knees_and_the_cheapest_as_accurate() {
+    let result = explored(Cost::Area, some_points());
+    assert_eq!(costs(&result.points, |_| true), [3.0, 4.0, 7.0, 8.0, 9.0, 10.0, 64.0, 80.0]);
+    assert_eq!(costs(&result.points, |p| p.on_design_front), [3.0, 4.0, 7.0, 8.0, 9.0, 64.0, 80.0]);
+    assert_eq!(costs(&result.points, |p| p.on_front), [3.0, 4.0, 7.0, 8.0, 64.0]);
+    let [flash_d, fa2] = [0, 1].map(|i| &result.choices[i]);
+    assert_eq!((flash_d.design, fa2.design), (Design::FlashD, Design::Fa2));
+    assert_eq!(flash_d.knee.as_deref(), Some("FlashD 7"));
+    assert_eq!(flash_d.cheapest_as_accurate.as_deref(), Some("FlashD 8"));
+    assert_eq!(fa2.knee.as_deref(), Some("Fa2 9"));
+    assert_eq!(fa2.cheapest_as_accurate.as_deref(), Some("Fa2 80"));
+}
+
+#[test]
+fn power_is_another_cost() {
+    // Power falls with area here: the largest cores are the cheapest.
+    let result = explored(Cost::Power, some_points());
+    assert_eq!(costs(&result.points, |p| p.on_front), [80.0, 64.0]);
+    assert_eq!(result.choices[0].cheapest_as_accurate.as_deref(), Some("FlashD 64"));
+}
+
+#[test]
+fn cores_that_miss_the_clock_stand_nowhere() {
+    let mut points = some_points();
+    for (i, point) in points.iter_mut().enumerate() {
+        let design = point.design();
+        let measured = point.measured.as_mut().unwrap();
+        if measured.area_um2 == 8.0 || design == Design::Fa2 {
+            measured.meets_clock = false;
+            measured.power_mw = None;
+            measured.minimum_period_ns = 2.0 + i as f64;
+        }
+    }
+    let result = explored(Cost::Area, points);
+    assert_eq!(costs(&result.points, |_| true), [4.0, 7.0, 64.0, 80.0, 8.0, 3.0, 9.0, 10.0]);
+    assert_eq!(costs(&result.points, |p| p.on_design_front || p.on_front), [4.0, 7.0, 64.0]);
+    assert_eq!(result.choices[0].cheapest_as_accurate.as_deref(), Some("FlashD 64"));
+    assert_eq!(result.choices[1].knee, None);
+    assert_eq!(result.choices[1].cheapest_as_accurate, None);
+}

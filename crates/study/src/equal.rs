@@ -1,0 +1,108 @@
+//! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
+
+use flashd_golden::{Model, decode, v_exponent};
+use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_hwmodel::format::Format;
+use flashd_workload::quantise::round_to;
+use flashd_workload::synthetic::equal_scores;
+use rayon::prelude::*;
+
+/// Numbers of keys, ascending.
+pub const COUNTS: [usize; 5] = [256, 1024, 4096, 16_384, 65_536];
+/// Vector length of the heads.
+pub const D: usize = 64;
+/// Seeds of the heads: each is `equal_scores(seed, N, D)`.
+pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=4;
+
+/// One head; the shorter ones are its beginning.
+struct EqualHead {
+    format: Format,
+    q: Vec<u64>,
+    k: Vec<u64>,
+    v: Vec<u64>,
+    counts: Vec<Count>,
+}
+
+/// The first keys of a head.
+struct Count {
+    keys: usize,
+    v_exponent: u64,
+    /// Means of the rounded values, D of them.
+    exact: Vec<f64>,
+    max_v: f64,
+}
+
+impl EqualHead {
+    fn new(format: Format, seed: u64, counts: &[usize]) -> EqualHead {
+        let longest = counts.iter().copied().max().unwrap_or(0);
+        let head = equal_scores(seed, longest, D);
+        let round = |x: &[f32]| -> Vec<u64> { x.iter().map(|&x| round_to(format, x.into())).collect() };
+        let (q, v) = (round(&head.q), round(&head.v));
+        let count = |&keys: &usize| {
+            let (mut sums, mut max_v) = (vec![0.0; D], 0f64);
+            for row in v[..keys * D].chunks_exact(D) {
+                for (sum, &bits) in sums.iter_mut().zip(row) {
+                    let value = decode(format, bits);
+                    *sum += value;
+                    max_v = max_v.max(value.abs());
+                }
+            }
+            Count {
+                keys,
+                v_exponent: v_exponent(format, &v[..keys * D]),
+                exact: sums.iter().map(|sum| sum / keys as f64).collect(),
+                max_v,
+            }
+        };
+        let counts = counts.iter().map(count).collect();
+        EqualHead { format, q, k: round(&head.k), v, counts }
+    }
+
+    /// The largest error of an element for each count.
+    fn errors(&self, config: &CoreConfig) -> Vec<f64> {
+        let lengths: Vec<usize> = self.counts.iter().map(|c| c.keys).collect();
+        let exponents: Vec<u64> = self.counts.iter().map(|c| c.v_exponent).collect();
+        let q = self.q.repeat(lengths.len());
+        let results = Model::new(config).run_scaled(&q, &self.k, &self.v, &lengths, &exponents, false);
+        let largest = |(result, count): (&flashd_golden::QueryResult, &Count)| {
+            let errors = result.o.iter().zip(&count.exact);
+            let error = |(&o, exact): (&u64, &f64)| (decode(self.format, o) - exact).abs() / count.max_v;
+            errors.map(error).fold(0.0, f64::max)
+        };
+        results.iter().zip(&self.counts).map(largest).collect()
+    }
+}
+
+/// The largest errors of an element over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration
+/// those on each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
+/// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
+///
+/// # Errors
+/// A configuration that is not valid or not of the format.
+pub fn errors(
+    format: Format,
+    configs: &[CoreConfig],
+    counts: &[usize],
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Vec<f64>>, ConfigError> {
+    let configs: Vec<CoreConfig> = configs.iter().map(|c| CoreConfig { d: D, ..c.clone() }).collect();
+    for config in &configs {
+        config.validate()?;
+        if config.format != format {
+            let problem = format!("{} on heads in {format}", config.format);
+            return Err(ConfigError { field: "format", problem });
+        }
+    }
+    let mut largest = vec![vec![0f64; counts.len()]; configs.len()];
+    // One head after another: the longest has 4 million values.
+    for seed in SEEDS {
+        let head = EqualHead::new(format, seed, counts);
+        largest.par_iter_mut().zip(&configs).for_each(|(largest, config)| {
+            for (largest, error) in largest.iter_mut().zip(head.errors(config)) {
+                *largest = largest.max(error);
+            }
+            done();
+        });
+    }
+    Ok(largest)
+}

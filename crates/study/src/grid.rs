@@ -1,0 +1,216 @@
+//! Which cores are compared.
+
+use flashd_hwmodel::config::{
+    ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit,
+};
+use flashd_hwmodel::format::Format;
+use serde_json::{Map, Value};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// Most cores that a grid file may describe; every one takes minutes to measure.
+pub const MOST_CORES: usize = 10_000;
+
+/// A grid file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum GridError {
+    /// It cannot be read.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: std::io::Error,
+    },
+    /// It is not a list of objects.
+    #[error("{}: {problem}; a grid is a JSON list of objects with fields of a configuration", path.display())]
+    NotAGrid {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        problem: String,
+    },
+    /// An entry is not a configuration.
+    #[error("{}: entry {entry}: {problem}", path.display())]
+    Entry {
+        /// The file.
+        path: PathBuf,
+        /// The entry, from 1.
+        entry: usize,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+}
+
+/// The default grid of a vector length and format: every variant of both designs, the float lanes with accumulators of
+/// 2 to 6 fraction bits more than the format, the fixed-point lanes with widths around the format's precision p.
+pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
+    let p = format.precision();
+    let mut cores = CoreConfig::variants(d, format);
+    let variants = cores.clone();
+    for config in variants.iter().filter(|c| c.dot.is_none()) {
+        if config.has_fixed_lanes() {
+            // FA2 takes v as it is.
+            let values: &[u32] = if config.design == Design::FlashD { &[2, 4, 6] } else { &[6] };
+            for o in (p + 6..=p + 14).step_by(2) {
+                for v in values.iter().map(|bits| p + bits) {
+                    for w in p - 1..=p + 1 {
+                        cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), ..config.clone() });
+                    }
+                }
+            }
+        } else if !config.follows_the_paper() {
+            for bits in ACCUMULATOR_GUARD_BITS - 2..=ACCUMULATOR_GUARD_BITS + 2 {
+                let accumulator = Some(Accumulator::Fraction(format.fraction_bits + bits));
+                cores.push(CoreConfig { accumulator, ..config.clone() });
+            }
+        }
+    }
+    // Wide formats have no room for all of them.
+    cores.retain(|core| core.validate().is_ok());
+    distinct(cores)
+}
+
+/// Drops cores that an earlier one already stands for.
+fn distinct(mut cores: Vec<CoreConfig>) -> Vec<CoreConfig> {
+    let mut seen = HashSet::new();
+    cores.retain(|core| seen.insert(core.name()));
+    cores
+}
+
+/// The name of a core without format and vector length: `fa2_shared`, `flash_d_fixed_o16v12w8`.
+pub fn stem(config: &CoreConfig) -> String {
+    let name = config.name();
+    let end = format!("_{}_d{}", config.format.ident(), config.d);
+    name.strip_suffix(&end).unwrap_or(&name).to_string()
+}
+
+/// The variant that a core is of: its name without the widths.
+pub fn variant(config: &CoreConfig) -> String {
+    let CoreConfig { weight, fa2, update, dot, .. } = *config;
+    stem(&CoreConfig { weight, fa2, update, dot, ..CoreConfig::new(config.design, config.d, config.format) })
+}
+
+/// Configurations for the table of all variants: the float ones, the fixed-point ones with default lanes, then the
+/// fixed-point ones with lanes of each of `widths`.
+pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec<CoreConfig> {
+    let flash_d = CoreConfig::new(Design::FlashD, d, format);
+    let fa2 = CoreConfig::new(Design::Fa2, d, format);
+    let update = |update| CoreConfig { update, ..flash_d.clone() };
+    let datapath = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
+    let fixed = [update(Update::Fixed), datapath(Fa2Variant::Fixed), datapath(Fa2Variant::LogReference)];
+    let floats = [
+        flash_d.clone(),
+        update(Update::Fused),
+        CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
+        fa2.clone(),
+        datapath(Fa2Variant::SharedScale),
+        datapath(Fa2Variant::Literal),
+    ];
+    let mut all: Vec<CoreConfig> = floats.into_iter().chain(fixed.clone()).collect();
+    for &lane in widths {
+        all.extend(fixed.clone().map(|config| CoreConfig { lane: Some(lane), ..config }));
+    }
+    all
+}
+
+/// A grid file: a JSON list of objects with fields of a configuration, as in `configs`. A field may be a list, which
+/// stands for each of its elements; an object with several lists stands for all combinations. The vector length is left
+/// out. An entry without `format` is for every format, one with it for that format only.
+///
+/// ```json
+/// [{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
+///  {"design": "fa2", "fa2": ["default", "shared-scale"], "format": "bf16", "accumulator": {"fraction": [9, 10]}}]
+/// ```
+#[derive(Clone, Debug)]
+pub struct GridFile {
+    path: PathBuf,
+    entries: Vec<Map<String, Value>>,
+}
+
+impl GridFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not a list of objects. The fields are checked by [`GridFile::cores`].
+    pub fn read(path: &Path) -> Result<GridFile, GridError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| GridError::Unreadable { path: path.into(), error })?;
+        let not_a_grid = |problem: String| GridError::NotAGrid { path: path.into(), problem };
+        let entries: Vec<Value> =
+            serde_json::from_str(&text).map_err(|error| not_a_grid(error.to_string()))?;
+        if entries.is_empty() {
+            return Err(not_a_grid("the list is empty".into()));
+        }
+        let object = |(i, value)| match value {
+            Value::Object(fields) => Ok(fields),
+            other => Err(not_a_grid(format!("entry {} is {other}", i + 1))),
+        };
+        let entries = entries.into_iter().enumerate().map(object).collect::<Result<_, _>>()?;
+        Ok(GridFile { path: path.into(), entries })
+    }
+
+    /// The cores of a vector length and format, each once. Entries for other formats are checked too.
+    ///
+    /// # Errors
+    /// Names the entry, the field, and what is wrong with it: unknown fields, values that are not allowed, combinations
+    /// that are not valid, more than [`MOST_CORES`] cores.
+    pub fn cores(&self, d: usize, format: Format) -> Result<Vec<CoreConfig>, GridError> {
+        let mut cores = Vec::new();
+        for (i, fields) in self.entries.iter().enumerate() {
+            let wrong = |problem: String| GridError::Entry { path: self.path.clone(), entry: i + 1, problem };
+            if fields.contains_key("d") {
+                return Err(wrong("d: the vector length is one for the whole grid; leave it out".into()));
+            }
+            let mut fields = fields.clone();
+            fields.insert("d".into(), d.into());
+            let own = serde_json::to_value(format).map_err(|e| wrong(e.to_string()))?;
+            fields.entry("format").or_insert(own);
+            let fields = Value::Object(fields);
+            if count(&fields).is_none_or(|n| n + cores.len() > MOST_CORES) {
+                return Err(wrong(format!("more than {MOST_CORES} cores; shorten the lists")));
+            }
+            for value in product(&fields) {
+                let core: CoreConfig = serde_json::from_value(value).map_err(|e| wrong(e.to_string()))?;
+                core.validate().map_err(|e| wrong(e.to_string()))?;
+                cores.push(core);
+            }
+        }
+        cores.retain(|core| core.format == format);
+        Ok(distinct(cores))
+    }
+}
+
+/// How many values [`product`] gives; `None` if that overflows.
+fn count(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(choices) => choices.iter().try_fold(0usize, |n, v| n.checked_add(count(v)?)),
+        Value::Object(fields) => fields.values().try_fold(1usize, |n, v| n.checked_mul(count(v)?)),
+        _ => Some(1),
+    }
+}
+
+/// All values that a value with lists stands for, the last field changing fastest.
+fn product(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Array(choices) => choices.iter().flat_map(product).collect(),
+        Value::Object(fields) => fields.iter().fold(vec![Value::Object(Map::new())], |all, (name, value)| {
+            let choices = product(value);
+            let with = |partial: &Value| -> Vec<Value> {
+                choices
+                    .iter()
+                    .map(|choice| {
+                        let mut fields = partial.as_object().cloned().unwrap_or_default();
+                        fields.insert(name.clone(), choice.clone());
+                        Value::Object(fields)
+                    })
+                    .collect()
+            };
+            all.iter().flat_map(with).collect()
+        }),
+        other => vec![other.clone()],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+use super::*;
+use std::io::Write;
+
+fn grid(text: &str) -> Result<GridFile, GridError> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    GridFile::read(file.path())
+}
+
+fn names(text: &str, format: Format) -> Vec<String> {
+    grid(text).unwrap().cores(16, format).unwrap().iter().map(stem).collect()
+}
+
+fn refused(text: &str) -> String {
+    match grid(text) {
+        Err(e) => e.to_string(),
+        Ok(grid) => grid.cores(16, Format::BF16).unwrap_err().to_string(),
+    }
+}
+
+#[test]
+fn lists_stand_for_all_combinations() {
+    let text = r#"[{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
+                   {"design": ["flash-d", "fa2"], "accumulator": ["format", {"fraction": [9, 11]}]}]"#;
+    let expected = [
+        "flash_d_fixed_o16v12w7",
+        "flash_d_fixed_o16v12w8",
+        "flash_d_fixed_o18v12w7",
+        "flash_d_fixed_o18v12w8",
+        "flash_d_acc7",
+        "flash_d_acc9",
+        "flash_d",
+        "fa2_acc7",
+        "fa2_acc9",
+        "fa2",
+    ];
+    let mut found = names(text, Format::BF16);
+    let mut expected: Vec<String> = expected.iter().map(|name| name.to_string()).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn an_entry_may_be_for_one_format() {
+    let text = r#"[{"design": "fa2", "format": "bf16", "accumulator": "format"}, {"design": "fa2"}]"#;
+    assert_eq!(names(text, Format::BF16), ["fa2_acc7", "fa2"]);
+    assert_eq!(names(text, Format::FP8_E4M3), ["fa2"]);
+}
+
+#[test]
+fn a_core_is_measured_once() {
+    // bf16 has 7 fraction bits and 4 more by default.
+    let text = r#"[{"design": "fa2"}, {"design": "fa2", "accumulator": {"fraction": 11}}]"#;
+    assert_eq!(names(text, Format::BF16), ["fa2"]);
+}
+
+#[test]
+fn bad_grids_name_the_entry_and_the_field() {
+    for (text, parts) in [
+        ("{", &["a JSON list of objects"][..]),
+        ("[]", &["empty"]),
+        ("[{\"design\": \"fa2\"}, 3]", &["entry 2 is 3"]),
+        (r#"[{"design": "fa2"}, {"design": "fa2", "colour": 3}]"#, &["entry 2", "colour"]),
+        (r#"[{"d": 16, "design": "fa2"}]"#, &["entry 1", "d: "]),
+        (r#"[{"update": "fixed"}]"#, &["entry 1", "design"]),
+        (r#"[{"design": "fa2", "lane": {"o": 18, "v": 12, "w": 8}}]"#, &["entry 1", "lane"]),
+        (r#"[{"design": "fa2", "segments": [8, 9]}]"#, &["segments: 9"]),
+        (r#"[{"design": "fa2", "format": "fp8-e4m3", "segments": 9}]"#, &["segments: 9"]),
+    ] {
+        let message = refused(text);
+        assert!(parts.iter().all(|part| message.contains(part)), "{text}: {message}");
+    }
+    let digits: Vec<String> = (0..30).map(|i| i.to_string()).collect();
+    let list = digits.join(",");
+    let many =
+        format!(r#"[{{"design": "fa2", "segments": [{list}], "score_shift": [{list}], "x": [{list}]}}]"#);
+    assert!(refused(&many).contains("more than 10000"));
+}
+
+#[test]
+fn the_default_grid_has_every_variant_and_every_default() {
+    for (_, format) in Format::NAMED {
+        let cores = default_grid(16, format);
+        let found: HashSet<String> = cores.iter().map(CoreConfig::name).collect();
+        assert_eq!(found.len(), cores.len());
+        for core in CoreConfig::variants(16, format).iter().filter(|core| core.validate().is_ok()) {
+            assert!(found.contains(&core.name()), "{}", core.name());
+        }
+        assert!(cores.iter().all(|core| core.validate().is_ok()));
+    }
+    let lanes = |design| {
+        let all = default_grid(16, Format::BF16);
+        all.iter().filter(|c| c.design == design && c.has_fixed_lanes()).count()
+    };
+    // Accumulators, values and weights; FA2 has two fixed-point variants and one width of v.
+    assert_eq!(lanes(Design::FlashD), 5 * 3 * 3);
+    assert_eq!(lanes(Design::Fa2), 2 * 5 * 3);
+}
+
+#[test]
+fn a_variant_is_a_name_without_widths() {
+    let lane = Some(LaneBits { o: 18, v: 12, w: 8 });
+    let core =
+        CoreConfig { update: Update::Fixed, lane, ..CoreConfig::new(Design::FlashD, 32, Format::FP8_E4M3) };
+    assert_eq!(core.name(), format!("{}_fp8_e4m3_d32", stem(&core)));
+    assert_eq!(stem(&core), "flash_d_fixed_o18v12w8");
+    assert_eq!(variant(&core), "flash_d_fixed");
+}

@@ -1,0 +1,99 @@
+//! Recorded heads and their exact results, made once for all cores.
+
+use flashd_golden::f64_attention::safe_softmax;
+use flashd_hwmodel::config::D_RANGE;
+use flashd_workload::traces::TraceError;
+use flashd_workload::{ScalingError, Trace, load_dir};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// Heads that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum HeadsError {
+    /// The folder cannot be read as one of traces.
+    #[error(transparent)]
+    Traces(#[from] TraceError),
+    /// A head that no core can take.
+    #[error("{}: {name} has {problem}", folder.display())]
+    Unfit {
+        /// Folder.
+        folder: PathBuf,
+        /// The head.
+        name: String,
+        /// What it has, and what is needed.
+        problem: String,
+    },
+    /// A head's score scale is beyond the cores'.
+    #[error("{name}: {error}")]
+    Scaling {
+        /// The head.
+        name: String,
+        /// Why.
+        error: ScalingError,
+    },
+}
+
+/// A sample of the queries of one head.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// The head.
+    pub trace: Trace,
+    /// Queries used: the last one and every n-th before it.
+    pub queries: Vec<usize>,
+    /// Keys that each of them sees.
+    pub lengths: Vec<usize>,
+    /// Safe softmax in f64 for each of them, on the data as given, `[queries, d]`.
+    pub exact: Vec<f64>,
+    /// max|v|; 1 where all values are 0, so that it can be divided by.
+    pub max_v: f64,
+}
+
+impl Head {
+    fn new(trace: Trace, every: usize) -> Head {
+        let a = &trace.attention;
+        let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
+        let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
+        let queries: Vec<usize> = (0..a.queries).rev().step_by(every.max(1)).collect();
+        let before = a.keys.saturating_sub(a.queries);
+        let length = |&i: &usize| if trace.causal { (before + i + 1).min(a.keys) } else { a.keys };
+        let lengths: Vec<usize> = queries.iter().map(length).collect();
+        let scale = trace.score_scale().factor(a.d);
+        let exact = queries.par_iter().zip(&lengths).flat_map_iter(|(&i, &n)| {
+            safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.d], a.d, scale)
+        });
+        let exact = exact.collect();
+        let max_v = a.max_abs_v();
+        Head { queries, lengths, exact, max_v: if max_v > 0.0 { max_v } else { 1.0 }, trace }
+    }
+}
+
+/// All heads of a folder.
+#[derive(Clone, Debug)]
+pub struct Heads {
+    /// Sorted by name.
+    pub heads: Vec<Head>,
+}
+
+impl Heads {
+    /// Loads a folder of traces and takes every `every`-th query of each head, counted from the last; 1 (or 0) takes
+    /// all.
+    ///
+    /// # Errors
+    /// A folder that cannot be read or holds no traces, and heads whose shape no core can take.
+    pub fn load(folder: &Path, every: usize) -> Result<Heads, HeadsError> {
+        let traces = load_dir(folder)?;
+        let (least, most) = D_RANGE;
+        for trace in &traces {
+            let a = &trace.attention;
+            let unfit =
+                |problem| HeadsError::Unfit { folder: folder.into(), name: trace.name.clone(), problem };
+            if !(least..=most).contains(&a.d) {
+                return Err(unfit(format!("rows of {} elements; cores take {least} to {most}", a.d)));
+            }
+            if a.queries == 0 || a.keys == 0 {
+                return Err(unfit("no rows; at least one query and one key are needed".into()));
+            }
+        }
+        Ok(Heads { heads: traces.into_par_iter().map(|trace| Head::new(trace, every)).collect() })
+    }
+}

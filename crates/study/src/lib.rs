@@ -1,0 +1,21 @@
+//! Experiments over many cores and much data: which core is worth its area.
+//!
+//! ```text
+//!  folder of traces --Heads--> every n-th query, exact results --Prepared--> encodings of one format
+//!                                                                               |
+//!  grid file or default --grid--> CoreConfig, ... -----------------------errors, equal scores
+//!                                                                               |
+//!                                         cost (area, power) ------------> pareto: front, knee
+//! ```
+//!
+//! All errors are against f64 attention and are fractions of the head's max|v|. An error on traces is a figure of a
+//! design point, not of one core: the configuration takes each head's own vector length.
+
+pub mod equal;
+pub mod errors;
+pub mod grid;
+pub mod heads;
+pub mod pareto;
+
+pub use errors::{GroupErrors, Prepared, TraceErrors};
+pub use heads::Heads;
