@@ -1,7 +1,7 @@
 //! The command line as typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashd_hwmodel::config::{Accumulator, Hold, LaneBits};
+use flashd_hwmodel::config::{Accumulator, DEFAULT_HOLD, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
 use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
 use flashd_workload::{ScoreScale, TensorScale};
@@ -30,6 +30,19 @@ pub enum Command {
     Ppa(PpaArgs),
     /// Error against area or power over a grid of variants of both designs
     Explore(ExploreArgs),
+    /// Count operations and memory accesses of standard attention and FlashAttention, and values that holding saves
+    ///
+    /// Both algorithms run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from
+    /// or written to memory outside the SRAM. Standard attention reads each operand once in each of its three steps,
+    /// which takes an SRAM that holds all of K or V: its accesses are the fewest possible and do not depend on --sram.
+    /// FlashAttention runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries. Products, sums,
+    /// quotients, maxima and exponentials count one operation each.
+    Traffic(TrafficArgs),
+    /// Run a small language model whose attention is computed by a core, and compare it with f32
+    ///
+    /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the
+    /// sequence so far. In fp8 and fp16 the powers of two on Q, K and V are those that suit the run with f32.
+    Llm(LlmArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
 }
@@ -86,8 +99,16 @@ pub enum EngineArg {
     Model,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AttentionArg {
+    /// Safe softmax in f32, no core
+    F32,
+    FlashD,
+    Fa2,
+}
+
 /// Which core.
-#[derive(Args, Debug, Default)]
+#[derive(Args, Debug, Default, PartialEq)]
 pub struct Selection {
     /// JSON file with a configuration; the options below override its fields
     #[arg(long, value_name = "FILE")]
@@ -351,6 +372,67 @@ pub struct ExploreArgs {
     /// Write the result as JSON to a file, or print it instead of the table
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct TrafficArgs {
+    /// Queries and keys of synthetic heads
+    #[arg(long, value_delimiter = ',', default_value = "1024", value_name = "N,..")]
+    pub n: Vec<usize>,
+    /// Vector lengths of synthetic heads
+    #[arg(long, value_delimiter = ',', default_value = "64", value_name = "D,..")]
+    pub d: Vec<usize>,
+    /// SRAM sizes M, in elements, or in bytes with --element-bytes; 4d elements at least
+    #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..")]
+    pub sram: Vec<usize>,
+    /// Bytes of an element: --sram is in bytes then
+    #[arg(long, value_name = "B")]
+    pub element_bytes: Option<usize>,
+    /// Folder of attention heads instead of synthetic ones
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed"])]
+    pub data: Option<PathBuf>,
+    /// Seed of the synthetic heads
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threshold T of FLASH-D's hold rule, in f64: a step with s - L <= -T reads no value
+    #[arg(long, default_value_t = DEFAULT_HOLD, value_name = "T")]
+    pub hold: f64,
+    /// Draw the accesses against the SRAM size, or against N for a single size
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct LlmArgs {
+    /// Weights: a llama2.c checkpoint in the legacy format
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: PathBuf,
+    /// Vocabulary: the llama2.c tokenizer of the checkpoint
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: PathBuf,
+    /// Text to go on with
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub prompt: String,
+    /// Positions, prompt included, up to the model's context (default: 256, or the context if that is less)
+    #[arg(long, value_name = "N")]
+    pub steps: Option<usize>,
+    /// What computes attention (default: flash-d, or the design of --config)
+    #[arg(long, value_enum)]
+    pub attention: Option<AttentionArg>,
+    #[command(flatten)]
+    pub selection: Selection,
+    /// Text to measure the perplexity on
+    #[arg(long, value_name = "FILE")]
+    pub text: Option<PathBuf>,
+    /// Use the first N tokens of the text only
+    #[arg(long, requires = "text", value_name = "N")]
+    pub tokens: Option<usize>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]

@@ -8,12 +8,14 @@ mod demo;
 mod explore;
 mod generate;
 mod list;
+mod llm;
 mod output;
 mod plot;
 mod ppa;
 mod pwl;
 mod select;
 mod simulate;
+mod traffic;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Traffic(args) => traffic::run(&args),
+        Command::Llm(args) => llm::run(args),
         Command::List(args) => list::run(&args),
     };
     match result {

@@ -1,6 +1,7 @@
 //! Golden models of attention: the algorithms in f64, and a bit-exact model of the hardware cores.
 //!
-//! - [`f64_attention`]: safe softmax, FlashAttention-2 and FLASH-D in f64, for accuracy.
+//! - [`family`]: attention in f64 in every form that is in use, with counters of operations and memory accesses.
+//! - [`f64_attention`]: its safe softmax, FlashAttention-2 and FLASH-D from q, k and v, for accuracy.
 //! - [`Model`]: what a core computes, bit for bit, from float operations of the machine rounded to the
 //!   core's formats and from integers. It shares only data (formats, widths, table coefficients) with the
 //!   hardware description, so comparing the two checks the arithmetic of both.
@@ -10,6 +11,7 @@ mod base2;
 mod carrier;
 mod dot;
 pub mod f64_attention;
+pub mod family;
 mod lanes;
 mod model;
 mod recurrence;

@@ -1,0 +1,263 @@
+//! `flashd llm`.
+
+use crate::cli::{AttentionArg, DesignArg, LlmArgs, Selection};
+use crate::output::{Failure, percent, print, print_json, table};
+use crate::select::configuration;
+use flashd_hwmodel::config::CoreConfig;
+use flashd_llm::{
+    Attention, Checkpoint, Comparison, CoreAttention, F32Attention, Generation, Held, LlmError, Perplexity,
+    RecordHeads, Runner, Tokenizer, compare, generate, perplexity,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::path::Path;
+
+/// Positions of a run, prompt included, where nothing else is asked for.
+const DEFAULT_STEPS: usize = 256;
+
+#[derive(Serialize)]
+struct Report {
+    checkpoint: String,
+    head_size: usize,
+    layers: usize,
+    heads: usize,
+    prompt_tokens: usize,
+    f32: Run,
+    core: Option<CoreReport>,
+}
+
+/// What came of one sort of attention.
+#[derive(Serialize)]
+struct Run {
+    /// Prompt included.
+    text: String,
+    tokens: Vec<usize>,
+    perplexity: Option<Perplexity>,
+}
+
+#[derive(Serialize)]
+struct CoreReport {
+    name: String,
+    configuration: CoreConfig,
+    #[serde(flatten)]
+    run: Run,
+    same_text: bool,
+    comparison: Comparison,
+    /// The choices where the texts part: f32's, then the core's.
+    different_tokens: Option<[String; 2]>,
+    held: Vec<Layer>,
+}
+
+/// Steps of a layer's heads.
+#[derive(Serialize)]
+struct Layer {
+    layer: usize,
+    generation: Held,
+    text: Option<Held>,
+}
+
+impl From<LlmError> for Failure {
+    fn from(e: LlmError) -> Failure {
+        Failure::input(e.to_string())
+    }
+}
+
+/// The inputs of every run.
+struct Task<'a> {
+    model: &'a Checkpoint,
+    tokenizer: &'a Tokenizer,
+    prompt: Vec<usize>,
+    steps: usize,
+    text: Option<Vec<usize>>,
+}
+
+pub fn run(mut args: LlmArgs) -> Result<(), Failure> {
+    if args.selection.design.is_some() {
+        return Err(Failure::input("--design: the design is chosen with --attention"));
+    }
+    if args.attention == Some(AttentionArg::F32) && args.selection != Selection::default() {
+        return Err(Failure::input("--attention f32: has no core, and takes no option of one"));
+    }
+    args.selection.design = match args.attention {
+        Some(AttentionArg::Fa2) => Some(DesignArg::Fa2),
+        Some(AttentionArg::FlashD) => Some(DesignArg::FlashD),
+        None if args.selection.config.is_some() => None,
+        _ => Some(DesignArg::FlashD),
+    };
+    let model = Checkpoint::read(&args.checkpoint)?;
+    let tokenizer = Tokenizer::read(&args.tokenizer, model.config.vocab)?;
+    let core = match args.attention {
+        Some(AttentionArg::F32) => None,
+        _ => Some(configuration(&args.selection, Some(model.config.head_size()))?),
+    };
+    let task = task(&args, &model, &tokenizer)?;
+    let mut f32_runner = Runner::new(&model, F32Attention);
+    let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;
+    let core = match core {
+        Some(core) => Some(core_report(&task, core, &generation)?),
+        None => None,
+    };
+    let c = model.config;
+    let report = Report {
+        checkpoint: args.checkpoint.display().to_string(),
+        head_size: c.head_size(),
+        layers: c.layers,
+        heads: c.heads,
+        prompt_tokens: task.prompt.len(),
+        f32,
+        core,
+    };
+    match args.json {
+        true => print_json(&report),
+        false => print(&text(&report)),
+    }
+}
+
+fn task<'a>(args: &LlmArgs, model: &'a Checkpoint, tokenizer: &'a Tokenizer) -> Result<Task<'a>, Failure> {
+    let context = model.config.context;
+    let steps = args.steps.unwrap_or(DEFAULT_STEPS.min(context));
+    if steps == 0 || steps > context {
+        return Err(Failure::input(format!(
+            "--steps: {steps} is outside 1 to {context}, the model's context"
+        )));
+    }
+    let prompt = tokenizer.encode(&args.prompt);
+    if prompt.len() > steps {
+        return Err(Failure::input(format!(
+            "--prompt: has {} tokens, its beginning included, more than the {} of --steps",
+            prompt.len(),
+            steps
+        )));
+    }
+    let text = match &args.text {
+        Some(path) => Some(read_text(path, tokenizer, args.tokens)?),
+        None => None,
+    };
+    Ok(Task { model, tokenizer, prompt, steps, text })
+}
+
+/// Tokens of a text, the first one included that begins every text.
+fn read_text(path: &Path, tokenizer: &Tokenizer, limit: Option<usize>) -> Result<Vec<usize>, Failure> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Failure::input(format!("--text {}: {e}", path.display())))?;
+    let mut tokens = tokenizer.encode(&text);
+    let predicted = tokens.len() - 1;
+    if predicted == 0 {
+        return Err(Failure::input(format!("--text {}: is empty", path.display())));
+    }
+    if let Some(limit) = limit {
+        if limit == 0 || limit > predicted {
+            return Err(Failure::input(format!("--tokens: {limit} is outside 1 to {predicted}")));
+        }
+        tokens.truncate(limit + 1);
+    }
+    Ok(tokens)
+}
+
+impl Task<'_> {
+    /// Generates, then measures the perplexity; `between` sees what computes attention in between.
+    fn run<A: Attention>(
+        &self,
+        runner: &mut Runner<A>,
+        name: &str,
+        between: &mut dyn FnMut(&mut A),
+    ) -> Result<(Generation, Run), Failure> {
+        let text = self.text.as_deref();
+        // Shown on a terminal only.
+        let bar = ProgressBar::new((self.steps + text.map_or(0, |t| t.len() - 1)) as u64).with_style(
+            ProgressStyle::with_template("{prefix} {bar:30} {pos} of {len} tokens {elapsed}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        bar.set_prefix(name.to_string());
+        let generation = generate(runner, &self.prompt, self.steps, &mut || bar.inc(1));
+        between(runner.attention_mut());
+        let perplexity = text.and_then(|text| perplexity(runner, text, &mut || bar.inc(1)));
+        bar.finish_and_clear();
+        let finite = generation.logits.iter().flatten().all(|x| x.is_finite());
+        if !finite || perplexity.is_some_and(|p| !p.perplexity.is_finite()) {
+            return Err(Failure::input(format!(
+                "{name}: the model's logits overflow f32; its weights are too large"
+            )));
+        }
+        let text = self.tokenizer.decode(&generation.tokens);
+        let run = Run { text, tokens: generation.tokens.clone(), perplexity };
+        Ok((generation, run))
+    }
+
+    /// The heads of the generation with f32.
+    fn record(&self, generation: &Generation) -> RecordHeads {
+        let mut runner = Runner::new(self.model, RecordHeads::default());
+        // The last token was chosen, but not taken.
+        for &token in &generation.tokens[..generation.logits.len()] {
+            runner.step(token);
+        }
+        runner.into_attention()
+    }
+}
+
+fn core_report(task: &Task, core: CoreConfig, reference: &Generation) -> Result<CoreReport, Failure> {
+    let attention = CoreAttention::new(&core, &task.model.config, &task.record(reference))?;
+    let mut runner = Runner::new(task.model, attention);
+    let mut generated = Vec::new();
+    let name = core.name();
+    let (generation, run) = task.run(&mut runner, &name, &mut |attention| {
+        generated = attention.held().to_vec();
+        attention.clear_held();
+    })?;
+    let of_text = |layer: usize| task.text.as_ref().map(|_| runner.attention().held()[layer]);
+    let held = generated
+        .iter()
+        .enumerate()
+        .map(|(layer, &generation)| Layer { layer, generation, text: of_text(layer) })
+        .collect();
+    let comparison = compare(reference, &generation);
+    let piece = |token: usize| task.tokenizer.decode(&[0, token]);
+    let different_tokens = comparison.difference.as_ref().map(|d| [piece(d.reference), piece(d.other)]);
+    let same_text = reference.tokens == generation.tokens;
+    Ok(CoreReport { name, configuration: core, run, same_text, comparison, different_tokens, held })
+}
+
+fn text(report: &Report) -> String {
+    let mut text = format!(
+        "{}: {} layers, {} heads of {}\n\nf32\n{}\n",
+        report.checkpoint, report.layers, report.heads, report.head_size, report.f32.text
+    );
+    let perplexity =
+        |run: &Run| run.perplexity.map(|p| format!("{:.4} over {} tokens", p.perplexity, p.tokens));
+    let Some(core) = &report.core else {
+        if let Some(perplexity) = perplexity(&report.f32) {
+            text += &format!("\nperplexity {perplexity}");
+        }
+        return text;
+    };
+    let c = &core.comparison;
+    text += &format!("\n{}\n", core.name);
+    match (core.same_text, &c.difference, &core.different_tokens) {
+        (false, Some(d), Some([a, b])) => {
+            text += &format!(
+                "{}\n\nThe texts part after position {}: {a:?} with f32, whose logit is {:.3e} above that of {b:?};\n\
+                 {b:?} with the core, whose logit is {:.3e} above.\n",
+                core.run.text, d.position, d.reference_gap, d.other_gap
+            );
+        }
+        _ => text += "the same text\n",
+    }
+    text += &format!(
+        "Logit errors over {} positions with the same tokens: max {:.3e}, mean {:.3e}\n",
+        c.common, c.max_logit_error, c.mean_logit_error
+    );
+    if let (Some(a), Some(b)) = (perplexity(&report.f32), perplexity(&core.run)) {
+        text += &format!("Perplexity: f32 {a}, core {b}\n");
+    }
+    let share =
+        |h: &Held| format!("{} of {} ({})", h.held, h.steps, percent(h.held as f64 / h.steps.max(1) as f64));
+    let rows = core.held.iter().map(|layer| {
+        let mut row = vec![layer.layer.to_string(), share(&layer.generation)];
+        row.extend(layer.text.as_ref().map(share));
+        row
+    });
+    let header = ["layer", "held, generation", "held, text"];
+    let columns = if report.f32.perplexity.is_some() { 3 } else { 2 };
+    text += "\n";
+    text + &table(&header[..columns], rows.collect())
+}

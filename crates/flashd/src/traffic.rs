@@ -1,0 +1,393 @@
+//! `flashd traffic`.
+
+mod chart;
+
+use crate::cli::TrafficArgs;
+use crate::output::{Failure, percent, print, print_json, table};
+use flashd_files::AtomicFile;
+use flashd_golden::family::{
+    Blocks, Counts, Operation, Problem, Tensor, hold_weights, scores, standard, standard_formula, tiled,
+    tiled_formula,
+};
+use flashd_hwmodel::config::{CoreConfig, Design, Hold};
+use flashd_hwmodel::format::Format;
+use flashd_workload::synthetic::attention_like;
+use flashd_workload::{Trace, load_dir};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::Write as _;
+
+/// Products of a query and a key element that one run may take: about half a minute on one core.
+const MOST_PRODUCTS: u128 = 1 << 34;
+/// Longest vector: a row of Q, K, V and O fits a large SRAM.
+const LONGEST_VECTOR: usize = 4096;
+/// To which the results of both algorithms agree, as a fraction of the largest abs(v).
+const AGREEMENT: f64 = 1e-12;
+
+/// Heads of one shape.
+struct Source {
+    name: String,
+    queries: usize,
+    keys: usize,
+    d: usize,
+    heads: Vec<Trace>,
+}
+
+/// Both algorithms on the heads of one shape with one SRAM.
+#[derive(Serialize)]
+struct Point {
+    source: String,
+    heads: usize,
+    queries: usize,
+    keys: usize,
+    d: usize,
+    /// Elements.
+    sram: usize,
+    block_rows: usize,
+    block_columns: usize,
+    /// Elements in fast memory at most.
+    working_set: usize,
+    standard: Measured,
+    flash_attention: Measured,
+    hold: Held,
+    /// Between the results of both, as a fraction of the largest abs(v).
+    largest_difference: f64,
+}
+
+/// What was counted beside what the closed formula says, all heads together.
+struct Measured {
+    counted: Counts,
+    formula: Counts,
+}
+
+/// A FLASH-D datapath, one key a cycle, with its hold rule.
+#[derive(Clone, Copy, Default, Serialize)]
+struct Held {
+    threshold: f64,
+    /// Pairs of a query and a key that it sees.
+    steps: u64,
+    /// Steps that read no value.
+    held: u64,
+    /// Elements of values read without the rule.
+    value_elements: u64,
+    /// Of these, elements that the rule saves.
+    value_elements_saved: u64,
+}
+
+impl Serialize for Measured {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tensors = |of: &dyn Fn(Tensor) -> u64| -> Value {
+            Tensor::ALL.iter().map(|&t| (t.name().to_string(), json!(of(t)))).collect()
+        };
+        let one = |c: &Counts| {
+            let operations: Value = Operation::ALL
+                .iter()
+                .map(|&operation| (operation.name().to_string(), json!(c.operations(operation))))
+                .collect();
+            json!({
+                "accesses": c.accesses(),
+                "reads": tensors(&|t| c.reads(t)),
+                "writes": tensors(&|t| c.writes(t)),
+                "flops": c.flops(),
+                "operations": operations,
+                "extra_memory": c.extra,
+            })
+        };
+        json!({ "counted": one(&self.counted), "formula": one(&self.formula) }).serialize(serializer)
+    }
+}
+
+pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
+    let threshold = threshold(args.hold)?;
+    let sources = match &args.data {
+        Some(folder) => recorded(load_dir(folder).map_err(|e| Failure::input(format!("--data {e}")))?),
+        None => synthetic(args)?,
+    };
+    for source in &sources {
+        check_size(source)?;
+    }
+    let srams = srams(args, &sources)?;
+    let svg = match &args.svg {
+        Some(path) => Some(AtomicFile::create(path).map_err(|e| unwritable(path, &e))?),
+        None => None,
+    };
+    let points = measure(&sources, &srams, threshold);
+    for p in &points {
+        let differ = [&p.standard, &p.flash_attention].iter().any(|m| m.counted != m.formula);
+        if differ || p.largest_difference > AGREEMENT {
+            return Err(Failure::Check(format!(
+                "{}, {} queries, {} keys, d = {}, SRAM {}: counts and formulas or the two results differ",
+                p.source, p.queries, p.keys, p.d, p.sram
+            )));
+        }
+    }
+    let mut text = report(&points);
+    if let (Some(mut file), Some(path)) = (svg, &args.svg) {
+        let drawing = chart::accesses(&points).map_err(|e| Failure::input(format!("--svg: {e}")))?;
+        file.write_all(drawing.as_bytes()).map_err(|e| unwritable(path, &e))?;
+        file.commit().map_err(|e| unwritable(path, &e))?;
+        text += &format!("\n{}", path.display());
+    }
+    match args.json {
+        true => print_json(&points),
+        false => print(&text),
+    }
+}
+
+fn unwritable(path: &std::path::Path, e: &std::io::Error) -> Failure {
+    Failure::input(format!("--svg {}: cannot be written: {e}", path.display()))
+}
+
+/// The threshold, if a core can have it.
+fn threshold(t: f64) -> Result<f64, Failure> {
+    CoreConfig {
+        hold: Some(Hold::Below(t)),
+        ..CoreConfig::new(Design::FlashD, flashd_hwmodel::config::D_RANGE.0, Format::BF16)
+    }
+    .validate()
+    .map_err(|e| Failure::input(format!("--{}: {}", e.field, e.problem)))?;
+    Ok(t)
+}
+
+/// A head for every N and d.
+fn synthetic(args: &TrafficArgs) -> Result<Vec<Source>, Failure> {
+    let mut sources = Vec::new();
+    for &n in &args.n {
+        for &d in &args.d {
+            let (heads, name) = (Vec::new(), format!("synthetic, seed {}", args.seed));
+            let mut source = Source { name, queries: n, keys: n, d, heads };
+            // Before anything is made.
+            check_size(&source)?;
+            let attention = attention_like(args.seed, n, n, d);
+            let (name, group) = (source.name.clone(), source.name.clone());
+            source.heads.push(Trace { name, group, d, causal: false, attention });
+            sources.push(source);
+        }
+    }
+    Ok(sources)
+}
+
+/// Recorded heads by group and shape.
+fn recorded(traces: Vec<Trace>) -> Vec<Source> {
+    let mut sources: BTreeMap<_, Vec<Trace>> = BTreeMap::new();
+    for trace in traces {
+        let a = &trace.attention;
+        sources.entry((trace.group.clone(), a.queries, a.keys, a.d)).or_default().push(trace);
+    }
+    let source = |((name, queries, keys, d), heads)| Source { name, queries, keys, d, heads };
+    sources.into_iter().map(source).collect()
+}
+
+fn check_size(source: &Source) -> Result<(), Failure> {
+    let Source { queries, keys, d, .. } = *source;
+    // Recorded heads have their sizes from their files.
+    let from = |flag: &str| match source.heads.first() {
+        Some(head) => format!("--data: {}", head.name),
+        None => flag.to_string(),
+    };
+    if queries == 0 || keys == 0 {
+        return Err(Failure::input("--n: 0 is outside 1 and up"));
+    }
+    if d == 0 || d > LONGEST_VECTOR {
+        return Err(Failure::input(format!("{}: {d} is outside 1 to {LONGEST_VECTOR}", from("--d"))));
+    }
+    if (queries as u128).saturating_mul(keys as u128).saturating_mul(d as u128) > MOST_PRODUCTS {
+        let n = ((MOST_PRODUCTS / d as u128) as f64).sqrt() as u64;
+        return Err(Failure::input(format!(
+            "{}: {queries} queries and {keys} keys of length {d} are more than the {MOST_PRODUCTS} products \
+             that a run may take; with d = {d} use at most {n}",
+            from("--n")
+        )));
+    }
+    Ok(())
+}
+
+/// SRAM sizes in elements, large enough for every d.
+fn srams(args: &TrafficArgs, sources: &[Source]) -> Result<Vec<usize>, Failure> {
+    let bytes = args.element_bytes.unwrap_or(1);
+    if bytes == 0 {
+        return Err(Failure::input("--element-bytes: 0 is outside 1 and up"));
+    }
+    for &sram in &args.sram {
+        for source in sources {
+            let least = 4 * source.d;
+            if sram / bytes < least || Blocks::of_sram(sram / bytes, source.d).is_none() {
+                let given = match args.element_bytes {
+                    Some(bytes) => format!("{sram} bytes are {} elements", sram / bytes),
+                    None => format!("{sram} elements"),
+                };
+                return Err(Failure::input(format!(
+                    "--sram: {given}, but a row each of Q, K, V and O takes {least} with d = {}",
+                    source.d
+                )));
+            }
+        }
+    }
+    Ok(args.sram.iter().map(|sram| sram / bytes).collect())
+}
+
+/// What one head gave: standard attention, then FlashAttention with each SRAM.
+struct HeadRun {
+    standard: Counts,
+    hold: Held,
+    tiled: Vec<TiledRun>,
+}
+
+struct TiledRun {
+    counts: Counts,
+    working_set: usize,
+    difference: f64,
+}
+
+fn measure(sources: &[Source], srams: &[usize], threshold: f64) -> Vec<Point> {
+    let heads: usize = sources.iter().map(|s| s.heads.len()).sum();
+    // Shown on a terminal only.
+    let bar = ProgressBar::new((heads * (srams.len() + 1)) as u64).with_style(
+        ProgressStyle::with_template("{bar:30} {pos} of {len} runs {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let mut points = Vec::new();
+    for source in sources {
+        let runs: Vec<HeadRun> =
+            source.heads.par_iter().map(|head| run_head(head, srams, threshold, &bar)).collect();
+        for (i, &sram) in srams.iter().enumerate() {
+            points.extend(point(source, sram, &runs, i));
+        }
+    }
+    bar.finish_and_clear();
+    points
+}
+
+fn run_head(head: &Trace, srams: &[usize], threshold: f64, bar: &ProgressBar) -> HeadRun {
+    let a = &head.attention;
+    let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
+    let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
+    let scale = head.score_scale().factor(head.d);
+    let problem = Problem { q: &q, k: &k, v: &v, d: a.d, scale, mask: None };
+    let (rows, standard) = standard(&problem);
+    let mut hold = Held { threshold, ..Held::default() };
+    let before = a.keys.saturating_sub(a.queries);
+    for (i, q) in q.chunks_exact(a.d).enumerate() {
+        // The last query of a causal head is at the last key.
+        let visible = if head.causal { (before + i + 1).min(a.keys) } else { a.keys };
+        let weights = hold_weights(&scores(q, &k[..visible * a.d], a.d, scale), threshold);
+        hold.steps += visible as u64;
+        hold.held += weights.iter().filter(|w| w.is_none()).count() as u64;
+    }
+    hold.value_elements = hold.steps * a.d as u64;
+    hold.value_elements_saved = hold.held * a.d as u64;
+    bar.inc(1);
+    let norm = if a.max_abs_v() > 0.0 { a.max_abs_v() } else { 1.0 };
+    let tiles = |&sram: &usize| {
+        let run = tiled(&problem, Blocks::of_sram(sram, a.d)?);
+        let pairs = rows.iter().zip(&run.rows).flat_map(|(a, b)| a.o.iter().zip(&b.o));
+        let difference = pairs.fold(0f64, |most, (a, b)| most.max((a - b).abs())) / norm;
+        bar.inc(1);
+        Some(TiledRun { counts: run.counts, working_set: run.working_set, difference })
+    };
+    HeadRun { standard, hold, tiled: srams.par_iter().filter_map(tiles).collect() }
+}
+
+/// Sums over the heads.
+fn point(source: &Source, sram: usize, runs: &[HeadRun], i: usize) -> Option<Point> {
+    let Source { queries, keys, d, .. } = *source;
+    let blocks = Blocks::of_sram(sram, d)?;
+    let sizes = (queries as u64, keys as u64, d as u64);
+    let formulas =
+        [standard_formula(sizes.0, sizes.1, sizes.2), tiled_formula(sizes.0, sizes.1, sizes.2, blocks)];
+    let [mut standard, mut flash_attention] =
+        [(); 2].map(|()| Measured { counted: Counts::default(), formula: Counts::default() });
+    let mut hold = Held::default();
+    let (mut working_set, mut largest_difference) = (0, 0f64);
+    for run in runs {
+        let tiled = run.tiled.get(i)?;
+        standard.counted += &run.standard;
+        standard.formula += &formulas[0];
+        flash_attention.counted += &tiled.counts;
+        flash_attention.formula += &formulas[1];
+        working_set = working_set.max(tiled.working_set);
+        largest_difference = largest_difference.max(tiled.difference);
+        hold.threshold = run.hold.threshold;
+        hold.steps += run.hold.steps;
+        hold.held += run.hold.held;
+        hold.value_elements += run.hold.value_elements;
+        hold.value_elements_saved += run.hold.value_elements_saved;
+    }
+    Some(Point {
+        source: source.name.clone(),
+        heads: runs.len(),
+        queries,
+        keys,
+        d,
+        sram,
+        block_rows: blocks.rows,
+        block_columns: blocks.columns,
+        working_set,
+        standard,
+        flash_attention,
+        hold,
+        largest_difference,
+    })
+}
+
+fn report(points: &[Point]) -> String {
+    let shape = |p: &Point| {
+        let n = if p.queries == p.keys { p.keys.to_string() } else { format!("{} x {}", p.queries, p.keys) };
+        vec![p.source.clone(), p.heads.to_string(), n, p.d.to_string(), p.sram.to_string()]
+    };
+    let both =
+        |m: &Measured, of: &dyn Fn(&Counts) -> u64| [of(&m.counted), of(&m.formula)].map(|x| x.to_string());
+    let accesses = points.iter().map(|p| {
+        let mut row = shape(p);
+        row.push(format!("{} x {}", p.block_rows, p.block_columns));
+        row.extend(both(&p.standard, &Counts::accesses));
+        row.extend(both(&p.flash_attention, &Counts::accesses));
+        let share = p.hold.held as f64 / p.hold.steps.max(1) as f64;
+        row.push(format!(
+            "{} of {} ({})",
+            p.hold.value_elements_saved,
+            p.hold.value_elements,
+            percent(share)
+        ));
+        row
+    });
+    let work = points.iter().map(|p| {
+        let mut row = shape(p);
+        row.extend(both(&p.standard, &Counts::flops));
+        row.extend(both(&p.flash_attention, &Counts::flops));
+        row.extend(both(&p.standard, &|c| c.extra));
+        row.extend(both(&p.flash_attention, &|c| c.extra));
+        row.push(p.working_set.to_string());
+        row
+    });
+    let t = points.first().map_or(0.0, |p| p.hold.threshold);
+    let saved = format!("values saved, T = {t}");
+    let shape = ["heads of", "heads", "N", "d", "SRAM"];
+    let header = |more: &[&'static str]| [&shape[..], more].concat();
+    let first = header(&["B_r x B_c", "standard", "formula", "FlashAttention", "formula"]);
+    let first: Vec<&str> = first.into_iter().chain([saved.as_str()]).collect();
+    let second = header(&[
+        "standard",
+        "formula",
+        "FlashAttention",
+        "formula",
+        "standard extra",
+        "formula",
+        "FlashAttention extra",
+        "formula",
+        "working set",
+    ]);
+    let mut text = String::from(
+        "Slow-memory accesses, and values that FLASH-D's hold rule leaves unread, in elements\n",
+    );
+    text += &table(&first, accesses.collect());
+    text += "\n\nFloating-point operations, and memory in elements\n";
+    text += &table(&second, work.collect());
+    text += "\n\nFormulas, T_c = ceil(N / B_c): standard 4 N d + 4 N^2 accesses, 2 N^2 extra; FlashAttention\n\
+             2 N d + N (T_c (3 d + 4) + d + 2) accesses, 2 N extra. Counts are of dense attention; the hold rule is\n\
+             measured in f64 on the keys that each query sees.";
+    text
+}

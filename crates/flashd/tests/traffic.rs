@@ -1,0 +1,100 @@
+//! `flashd traffic` from outside.
+
+use serde_json::Value;
+use std::process::{Command, Output};
+
+fn traffic(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flashd")).arg("traffic").args(args).output().unwrap()
+}
+
+fn points(args: &[&str]) -> Vec<Value> {
+    let out = traffic(&[args, &["--json"]].concat());
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    serde_json::from_slice::<Value>(&out.stdout).unwrap().as_array().unwrap().clone()
+}
+
+/// Runs a command that must fail with exit code 2 and write nothing.
+fn refused(args: &[&str]) -> String {
+    let out = traffic(args);
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{text}");
+    text
+}
+
+#[test]
+fn counts_are_the_formulas_and_sweeps_multiply() {
+    let all = points(&["--n", "33,64", "--d", "5,16", "--sram", "100,1000,1000000"]);
+    assert_eq!(all.len(), 2 * 2 * 3);
+    for p in &all {
+        let number = |name: &str| p[name].as_u64().unwrap();
+        let (n, d, sram) = (number("keys"), number("d"), number("sram"));
+        for algorithm in ["standard", "flash_attention"] {
+            assert_eq!(p[algorithm]["counted"], p[algorithm]["formula"], "{p}");
+        }
+        let accesses = |algorithm: &str| p[algorithm]["counted"]["accesses"].as_u64().unwrap();
+        assert_eq!(accesses("standard"), 4 * n * d + 4 * n * n);
+        let blocks = n.div_ceil(sram.div_ceil(4 * d));
+        assert_eq!(accesses("flash_attention"), 2 * n * d + n * (blocks * (3 * d + 4) + d + 2));
+        assert!(p["largest_difference"].as_f64().unwrap() <= 1e-12);
+        assert_eq!(p["hold"]["value_elements"].as_u64().unwrap(), n * n * d);
+    }
+}
+
+#[test]
+fn bytes_are_elements_times_their_size() {
+    let accesses = |args: &[&str]| points(args)[0]["flash_attention"].clone();
+    let elements = accesses(&["--n", "100", "--d", "8", "--sram", "500"]);
+    assert_eq!(elements, accesses(&["--n", "100", "--d", "8", "--sram", "1001", "--element-bytes", "2"]));
+}
+
+#[test]
+fn a_lower_threshold_holds_more_and_the_seed_decides() {
+    let held = |args: &[&str]| {
+        let run = points(&[&["--n", "200", "--d", "8", "--sram", "64"], args].concat());
+        run[0]["hold"]["held"].as_u64().unwrap()
+    };
+    assert!(held(&["--hold", "4"]) > held(&["--hold", "8"]));
+    assert_eq!(held(&["--hold", "8"]), held(&["--hold", "8", "--seed", "1"]));
+    assert_ne!(held(&["--hold", "4"]), held(&["--hold", "4", "--seed", "2"]));
+}
+
+#[test]
+fn recorded_heads_are_grouped_and_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("traffic.svg");
+    let data = format!("{}/../../testbench/data", env!("CARGO_MANIFEST_DIR"));
+    let all = points(&["--data", &data, "--sram", "4096,8192", "--svg", svg.to_str().unwrap()]);
+    let heads: u64 = all.iter().map(|p| p["heads"].as_u64().unwrap()).sum();
+    assert_eq!(heads as usize, 2 * flashd_workload::load_dir(data.as_ref()).unwrap().len());
+    assert!(all.iter().all(|p| p["hold"]["held"].as_u64() < p["hold"]["steps"].as_u64()));
+    // A causal head of N keys has N (N + 1) / 2 steps.
+    let causal = all.iter().find(|p| p["source"] == "bytes-d16").unwrap();
+    let number = |name: &str| causal[name].as_u64().unwrap();
+    let steps = number("heads") * number("keys") * (number("keys") + 1) / 2;
+    assert_eq!(causal["hold"]["steps"].as_u64().unwrap(), steps);
+    let drawing = std::fs::read_to_string(svg).unwrap();
+    assert!(drawing.starts_with("<svg") && drawing.matches("<circle").count() == 2 * all.len());
+}
+
+#[test]
+fn impossible_sizes_are_refused() {
+    assert!(
+        refused(&["--sram", "0"]).contains("--sram: 0 elements, but a row each of Q, K, V and O takes 256")
+    );
+    assert!(refused(&["--sram", "4096,255"]).contains("--sram: 255 elements"));
+    assert!(refused(&["--sram", "511", "--element-bytes", "2"]).contains("511 bytes are 255 elements"));
+    assert!(refused(&["--element-bytes", "0"]).contains("--element-bytes"));
+    assert!(refused(&["--n", "0"]).contains("--n"));
+    assert!(refused(&["--d", "0"]).contains("--d"));
+    assert!(refused(&["--n", "16385"]).contains("use at most 16384"));
+    assert!(refused(&["--n", &usize::MAX.to_string(), "--d", "4096"]).contains("--n"));
+    assert!(refused(&["--hold", "0.5"]).contains("--hold"));
+    assert!(refused(&["--data", "no-such-folder"]).contains("no-such-folder"));
+    assert!(refused(&["--data", "no-such-folder", "--n", "4"]).contains("--n"));
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("a.svg");
+    refused(&["--sram", "0", "--svg", svg.to_str().unwrap()]);
+    assert!(refused(&["--svg", folder.path().to_str().unwrap()]).contains("--svg"));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

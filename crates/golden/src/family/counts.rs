@@ -1,0 +1,117 @@
+//! What an algorithm did: operations, accesses to slow memory, memory of its own.
+
+use std::ops::AddAssign;
+
+/// The matrices and vectors that live in slow memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tensor {
+    /// Queries, an input.
+    Q,
+    /// Keys, an input.
+    K,
+    /// Values, an input.
+    V,
+    /// Scores.
+    S,
+    /// Weights, the softmax of the scores.
+    P,
+    /// The output.
+    O,
+    /// Sum of exponentials, one element for each query.
+    Sum,
+    /// Largest score, one element for each query.
+    Max,
+}
+
+impl Tensor {
+    /// All of them.
+    pub const ALL: [Tensor; 8] =
+        [Tensor::Q, Tensor::K, Tensor::V, Tensor::S, Tensor::P, Tensor::O, Tensor::Sum, Tensor::Max];
+
+    /// The usual letter.
+    pub fn name(self) -> &'static str {
+        ["Q", "K", "V", "S", "P", "O", "l", "m"][self as usize]
+    }
+
+    /// Whether it is neither input nor output: memory that only the algorithm needs.
+    pub fn is_extra(self) -> bool {
+        !matches!(self, Tensor::Q | Tensor::K | Tensor::V | Tensor::O)
+    }
+}
+
+/// A floating-point operation. Each counts one, whatever it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A product.
+    Multiply,
+    /// A sum or difference.
+    Add,
+    /// A quotient.
+    Divide,
+    /// The larger one of two.
+    Maximum,
+    /// An exponential.
+    Exponential,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Operation; 5] =
+        [Operation::Multiply, Operation::Add, Operation::Divide, Operation::Maximum, Operation::Exponential];
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        ["multiply", "add", "divide", "maximum", "exponential"][self as usize]
+    }
+}
+
+/// Operations, accesses to slow memory and extra memory of a run.
+///
+/// An access is one element of Q, K, V, S, P, O, l or m that is read from or written to slow memory, that is, memory
+/// outside the SRAM. What is in the SRAM is used any number of times for nothing. A mask is a matter of positions and
+/// is never read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub(super) reads: [u64; Tensor::ALL.len()],
+    pub(super) writes: [u64; Tensor::ALL.len()],
+    pub(super) operations: [u64; Operation::ALL.len()],
+    /// Elements of slow memory beside Q, K, V and O.
+    pub extra: u64,
+}
+
+impl Counts {
+    /// Elements of a tensor read from slow memory.
+    pub fn reads(&self, tensor: Tensor) -> u64 {
+        self.reads[tensor as usize]
+    }
+
+    /// Elements of a tensor written to slow memory.
+    pub fn writes(&self, tensor: Tensor) -> u64 {
+        self.writes[tensor as usize]
+    }
+
+    /// Operations of one kind.
+    pub fn operations(&self, operation: Operation) -> u64 {
+        self.operations[operation as usize]
+    }
+
+    /// Elements read from and written to slow memory, all tensors together.
+    pub fn accesses(&self) -> u64 {
+        self.reads.iter().chain(&self.writes).sum()
+    }
+
+    /// Operations of all kinds together.
+    pub fn flops(&self) -> u64 {
+        self.operations.iter().sum()
+    }
+}
+
+impl AddAssign<&Counts> for Counts {
+    fn add_assign(&mut self, other: &Counts) {
+        let add = |a: &mut [u64], b: &[u64]| a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        add(&mut self.reads, &other.reads);
+        add(&mut self.writes, &other.writes);
+        add(&mut self.operations, &other.operations);
+        self.extra += other.extra;
+    }
+}

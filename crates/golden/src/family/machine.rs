@@ -1,0 +1,123 @@
+//! A processor with a small fast and a large slow memory, which counts what it does.
+
+use super::counts::{Counts, Operation, Tensor};
+use super::softmax::dot;
+
+/// Counters, and the size of what lies in fast memory.
+#[derive(Default)]
+pub(super) struct Machine {
+    pub(super) counts: Counts,
+    resident: usize,
+    /// Most elements that were in fast memory at one time.
+    pub(super) working_set: usize,
+}
+
+/// A block in fast memory: given back with [`Machine::release`].
+pub(super) type Fast = Vec<f64>;
+
+impl Machine {
+    fn count(&mut self, operation: Operation, times: usize) {
+        self.counts.operations[operation as usize] += times as u64;
+    }
+
+    /// Room in fast memory.
+    pub(super) fn allocate(&mut self, elements: usize) -> Fast {
+        self.resident += elements;
+        self.working_set = self.working_set.max(self.resident);
+        vec![0.0; elements]
+    }
+
+    pub(super) fn release(&mut self, block: Fast) {
+        self.resident -= block.len();
+    }
+
+    /// Brings elements of a tensor into fast memory.
+    pub(super) fn load(&mut self, tensor: Tensor, slow: &[f64]) -> Fast {
+        let mut fast = self.allocate(slow.len());
+        fast.copy_from_slice(slow);
+        self.counts.reads[tensor as usize] += slow.len() as u64;
+        fast
+    }
+
+    /// Writes elements of a tensor back.
+    pub(super) fn store(&mut self, tensor: Tensor, fast: &[f64], slow: &mut [f64]) {
+        slow.copy_from_slice(fast);
+        self.counts.writes[tensor as usize] += slow.len() as u64;
+    }
+
+    /// Writes elements of a tensor for the first time: they take memory.
+    pub(super) fn create(&mut self, tensor: Tensor, fast: &[f64]) -> Vec<f64> {
+        let mut slow = vec![0.0; fast.len()];
+        self.store(tensor, fast, &mut slow);
+        if tensor.is_extra() {
+            self.counts.extra += slow.len() as u64;
+        }
+        slow
+    }
+
+    /// A score `a . b * scale`, with the mask's element added if there is one. The vectors are not empty.
+    pub(super) fn score(&mut self, a: &[f64], b: &[f64], scale: f64, mask: Option<f64>) -> f64 {
+        self.count(Operation::Multiply, a.len() + 1);
+        self.count(Operation::Add, a.len() - 1);
+        let s = dot(a, b) * scale;
+        mask.map_or(s, |mask| self.add(s, mask))
+    }
+
+    /// The largest of at least one element.
+    pub(super) fn largest(&mut self, x: &[f64]) -> f64 {
+        self.count(Operation::Maximum, x.len() - 1);
+        x.iter().copied().fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// The sum of at least one element.
+    pub(super) fn sum(&mut self, x: &[f64]) -> f64 {
+        self.count(Operation::Add, x.len() - 1);
+        x.iter().sum()
+    }
+
+    /// `e^(x - top)` in place of each x.
+    pub(super) fn exponentials(&mut self, x: &mut [f64], top: f64) {
+        self.count(Operation::Add, x.len());
+        self.count(Operation::Exponential, x.len());
+        x.iter_mut().for_each(|x| *x = (*x - top).exp());
+    }
+
+    /// `sum_i p_i v_i` of at least one vector.
+    pub(super) fn weighted_sum(&mut self, p: &[f64], v: &[f64], sum: &mut [f64]) {
+        let d = sum.len();
+        sum.fill(0.0);
+        for (i, (p, v)) in p.iter().zip(v.chunks_exact(d)).enumerate() {
+            self.count(Operation::Multiply, d);
+            // The first product is the sum so far.
+            self.count(Operation::Add, if i == 0 { 0 } else { d });
+            sum.iter_mut().zip(v).for_each(|(sum, v)| *sum += p * v);
+        }
+    }
+
+    /// `a x + b y` in place of each x.
+    pub(super) fn blend(&mut self, x: &mut [f64], a: f64, y: &[f64], b: f64) {
+        self.count(Operation::Multiply, 2 * x.len());
+        self.count(Operation::Add, x.len());
+        x.iter_mut().zip(y).for_each(|(x, y)| *x = *x * a + y * b);
+    }
+
+    pub(super) fn add(&mut self, a: f64, b: f64) -> f64 {
+        self.count(Operation::Add, 1);
+        a + b
+    }
+
+    pub(super) fn multiply(&mut self, a: f64, b: f64) -> f64 {
+        self.count(Operation::Multiply, 1);
+        a * b
+    }
+
+    pub(super) fn divide(&mut self, a: f64, b: f64) -> f64 {
+        self.count(Operation::Divide, 1);
+        a / b
+    }
+
+    pub(super) fn maximum(&mut self, a: f64, b: f64) -> f64 {
+        self.count(Operation::Maximum, 1);
+        a.max(b)
+    }
+}

@@ -1,0 +1,50 @@
+//! Attention in f64, in every form that is in use: all of them give the same result to rounding.
+//!
+//! One query sees scores `s_1 .. s_N` (finite, or -inf for a masked key) and values `v_i` of length d, row-major
+//! `[N * d]`. Every form gives a [`Row`]: the output `o` and the log-sum-exp `L`,
+//!
+//! ```text
+//! o = sum_i e^(s_i - L) v_i        L = ln sum_i e^(s_i)
+//! ```
+//!
+//! A query without a visible key gives `o = 0` and no `L`: [`Row::is_empty`].
+//!
+//! | form | function |
+//! | --- | --- |
+//! | naive softmax, for scores whose exponentials fit f64 | [`naive_softmax`] |
+//! | safe softmax, relative to the maximum | [`safe_softmax`] |
+//! | FlashAttention, divided in every step | [`flash_attention`] |
+//! | FlashAttention-2, divided once | [`flash_attention2`] |
+//! | FLASH-D, no division | [`flash_d`] |
+//! | FlashAttention in blocks of rows and columns | [`tiled`](tiled()) |
+//! | log-sum-exp of blocks of keys, with additive mask | [`lse_blocks`] |
+//! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`] |
+//! | the merge of partial results, as in split-KV decoding | [`Row`] as a [`Monoid`] |
+//!
+//! [`standard`] and [`tiled`](tiled()) count their operations and accesses to slow memory as they run ([`Counts`]).
+//!
+//! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023);
+//! Alexandridis, Titopoulos, Dimitrakopoulos, *FLASH-D* (2025), whose Alg. 1 to 3 are meant where one is named.
+
+mod counts;
+mod lse_blocks;
+mod machine;
+mod monoid;
+mod recurrences;
+mod row;
+mod softmax;
+mod standard;
+mod tiled;
+
+pub use counts::{Counts, Operation, Tensor};
+pub use lse_blocks::lse_blocks;
+pub use monoid::{
+    Monoid, WeightedSum, fold, fold_bracketed, fold_padded, fold_parallel, prefixes, prefixes_parallel,
+};
+pub use recurrences::{
+    flash_attention, flash_attention2, flash_d, flash_d_hold, flash_d_weights, hold_weights,
+};
+pub use row::{LogSum, Row, sigmoid};
+pub use softmax::{add_mask, naive_softmax, safe_softmax, scores};
+pub use standard::{standard, standard_formula};
+pub use tiled::{Blocks, Problem, Tiled, tiled, tiled_formula};

@@ -1,0 +1,135 @@
+//! Attention as a monoid: partial results that combine in any bracketing.
+
+use super::row::Row;
+use rayon::prelude::*;
+
+/// Partial results of one query over disjoint sets of keys. `combine` is associative (and commutative) in exact
+/// arithmetic, the identity stands for no keys.
+pub trait Monoid: Clone + Send + Sync {
+    /// The result over no keys, values having length `d`.
+    fn identity(d: usize) -> Self;
+
+    /// The result over both sets of keys.
+    #[must_use]
+    fn combine(&self, other: &Self) -> Self;
+}
+
+/// Sums of values and of weights relative to the largest score:
+/// `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with `m = max(m_1, m_2)`.
+///
+/// `u` is the pair of `sum` and `weight`, the sum of `(v_i, 1)` with weights `e^(s_i - m)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedSum {
+    /// `sum_i e^(s_i - m) v_i`.
+    pub sum: Vec<f64>,
+    /// `sum_i e^(s_i - m)`.
+    pub weight: f64,
+    /// The largest score `m`; none without a visible key.
+    pub max: Option<f64>,
+}
+
+impl WeightedSum {
+    /// One key: `(v, 1)` relative to its own score. A masked key (`s` = -inf) gives the identity.
+    pub fn of_key(s: f64, v: &[f64]) -> WeightedSum {
+        if s == f64::NEG_INFINITY {
+            return WeightedSum::identity(v.len());
+        }
+        WeightedSum { sum: v.to_vec(), weight: 1.0, max: Some(s) }
+    }
+
+    /// The attention result: `o = sum / weight`, `L = m + ln weight`.
+    pub fn row(&self) -> Row {
+        match self.max {
+            Some(max) => Row::of_sums(self.sum.clone(), self.weight, max),
+            None => Row::identity(self.sum.len()),
+        }
+    }
+}
+
+impl Monoid for WeightedSum {
+    fn identity(d: usize) -> WeightedSum {
+        WeightedSum { sum: vec![0.0; d], weight: 0.0, max: None }
+    }
+
+    fn combine(&self, other: &WeightedSum) -> WeightedSum {
+        let (Some(a), Some(b)) = (self.max, other.max) else {
+            return if self.max.is_none() { other.clone() } else { self.clone() };
+        };
+        let m = a.max(b);
+        let (left, right) = ((a - m).exp(), (b - m).exp());
+        WeightedSum {
+            sum: self.sum.iter().zip(&other.sum).map(|(x, y)| left * x + right * y).collect(),
+            weight: left * self.weight + right * other.weight,
+            max: Some(m),
+        }
+    }
+}
+
+/// All items combined from left to right.
+pub fn fold<M: Monoid>(items: &[M], d: usize) -> M {
+    items.iter().fold(M::identity(d), |all, item| all.combine(item))
+}
+
+/// All items combined in any bracketing: `split` is asked for every run of two or more items where to divide it,
+/// and answers with the length of the left part. Answers outside 1 to length - 1 count as the nearest of these.
+pub fn fold_bracketed<M: Monoid>(items: &[M], d: usize, split: &mut dyn FnMut(usize) -> usize) -> M {
+    match items {
+        [] => M::identity(d),
+        [item] => item.clone(),
+        _ => {
+            let (left, right) = items.split_at(split(items.len()).clamp(1, items.len() - 1));
+            fold_bracketed(left, d, split).combine(&fold_bracketed(right, d, split))
+        }
+    }
+}
+
+/// All items combined in halves, on the threads of the current rayon pool. The bracketing depends on the number
+/// of items only: the result is the same, bit for bit, on any number of threads.
+pub fn fold_parallel<M: Monoid>(items: &[M], d: usize) -> M {
+    match items {
+        [] => M::identity(d),
+        [item] => item.clone(),
+        _ => {
+            let (left, right) = items.split_at(items.len() / 2);
+            let (left, right) = rayon::join(|| fold_parallel(left, d), || fold_parallel(right, d));
+            left.combine(&right)
+        }
+    }
+}
+
+/// All items combined as in an adder tree: padded with the identity to a power of two, then neighbours level by
+/// level.
+pub fn fold_padded<M: Monoid>(items: &[M], d: usize) -> M {
+    let mut level = items.to_vec();
+    level.resize(items.len().next_power_of_two(), M::identity(d));
+    while level.len() > 1 {
+        level = level.chunks(2).map(|pair| pair[0].combine(&pair[1])).collect();
+    }
+    level.swap_remove(0)
+}
+
+/// The results over the first 1, 2, .. items: causal attention of one query at every length. Left to right.
+pub fn prefixes<M: Monoid>(items: &[M], d: usize) -> Vec<M> {
+    let mut all = M::identity(d);
+    let step = |item| {
+        all = all.combine(item);
+        all.clone()
+    };
+    items.iter().map(step).collect()
+}
+
+/// [`prefixes`] in `ceil(log2 N)` parallel passes: pass p combines each item with the one 2^p places before it
+/// (Hillis and Steele).
+pub fn prefixes_parallel<M: Monoid>(items: &[M]) -> Vec<M> {
+    let mut results = items.to_vec();
+    let mut distance = 1;
+    while distance < results.len() {
+        let pass = |i: usize| match i.checked_sub(distance) {
+            Some(before) => results[before].combine(&results[i]),
+            None => results[i].clone(),
+        };
+        results = (0..results.len()).into_par_iter().map(pass).collect();
+        distance *= 2;
+    }
+    results
+}

@@ -1,0 +1,59 @@
+//! Scores, and softmax as the textbook has it.
+
+use super::monoid::Monoid;
+use super::row::{LogSum, Row};
+
+/// `a . b`, summed from the first element on.
+pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// Scores `s_i = q . k_i * scale` of all keys; `k` is row-major `[N * d]`.
+pub fn scores(q: &[f64], k: &[f64], d: usize, scale: f64) -> Vec<f64> {
+    k.chunks_exact(d).map(|k| dot(q, k) * scale).collect()
+}
+
+/// Scores with an additive mask, `s_i + mask_i`: -inf hides a key, a finite number biases it.
+pub fn add_mask(s: &[f64], mask: &[f64]) -> Vec<f64> {
+    s.iter().zip(mask).map(|(s, mask)| s + mask).collect()
+}
+
+/// Softmax without subtraction of the maximum: `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, the weights divided first.
+///
+/// Its domain is what f64 can hold. Above, the sum of the exponentials overflows at 709.78: with N scores it is
+/// safe while `max s <= 709.78 - ln N`, so that scores up to 700 allow 17,000 keys. Below, exponentials under
+/// 2^-1022 lose bits: the sum has to be N times that at least, `max s >= -708.39 + ln N` being enough. Outside the
+/// result is none.
+pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
+    let e: Vec<f64> = s.iter().map(|s| s.exp()).collect();
+    let sum: f64 = e.iter().sum();
+    let visible = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
+    if visible == 0 {
+        return Some(Row::identity(d));
+    }
+    // Each exponential under 2^-1022 is off by 2^-1075 at most.
+    if !sum.is_finite() || sum < visible as f64 * f64::MIN_POSITIVE {
+        return None;
+    }
+    Some(Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
+}
+
+/// Safe softmax: `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
+pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
+    let m = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if m == f64::NEG_INFINITY {
+        return Row::identity(d);
+    }
+    let e: Vec<f64> = s.iter().map(|s| (s - m).exp()).collect();
+    let sum: f64 = e.iter().sum();
+    Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(m, sum.ln())) }
+}
+
+/// `sum_i (e_i / sum) v_i`.
+fn weighted_mean(e: &[f64], sum: f64, v: &[f64], d: usize) -> Vec<f64> {
+    let mut o = vec![0.0; d];
+    for (e, v) in e.iter().zip(v.chunks_exact(d)) {
+        o.iter_mut().zip(v).for_each(|(o, v)| *o += e / sum * v);
+    }
+    o
+}

@@ -1,0 +1,58 @@
+//! What is wrong with a file.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A model or tokenizer that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmError {
+    /// The operating system refuses.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Its explanation.
+        error: io::Error,
+    },
+    /// The file is not what it should be.
+    #[error("{}: {problem}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong and what would be right.
+        problem: String,
+    },
+    /// The model has a size that the core cannot have, or a scale that it cannot apply.
+    #[error("{0}")]
+    Core(String),
+}
+
+impl LlmError {
+    pub(crate) fn unusable(path: &Path, problem: impl Into<String>) -> LlmError {
+        LlmError::Unusable { path: path.to_path_buf(), problem: problem.into() }
+    }
+}
+
+/// Opens an ordinary file, and its length.
+pub(crate) fn open(path: &Path) -> Result<(File, u64), LlmError> {
+    let unreadable = |error| LlmError::Unreadable { path: path.to_path_buf(), error };
+    let file = File::open(path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(LlmError::unusable(path, "is not an ordinary file"));
+    }
+    Ok((file, metadata.len()))
+}
+
+/// Reads exactly `bytes` bytes.
+pub(crate) fn read_exactly(path: &Path, file: &mut File, bytes: usize) -> Result<Vec<u8>, LlmError> {
+    let mut data = vec![0; bytes];
+    file.read_exact(&mut data).map_err(|error| LlmError::Unreadable { path: path.to_path_buf(), error })?;
+    Ok(data)
+}
+
+/// The little-endian words of a file.
+pub(crate) fn words(data: &[u8]) -> impl Iterator<Item = [u8; 4]> {
+    data.as_chunks::<4>().0.iter().copied()
+}
