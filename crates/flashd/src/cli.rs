@@ -61,8 +61,9 @@ pub enum WeightArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Fa2Arg {
-    /// One exponential and one multiplier a lane, a final scale of its own
-    Default,
+    /// One exponential and one multiplier a lane, and another one for the final scale
+    #[value(alias = "default")]
+    SeparateScale,
     /// As the paper draws it: two of each, everything in the format
     Literal,
     /// The lane's multiplier also does the final scale
@@ -355,7 +356,7 @@ pub struct ExploreArgs {
     #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive)]
     pub cycles: usize,
     /// Core, as named in the table, whose mean error in every group is to be reached
-    #[arg(long, default_value = "fa2_shared", value_name = "CORE")]
+    #[arg(long, default_value = "fa2", value_name = "CORE")]
     pub reference: String,
     /// Leave out cores with a larger mean error, in percent of max|v|
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]

@@ -40,7 +40,7 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
     }
     if let Some(fa2) = s.fa2 {
         config.fa2 = match fa2 {
-            Fa2Arg::Default => Fa2Variant::Default,
+            Fa2Arg::SeparateScale => Fa2Variant::SeparateScale,
             Fa2Arg::Literal => Fa2Variant::Literal,
             Fa2Arg::SharedScale => Fa2Variant::SharedScale,
             Fa2Arg::Fixed => Fa2Variant::Fixed,

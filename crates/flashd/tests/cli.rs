@@ -49,6 +49,8 @@ fn a_manifests_configuration_generates_the_same_core() {
             "generate",
             "--design",
             "flash-d",
+            "--update",
+            "rounded",
             "--d",
             "5",
             "--accumulator",
@@ -61,7 +63,7 @@ fn a_manifests_configuration_generates_the_same_core() {
         .status
         .success()
     );
-    let name = "flash_d_hold9p5_acc12_bf16_d5";
+    let name = "flash_d_rounded_hold9p5_acc12_bf16_d5";
     let manifest: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(a.join(format!("{name}.json"))).unwrap()).unwrap();
     let config = folder.path().join("config.json");
@@ -139,8 +141,10 @@ fn bad_selections_are_refused() {
         "error: --hold: fa2 takes a threshold T or none\n"
     );
     assert!(
-        refused(&["generate", "--design", "flash-d", "--d", "16", "--lane", "18,11,7"])
-            .contains("--lane: only the fixed update")
+        refused(&[
+            "generate", "--design", "flash-d", "--update", "rounded", "--d", "16", "--lane", "18,11,7"
+        ])
+        .contains("--lane: only the fixed update")
     );
     assert!(
         refused(&["generate", "--design", "flash-d", "--update", "fixed", "--d", "16", "--lane", "18,11"])

@@ -31,7 +31,7 @@ fn grid(text: &str) -> (tempfile::TempDir, String) {
 #[test]
 fn errors_of_a_small_grid() {
     let (folder, file) = grid(
-        r#"[{"design": "flash-d", "accumulator": ["format", {"fraction": 11}]},
+        r#"[{"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": 11}]},
             {"design": "fa2", "format": "bf16"}]"#,
     );
     let json = folder.path().join("out.json");
@@ -41,7 +41,7 @@ fn errors_of_a_small_grid() {
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
     let result: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&json).unwrap()).unwrap();
     let result = &result["formats"][0];
-    assert_eq!(result["reference"], "fa2_shared_bf16_d16");
+    assert_eq!(result["reference"], "fa2_bf16_d16");
     let points = result["points"].as_array().unwrap();
     let name = |i: usize| points[i]["core"].as_str().unwrap();
     let mean = |i: usize| points[i]["errors"]["mean"].as_f64().unwrap();
@@ -49,7 +49,7 @@ fn errors_of_a_small_grid() {
     // By mean error. The format's own accumulator loses the sum of many small updates, and is far behind.
     assert_eq!(points.len(), 3);
     assert!(mean(0) > 0.0 && mean(0) <= mean(1) && mean(1) < mean(2));
-    assert_eq!(name(2), "flash_d_acc7_bf16_d16");
+    assert_eq!(name(2), "flash_d_rounded_acc7_bf16_d16");
     assert!(equal(2) > equal(0) && equal(2) > equal(1));
     assert_eq!(points[2]["as_accurate_as_reference"], false);
     for i in 0..3 {
@@ -75,7 +75,7 @@ fn errors_of_a_small_grid() {
 fn bad_input_is_refused() {
     for (text, parts) in [
         (r#"[{"design": "fa2"}, {"design": "fa2", "colour": 3}]"#, ["entry 2", "colour"]),
-        (r#"[{"design": "fa2", "update": "fixed"}]"#, ["entry 1", "update"]),
+        (r#"[{"design": "fa2", "update": "rounded"}]"#, ["entry 1", "update"]),
         ("[]", ["grid.json", "empty"]),
         ("{", ["grid.json", "JSON list of objects"]),
         (r#"[{"design": "fa2", "format": "fp16"}]"#, ["grid.json", "no core in the formats"]),
@@ -91,7 +91,7 @@ fn bad_input_is_refused() {
         (&["--errors-only", "--d", "1"], "--d: 1 is outside 2 to 512"),
         (&["--errors-only", "--every", "0"], "--every"),
         (&["--errors-only", "--max-error", "-1"], "--max-error"),
-        (&["--errors-only", "--reference", "fa3"], "fa2_shared"),
+        (&["--errors-only", "--reference", "fa3"], "fa2_separate"),
         (&["--errors-only", "--clock", "4"], "--clock"),
         (&["--errors-only", "--json", "/nowhere/x.json"], "/nowhere/x.json"),
         (&["--clock", "0"], "--clock"),

@@ -66,7 +66,7 @@ fn manifest_states_the_contract() {
     let manifest: flashd_generator::Manifest = serde_json::from_str(json).unwrap();
     assert_eq!(
         (manifest.name.as_str(), manifest.latency, manifest.v_step_latency),
-        ("flash_d_bf16_d64", 10, 8)
+        ("flash_d_bf16_d64", 10, 7)
     );
     let port = |name: &str| {
         let p = manifest.ports.iter().find(|p| p.name == name).unwrap();
@@ -81,6 +81,7 @@ fn manifest_states_the_contract() {
         "rst",
         "q",
         "q_valid",
+        "v_exponent",
         "k",
         "k_valid",
         "k_last",
@@ -90,12 +91,13 @@ fn manifest_states_the_contract() {
         "o",
         "o_valid",
         "o_invalid",
+        "o_overflow",
     ];
     assert_eq!(names, contract);
     let lanes: usize = manifest
         .modules
         .iter()
-        .filter(|m| m.name.starts_with("flash_d_lane_bf16") && !m.name.contains("group"))
+        .filter(|m| m.name.starts_with("flash_d_fixed_lane_bf16") && !m.name.contains("group"))
         .map(|m| m.instances)
         .sum();
     assert_eq!(lanes, 64);

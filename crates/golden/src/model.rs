@@ -146,7 +146,7 @@ impl Model {
                 p + n.accumulator.precision(),
                 carriers,
             ),
-            (Design::Fa2, _, _, Fa2Variant::Default | Fa2Variant::SharedScale) => {
+            (Design::Fa2, _, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
                 let recurrence = Fa2::new(n, config.fa2 == Fa2Variant::SharedScale);
                 let longest = recurrence.factor_bits() + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)

@@ -5,7 +5,7 @@ mod common;
 use common::{cores, largest, normal, rng, values, variants};
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Action, Model, QueryResult, decode};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, LaneBits, WeightUnit};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, LaneBits, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
 
 /// Largest distance from the mean after n equal scores, as a fraction of the largest value, at every power
@@ -31,8 +31,11 @@ fn error_of_the_mean(config: &CoreConfig, keys: usize, seed: u64) -> Vec<(usize,
 
 /// FLASH-D with several accumulators.
 fn accumulators(format: Format) -> [CoreConfig; 3] {
-    [Some(Accumulator::Fraction(16)), None, Some(Accumulator::Format)]
-        .map(|accumulator| CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, 16, format) })
+    [Some(Accumulator::Fraction(16)), None, Some(Accumulator::Format)].map(|accumulator| CoreConfig {
+        accumulator,
+        update: Update::Rounded,
+        ..CoreConfig::new(Design::FlashD, 16, format)
+    })
 }
 
 #[test]
@@ -76,7 +79,11 @@ fn equal_scores_up_to_65536() {
 fn weights_of_equal_scores_are_one_over_i() {
     let format = Format::BF16;
     let (d, keys) = (2, 65_536);
-    let config = CoreConfig { hold: Some(Hold::None), ..CoreConfig::new(Design::FlashD, d, format) };
+    let config = CoreConfig {
+        hold: Some(Hold::None),
+        update: Update::Rounded,
+        ..CoreConfig::new(Design::FlashD, d, format)
+    };
     let zeros = vec![0; keys * d];
     let result = &Model::new(&config).run(&[0; 2], &zeros, &zeros, &[keys], true)[0];
     for (i, step) in result.steps.iter().enumerate() {

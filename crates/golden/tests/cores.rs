@@ -6,7 +6,7 @@ use common::{bits_of, cores, normal, rng};
 use flashd_golden::f64_attention::safe_softmax_of_scores;
 use flashd_golden::units::{paper_sigmoid, round_from_f64};
 use flashd_golden::{Action, Model, decode, encode, flash_d_lane};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, WeightUnit};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use rand::RngExt;
@@ -143,7 +143,8 @@ fn hold_keeps_output_and_state() {
     let v = normal(&mut rng, format, 1.0, keys * d);
     for threshold in [None, Some(3.0), Some(12.0)] {
         let hold = Some(threshold.map_or(Hold::None, Hold::Below));
-        let config = CoreConfig { hold, ..CoreConfig::new(Design::FlashD, d, format) };
+        let config =
+            CoreConfig { hold, update: Update::Rounded, ..CoreConfig::new(Design::FlashD, d, format) };
         let shift = config.state_fraction_bits - config.score_fraction_bits;
         // The threshold in base 2, rounded to the score's last place.
         let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction_bits as i32);
@@ -183,7 +184,11 @@ fn lse_output_is_a_weighted_mean() {
             let v: Vec<u64> = (0..keys * d).map(|_| common::any_finite(&mut rng, format)).collect();
             let lengths: Vec<usize> = (0..9).map(|_| rng.random_range(1..=keys)).collect();
             for accumulator in [None, Some(Accumulator::Format), Some(Accumulator::Fraction(23))] {
-                let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, format) };
+                let config = CoreConfig {
+                    accumulator,
+                    update: Update::Rounded,
+                    ..CoreConfig::new(Design::FlashD, d, format)
+                };
                 let name = config.name();
                 let results = Model::new(&config).run(&q, &k, &v, &lengths, false);
                 for (result, &n) in results.iter().zip(&lengths) {
@@ -211,7 +216,11 @@ fn recorded_steps_replay_the_output() {
     let (mut lower, mut upper, mut held) = (0, 0, 0);
     for (_, format) in Format::NAMED {
         for accumulator in [None, Some(Accumulator::Format)] {
-            let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, format) };
+            let config = CoreConfig {
+                accumulator,
+                update: Update::Rounded,
+                ..CoreConfig::new(Design::FlashD, d, format)
+            };
             let acc = config.accumulator_format();
             let (q, k) = (normal(&mut rng, format, 3.0, d), normal(&mut rng, format, 3.0, keys * d));
             let v = normal(&mut rng, format, 1.0, keys * d);
@@ -249,7 +258,11 @@ fn the_static_rule_fails_where_it_must() {
     let (q, scores, v) = ([bits(1.0), 0], [0.0, -20.0, -9.0], [1.0, -1.0, -1.0]);
     let k: Vec<u64> = scores.iter().flat_map(|&s| [bits(s), 0]).collect();
     let vb: Vec<u64> = v.iter().flat_map(|&v| [bits(v), 0]).collect();
-    let config = CoreConfig { score_shift: Some(0), ..CoreConfig::new(Design::FlashD, 2, format) };
+    let config = CoreConfig {
+        score_shift: Some(0),
+        update: Update::Rounded,
+        ..CoreConfig::new(Design::FlashD, 2, format)
+    };
     let first = |config: &CoreConfig| {
         let result = &Model::new(config).run(&q, &k, &vb, &[3], true)[0];
         (decode(format, result.o[0]), result.steps.clone())

@@ -7,6 +7,7 @@ use flashd_golden::{Action, Model, Step, decode, encode, flash_d_fixed_lane, fla
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::numerics::fixed_result_bits;
 
 /// The three variants with fixed-point lanes.
 fn fixed_variants(d: usize, format: Format) -> Vec<CoreConfig> {
@@ -184,7 +185,10 @@ fn recorded_factors_replay_the_output() {
             let unit = 2f64.powi(exponent as i32 - format.bias + 2 - lane);
             let accumulator = config.accumulator_format();
             let number = |j: usize| match config.update {
-                Update::Fixed => o[j] as f64 * unit,
+                Update::Fixed => {
+                    let cut = lane - fixed_result_bits(config.lane_bits()) as i32;
+                    (o[j] >> cut << cut) as f64 * unit
+                }
                 _ => decode(accumulator, bits[j]),
             };
             let rounded: Vec<u64> =

@@ -5,14 +5,14 @@ mod common;
 use common::{Dyadic, bits_of, near_one, rng};
 use flashd_golden::units::{add, mul, round_from_f64, sub};
 use flashd_golden::{Model, decode, flash_d_lane};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, WeightUnit};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use rand::RngExt;
 use rayon::prelude::*;
 
 fn flash_d(format: Format, accumulator: Option<Accumulator>) -> CoreConfig {
-    CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, 16, format) }
+    CoreConfig { accumulator, update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 16, format) }
 }
 
 /// Every accumulator worth a test: the format itself, one bit more, the default, 16 and 23 bits.
@@ -193,6 +193,7 @@ fn the_papers_update_is_exempt() {
         weight: WeightUnit::Paper,
         hold: Some(Hold::None),
         score_shift: Some(0),
+        update: Update::Rounded,
         ..CoreConfig::new(Design::FlashD, d, format)
     };
     let model = Model::new(&config);

@@ -69,20 +69,26 @@ const fn default_state_fraction_bits() -> u32 {
     18
 }
 
-/// Default widths of fixed-point lanes, p being the format's precision. v and w are the smallest with which the mean
-/// error on every group of recorded heads is no larger than that of the float variants.
+/// Default widths of fixed-point lanes, p being the format's precision.
 ///
 /// FLASH-D multiplies the difference of two rounded numbers, which takes six bits beyond p where FA2 takes v as it
-/// is. The accumulators have bits for averages over thousands of keys; FLASH-D's, which is normalised, two more.
+/// is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of
+/// the float variants. Its accumulator, which is normalised, has bits for averages over 65,536 keys: with these the
+/// error there is no larger than that of FA2 in float. Resolution for averages is not the format's matter, so that
+/// there is a least width.
 fn default_lane_bits(design: Design, format: Format) -> LaneBits {
     let p = format.precision();
     let v = (p + 6).min(20);
     match design {
-        Design::FlashD => LaneBits { o: (p + 14).min(28), v, w: (p + 1).min(12) },
-        Design::Fa2 => LaneBits { o: (p + 12).min(28), v, w: p.clamp(3, 12) },
+        Design::FlashD => {
+            LaneBits { o: (p + 15).clamp(20, 28), v: v.max(11), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
+        }
+        Design::Fa2 => LaneBits { o: (p + 12).min(28), v, w: p.clamp(3, WIDEST_LANE_WEIGHT) },
     }
 }
 
+/// Largest significand of a weight of fixed-point lanes.
+pub const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Default threshold T of the hold rule.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
@@ -120,7 +126,11 @@ impl CoreConfig {
             weight: WeightUnit::default(),
             fa2: Fa2Variant::default(),
             dot: None,
-            update: Update::default(),
+            update: match design {
+                // The widest fixed-point lanes are narrower than such a significand.
+                Design::FlashD if format.precision() > WIDEST_LANE_WEIGHT => Update::Rounded,
+                _ => Update::default(),
+            },
             lane: None,
             hold: None,
             accumulator: None,
@@ -152,7 +162,7 @@ impl CoreConfig {
         let fa2 = CoreConfig::new(Design::Fa2, d, format);
         let updates = [Update::Rounded, Update::Fused, Update::Fixed];
         let datapaths = [
-            Fa2Variant::Default,
+            Fa2Variant::SeparateScale,
             Fa2Variant::Literal,
             Fa2Variant::SharedScale,
             Fa2Variant::Fixed,
@@ -198,9 +208,10 @@ impl CoreConfig {
         require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
             "paper and literal have every operation in the format: use tree or leave it out".into()
         })?;
+        let default = CoreConfig::new(self.design, self.d, self.format);
         match (self.design, self.weight, self.hold) {
-            (_, WeightUnit::Paper, _) if self.update != Update::Rounded => {
-                require(false, "update", || "the paper's weight unit goes with rounded only".into())
+            (_, WeightUnit::Paper, _) if ![Update::default(), default.update].contains(&self.update) => {
+                require(false, "update", || "the paper's weight unit has its own; leave it out".into())
             }
             (Design::Fa2, WeightUnit::Paper, _) => {
                 require(false, "weight", || "fa2 has no weight unit; leave it out".into())
@@ -216,7 +227,7 @@ impl CoreConfig {
             (Design::Fa2, _, _) if self.update != Update::default() => {
                 require(false, "update", || "fa2 has no update variants; choose with fa2".into())
             }
-            (Design::FlashD, _, _) if self.fa2 != Fa2Variant::Default => {
+            (Design::FlashD, _, _) if self.fa2 != Fa2Variant::default() => {
                 require(false, "fa2", || "flash-d has no fa2 variant; leave it out".into())
             }
             (_, WeightUnit::Lse, Some(Hold::Static)) => {
@@ -243,16 +254,20 @@ impl CoreConfig {
         })?;
         let LaneBits { o, v, w } = self.lane_bits();
         require(
-            (8..=28).contains(&o) && (4..=20).contains(&v) && v <= o && (3..=12).contains(&w),
+            (8..=28).contains(&o) && (4..=20).contains(&v) && v <= o && (3..=WIDEST_LANE_WEIGHT).contains(&w),
             "lane",
-            || format!("widths {o},{v},{w} are outside o 8 to 28, v 4 to 20 and at most o, w 3 to 12"),
+            || {
+                format!(
+                    "widths {o},{v},{w} are outside o 8 to 28, v 4 to 20 and at most o, w 3 to {WIDEST_LANE_WEIGHT}"
+                )
+            },
         )
     }
 
     /// Whether the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
         match self.design {
-            Design::FlashD => self.update == Update::Fixed,
+            Design::FlashD => self.weight == WeightUnit::Lse && self.update == Update::Fixed,
             Design::Fa2 => self.fa2.is_fixed(),
         }
     }
@@ -322,7 +337,7 @@ impl CoreConfig {
         };
         suffix(self.weight == WeightUnit::Paper, "paper".into());
         let fa2 = match self.fa2 {
-            Fa2Variant::Default => "default",
+            Fa2Variant::SeparateScale => "separate",
             Fa2Variant::Literal => "literal",
             Fa2Variant::SharedScale => "shared",
             Fa2Variant::Fixed => "fixed",

@@ -4,7 +4,7 @@ mod common;
 
 use common::{model, shape};
 use flashd_golden::family::{safe_softmax, scores};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
+use flashd_hwmodel::config::{CoreConfig, Design, Hold, Update};
 use flashd_hwmodel::format::Format;
 use flashd_llm::*;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
@@ -106,7 +106,9 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
         (Design::FlashD, Format::FP8_E4M3, 16),
         (Design::Fa2, Format::FP16, size),
     ] {
-        let core = CoreConfig { hold: Some(Hold::Below(2.0)), ..CoreConfig::new(design, d, format) };
+        // The range of a fixed-point lane follows the values so far here, all values of the head there.
+        let update = if design == Design::FlashD { Update::Rounded } else { Update::default() };
+        let core = CoreConfig { update, hold: Some(Hold::Below(2.0)), ..CoreConfig::new(design, d, format) };
         let mut attention = CoreAttention::new(&core, &model.config, &heads).unwrap();
         for layer in 0..model.config.layers {
             let recorded = heads.layer(layer);

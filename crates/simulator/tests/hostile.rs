@@ -21,12 +21,18 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     all.extend([
         CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
         CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },
-        CoreConfig { accumulator: Some(Accumulator::Format), segments: 4, ..flash_d.clone() },
+        CoreConfig {
+            update: Update::Rounded,
+            accumulator: Some(Accumulator::Format),
+            segments: 4,
+            ..flash_d.clone()
+        },
         CoreConfig { weight: WeightUnit::Paper, hold: Some(Hold::None), ..flash_d },
         CoreConfig { lane: Some(LaneBits { o: 12, v: 9, w: 4 }), hold: Some(Hold::None), ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: 32, ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 14, v: 14, w: 8 }), state_fraction_bits: 10, ..fixed },
         CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
+        CoreConfig { fa2: Fa2Variant::SeparateScale, hold: Some(Hold::None), segments: 16, ..fa2.clone() },
         CoreConfig { fa2: Fa2Variant::Literal, segments: 32, ..fa2.clone() },
         CoreConfig { fa2: Fa2Variant::SharedScale, hold: Some(Hold::None), segments: 32, ..fa2.clone() },
         CoreConfig { fa2: Fa2Variant::Fixed, hold: Some(Hold::Below(3.0)), ..fa2.clone() },
@@ -113,7 +119,8 @@ fn four_thousand_equal_scores_give_the_mean() {
     for (format, accumulator, tolerance) in
         [(Format::BF16, None, 0.01), (Format::BF16, Some(Accumulator::Fraction(16)), 0.002)]
     {
-        let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, 4, format) };
+        let config =
+            CoreConfig { update: Update::Rounded, accumulator, ..CoreConfig::new(Design::FlashD, 4, format) };
         let attention = synthetic::equal_scores(31, 4096, 4);
         let s = scenario(attention);
         let reference = Reference::new(&s);
@@ -197,7 +204,11 @@ fn adversarial_streams_are_followed() {
             for (accumulator, limit) in
                 [(None, if tight { 0.01 } else { 0.1 }), (Some(Accumulator::Fraction(16)), 0.005)]
             {
-                let config = CoreConfig { accumulator, ..CoreConfig::new(Design::FlashD, d, Format::BF16) };
+                let config = CoreConfig {
+                    update: Update::Rounded,
+                    accumulator,
+                    ..CoreConfig::new(Design::FlashD, d, Format::BF16)
+                };
                 let s = scenario(attention.clone());
                 let reference = Reference::new(&s);
                 let prepared = prepare(&config, &s, &reference).unwrap();

@@ -111,7 +111,8 @@ fn the_clock_rises_with_every_cycle() {
 #[test]
 fn window_and_selection() {
     let folder = tempfile::tempdir().unwrap();
-    let (config, w) = workload(CoreConfig::new(Design::Fa2, 16, Format::BF16), 2, 12);
+    let fa2 = CoreConfig { fa2: Fa2Variant::SeparateScale, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    let (config, w) = workload(fa2, 2, 12);
     let all = record(
         folder.path(),
         &config,
@@ -173,7 +174,7 @@ fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
             ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"]
         }
         (Design::FlashD, ..) => ["score", "weight state", "weight", "weight to the lanes", "output update"],
-        (.., Fa2Variant::Default | Fa2Variant::SharedScale) => {
+        (.., Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
             ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
         (.., Fa2Variant::Fixed) => {

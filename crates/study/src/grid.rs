@@ -43,24 +43,26 @@ pub enum GridError {
 }
 
 /// The default grid of a vector length and format: every variant of both designs, the float lanes with accumulators of
-/// 2 to 6 fraction bits more than the format, the fixed-point lanes with widths around the format's precision p.
+/// 3 to 5 fraction bits more than the format, the fixed-point lanes with widths around the format's precision p.
 pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let p = format.precision();
     let mut cores = CoreConfig::variants(d, format);
     let variants = cores.clone();
     for config in variants.iter().filter(|c| c.dot.is_none()) {
         if config.has_fixed_lanes() {
-            // FA2 takes v as it is.
-            let values: &[u32] = if config.design == Design::FlashD { &[2, 4, 6] } else { &[6] };
-            for o in (p + 6..=p + 14).step_by(2) {
-                for v in values.iter().map(|bits| p + bits) {
-                    for w in p - 1..=p + 1 {
-                        cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), ..config.clone() });
-                    }
+            // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
+            let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design {
+                Design::FlashD => (&[7, 10, 13, 16], &[(4, 0), (6, 0), (6, 1), (7, 2)]),
+                Design::Fa2 => (&[6, 9, 12], &[(6, -1), (6, 0), (6, 1)]),
+            };
+            for &o in accumulators {
+                for &(v, w) in factors {
+                    let lane = Some(LaneBits { o: p + o, v: p + v, w: p.saturating_add_signed(w) });
+                    cores.push(CoreConfig { lane, ..config.clone() });
                 }
             }
         } else if !config.follows_the_paper() {
-            for bits in ACCUMULATOR_GUARD_BITS - 2..=ACCUMULATOR_GUARD_BITS + 2 {
+            for bits in ACCUMULATOR_GUARD_BITS - 1..=ACCUMULATOR_GUARD_BITS + 1 {
                 let accumulator = Some(Accumulator::Fraction(format.fraction_bits + bits));
                 cores.push(CoreConfig { accumulator, ..config.clone() });
             }
@@ -100,10 +102,10 @@ pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec
     let datapath = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
     let fixed = [update(Update::Fixed), datapath(Fa2Variant::Fixed), datapath(Fa2Variant::LogReference)];
     let floats = [
-        flash_d.clone(),
+        update(Update::Rounded),
         update(Update::Fused),
         CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
-        fa2.clone(),
+        datapath(Fa2Variant::SeparateScale),
         datapath(Fa2Variant::SharedScale),
         datapath(Fa2Variant::Literal),
     ];
@@ -120,7 +122,7 @@ pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec
 ///
 /// ```json
 /// [{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
-///  {"design": "fa2", "fa2": ["default", "shared-scale"], "format": "bf16", "accumulator": {"fraction": [9, 10]}}]
+///  {"design": "fa2", "fa2": ["separate-scale", "shared-scale"], "format": "bf16", "accumulator": {"fraction": [9, 10]}}]
 /// ```
 #[derive(Clone, Debug)]
 pub struct GridFile {

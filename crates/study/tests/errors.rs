@@ -125,6 +125,7 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         let mut configs = CoreConfig::variants(16, format);
         configs.push(CoreConfig {
+            update: Update::Rounded,
             accumulator: Some(Accumulator::Format),
             ..CoreConfig::new(Design::FlashD, 16, format)
         });
@@ -161,7 +162,7 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
 #[test]
 fn a_narrow_accumulator_loses_many_equal_scores() {
     let format = Format::BF16;
-    let default = CoreConfig::new(Design::FlashD, 16, format);
+    let default = CoreConfig { update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 16, format) };
     let narrow = CoreConfig { accumulator: Some(Accumulator::Format), ..default.clone() };
     let fixed = CoreConfig { update: Update::Fixed, ..default.clone() };
     let errors = equal::errors(format, &[default, narrow, fixed], &[4096], &|| {}).unwrap();

@@ -119,7 +119,7 @@ pub(super) fn flags(config: &CoreConfig) -> String {
         *fa2 != default.fa2,
         "fa2",
         value(match fa2 {
-            Fa2Variant::Default => Fa2Arg::Default,
+            Fa2Variant::SeparateScale => Fa2Arg::SeparateScale,
             Fa2Variant::Literal => Fa2Arg::Literal,
             Fa2Variant::SharedScale => Fa2Arg::SharedScale,
             Fa2Variant::Fixed => Fa2Arg::Fixed,
@@ -193,6 +193,7 @@ mod tests {
         all.extend([
             CoreConfig {
                 hold: Some(Hold::Below(9.25)),
+                update: Update::Rounded,
                 accumulator: Some(Accumulator::Fraction(15)),
                 dot: Some(Dot::Fused),
                 segments: 32,

@@ -138,14 +138,14 @@ pub fn bits_of(format: Format, x: f64) -> u64 {
     bits
 }
 
-/// The four cores.
+/// The four cores that compute in float without sharing anything.
 pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
     [
-        flash_d.clone(),
+        CoreConfig { update: Update::Rounded, ..flash_d.clone() },
         CoreConfig { weight: WeightUnit::Paper, ..flash_d },
-        fa2.clone(),
+        CoreConfig { fa2: Fa2Variant::SeparateScale, ..fa2.clone() },
         CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
     ]
 }

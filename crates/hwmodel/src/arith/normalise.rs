@@ -97,7 +97,11 @@ mod tests {
             let x = Num::new(7, value);
             let (shifted, count) = normalise_filled(&x, None, &Num::new(1, 1));
             let zeros = 6 - value.ilog2();
-            assert_eq!((shifted.value(), count.value()), ((value + 1 << zeros) - 1, zeros as u64), "{value}");
+            assert_eq!(
+                (shifted.value(), count.value()),
+                (((value + 1) << zeros) - 1, zeros as u64),
+                "{value}"
+            );
         }
     }
 

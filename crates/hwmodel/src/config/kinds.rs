@@ -28,13 +28,14 @@ pub enum WeightUnit {
 #[serde(rename_all = "kebab-case")]
 pub enum Fa2Variant {
     /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
-    /// is always 1).
-    #[default]
-    Default,
+    /// is always 1), and another one a lane for the final scale. The textbook's datapath, hence the alias.
+    #[serde(alias = "default")]
+    SeparateScale,
     /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
     Literal,
-    /// The default's numbers, but the lane's multiplier also does the final scale: in the cycle after the last
-    /// key it is idle, because the next step is a gap or a first key, which only loads v.
+    /// The same update, but the lane's multiplier also does the final scale: in the cycle after the last key it is
+    /// idle, because the next step is a gap or a first key, which only loads v.
+    #[default]
     SharedScale,
     /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
     /// above the maximum, so that rescaling is a shift.
@@ -60,16 +61,17 @@ pub enum Dot {
     Fused,
 }
 
-/// FLASH-D's output update.
+/// The output update that goes with FLASH-D's log-sum-exp weight unit; the paper's has its own, every operation in
+/// the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// Float: difference, product and sum rounded one by one.
-    #[default]
     Rounded,
     /// Float: one alignment, one rounding.
     Fused,
     /// Fixed point relative to a power of two that is loaded with q.
+    #[default]
     Fixed,
 }
 

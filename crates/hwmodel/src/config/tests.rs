@@ -7,12 +7,13 @@ fn names_carry_what_is_not_default() {
     assert_eq!(CoreConfig { weight: WeightUnit::Paper, ..c.clone() }.name(), "flash_d_paper_bf16_d64");
     let odd = CoreConfig {
         hold: Some(Hold::None),
+        update: Update::Rounded,
         accumulator: Some(Accumulator::Fraction(16)),
         segments: 16,
         score_shift: Some(-5),
         ..c
     };
-    assert_eq!(odd.name(), "flash_d_nohold_acc16_seg16_shiftm5_bf16_d64");
+    assert_eq!(odd.name(), "flash_d_rounded_nohold_acc16_seg16_shiftm5_bf16_d64");
     let literal =
         CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3) };
     assert_eq!(literal.name(), "fa2_literal_fp8_e4m3_d16");
@@ -45,7 +46,8 @@ fn combinations_that_do_not_exist_are_refused() {
     let paper = CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() };
     let lane = Some(LaneBits { o: 18, v: 11, w: 7 });
     let refused = [
-        ("lane", CoreConfig { lane, ..flash_d.clone() }),
+        ("lane", CoreConfig { lane, update: Update::Rounded, ..flash_d.clone() }),
+        ("lane", CoreConfig { lane, ..paper.clone() }),
         (
             "lane",
             CoreConfig {

@@ -40,7 +40,7 @@ function! {
         let wide = n.state_bits() + 1;
         let narrow = score.width() + 1;
         let step = score.sext(narrow).sub(&previous.sext(narrow)).named("step");
-        let aligned = step.append_zeros(n.state_fraction - n.score_fraction).named("step_aligned");
+        let aligned = step.append_zeros(n.state_fraction - n.score_fraction);
         let negative_x = x.msb().repeat(wide).and(&x).named("negative_x");
         let base = aligned.sext(wide).add(&negative_x).named("sum");
         [first.not().repeat(wide).and(&base)]

@@ -138,7 +138,7 @@ pub fn tap_widths(config: &CoreConfig) -> (u32, u32) {
     let n = Numerics::new(config);
     match (config.design, config.weight, config.fa2) {
         (Design::FlashD, WeightUnit::Lse, _) => (n.score_bits(), n.state_bits() + 1),
-        (Design::Fa2, _, Fa2Variant::Default | Fa2Variant::SharedScale) => {
+        (Design::Fa2, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
             (n.score_bits(), n.score_bits() + 1)
         }
         (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => {
@@ -163,7 +163,7 @@ pub fn build(config: &CoreConfig) -> Result<Box<dyn Core>, ConfigError> {
             (_, Update::Fixed) => Box::new(flash_d::FlashDFixedCore::new(config, &n)),
         },
         Design::Fa2 => match config.fa2 {
-            Fa2Variant::Default => Box::new(fa2::Fa2Core::new(config, &n)),
+            Fa2Variant::SeparateScale => Box::new(fa2::Fa2Core::new(config, &n)),
             Fa2Variant::Literal => Box::new(fa2::Fa2LiteralCore::new(config, &n)),
             Fa2Variant::SharedScale => Box::new(fa2::Fa2SharedCore::new(config, &n)),
             Fa2Variant::Fixed => Box::new(fa2::Fa2FixedCore::new(config, &n)),

@@ -7,8 +7,8 @@
 //! | stage | FLASH-D | FA2 |
 //! | --- | --- | --- |
 //! | A - 1 | score | score, maximum, difference |
-//! | A | `x = s - L`, `L <- L + softplus(x)`, hold | exponential (log-reference: reference and l) |
-//! | A + 1 | `w = sigmoid(x)` | `l` |
+//! | A | `x = s - L` | exponential (log-reference: reference and l) |
+//! | A + 1 | `w = sigmoid(x)`, hold; `softplus(x)` for the next x | `l` |
 //! | A + 2 | w to the lanes; fixed: v to fixed point | `o`, reciprocal of l |
 //! | A + 3 | `o` | final scale |
 

@@ -2,7 +2,7 @@ use super::conditions::Conditions;
 use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
-use flashd_hwmodel::config::Design;
+use flashd_hwmodel::config::{Design, Update};
 use flashd_hwmodel::format::Format;
 
 /// 1 pF, V = 2 V: a toggle of a net with one pin is 2 pJ. Energies are constants in pJ.
@@ -126,7 +126,8 @@ fn options_that_make_no_sense_are_named() {
 
 #[test]
 fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
-    let config = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
+    let config =
+        CoreConfig { update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3) };
     let Some(mapped) = testing::map_core(&config) else { return };
     let netlist = mapped.netlist();
     let options = options(60);

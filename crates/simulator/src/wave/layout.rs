@@ -114,7 +114,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     stages.extend(match (config.design, config.weight, config.fa2) {
         (Design::FlashD, WeightUnit::Lse, _) => flash_d::stages(config),
         (Design::FlashD, WeightUnit::Paper, _) => to_the_letter::paper(config),
-        (Design::Fa2, _, Fa2Variant::Default | Fa2Variant::SharedScale) => fa2::stages(config),
+        (Design::Fa2, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => fa2::stages(config),
         (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => fa2_fixed::stages(config),
         (Design::Fa2, _, Fa2Variant::Literal) => to_the_letter::literal(config),
     });

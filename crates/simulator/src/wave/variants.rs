@@ -17,7 +17,7 @@ pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
         update(Update::Fused),
         update(Update::Fixed),
         CoreConfig { dot: Some(Dot::Tree), hold: Some(Hold::None), ..fa2.clone() },
-        variant(Fa2Variant::Default),
+        variant(Fa2Variant::SeparateScale),
         variant(Fa2Variant::Literal),
         variant(Fa2Variant::SharedScale),
         variant(Fa2Variant::Fixed),

@@ -21,15 +21,16 @@ fn refused(text: &str) -> String {
 #[test]
 fn lists_stand_for_all_combinations() {
     let text = r#"[{"design": "flash-d", "update": "fixed", "lane": {"o": [16, 18], "v": 12, "w": [7, 8]}},
-                   {"design": ["flash-d", "fa2"], "accumulator": ["format", {"fraction": [9, 11]}]}]"#;
+                   {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 11]}]},
+                   {"design": "fa2", "accumulator": ["format", {"fraction": [9, 11]}]}]"#;
     let expected = [
-        "flash_d_fixed_o16v12w7",
-        "flash_d_fixed_o16v12w8",
-        "flash_d_fixed_o18v12w7",
-        "flash_d_fixed_o18v12w8",
-        "flash_d_acc7",
-        "flash_d_acc9",
-        "flash_d",
+        "flash_d_o16v12w7",
+        "flash_d_o16v12w8",
+        "flash_d_o18v12w7",
+        "flash_d_o18v12w8",
+        "flash_d_rounded_acc7",
+        "flash_d_rounded_acc9",
+        "flash_d_rounded",
         "fa2_acc7",
         "fa2_acc9",
         "fa2",
@@ -93,9 +94,10 @@ fn the_default_grid_has_every_variant_and_every_default() {
         let all = default_grid(16, Format::BF16);
         all.iter().filter(|c| c.design == design && c.has_fixed_lanes()).count()
     };
-    // Accumulators, values and weights; FA2 has two fixed-point variants and one width of v.
-    assert_eq!(lanes(Design::FlashD), 5 * 3 * 3);
-    assert_eq!(lanes(Design::Fa2), 2 * 5 * 3);
+    // Accumulators and factors, the defaults, and FLASH-D with the float adder tree; FA2 has two fixed-point variants,
+    // the defaults of which are among the widths.
+    assert_eq!(lanes(Design::FlashD), 4 * 4 + 2);
+    assert_eq!(lanes(Design::Fa2), 2 * 3 * 3);
 }
 
 #[test]
@@ -104,6 +106,6 @@ fn a_variant_is_a_name_without_widths() {
     let core =
         CoreConfig { update: Update::Fixed, lane, ..CoreConfig::new(Design::FlashD, 32, Format::FP8_E4M3) };
     assert_eq!(core.name(), format!("{}_fp8_e4m3_d32", stem(&core)));
-    assert_eq!(stem(&core), "flash_d_fixed_o18v12w8");
-    assert_eq!(variant(&core), "flash_d_fixed");
+    assert_eq!(stem(&core), "flash_d_o18v12w8");
+    assert_eq!(variant(&core), "flash_d");
 }

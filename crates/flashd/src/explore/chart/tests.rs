@@ -32,7 +32,7 @@ fn fronts_and_knees_are_drawn() {
         let stem = &result.points.iter().find(|p| &p.core == knee).unwrap().stem;
         assert!(drawn.contains(&format!("knee: {stem}")), "{stem}");
     }
-    for text in ["flash_d_fixed", "fa2_logref", "area, um2", "at 1 ns"] {
+    for text in ["flash_d_rounded", "fa2_logref", "area, um2", "at 1 ns"] {
         assert!(drawn.contains(text), "{text}");
     }
     // A core that misses the clock leaves the picture, and its variant the legend.

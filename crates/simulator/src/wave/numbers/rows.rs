@@ -233,7 +233,7 @@ pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
         (Design::FlashD, _, Update::Rounded, _) => &[LSE, ROUNDED_LANE, FLOAT_LANE],
         (Design::FlashD, _, Update::Fused, _) => &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
         (Design::FlashD, _, Update::Fixed, _) => &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
-        (Design::Fa2, .., Fa2Variant::Default) => &[FA2_LANE, FLOAT_LANE, MAXIMUM, SUM],
+        (Design::Fa2, .., Fa2Variant::SeparateScale) => &[FA2_LANE, FLOAT_LANE, MAXIMUM, SUM],
         (Design::Fa2, .., Fa2Variant::SharedScale) => {
             &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM]
         }
