@@ -90,6 +90,8 @@ fn one_format(
         .light_line_style(WHITE)
         .disable_y_mesh()
         .y_labels(0)
+        // One label would stay; they are drawn below.
+        .y_label_formatter(&|_| String::new())
         .x_desc(cost.label())
         .y_desc("mean error, % of max|v|")
         .x_labels(8)

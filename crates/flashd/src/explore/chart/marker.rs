@@ -7,10 +7,12 @@ use plotters::prelude::*;
 /// Shape of a variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marker {
-    /// The default variant.
+    /// The shipped variant.
     Disc,
-    /// The other float variant: `fused`, `shared`.
+    /// One of the float variants: `fused`, `separate`.
     Triangle,
+    /// FLASH-D with every operation rounded.
+    Bar,
     /// Fixed point.
     Square,
     /// Fixed point relative to the log-sum-exp's exponent.
@@ -37,7 +39,8 @@ impl Marker {
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
             _ if has("fixed") => Marker::Square,
-            _ if has("fused") || has("shared") => Marker::Triangle,
+            _ if has("fused") || has("separate") => Marker::Triangle,
+            _ if has("rounded") => Marker::Bar,
             _ => Marker::Disc,
         }
     }
@@ -53,6 +56,7 @@ impl Marker {
             Marker::Disc => Vec::new(),
             Marker::Triangle => vec![(0, -6), (6, 5), (-6, 5)],
             Marker::Down => vec![(0, 6), (6, -5), (-6, -5)],
+            Marker::Bar => vec![(-6, -2), (6, -2), (6, 3), (-6, 3)],
             Marker::Square => vec![(-4, -4), (5, -4), (5, 5), (-4, 5)],
             Marker::Diamond => vec![(0, -6), (6, 0), (0, 6), (-6, 0)],
             Marker::Cross => vec![
