@@ -1,1 +1,0 @@
-flash_d_o18v11w7_bf16_d16.v
