@@ -344,7 +344,7 @@ function! {
         let wide = wide.max(leading_zeros.width() + 2);
         let offset = W::constant(wide, shift as i64 as u64 & ones(wide));
         let exponent = u.exponent.zext(wide).add(&offset).sub(&leading_zeros.zext(wide)).named("exponent");
-        [round::round_pack(fmt, &round::Unrounded { sign: u.sign, exponent, significand, aligned: false, one_more: None })]
+        [round::round_pack(fmt, &round::Unrounded::new(u.sign, exponent, significand))]
     }
 }
 unit! {

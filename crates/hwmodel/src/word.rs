@@ -5,6 +5,7 @@
 //! never widen or narrow by themselves: operands of equal width give a result of that width, so that the
 //! two readings cannot differ by an implicit extension.
 
+use crate::arith::normalise::{all_stages, normalise_stages};
 use std::fmt::Debug;
 
 /// An unsigned word of a fixed width of 1 to 64 bits; signed values are two's complement.
@@ -149,22 +150,7 @@ pub trait Word: Clone + Debug {
     /// Shifts left until the most significant bit is set. Returns the shifted word and the number of
     /// leading zeros (all ones of the counter's reach for zero, whose shifted word stays zero).
     fn normalise(&self) -> (Self, Self) {
-        let n = self.width();
-        let stages = 32 - (n - 1).leading_zeros();
-        let mut x = self.clone();
-        let mut count: Option<Self> = None;
-        for i in (0..stages).rev() {
-            let step = 1 << i;
-            let empty = x.top(step.min(n)).any().not().label(|| format!("top_{step}_empty"));
-            x = empty
-                .select(&x.slice(0, n - step).append_zeros(step), &x)
-                .label(|| format!("left_by_{step}"));
-            count = Some(match count {
-                None => empty,
-                Some(c) => c.concat(&empty),
-            });
-        }
-        (x, count.unwrap_or_else(|| Self::zero(1)))
+        normalise_stages(self, all_stages(self.width()), None, None)
     }
 }
 
@@ -334,7 +320,7 @@ impl Word for Num {
     }
     #[inline]
     fn normalise(&self) -> (Num, Num) {
-        let counter = 32 - (self.width - 1).leading_zeros();
+        let counter = all_stages(self.width);
         if self.value == 0 {
             return (*self, Num::new(counter.max(1), if counter == 0 { 0 } else { ones(counter) }));
         }

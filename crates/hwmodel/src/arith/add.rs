@@ -1,8 +1,7 @@
 //! Addition and subtraction.
 
 use super::normalise::normalise_limited;
-use super::round::gradual_exponent;
-use super::round::{Unrounded, round_pack};
+use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{common, unpack, widen};
 use crate::format::{Format, Subnormals};
 use crate::word::Word;

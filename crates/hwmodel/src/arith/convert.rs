@@ -83,13 +83,7 @@ pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, righ
     let wide = bits_for(reach) + 1;
     let top = W::constant(wide, (top as i64 as u64) & ones(wide));
     let exponent = top.sub(&right.zext(wide)).sub(&leading_zeros.zext(wide)).named("exponent");
-    let unrounded = Unrounded {
-        sign: sign.clone(),
-        exponent,
-        significand: significand.named("normalised"),
-        aligned: false,
-        one_more: None,
-    };
+    let unrounded = Unrounded::new(sign.clone(), exponent, significand.named("normalised"));
     round_pack(fmt, &unrounded)
 }
 

@@ -214,8 +214,7 @@ pub fn reciprocal_unit<W: Word>(n: &ReciprocalNumerics, fmt: Format, x: &W) -> W
     let wide = exponent.width() + 1;
     let twice_bias = W::constant(wide, 2 * fmt.bias as u64);
     let e = twice_bias.sub(&exponent.sext(wide)).sub(&high.not().zext(wide)).named("exponent");
-    let unrounded =
-        Unrounded { sign: x.msb(), exponent: e, significand: normal, aligned: false, one_more: None };
+    let unrounded = Unrounded::new(x.msb(), e, normal);
     let result = round_pack(fmt, &unrounded).named("rounded");
     let nonzero = x.slice(0, fmt.width() - 1).any();
     nonzero.select(&result, &x.msb().concat(&W::constant(fmt.width() - 1, fmt.max_finite())))

@@ -63,16 +63,7 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
         .sub(&leading_zeros.zext(exponents))
         .named("exponent");
     let sign = sign.and(&significand.msb());
-    round_pack(
-        acc,
-        &Unrounded {
-            sign,
-            exponent,
-            significand: significand.named("normalised"),
-            aligned: false,
-            one_more: None,
-        },
-    )
+    round_pack(acc, &Unrounded::new(sign, exponent, significand.named("normalised")))
 }
 
 /// A signed word times an unsigned one, signed; the widths add up.

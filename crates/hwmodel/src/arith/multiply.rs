@@ -37,12 +37,6 @@ pub fn multiply<W: Word>(fa: Format, a: &W, fb: Format, b: &W, to: Format) -> W 
             (significand, exponent)
         }
     };
-    let unrounded = Unrounded {
-        sign,
-        exponent: exponent.named("exponent"),
-        significand: significand.named("normalised"),
-        aligned: false,
-        one_more: None,
-    };
+    let unrounded = Unrounded::new(sign, exponent.named("exponent"), significand.named("normalised"));
     round_pack(to, &unrounded)
 }

@@ -6,38 +6,33 @@ use crate::word::{Word, bits_for};
 ///
 /// A significand times another has one leading zero more than both together; synthesis cannot know that.
 pub fn normalise_within<W: Word>(x: &W, most: u32) -> (W, W) {
-    let n = x.width();
-    let mut shifted = x.clone();
-    let mut count: Option<W> = None;
-    for i in (0..bits_for(most as u64)).rev() {
-        let step = 1 << i;
-        let empty = shifted.top(step).any().not().label(|| format!("top_{step}_empty"));
-        shifted = empty
-            .select(&shifted.slice(0, n - step).append_zeros(step), &shifted)
-            .label(|| format!("left_by_{step}"));
-        count = Some(match count {
-            None => empty,
-            Some(c) => c.concat(&empty),
-        });
-    }
-    (shifted, count.unwrap_or_else(|| W::zero(1)))
+    normalise_stages(x, bits_for(most as u64), None, None)
 }
 
 /// Shifts left until the most significant bit is set, but at most by `room`: a result that becomes subnormal on
 /// the way there needs no shift back. Returns the shifted word and the shift; the latter means nothing for zero.
 pub fn normalise_limited<W: Word>(x: &W, room: &W) -> (W, W) {
-    normalise_filled(x, Some(room), &W::zero(1))
+    normalise_stages(x, all_stages(x.width()), Some(room), None)
 }
 
-/// The same with `fill` (1 bit) shifted in; without `room` the shift is not limited.
+/// [`Word::normalise`] with `fill` (1 bit) shifted in, limited if there is a `room`.
 pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
+    normalise_stages(x, all_stages(x.width()), room, Some(fill))
+}
+
+/// Stages that bring any bit of a word to the top.
+pub(crate) fn all_stages(width: u32) -> u32 {
+    32 - (width - 1).leading_zeros()
+}
+
+/// Shifts left by descending powers of two, from `2^(stages - 1)`, where that loses no one; within `room`, and with
+/// `fill` coming in, zeros without. Returns the shifted word and the shift.
+pub(crate) fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fill: Option<&W>) -> (W, W) {
     let n = x.width();
-    let stages = bits_for(n as u64 - 1);
     let within = room.map_or(0, |room| stages.min(room.width()));
     let mut unlimited = match room {
-        None => W::constant(1, 1),
         Some(room) if room.width() > within => room.drop_low(within).any(),
-        Some(_) => W::zero(1),
+        _ => W::zero(1),
     };
     let mut shifted = x.clone();
     let mut count: Option<W> = None;
@@ -45,19 +40,21 @@ pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
         let step = 1 << i;
         let empty = shifted.top(step.min(n)).any().not();
         let taken = match room {
-            None => empty,
+            None => empty.label(|| format!("top_{step}_empty")),
             Some(room) => {
                 let enough = if i < within { room.bit(i) } else { W::zero(1) };
-                let taken = empty.and(&unlimited.or(&enough));
+                let taken = empty.and(&unlimited.or(&enough)).label(|| format!("take_{step}"));
                 // With `step` places of room left and not taken, there is room for all smaller steps together.
                 unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
                 taken
             }
-        }
-        .label(|| format!("take_{step}"));
-        shifted = taken
-            .select(&shifted.slice(0, n - step).concat(&fill.repeat(step)), &shifted)
-            .label(|| format!("left_by_{step}"));
+        };
+        let kept = shifted.slice(0, n - step);
+        let moved = match fill {
+            None => kept.append_zeros(step),
+            Some(fill) => kept.concat(&fill.repeat(step)),
+        };
+        shifted = taken.select(&moved, &shifted).label(|| format!("left_by_{step}"));
         count = Some(match count {
             None => taken,
             Some(c) => c.concat(&taken),

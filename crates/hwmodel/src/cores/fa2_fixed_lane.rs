@@ -114,10 +114,7 @@ function! {
             .sub(&product_zeros.zext(wide))
             .named("exponent");
         let sign = sign.and(&significand.msb());
-        [round_pack(fmt, &Unrounded {
-            sign, exponent, significand: significand.named("normalised_product"), aligned: false,
- one_more: None,
-        })]
+        [round_pack(fmt, &Unrounded::new(sign, exponent, significand.named("normalised_product")))]
     }
 }
 unit! {

@@ -35,10 +35,7 @@ function! {
             .sub(&right.sext(wide))
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
-        [round_pack(this.format, &Unrounded {
-            sign: u.sign, exponent, significand: significand.named("normalised"), aligned: false,
- one_more: None,
-        })]
+        [round_pack(this.format, &Unrounded::new(u.sign, exponent, significand.named("normalised")))]
     }
 }
 unit! {

@@ -46,10 +46,7 @@ function! {
             .sub(&right.zext(wide))
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
-        [round_pack(this.to, &Unrounded {
-            sign: u.sign, exponent, significand: significand.named("normalised"), aligned: false,
- one_more: None,
-        })]
+        [round_pack(this.to, &Unrounded::new(u.sign, exponent, significand.named("normalised")))]
     }
 }
 unit! {
