@@ -5,11 +5,11 @@ mod points;
 mod report;
 
 use crate::cli::{CostArg, ExploreArgs};
+use crate::measure::{check_clock, map, power};
 use crate::output::{Failure, print, print_json};
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
-use flashd_ppa::power::{PowerOptions, STREAMS, estimate};
-use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Progress, Tools};
+use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use flashd_study::grid::{GridFile, default_grid, stem};
 use flashd_study::{Heads, Prepared, equal};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -70,9 +70,7 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
 
 /// What can be refused before anything is computed.
 fn check(args: &ExploreArgs, json_file: Option<&Path>) -> Result<(), Failure> {
-    if args.clock.is_some_and(|ns| !(ns.is_finite() && ns > 0.0)) {
-        return Err(Failure::input("--clock: a period in ns, above 0, is needed"));
-    }
+    check_clock(args.clock)?;
     if args.max_error.is_some_and(|percent| !(percent.is_finite() && percent > 0.0)) {
         return Err(Failure::input("--max-error: a percentage of max|v|, above 0, is needed"));
     }
@@ -191,28 +189,12 @@ fn with_errors(args: &ExploreArgs, set: &Set, heads: &Heads) -> Result<FormatRes
 fn measure(args: &ExploreArgs, flow: &Flow, results: &mut [FormatResult]) -> Result<(), Failure> {
     let bar = bar(results.iter().map(|result| result.points.len()).sum());
     for point in results.iter_mut().flat_map(|result| &mut result.points) {
-        let core = &point.configuration;
         bar.set_prefix(point.core.clone());
-        let progress = |progress: Progress| {
-            bar.set_message(match progress {
-                Progress::Module { done, of, .. } => format!("module {done} of {of}"),
-                Progress::Timing { round, .. } => format!("timing run {round}"),
-            });
-        };
-        let (figures, mapped) = flow.figures(core, &progress)?;
+        let (figures, mapped) = map(flow, &point.configuration, &bar)?;
         let meets_clock = figures.timing.slack >= 0.0;
         let power = match args.cost {
             CostArg::Power if meets_clock => {
-                let options = PowerOptions {
-                    clock_mhz: 1000.0 / figures.timing.clock,
-                    cycles: args.cycles,
-                    streams: STREAMS,
-                    data: args.data.clone(),
-                };
-                let mut observer = |cycle: usize, of: usize, _: &flashd_ppa::netlist::Simulation<'_>| {
-                    bar.set_message(format!("power: cycle {cycle} of {of}"));
-                };
-                Some(estimate(core, &mapped, &flow.library.cells, &options, &mut observer)?)
+                Some(power(flow, (&figures, &mapped), args.cycles, &args.data, &bar)?)
             }
             _ => None,
         };

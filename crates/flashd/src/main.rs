@@ -9,6 +9,7 @@ mod explore;
 mod generate;
 mod list;
 mod llm;
+mod measure;
 mod output;
 mod plot;
 mod ppa;

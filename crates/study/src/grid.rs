@@ -1,8 +1,6 @@
 //! Which cores are compared.
 
-use flashd_hwmodel::config::{
-    ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit,
-};
+use flashd_hwmodel::config::{ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, LaneBits};
 use flashd_hwmodel::format::Format;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -93,25 +91,14 @@ pub fn variant(config: &CoreConfig) -> String {
     stem(&CoreConfig { weight, fa2, update, dot, ..CoreConfig::new(config.design, config.d, config.format) })
 }
 
-/// Configurations for the table of all variants: the float ones, the fixed-point ones with default lanes, then the
+/// Configurations for the table of all variants: each with its usual dot product and default lanes, then the
 /// fixed-point ones with lanes of each of `widths`.
 pub fn variants_with_lanes(d: usize, format: Format, widths: &[LaneBits]) -> Vec<CoreConfig> {
-    let flash_d = CoreConfig::new(Design::FlashD, d, format);
-    let fa2 = CoreConfig::new(Design::Fa2, d, format);
-    let update = |update| CoreConfig { update, ..flash_d.clone() };
-    let datapath = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
-    let fixed = [update(Update::Fixed), datapath(Fa2Variant::Fixed), datapath(Fa2Variant::LogReference)];
-    let floats = [
-        update(Update::Rounded),
-        update(Update::Fused),
-        CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
-        datapath(Fa2Variant::SeparateScale),
-        datapath(Fa2Variant::SharedScale),
-        datapath(Fa2Variant::Literal),
-    ];
-    let mut all: Vec<CoreConfig> = floats.into_iter().chain(fixed.clone()).collect();
+    let mut all = CoreConfig::variants(d, format);
+    all.retain(|core| core.dot.is_none());
+    let fixed: Vec<CoreConfig> = all.iter().filter(|core| core.has_fixed_lanes()).cloned().collect();
     for &lane in widths {
-        all.extend(fixed.clone().map(|config| CoreConfig { lane: Some(lane), ..config }));
+        all.extend(fixed.iter().map(|core| CoreConfig { lane: Some(lane), ..core.clone() }));
     }
     all
 }

@@ -2,12 +2,12 @@
 
 use super::cores::cores;
 use crate::cli::PpaArgs;
+use crate::measure::{check_clock, map, power};
 use crate::output::Failure;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_ppa::figures::CoreFigures;
-use flashd_ppa::netlist::Simulation;
-use flashd_ppa::power::{PowerOptions, STREAMS, check_heads, estimate};
-use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Progress, Tools};
+use flashd_ppa::power::check_heads;
+use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::Path;
 use std::time::Duration;
@@ -24,9 +24,7 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Reads and checks everything that the run needs.
     pub fn new(args: &'a PpaArgs) -> Result<Self, Failure> {
-        if args.clock.is_some_and(|ns| !(ns.is_finite() && ns > 0.0)) {
-            return Err(Failure::input("--clock: a period in ns, above 0, is needed"));
-        }
+        check_clock(args.clock)?;
         let cores = cores(args)?;
         if args.cycles > 0 {
             cores.iter().try_for_each(|core| heads(core, &args.data))?;
@@ -92,26 +90,9 @@ fn heads(core: &CoreConfig, folder: &Path) -> Result<(), Failure> {
 }
 
 fn one(args: &PpaArgs, flow: &Flow, core: &CoreConfig, bar: &ProgressBar) -> Result<CoreFigures, Failure> {
-    let progress = |progress: Progress| {
-        bar.set_message(match progress {
-            Progress::Module { name, done, of, .. } => format!("module {done} of {of} mapped: {name}"),
-            Progress::Timing { round, period, area } => {
-                format!("timing run {round}: {period:.3} ns, {area:.0} um2")
-            }
-        });
-    };
-    let (mut figures, mapped) = flow.figures(core, &progress)?;
+    let (mut figures, mapped) = map(flow, core, bar)?;
     if args.cycles > 0 {
-        let options = PowerOptions {
-            clock_mhz: 1000.0 / figures.timing.clock,
-            cycles: args.cycles,
-            streams: STREAMS,
-            data: args.data.clone(),
-        };
-        let mut observer = |cycle: usize, of: usize, _: &Simulation<'_>| {
-            bar.set_message(format!("power: cycle {cycle} of {of}"));
-        };
-        figures.power = Some(estimate(core, &mapped, &flow.library.cells, &options, &mut observer)?);
+        figures.power = Some(power(flow, (&figures, &mapped), args.cycles, &args.data, bar)?);
         figures.run.cycles = args.cycles;
         figures.run.data = Some(folder_name(&args.data));
     }

@@ -1,4 +1,5 @@
 use super::*;
+use flashd_hwmodel::config::Update;
 use std::io::Write;
 
 fn grid(text: &str) -> Result<GridFile, GridError> {
