@@ -136,9 +136,13 @@ pub struct Selection {
     /// Hold rule: a threshold T (not paper, literal), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|static|none")]
     pub hold: Option<Hold>,
-    /// Accumulator: its fraction bits, or format for that of the operands
-    #[arg(long, value_parser = parse_accumulator, value_name = "BITS|format")]
+    /// Accumulator of float lanes: its fraction bits, or a format of its own (bf16, fp16, fp32), or the word format for
+    /// that of the operands
+    #[arg(long, value_parser = parse_accumulator, value_name = "BITS|FORMAT|format")]
     pub accumulator: Option<Accumulator>,
+    /// Significand bits of the weight or exponential in float lanes (default: those of the format)
+    #[arg(long, value_name = "BITS")]
+    pub weight_bits: Option<u32>,
     /// Segments of the PWL tables: 4, 8, 16 or 32
     #[arg(long)]
     pub segments: Option<u32>,
@@ -265,6 +269,13 @@ pub struct ListArgs {
     /// Print the list as JSON
     #[arg(long)]
     pub json: bool,
+    /// Instead, the flags of every core that is not shipped but has other parts, a line each: all variants in bf16 and
+    /// fp8-e4m3, and cores of mixed precision
+    #[arg(long, conflicts_with = "json")]
+    pub variants: bool,
+    /// Vector length of those
+    #[arg(long, default_value_t = 16, requires = "variants")]
+    pub d: usize,
 }
 
 fn parse_hold(text: &str) -> Result<Hold, String> {
@@ -298,9 +309,14 @@ fn parse_positive(text: &str) -> Result<usize, String> {
 fn parse_accumulator(text: &str) -> Result<Accumulator, String> {
     match text {
         "format" => Ok(Accumulator::Format),
-        _ => {
-            text.parse().map(Accumulator::Fraction).map_err(|_| "neither a number of bits nor format".into())
-        }
+        _ => match (text.parse(), text.parse()) {
+            (Ok(bits), _) => Ok(Accumulator::Fraction(bits)),
+            (_, Ok(format)) => Ok(Accumulator::Float(format)),
+            _ => Err(
+                "neither a number of fraction bits nor a format (bf16, fp16, fp32, ...) nor the word format"
+                    .into(),
+            ),
+        },
     }
 }
 

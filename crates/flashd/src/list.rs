@@ -2,6 +2,7 @@
 
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
+use crate::ppa::commands::flags;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::{Format, Subnormals};
 use flashd_hwmodel::numerics::Numerics;
@@ -23,14 +24,32 @@ struct Core {
     configuration: CoreConfig,
 }
 
+/// The flags of cores beside the shipped ones, for scripts that check them all.
+fn variants(d: usize) -> Result<Vec<String>, Failure> {
+    let shipped: Vec<String> = CoreConfig::shipped().iter().map(CoreConfig::name).collect();
+    let variants =
+        [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|format| CoreConfig::variants(d, format));
+    let cores: Vec<CoreConfig> = variants.chain(CoreConfig::mixed_precision(d)).collect();
+    for core in &cores {
+        core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
+    }
+    Ok(cores.iter().filter(|core| !shipped.contains(&core.name())).map(flags).collect())
+}
+
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
+    if args.variants {
+        return print(&variants(args.d)?.join("\n"));
+    }
     let designs = vec![
-        ["--design flash-d", "FLASH-D, weight from the log-sum-exp, every operation of the update rounded"],
-        ["--design flash-d --update fused", "the update rounded once"],
-        ["--design flash-d --update fixed", "the update in fixed point"],
+        ["--design flash-d", "FLASH-D, weight from the log-sum-exp, the update in fixed point"],
+        ["--design flash-d --update rounded", "the update in float, every operation rounded"],
+        ["--design flash-d --update fused", "the update in float, rounded once"],
         ["--design flash-d --weight paper", "FLASH-D as in the paper's Alg. 3"],
-        ["--design fa2", "FlashAttention-2, one exponential, one multiplier a lane, final scale"],
-        ["--design fa2 --fa2 shared-scale", "the lane's multiplier also does the final scale"],
+        [
+            "--design fa2",
+            "FlashAttention-2, one exponential, one multiplier a lane, which also does the final scale",
+        ],
+        ["--design fa2 --fa2 separate-scale", "the final scale has multipliers of its own"],
         ["--design fa2 --fa2 fixed", "fixed point, relative to the maximum"],
         ["--design fa2 --fa2 log-reference", "fixed point, relative to the exponent of the running sum"],
         ["--design fa2 --fa2 literal", "FlashAttention-2 as the paper draws it"],

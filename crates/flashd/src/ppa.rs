@@ -1,6 +1,6 @@
 //! `flashd ppa`.
 
-mod commands;
+pub(crate) mod commands;
 mod cores;
 mod measure;
 mod text;

@@ -64,6 +64,7 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);
     config.accumulator = s.accumulator.or(config.accumulator);
+    config.weight_bits = s.weight_bits.or(config.weight_bits);
     config.segments = s.segments.unwrap_or(config.segments);
     config.score_shift = s.score_shift.or(config.score_shift);
     config.score_integer_bits = s.score_integer_bits.unwrap_or(config.score_integer_bits);

@@ -108,7 +108,7 @@ impl Model {
     fn run_in(&self, input: Input, carriers: Carriers) -> Vec<QueryResult> {
         input.check(self.numerics.format);
         let (n, config) = (&self.numerics, &self.config);
-        let p = n.format.precision();
+        let p = n.weight.precision();
         match (config.design, config.weight, config.update, config.fa2) {
             (Design::FlashD, WeightUnit::Paper, _, _) => self.float_lanes(
                 input,
@@ -118,7 +118,7 @@ impl Model {
                 carriers,
             ),
             (Design::FlashD, WeightUnit::Lse, Update::Rounded, _) => {
-                let form = RoundedWeight(Scalar::new(n.format, n.exp.clone()));
+                let form = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 self.float_lanes(
                     input,
                     &Lse::new(n, form),
@@ -128,7 +128,7 @@ impl Model {
                 )
             }
             (Design::FlashD, WeightUnit::Lse, Update::Fused, _) => {
-                self.fused_lanes(input, &Lse::new(n, FactorWeight(n.format.precision())), carriers)
+                self.fused_lanes(input, &Lse::new(n, FactorWeight(n.weight.precision())), carriers)
             }
             (Design::FlashD, WeightUnit::Lse, Update::Fixed, _) => {
                 let bits = config.lane_bits();
@@ -172,8 +172,8 @@ impl Model {
         let (format, accumulator) = (n.format, n.accumulator);
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
-        let narrow = carriers == Carriers::Fastest && fits_f32(format, longest, input.v);
-        match (narrow, format.subnormals) {
+        let narrow = carriers == Carriers::Fastest && fits_f32(format, accumulator, longest, input.v);
+        match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
                 self.run_with(input, recurrence, &lanes, carriers)
@@ -199,9 +199,9 @@ impl Model {
         recurrence: &Lse<FactorWeight>,
         carriers: Carriers,
     ) -> Vec<QueryResult> {
-        let (format, accumulator) = (self.numerics.format, self.numerics.accumulator);
-        let narrow = carriers == Carriers::Fastest && FusedLanes::<f32, false>::fits(format, accumulator);
-        match (narrow, format.subnormals) {
+        let Numerics { format, accumulator, weight, .. } = self.numerics;
+        let narrow = carriers == Carriers::Fastest && FusedLanes::<f32, false>::fits(weight, accumulator);
+        match (narrow, accumulator.subnormals) {
             (true, Subnormals::Supported) => {
                 let lanes = FusedLanes::<f32, false>::new(format, accumulator);
                 self.run_with(input, recurrence, &lanes, carriers)
@@ -242,12 +242,15 @@ impl Model {
 }
 
 /// Whether f32 carries float lanes exactly (see [`crate::carrier`]), which need `longest` bits.
-fn fits_f32(format: Format, longest: u32, v: &[u64]) -> bool {
-    if format.exponent_bits <= 5 {
+fn fits_f32(format: Format, accumulator: Format, longest: u32, v: &[u64]) -> bool {
+    if accumulator.exponent_bits <= 5 {
         return longest <= f32::PRECISION;
     }
     // One bit less, so that a product next to the smallest normal number is still exact; and values so small that
     // neither a difference nor FA2's growing sum (which gets stuck at 2^(p+1) values) leaves f32.
+    if format.exponent_bits <= 5 {
+        return longest < f32::PRECISION;
+    }
     let limit = encode(format, pow2(100));
     let magnitude = format.sign_bit() - 1;
     longest < f32::PRECISION && v.iter().all(|&x| x & magnitude < limit || format.is_special(x))

@@ -55,10 +55,16 @@ impl<C: Carrier> Rounder<C> {
         self.round_flag::<FLUSH>(x).0
     }
 
+    /// The rounded value, and whether the rounding saturated.
+    #[inline]
+    pub(crate) fn round_by_format(&self, x: C) -> (C, bool) {
+        if self.flush { self.round_flag::<true>(x) } else { self.round_flag::<false>(x) }
+    }
+
     /// The rounded value.
     #[inline]
     pub(crate) fn round(&self, x: C) -> C {
-        if self.flush { self.round_as::<true>(x) } else { self.round_as::<false>(x) }
+        self.round_by_format(x).0
     }
 }
 

@@ -20,19 +20,20 @@ fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -
 /// core's format; `w` is as a step records it ([`crate::Step::w`]).
 pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
     let (format, accumulator) = (config.format, config.accumulator_format());
-    let flushes = format.subnormals == Subnormals::Flushed;
+    let flushes = accumulator.subnormals == Subnormals::Flushed;
+    let weight = config.weight_format();
     let old = decode(accumulator, o);
     let new = if config.update == Update::Rounded {
         // The format of `Numerics::difference`, without fitting all of the core's tables for one lane.
-        let difference = difference_format(format, accumulator);
-        let w = decode(format, w);
+        let difference = difference_format(config.value_format(), weight, accumulator);
+        let w = decode(weight, w);
         let op = if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) };
         match flushes {
             true => step(&FloatLanes::<f64, true>::new(format, accumulator, difference), op, old, v, 0),
             false => step(&FloatLanes::<f64, false>::new(format, accumulator, difference), op, old, v, 0),
         }
     } else {
-        let op = BlendOp { u: Factor::from_record(w, format.precision()), upper };
+        let op = BlendOp { u: Factor::from_record(w, config.factor_significand()), upper };
         match flushes {
             true => step(&FusedLanes::<f64, true>::new(format, accumulator), op, old, v, 0),
             false => step(&FusedLanes::<f64, false>::new(format, accumulator), op, old, v, 0),

@@ -5,6 +5,7 @@ mod kinds;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
 
 use crate::format::Format;
+use crate::numerics::SUM_INTEGER_BITS;
 use serde::{Deserialize, Serialize};
 
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
@@ -39,6 +40,9 @@ pub struct CoreConfig {
     /// Accumulator of the output update; the design's default when absent.
     #[serde(default)]
     pub accumulator: Option<Accumulator>,
+    /// Significand bits of the weight or exponential of float lanes; those of the format when absent.
+    #[serde(default)]
+    pub weight_bits: Option<u32>,
     /// Segments of a PWL table (per octave where the range is reduced): 4, 8, 16 or 32.
     #[serde(default = "default_segments")]
     pub segments: u32,
@@ -89,6 +93,8 @@ fn default_lane_bits(design: Design, format: Format) -> LaneBits {
 
 /// Largest significand of a weight of fixed-point lanes.
 pub const WIDEST_LANE_WEIGHT: u32 = 12;
+/// Fewest and most significand bits of a weight of float lanes; the tables have no more.
+pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 /// Default threshold T of the hold rule.
 pub const DEFAULT_HOLD: f64 = 12.0;
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
@@ -134,6 +140,7 @@ impl CoreConfig {
             lane: None,
             hold: None,
             accumulator: None,
+            weight_bits: None,
             segments: default_segments(),
             score_shift: None,
             score_integer_bits: default_score_integer_bits(),
@@ -175,6 +182,32 @@ impl CoreConfig {
         all
     }
 
+    /// Cores whose lanes compute in another precision than their ports have: with accumulators of another format, wider
+    /// weights, or both.
+    pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
+        let updates =
+            [Update::Rounded, Update::Fused].map(|update| (Design::FlashD, update, Fa2Variant::default()));
+        let datapaths = [Fa2Variant::SeparateScale, Fa2Variant::SharedScale]
+            .map(|fa2| (Design::Fa2, Update::default(), fa2));
+        let precisions = [
+            (Format::FP8_E4M3, Some(Format::BF16), Some(Format::BF16.precision())),
+            (Format::BF16, Some(Format::FP32), None),
+            (Format::FP8_E5M2, Some(Format::FP16), Some(6)),
+            (Format::FP16, Some(Format::FP32), None),
+            (Format::BF16, None, Some(12)),
+        ];
+        let float = |format| Accumulator::Float(format);
+        let core = |(format, accumulator, weight_bits): (Format, Option<Format>, Option<u32>),
+                    (design, update, fa2)| {
+            let accumulator = accumulator.map(float);
+            CoreConfig { update, fa2, accumulator, weight_bits, ..CoreConfig::new(design, d, format) }
+        };
+        precisions
+            .into_iter()
+            .flat_map(|p| updates.into_iter().chain(datapaths).map(move |datapath| core(p, datapath)))
+            .collect()
+    }
+
     /// Checks every field and every combination.
     ///
     /// # Errors
@@ -194,17 +227,8 @@ impl CoreConfig {
         within("score_integer_bits", self.score_integer_bits, 5, 12)?;
         within("score_fraction_bits", self.score_fraction_bits, 2, 20)?;
         within("state_fraction_bits", self.state_fraction_bits, self.score_fraction_bits, 26)?;
-        if let Some(Accumulator::Fraction(bits)) = self.accumulator {
-            within("accumulator", bits, self.format.fraction_bits, 23)?;
-        }
-        let widest = 46 - self.format.precision();
-        require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
-            format!(
-                "{} is more than {widest}, the most that fits a 64-bit product in {}",
-                self.state_fraction_bits, self.format
-            )
-        })?;
         self.validate_lane()?;
+        self.validate_precision()?;
         require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
             "paper and literal have every operation in the format: use tree or leave it out".into()
         })?;
@@ -264,6 +288,46 @@ impl CoreConfig {
         )
     }
 
+    fn validate_precision(&self) -> Result<(), ConfigError> {
+        let format = self.format;
+        match self.accumulator {
+            Some(Accumulator::Fraction(bits)) => {
+                let (lo, hi) = (format.fraction_bits, 23);
+                require((lo..=hi).contains(&bits), "accumulator", || {
+                    format!("{bits} is outside {lo} to {hi}")
+                })?;
+            }
+            Some(Accumulator::Float(wide)) => {
+                require(wide.holds(format), "accumulator", || {
+                    format!("{wide} does not hold every number of {format}")
+                })?;
+                require(!self.follows_the_paper(), "accumulator", || {
+                    "paper and literal have every operation in the format: use a number of bits or leave it out".into()
+                })?;
+            }
+            Some(Accumulator::Format) | None => {}
+        }
+        if let Some(bits) = self.weight_bits {
+            require(!self.has_fixed_lanes(), "weight_bits", || {
+                "fixed-point lanes have their weight's width in lane".into()
+            })?;
+            require(!self.follows_the_paper(), "weight_bits", || {
+                "paper and literal have their weights in the format; leave it out".into()
+            })?;
+            let (lo, hi) = WEIGHT_BITS_RANGE;
+            require((lo..=hi).contains(&bits), "weight_bits", || format!("{bits} is outside {lo} to {hi}"))?;
+        }
+        // The sum's product with a factor is a 64-bit word.
+        let widest = 63 - SUM_INTEGER_BITS - self.factor_significand();
+        require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
+            format!(
+                "{} is more than {widest}, the most that fits a 64-bit product with {} bits of weight",
+                self.state_fraction_bits,
+                self.factor_significand()
+            )
+        })
+    }
+
     /// Whether the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
         match self.design {
@@ -309,6 +373,7 @@ impl CoreConfig {
         match self.accumulator {
             Some(Accumulator::Fraction(bits)) => bits,
             Some(Accumulator::Format) => self.format.fraction_bits,
+            Some(Accumulator::Float(format)) => format.fraction_bits,
             None if self.follows_the_paper() => self.format.fraction_bits,
             None => (self.format.fraction_bits + ACCUMULATOR_GUARD_BITS).min(23),
         }
@@ -316,9 +381,38 @@ impl CoreConfig {
 
     /// The accumulator's float format.
     pub fn accumulator_format(&self) -> Format {
-        match self.accumulator_fraction() {
-            bits if bits != self.format.fraction_bits => self.format.accumulator(bits),
+        match (self.accumulator, self.accumulator_fraction()) {
+            (Some(Accumulator::Float(format)), _) => format,
+            (_, bits) if bits != self.format.fraction_bits => self.format.accumulator(bits),
             _ => self.format,
+        }
+    }
+
+    /// The format in which float lanes see v: that of the ports, in the accumulator's exponents where those differ.
+    pub fn value_format(&self) -> Format {
+        let (format, accumulator) = (self.format, self.accumulator_format());
+        let same = accumulator.bias == format.bias && accumulator.subnormals == format.subnormals;
+        if same { format } else { accumulator.with_fraction(format.fraction_bits) }
+    }
+
+    /// The format of a weight or exponential that is rounded to one: that of v with a significand of its own.
+    pub fn weight_format(&self) -> Format {
+        match self.weight_bits {
+            Some(bits) => self.value_format().with_fraction(bits - 1),
+            None => self.value_format(),
+        }
+    }
+
+    /// Significand bits of the weight or exponential as the lanes get it. FA2's shared multiplier also takes the
+    /// reciprocal of the sum, which needs two bits beyond the result's precision and one for its own rounding.
+    pub fn factor_significand(&self) -> u32 {
+        if self.has_fixed_lanes() {
+            return self.lane_bits().w;
+        }
+        let p = self.format.precision();
+        match (self.design, self.fa2) {
+            (Design::Fa2, Fa2Variant::SharedScale) => self.weight_bits.unwrap_or(0).max(p + 3),
+            _ => self.weight_bits.unwrap_or(p),
         }
     }
 
@@ -370,7 +464,13 @@ impl CoreConfig {
         }
         let bits = self.accumulator_fraction();
         let own_default = CoreConfig { accumulator: None, ..self.clone() }.accumulator_fraction();
-        suffix(bits != own_default && !self.has_fixed_lanes(), format!("acc{bits}"));
+        match self.accumulator {
+            Some(Accumulator::Float(format)) => suffix(true, format!("acc_{}", format.ident())),
+            _ => suffix(bits != own_default && !self.has_fixed_lanes(), format!("acc{bits}")),
+        }
+        if let Some(bits) = self.weight_bits.filter(|&bits| bits != self.format.precision()) {
+            suffix(true, format!("w{bits}"));
+        }
         suffix(self.segments != default.segments, format!("seg{}", self.segments));
         let shift = self.score_shift();
         suffix(

@@ -142,6 +142,28 @@ impl Format {
         bits & (self.sign_bit() - 1) > self.max_finite()
     }
 
+    /// The same exponents and policies with another fraction.
+    pub(crate) const fn with_fraction(self, fraction_bits: u32) -> Format {
+        Format { fraction_bits, ..self }
+    }
+
+    /// Whether every finite number of the other format is one of this.
+    pub fn holds(&self, other: Format) -> bool {
+        let (largest, smallest) =
+            (|f: &Format| f.value(f.max_finite()), |f: &Format| f.value(f.min_positive()));
+        // The smallest normal numbers have all the fraction bits; a subnormal has none to spare.
+        let fraction = self.fraction_bits >= other.fraction_bits;
+        let reaches = match (self.subnormals, other.subnormals) {
+            (Subnormals::Supported, Subnormals::Flushed) => {
+                self.min_exponent()
+                    - (self.fraction_bits - other.fraction_bits.min(self.fraction_bits)) as i32
+                    <= other.min_exponent()
+            }
+            _ => smallest(self) <= smallest(&other),
+        };
+        fraction && largest(self) >= largest(&other) && reaches
+    }
+
     /// The same format with `fraction_bits` bits of fraction and every encoding finite: the format of a
     /// wider accumulator. One exponent more and no special values keep it a superset of `self`.
     pub const fn accumulator(&self, fraction_bits: u32) -> Format {

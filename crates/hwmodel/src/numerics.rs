@@ -153,10 +153,16 @@ impl ReciprocalNumerics {
 /// Widths and constants of one core.
 #[derive(Clone, Debug)]
 pub struct Numerics {
-    /// Format of q, k, v, o and of the weight.
+    /// Format of q, k, v and o.
     pub format: Format,
     /// Format of the accumulator.
     pub accumulator: Format,
+    /// Format of v in float lanes: that of the ports, in the accumulator's exponents where these are others.
+    pub value: Format,
+    /// Format of the weight or exponential where it is rounded to one: that of v with a significand of its own.
+    pub weight: Format,
+    /// Significand bits of the lanes' factor.
+    pub factor_significand: u32,
     /// Format of FLASH-D's `v - o` and `w (v - o)`: never saturates, see [`UPDATE_GUARD_BITS`].
     pub difference: Format,
     /// Format of FA2's `o c` and `v e`.
@@ -200,15 +206,19 @@ impl Numerics {
         let hold = config.hold();
         let tree_levels = config.d.next_power_of_two().ilog2();
         let fixed_lanes = config.has_fixed_lanes();
+        let (value, weight) = (config.value_format(), config.weight_format());
         Numerics {
             dot: config.dot(),
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
-            octave_bits: octave_bits((!fixed_lanes).then_some(format), config.state_fraction_bits),
+            octave_bits: octave_bits((!fixed_lanes).then_some(weight), config.state_fraction_bits),
             log_reference: config.fa2 == Fa2Variant::LogReference,
             lane: fixed_lanes.then(|| config.lane_bits()),
             format,
             accumulator,
-            difference: difference_format(format, accumulator),
+            value,
+            weight,
+            factor_significand: config.factor_significand(),
+            difference: difference_format(value, weight, accumulator),
             product: accumulator.intermediate(accumulator.fraction_bits + UPDATE_GUARD_BITS),
             tree_levels,
             score_shift: config.score_shift(),
@@ -269,13 +279,13 @@ impl Numerics {
     }
 }
 
-/// Format of FLASH-D's `v - o` and `w (v - o)`.
+/// Format of FLASH-D's `v - o` and `w (v - o)`, [`UPDATE_GUARD_BITS`] finer than v and w.
 ///
 /// With gradual underflow the difference has a fixed quantum, which is kept as fine as that of a wider
 /// accumulator.
-pub fn difference_format(format: Format, accumulator: Format) -> Format {
-    let relative = format.fraction_bits + UPDATE_GUARD_BITS;
-    format.intermediate(match format.subnormals {
+pub fn difference_format(value: Format, weight: Format, accumulator: Format) -> Format {
+    let relative = value.fraction_bits.max(weight.fraction_bits) + UPDATE_GUARD_BITS;
+    value.intermediate(match value.subnormals {
         Subnormals::Supported => relative.max(accumulator.fraction_bits),
         Subnormals::Flushed => relative,
     })

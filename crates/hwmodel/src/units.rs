@@ -209,12 +209,21 @@ unit! {
 
 function! {
     /// What the hardware computes with instead of any encoding.
-    pub struct CanonicalFunction { format: Format }
-    name(this) = format!("{}_canonical", this.format.ident());
-    doc = "y = a; Inf and NaN become +0, subnormals of a flushing format a signed zero.";
+    pub struct CanonicalFunction { format: Format, to: Format }
+    name(this) = match this.to == this.format {
+        true => format!("{}_canonical", this.format.ident()),
+        false => format!("{}_canonical_{}", this.format.ident(), this.to.ident()),
+    };
+    doc = match this.to == this.format {
+        true => "y = a; Inf and NaN become +0, subnormals of a flushing format a signed zero.".to_string(),
+        false => format!(
+            "y = a, from {} to {}, which holds it; Inf and NaN become +0, subnormals of a flushing format a\nsigned zero.",
+            this.format, this.to
+        ),
+    };
     inputs { a: this.format.width() }
-    outputs { this.format.width() }
-    eval<W> { [canonical(this.format, &a)] }
+    outputs { this.to.width() }
+    eval<W> { [convert(this.format, &canonical(this.format, &a), this.to)] }
 }
 unit! {
     /// Makes an operand canonical.

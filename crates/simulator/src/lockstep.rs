@@ -237,7 +237,7 @@ impl<'a> Checker<'a> {
                 self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
                 self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
                 s.w,
-                self.config.format.value(s.w),
+                self.config.weight_format().value(s.w),
                 s.action
             ));
         }

@@ -18,6 +18,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
     let fixed = CoreConfig { update: Update::Fixed, ..flash_d.clone() };
     let mut all = CoreConfig::variants(d, format);
+    all.extend(CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format));
     all.extend([
         CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
         CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },

@@ -42,7 +42,8 @@ fn shipped_cores_on_attention_like_streams() {
 fn every_format_and_odd_vector_lengths() {
     for (_, format) in Format::NAMED {
         for d in [2, 3, 5, 17, 48] {
-            for config in CoreConfig::variants(d, format) {
+            let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
+            for config in CoreConfig::variants(d, format).into_iter().chain(mixed) {
                 let attention = synthetic::attention_like(11, 4, 9, d);
                 check(&config, &attention, true, Gaps::None);
                 check(&config, &attention, true, Gaps::Random(d as u64));

@@ -75,7 +75,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// The flags that select a configuration: the inverse of [`crate::select::configuration`].
-pub(super) fn flags(config: &CoreConfig) -> String {
+pub(crate) fn flags(config: &CoreConfig) -> String {
     // Every field is named, so that a new one cannot be forgotten here.
     let CoreConfig {
         design,
@@ -88,6 +88,7 @@ pub(super) fn flags(config: &CoreConfig) -> String {
         lane,
         hold,
         accumulator,
+        weight_bits,
         segments,
         score_shift,
         score_integer_bits,
@@ -157,8 +158,12 @@ pub(super) fn flags(config: &CoreConfig) -> String {
         let accumulator = match accumulator {
             Accumulator::Format => "format".to_string(),
             Accumulator::Fraction(bits) => bits.to_string(),
+            Accumulator::Float(format) => format.to_string(),
         };
         flag(true, "accumulator", accumulator);
+    }
+    if let Some(bits) = weight_bits {
+        flag(true, "weight-bits", bits.to_string());
     }
     flag(*segments != default.segments, "segments", segments.to_string());
     if let Some(shift) = score_shift {

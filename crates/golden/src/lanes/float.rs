@@ -43,7 +43,7 @@ struct Rounders<C> {
     intermediate: Rounder<C>,
 }
 
-/// Lanes in a carrier; `FLUSH`: the format flushes subnormals.
+/// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
 pub(crate) struct FloatLanes<C, const FLUSH: bool> {
     format: Format,
     output: Rounder<f64>,
@@ -100,7 +100,7 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
             FloatEnding::Scale(scale) => o * scale,
             FloatEnding::ScaleInLane(scale) => self.wide.intermediate.round_as::<FLUSH>(o * scale),
         };
-        self.output.round_flag::<FLUSH>(exact)
+        self.output.round_by_format(exact)
     }
 }
 

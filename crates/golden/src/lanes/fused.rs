@@ -16,7 +16,7 @@ const PRODUCT_GUARD: i32 = 2;
 /// From here on a shift leaves nothing but the sign; the shifted number stays normal in every carrier.
 const FARTHEST: u32 = 60;
 
-/// Lanes in a carrier; `FLUSH`: the format flushes subnormals.
+/// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
 pub(crate) struct FusedLanes<C, const FLUSH: bool> {
     format: Format,
     output: Rounder<f64>,
@@ -33,16 +33,16 @@ impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
             format,
             output: Rounder::new(format),
             accumulator: Rounder::new(accumulator),
-            min_normal: C::from_f64(pow2(format.min_exponent())),
+            min_normal: C::from_f64(pow2(accumulator.min_exponent())),
             places: accumulator.precision() as i32 - 1 + GUARD,
         }
     }
 
     /// Whether the carrier holds every integer of a step. Of f32's exponents only the narrow formats leave
     /// enough for the alignment.
-    pub(crate) fn fits(format: Format, accumulator: Format) -> bool {
-        let longest = accumulator.precision() as i32 + GUARD + 1 + format.precision() as i32;
-        longest <= C::PRECISION as i32 && (format.exponent_bits <= 5 || C::PRECISION > 24)
+    pub(crate) fn fits(weight: Format, accumulator: Format) -> bool {
+        let longest = accumulator.precision() as i32 + GUARD + 1 + weight.precision() as i32;
+        longest <= C::PRECISION as i32 && (accumulator.exponent_bits <= 5 || C::PRECISION > 24)
     }
 
     #[inline(always)]
@@ -84,6 +84,6 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
     }
 
     fn result(&self, _: FloatEnding, o: C, _: u64) -> (f64, bool) {
-        self.output.round_flag::<FLUSH>(o.to_f64())
+        self.output.round_by_format(o.to_f64())
     }
 }

@@ -27,10 +27,10 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let update = |update| CoreConfig { update, ..flash_d.clone() };
     let variant = |fa2_variant| CoreConfig { fa2: fa2_variant, ..fa2.clone() };
     let floats = [
-        flash_d.clone(),
+        update(Update::Rounded),
         CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
         update(Update::Fused),
-        fa2.clone(),
+        variant(Fa2Variant::SeparateScale),
         variant(Fa2Variant::SharedScale),
         variant(Fa2Variant::Literal),
     ];
@@ -42,10 +42,15 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
             cores.extend(floats.iter().map(|core| CoreConfig { accumulator, ..core.clone() }));
         }
     }
+    let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
+    cores.extend(mixed.map(|core| CoreConfig { score_shift: Some(3), ..core }));
     for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (9, 9, 4)] {
         let lane = Some(LaneBits { o, v, w });
         let fixed = [update(Update::Fixed), variant(Fa2Variant::Fixed), variant(Fa2Variant::LogReference)];
         cores.extend(fixed.map(|core| CoreConfig { lane, ..core }));
+    }
+    for core in &cores {
+        core.validate().unwrap_or_else(|e| panic!("{}: {e}", core.name()));
     }
     cores
 }
@@ -82,7 +87,7 @@ fn narrow_and_wide_carriers_give_the_same_bits() {
 
 #[test]
 fn f32_carries_moderate_values_of_narrow_formats() {
-    let fits = |format: Format, longest, v: &[u64]| fits_f32(format, longest, v);
+    let fits = |format: Format, longest, v: &[u64]| fits_f32(format, format, longest, v);
     assert!(fits(Format::FP16, 24, &[0x7bff]) && !fits(Format::FP16, 25, &[]));
     assert!(fits(Format::BF16, 23, &[0x3f80, 0xbf80, 0x7fc0]), "a NaN is a zero");
     assert!(!fits(Format::BF16, 24, &[]) && !fits(Format::BF16, 23, &[0x3f80, 0xff7f]));

@@ -7,9 +7,6 @@ use crate::round::{encode, parts, pow2};
 use crate::scalar::{Reduced, Scalar, reciprocal};
 use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics};
 
-/// Significand bits of the shared multiplier's factors beyond the format's fraction bits.
-const SHARED_GUARD: u32 = 4;
-
 /// `1/l` as `r 2^exponent`, r with the fraction bits of the divider's table, which the exponent counts in; l with
 /// `fraction` fraction bits.
 pub(crate) fn divide(numerics: &ReciprocalNumerics, l: u64, fraction: u32) -> (u64, i32) {
@@ -55,13 +52,13 @@ impl Fa2 {
         Fa2 {
             score: FixedScore::new(n),
             base2: Base2::new(n),
-            scalar: Scalar::new(n.format, n.exp.clone()),
+            scalar: Scalar::new(n.weight, n.exp.clone()),
             reciprocal: n.reciprocal.clone(),
             score_fraction: n.score_fraction,
             state_fraction: n.state_fraction,
             largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
-            shared: shared.then_some(n.format.fraction_bits + SHARED_GUARD),
+            shared: shared.then_some(n.factor_significand),
         }
     }
 

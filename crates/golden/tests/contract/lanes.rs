@@ -21,7 +21,7 @@ pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
     let (old, new) = (value(n.accumulator, o), value(n.format, v));
     let round = |x: Dyadic| value(n.difference, x.round(n.difference));
     let difference = round(new.add(old.neg()));
-    let product = |difference| round(value(n.format, u).mul(difference));
+    let product = |difference| round(value(n.weight, u).mul(difference));
     let sum = if upper { new.add(product(difference.neg())) } else { old.add(product(difference)) };
     sum.round(n.accumulator)
 }
@@ -31,14 +31,16 @@ pub fn fused(scalar: &Scalar, o: u64, v: u64, (m, right): (i128, i128), upper: b
     const GG: i128 = 3;
     const J: i128 = 2;
     let n = scalar.n;
-    let (p, pa) = (i128::from(n.format.precision()), i128::from(n.accumulator.precision()));
-    let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.format, v));
+    let [p, pa, wm] = [n.format.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
+    // The value in the accumulator's exponents.
+    let v = encode(n.value, decode(n.format, v));
+    let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.value, v));
     let e_max = e_o.max(e_v);
     let old = sign_o * down(sig_o << GG, e_max - e_o);
     let new = sign_v * down(sig_v << (pa - p + GG), e_max - e_v);
-    let q = down(((new - old) * m) << J, p - 1 + right);
+    let q = down(((new - old) * m) << J, wm - 1 + right);
     let r = if upper { (new << J) - q } else { (old << J) + q };
-    let exponent = e_max - i128::from(n.format.bias) - (pa - 1) - GG - J;
+    let exponent = e_max - i128::from(n.accumulator.bias) - (pa - 1) - GG - J;
     Dyadic { mantissa: r, exponent: exponent as i32 }.round(n.accumulator)
 }
 
@@ -166,7 +168,7 @@ impl Lanes {
                 Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
             }
             Fa2Variant::SharedScale => {
-                let wm = format.fraction_bits + 4;
+                let wm = scalar.shared_bits();
                 // The exponent of l may be negative in the fixed-point variants only.
                 let (m, right) = significand(r, vr + 1, right.into(), wm);
                 let factor = Dyadic { mantissa: m, exponent: -(wm as i32 - 1) - right as i32 };

@@ -101,17 +101,23 @@ fn vary(rng: &mut common::Rng, config: &mut CoreConfig) {
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
     config.score_integer_bits = rng.random_range(5..=12);
     config.score_fraction_bits = rng.random_range(2..=20);
-    let widest = 26.min(46 - config.format.precision());
-    config.state_fraction_bits = rng.random_range(config.score_fraction_bits..=widest);
     config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
     if config.has_fixed_lanes() {
         let o = rng.random_range(8..=28);
         let v = rng.random_range(4..=o.min(20));
         config.lane = Some(LaneBits { o, v, w: rng.random_range(3..=12) });
     } else {
-        let accumulators = [None, Some(Accumulator::Format), Some(Accumulator::Fraction((f + 23) / 2))];
-        config.accumulator = accumulators[rng.random_range(0..3)];
+        let wide = Some(Accumulator::Float(if f < 10 { Format::BF16 } else { Format::FP32 }));
+        let accumulators = [None, Some(Accumulator::Format), Some(Accumulator::Fraction((f + 23) / 2)), wide];
+        let kinds = if config.follows_the_paper() { 3 } else { 4 };
+        config.accumulator = accumulators[rng.random_range(0..kinds)];
+        if !config.follows_the_paper() {
+            config.weight_bits = [None, Some(rng.random_range(3..=16))][rng.random_range(0..2)];
+        }
     }
+    let widest = 26.min(63 - 17 - config.factor_significand());
+    config.score_fraction_bits = config.score_fraction_bits.min(widest);
+    config.state_fraction_bits = rng.random_range(config.score_fraction_bits..=widest);
 }
 
 fn check_all(seed: u64, rounds: u64, varied: bool) {

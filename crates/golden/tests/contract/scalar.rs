@@ -185,13 +185,23 @@ impl<'a> Scalar<'a> {
         Outcome { s, x, w: 0, upper: false, lane: Lane::Hold, overflow: false }
     }
 
+    /// Significand bits of a float lane's weight: the format's unless they are given.
+    pub fn weight_bits(&self) -> u32 {
+        self.config.weight_bits.unwrap_or(self.n.format.precision())
+    }
+
+    /// Of FA2's shared factor, which also is the reciprocal.
+    pub fn shared_bits(&self) -> u32 {
+        self.config.weight_bits.unwrap_or(0).max(self.n.format.fraction_bits + 4)
+    }
+
     fn flash_d(&mut self, s: i128) -> Outcome {
         let (n, b) = (self.n, self.n.exp.value_fraction);
         let fraction = n.state_fraction;
         let score = s << (fraction - self.score_fraction());
         let wm = match self.config.update {
             Update::Fixed => self.config.lane_bits().w,
-            _ => n.format.precision(),
+            _ => self.weight_bits(),
         };
         let rounded = self.config.update == Update::Rounded;
         let Some(l) = self.reference else {
@@ -213,7 +223,7 @@ impl<'a> Scalar<'a> {
         let value = look_up(&n.exp.sigmoid, k, f);
         let upper = x >= 0;
         if rounded {
-            let u = Dyadic { mantissa: value, exponent: -((b as i32) + k as i32) }.round(n.format);
+            let u = Dyadic { mantissa: value, exponent: -((b as i32) + k as i32) }.round(n.weight);
             return Outcome { s, x, w: u.into(), upper, lane: Lane::Rounded { u, upper }, overflow: false };
         }
         let (m, right) = significand(value, b + 1, k.into(), wm);
@@ -222,9 +232,9 @@ impl<'a> Scalar<'a> {
     }
 
     fn fa2(&mut self, s: i128) -> Outcome {
-        let (n, b, format) = (self.n, self.n.exp.value_fraction, self.n.format);
+        let (n, b, format) = (self.n, self.n.exp.value_fraction, self.n.weight);
         let shared = self.config.fa2 == Fa2Variant::SharedScale;
-        let wm = format.fraction_bits + 4;
+        let wm = self.shared_bits();
         let one = 1i128 << n.state_fraction;
         let Some(m_old) = self.reference else {
             (self.reference, self.l) = (Some(s), one);

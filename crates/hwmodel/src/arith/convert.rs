@@ -5,12 +5,19 @@ use super::unpack;
 use crate::format::{Format, Subnormals};
 use crate::word::{Word, bits_for, ones};
 
-/// A canonical number in another format of equal bias, rounded once.
+/// A canonical number in another format, rounded once.
 pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
     if from == to {
         return x.clone();
     }
-    assert_eq!(from.bias, to.bias);
+    if from.bias != to.bias {
+        let (exponent, significand) = normalised(from, x);
+        let offset = to.bias - from.bias;
+        let wide = exponent.width().max(bits_for(offset.unsigned_abs() as u64) + 1) + 1;
+        let offset = W::constant(wide, offset as i64 as u64 & ones(wide));
+        let exponent = exponent.sext(wide).add(&offset).named("rebiased");
+        return round_pack(to, &Unrounded::new(x.msb(), exponent, significand));
+    }
     let u = unpack(from, x, "x");
     let wide = from.exponent_bits + 1;
     let unrounded = Unrounded {

@@ -1,5 +1,6 @@
 //! What a user chooses between.
 
+use crate::format::Format;
 use serde::{Deserialize, Serialize};
 
 /// Which recurrence the core runs.
@@ -107,4 +108,7 @@ pub enum Accumulator {
     Format,
     /// The format with this many bits of fraction.
     Fraction(u32),
+    /// Another format, which holds every number of the operands': its exponents, its policy for subnormals. Values
+    /// are converted to it where they enter the lanes.
+    Float(Format),
 }

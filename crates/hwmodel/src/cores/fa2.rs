@@ -13,7 +13,7 @@ use super::lse::FactorForm;
 use super::reference::MaximumReference;
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
-use super::shared_lane::{SharedLaneGroup, significand_bits};
+use super::shared_lane::SharedLaneGroup;
 use super::shared_softmax::SharedSoftmax;
 use super::softmax::Softmax;
 use super::special::AnySpecial;
@@ -36,7 +36,7 @@ attention_core! {
 attention_core! {
     /// FlashAttention-2 whose lane multiplier also does the final scale.
     Fa2SharedCore { ScoreUnit, SharedSoftmax, SharedLaneGroup }
-    weight(n) = SharedSoftmax::new(n, FactorForm::Shift(significand_bits(n.format)));
+    weight(n) = SharedSoftmax::new(n, FactorForm::Shift(n.factor_significand));
     early = true;
     scalars: [update, take, e, moved, load];
     finish: finish in flags and weight;

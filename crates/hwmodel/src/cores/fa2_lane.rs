@@ -1,6 +1,6 @@
 //! FA2's output update and final scale: lanes in groups that share copies of the scalar registers.
 
-use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction};
+use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction, lane_suffix};
 use super::lane_group::lane_group;
 use super::sum::sum_exponent_bits;
 use crate::arith::normalise::normalise_within;
@@ -10,6 +10,7 @@ use crate::format::{Format, Subnormals};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Mixed, Operation};
+use crate::word::{bits_for, ones};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -29,9 +30,13 @@ function! {
             Subnormals::Supported => product.normalise(),
         };
         // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
-        let wide = (this.accumulator.exponent_bits + 2).max(leading_zeros.width() + 2).max(sum_exponent_bits() + 2);
+        let rebias = this.format.bias - this.accumulator.bias;
+        let wide = (this.accumulator.exponent_bits + 2)
+            .max(leading_zeros.width() + 2)
+            .max(sum_exponent_bits() + 2)
+            .max(bits_for(rebias.unsigned_abs() as u64) + 2);
         let exponent = u.exponent.zext(wide)
-            .add(&W::constant(wide, 1))
+            .add(&W::constant(wide, (1 + rebias) as i64 as u64 & ones(wide)))
             .sub(&right.sext(wide))
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
@@ -96,13 +101,13 @@ impl Fa2Lane {
         let width = f.format.width();
         Fa2Lane {
             tag: Tag::module(
-                format!("fa2_lane_{}_{}", f.format.ident(), f.accumulator.ident()),
+                format!("fa2_lane_{}", lane_suffix(f)),
                 "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
             ),
             quiet: false,
             clk: Bus::new(1),
             v: Bus::new(width),
-            e: Bus::new(width),
+            e: Bus::new(f.weight.width()),
             moved: Bus::new(1),
             load: Bus::new(1),
             update: Bus::new(1),
@@ -110,9 +115,9 @@ impl Fa2Lane {
             right: Bus::new(sum_exponent_bits()),
             done: Bus::new(1),
             o: Bus::new(width),
-            value: Canonical::new(CanonicalFunction { format: f.format }),
+            value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
-            product: Mixed::of(Operation::Mul, f.accumulator, f.format, f.inner),
+            product: Mixed::of(Operation::Mul, f.accumulator, f.weight, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
             o_q: EnabledRegister::new(f.accumulator.width()),
             scale: Scale::new(ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction }),
@@ -151,7 +156,7 @@ lane_group! {
     Fa2LaneGroup of Fa2Lane(n);
     flags: [update update_q update, finish finish_q done];
     words: [
-        e e_q if update: n.format.width(),
+        e e_q if update: n.weight.width(),
         moved moved_q if update: 1,
         load load_q if update: 1,
         r r_q if finish: n.reciprocal.table.value_fraction + 1,

@@ -4,7 +4,7 @@ use super::attention_core::attention_core;
 use super::control::{EndOfQuery, EndOfQueryFunction, FlagPipe, KeyControl, OverflowControl, ResultControl};
 use super::delay::Delay;
 use super::fixed_lane::{FixedLaneGroup, lane_bits};
-use super::fused_lane::{FusedLaneGroup, significand_bits};
+use super::fused_lane::FusedLaneGroup;
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use super::lse::{FactorForm, LseWeight};
@@ -31,7 +31,7 @@ attention_core! {
 attention_core! {
     /// FLASH-D, one rounding in the output update.
     FlashDFusedCore { ScoreUnit, LseWeight, FusedLaneGroup }
-    weight(n) = LseWeight::new(n, FactorForm::Shift(significand_bits(n.format)), false);
+    weight(n) = LseWeight::new(n, FactorForm::Shift(n.factor_significand), false);
     early = false;
     scalars: [update, w, upper, load];
     doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), rounded once, one key a cycle.";

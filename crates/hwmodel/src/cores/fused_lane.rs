@@ -4,7 +4,6 @@ use super::factor::factor_bits;
 use super::lane::{LaneBefore, LaneBeforeFunction, LaneFormats, lane_suffix, narrow};
 use super::lane_group::lane_group;
 use crate::arith::fused::flash_d_update;
-use crate::format::Format;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::units::{Canonical, CanonicalFunction, Convert};
@@ -17,24 +16,19 @@ function! {
     name(this) = format!("{}_fused_update", lane_suffix(this.formats));
     doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}: aligned once, rounded once.";
     inputs {
-        v: this.formats.format.width(), o: this.formats.accumulator.width(),
+        v: this.formats.value.width(), o: this.formats.accumulator.width(),
         w: this.factor_bits, upper: 1
     }
     outputs { this.formats.accumulator.width() }
     eval<W> {
-        let LaneFormats { format, accumulator, .. } = this.formats;
-        let (m, right) = (w.slice(0, significand_bits(format)), w.drop_low(significand_bits(format)));
-        [flash_d_update(accumulator, &o, format, &v, &m, &right, &upper)]
+        let LaneFormats { value, weight, accumulator, .. } = this.formats;
+        let (m, right) = (w.slice(0, weight.precision()), w.drop_low(weight.precision()));
+        [flash_d_update(accumulator, &o, value, &v, &m, &right, &upper)]
     }
 }
 unit! {
     /// The accumulator's next value.
     pub struct FusedUpdate(FusedUpdateFunction) { v, o, w, upper } -> { o_next }
-}
-
-/// Significand bits of the fused lanes' factor.
-pub fn significand_bits(format: Format) -> u32 {
-    format.precision()
 }
 
 circuit! {
@@ -78,7 +72,7 @@ impl FusedLane {
     /// A lane.
     pub fn new(n: &Numerics) -> Self {
         let f = LaneFormats::new(n, n.accumulator);
-        let factor_bits = factor_bits(n, significand_bits(f.format));
+        let factor_bits = factor_bits(n, n.factor_significand);
         let narrow = narrow(f);
         FusedLane {
             tag: Tag::module(
@@ -93,7 +87,7 @@ impl FusedLane {
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
-            value: Canonical::new(CanonicalFunction { format: f.format }),
+            value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             old: LaneBefore::new(LaneBeforeFunction { formats: f }),
             step: FusedUpdate::new(FusedUpdateFunction { formats: f, factor_bits }),
             o_q: EnabledRegister::new(f.accumulator.width()),
@@ -131,7 +125,7 @@ lane_group! {
     FusedLaneGroup of FusedLane(n);
     flags: [update update_q update];
     words: [
-        w w_q if update: factor_bits(n, significand_bits(n.format)),
+        w w_q if update: factor_bits(n, n.factor_significand),
         upper upper_q if update: 1,
         load load_q if update: 1
     ];

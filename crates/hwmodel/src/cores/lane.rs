@@ -14,6 +14,10 @@ use std::sync::Arc;
 pub struct LaneFormats {
     /// Ports.
     pub format: Format,
+    /// Values in the lane.
+    pub value: Format,
+    /// A weight or exponential that is rounded to a format.
+    pub weight: Format,
     /// The accumulator o.
     pub accumulator: Format,
     /// Difference and product.
@@ -23,7 +27,7 @@ pub struct LaneFormats {
 impl LaneFormats {
     /// A lane's formats in a core, with `inner` for differences and products.
     pub fn new(n: &Numerics, inner: Format) -> Self {
-        LaneFormats { format: n.format, accumulator: n.accumulator, inner }
+        LaneFormats { format: n.format, value: n.value, weight: n.weight, accumulator: n.accumulator, inner }
     }
 }
 
@@ -32,9 +36,9 @@ function! {
     pub struct LaneNextFunction { formats: LaneFormats }
     name(this) = format!("{}_{}_lane_next", this.formats.format.ident(), this.formats.accumulator.ident());
     doc = "o_next = load ? v : sum.";
-    inputs { load: 1, v: this.formats.format.width(), sum: this.formats.accumulator.width() }
+    inputs { load: 1, v: this.formats.value.width(), sum: this.formats.accumulator.width() }
     outputs { this.formats.accumulator.width() }
-    eval<W> { [load.select(&widen(this.formats.format, &v, this.formats.accumulator), &sum)] }
+    eval<W> { [load.select(&widen(this.formats.value, &v, this.formats.accumulator), &sum)] }
 }
 unit! {
     /// The accumulator's next value.
@@ -46,10 +50,10 @@ function! {
     pub struct LaneOperandsFunction { formats: LaneFormats }
     name(this) = format!("{}_lane_operands", lane_suffix(this.formats));
     doc = "The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.";
-    inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.format.width() }
+    inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.value.width() }
     outputs { this.formats.accumulator.width(), this.formats.accumulator.width() }
     eval<W> {
-        let v = widen(this.formats.format, &v, this.formats.accumulator);
+        let v = widen(this.formats.value, &v, this.formats.accumulator);
         let o = load.not().repeat(o.width()).and(&o).named("o_before");
         [moved.select(&o, &v), moved.select(&v, &o)]
     }
@@ -80,13 +84,13 @@ function! {
     doc = "upper: base = v, way = o - v.  Otherwise: base = o, way = v - o.";
     inputs {
         upper: 1, difference: this.formats.inner.width(), o: this.formats.accumulator.width(),
-        v: this.formats.format.width()
+        v: this.formats.value.width()
     }
     outputs { this.formats.inner.width(), this.formats.accumulator.width() }
     eval<W> {
         let magnitude = difference.slice(0, difference.width() - 1);
         let way = difference.msb().xor(&upper).concat(&magnitude);
-        [way, upper.select(&widen(this.formats.format, &v, this.formats.accumulator), &o)]
+        [way, upper.select(&widen(this.formats.value, &v, this.formats.accumulator), &o)]
     }
 }
 unit! {
@@ -150,16 +154,16 @@ impl FlashDLane {
             quiet: false,
             clk: Bus::new(1),
             v: Bus::new(f.format.width()),
-            w: Bus::new(f.format.width()),
+            w: Bus::new(f.weight.width()),
             upper: Bus::new(1),
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
-            value: Canonical::new(CanonicalFunction { format: f.format }),
+            value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             old: LaneBefore::new(LaneBeforeFunction { formats: f }),
-            difference: Mixed::of(Operation::Sub, f.format, f.accumulator, f.inner),
+            difference: Mixed::of(Operation::Sub, f.value, f.accumulator, f.inner),
             side: LaneSide::new(LaneSideFunction { formats: f }),
-            product: Mixed::of(Operation::Mul, f.format, f.inner, f.inner),
+            product: Mixed::of(Operation::Mul, f.weight, f.inner, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
             o_q: EnabledRegister::new(f.accumulator.width()),
             converts: narrow.len(),
@@ -170,10 +174,14 @@ impl FlashDLane {
 
 /// Formats as a part of module names.
 pub(super) fn lane_suffix(f: LaneFormats) -> String {
-    match f.accumulator == f.format {
-        true => f.format.ident(),
-        false => format!("{}_{}", f.format.ident(), f.accumulator.ident()),
+    let mut suffix = f.format.ident();
+    if f.accumulator != f.format {
+        suffix += &format!("_{}", f.accumulator.ident());
     }
+    if f.weight != f.value {
+        suffix += &format!("_w{}", f.weight.precision());
+    }
+    suffix
 }
 
 /// The converter that a wider accumulator needs.
@@ -218,7 +226,7 @@ lane_group! {
     FlashDLaneGroup of FlashDLane(n);
     flags: [update update_q update];
     words: [
-        w w_q if update: n.format.width(),
+        w w_q if update: n.weight.width(),
         upper upper_q if update: 1,
         load load_q if update: 1
     ];

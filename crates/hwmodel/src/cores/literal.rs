@@ -73,7 +73,7 @@ impl LiteralLane {
             r: Bus::new(fmt.width()),
             done: Bus::new(1),
             o: Bus::new(fmt.width()),
-            value: Canonical::new(CanonicalFunction { format: fmt }),
+            value: Canonical::new(CanonicalFunction { format: fmt, to: fmt }),
             old_product: Mixed::of(Operation::Mul, acc, fmt, acc),
             new_product: Mixed::of(Operation::Mul, fmt, fmt, acc),
             sum: Mixed::uniform(Operation::Add, acc),

@@ -152,7 +152,7 @@ unit! {
 /// What the lanes get as their factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FactorForm {
-    /// A number of the format.
+    /// A number of the weight's format.
     Format,
     /// Significand of this many bits and right shift, see [`super::factor`].
     Shift(u32),
@@ -162,7 +162,7 @@ impl FactorForm {
     /// Width of the bus.
     pub fn bits(self, n: &Numerics) -> u32 {
         match self {
-            FactorForm::Format => n.format.width(),
+            FactorForm::Format => n.weight.width(),
             FactorForm::Shift(significand) => factor_bits(n, significand),
         }
     }
@@ -170,7 +170,7 @@ impl FactorForm {
     /// Significand bits.
     pub fn significand(self, n: &Numerics) -> u32 {
         match self {
-            FactorForm::Format => n.format.precision(),
+            FactorForm::Format => n.weight.precision(),
             FactorForm::Shift(significand) => significand,
         }
     }
@@ -178,7 +178,7 @@ impl FactorForm {
     /// For module names.
     pub fn suffix(self, n: &Numerics) -> String {
         match self {
-            FactorForm::Format => n.format.ident(),
+            FactorForm::Format => n.weight.ident(),
             FactorForm::Shift(significand) => format!("m{significand}"),
         }
     }
@@ -203,7 +203,7 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let sigmoid = match this.form {
-            FactorForm::Format => sigmoid_tail(&n.exp, n.format, &octaves(&n.exp, &t)),
+            FactorForm::Format => sigmoid_tail(&n.exp, n.weight, &octaves(&n.exp, &t)),
             FactorForm::Shift(bits) => {
                 let (m, right) = table_factor(n, &n.exp.sigmoid, &t, bits);
                 right.concat(&m)

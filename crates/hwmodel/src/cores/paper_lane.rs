@@ -64,7 +64,7 @@ impl PaperLane {
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
-            value: Canonical::new(CanonicalFunction { format: f.format }),
+            value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             difference: Mixed::of(Operation::Sub, f.format, f.accumulator, f.inner),
             product: Mixed::of(Operation::Mul, f.format, f.inner, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),

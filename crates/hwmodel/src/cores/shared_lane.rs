@@ -17,12 +17,6 @@ use crate::word::bits_for;
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
-/// Significand bits of the factor: the reciprocal needs two bits beyond the result's precision, and one for its
-/// own rounding.
-pub fn significand_bits(format: Format) -> u32 {
-    format.fraction_bits + 4
-}
-
 function! {
     /// A float times a factor.
     pub struct FactorProductFunction { from: Format, to: Format, significand: u32, factor_bits: u32 }
@@ -118,11 +112,11 @@ impl SharedLane {
     pub fn new(n: &Numerics) -> Self {
         let f = LaneFormats::new(n, n.product);
         let width = f.format.width();
-        let significand = significand_bits(f.format);
+        let significand = n.factor_significand;
         let factor_bits = factor_bits(n, significand);
         SharedLane {
             tag: Tag::module(
-                format!("fa2_shared_lane_{}_{}", f.format.ident(), f.accumulator.ident()),
+                format!("fa2_shared_lane_{}", lane_suffix(f)),
                 "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
             ),
             quiet: false,
@@ -134,7 +128,7 @@ impl SharedLane {
             update: Bus::new(1),
             done: Bus::new(1),
             o: Bus::new(width),
-            value: Canonical::new(CanonicalFunction { format: f.format }),
+            value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
             operand: ScaledOperand::new(ScaledOperandFunction { formats: f }),
             product: FactorProduct::new(FactorProductFunction {
@@ -186,7 +180,7 @@ lane_group! {
     SharedLaneGroup of SharedLane(n);
     flags: [update update_q update, finish finish_q done];
     words: [
-        e e_q if take: factor_bits(n, significand_bits(n.format)),
+        e e_q if take: factor_bits(n, n.factor_significand),
         moved moved_q if update: 1,
         load load_q if update: 1
     ];

@@ -78,7 +78,7 @@ function! {
         let n = &this.numerics;
         let t = base_2_argument(n, &distance, n.score_fraction);
         let (e, one) = match this.form {
-            FactorForm::Format => (exp_tail(&n.exp, n.format, &octaves(&n.exp, &t)), n.format.one()),
+            FactorForm::Format => (exp_tail(&n.exp, n.weight, &octaves(&n.exp, &t)), n.weight.one()),
             FactorForm::Shift(bits) => {
                 let (m, right) = table_factor(n, &n.exp.exp, &t, bits);
                 (right.concat(&m), one(bits))

@@ -23,7 +23,7 @@ function! {
     outputs { this.numerics.sum_bits() }
     eval<W> {
         let n = &this.numerics;
-        let (bits, fmt) = (n.sum_bits(), n.format);
+        let (bits, fmt) = (n.sum_bits(), n.weight);
         let one = W::constant(bits, 1 << n.state_fraction);
         let multiplicand = moved.select(&sum, &one).named("multiplicand");
         let addend = moved.select(&one, &sum).named("addend");

@@ -28,12 +28,12 @@ mod rows;
 
 use super::NUMBER_SUFFIX;
 use super::signals::Signal;
-use flashd_hwmodel::config::{CoreConfig, Design, Update, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design, WeightUnit};
+use flashd_hwmodel::cores::fa2_fixed_lane;
 use flashd_hwmodel::cores::factor::factor_bits;
 use flashd_hwmodel::cores::lane::LaneFormats;
 use flashd_hwmodel::cores::reference::reference_bits;
 use flashd_hwmodel::cores::sum::sum_exponent_bits;
-use flashd_hwmodel::cores::{fa2_fixed_lane, fused_lane, shared_lane};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::{ones, signed};
@@ -137,7 +137,7 @@ impl Numbers {
             _ => numerics.product,
         };
         let lane = LaneFormats::new(&numerics, inner);
-        let factor = factor(config, &numerics);
+        let factor = factor(&numerics);
         Numbers { numerics, lane, factor, fa2: config.design == Design::Fa2, rows: rows(config) }
     }
 
@@ -180,6 +180,8 @@ impl Numbers {
         let lane = n.lane;
         Some(match quantity {
             Quantity::Port => Number::Float(n.format),
+            Quantity::Value => Number::Float(self.lane.value),
+            Quantity::Weight => Number::Float(self.lane.weight),
             Quantity::Accumulator => Number::Float(self.lane.accumulator),
             Quantity::Inner => Number::Float(self.lane.inner),
             // A bit more a level.
@@ -219,12 +221,8 @@ impl Numbers {
 }
 
 /// The lanes' factor where it is not rounded to the format.
-fn factor(config: &CoreConfig, n: &Numerics) -> Number {
-    let significand = match (n.lane, config.design, config.update) {
-        (Some(lane), ..) => lane.w,
-        (None, Design::FlashD, Update::Fused) => fused_lane::significand_bits(n.format),
-        (None, ..) => shared_lane::significand_bits(n.format),
-    };
+fn factor(n: &Numerics) -> Number {
+    let significand = n.factor_significand;
     // The log-reference's exponentials reach 2; their bus carries half of them.
     let fraction = significand - 1 - n.log_reference as u32;
     Number::Factor { width: factor_bits(n, significand), significand, fraction }

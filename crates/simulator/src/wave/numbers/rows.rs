@@ -8,6 +8,10 @@ use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, Weight
 pub(super) enum Quantity {
     /// A float of the operands' format.
     Port,
+    /// A value in a float lane.
+    Value,
+    /// A weight or exponential that is rounded to a format.
+    Weight,
     /// The float lanes' accumulator.
     Accumulator,
     /// A float lane's difference or product.
@@ -89,6 +93,12 @@ const LSE: &[Row] = &[
 /// FLASH-D's factor where it is not rounded to the format.
 const WEIGHT_FACTOR: &[Row] = &[("w", Factor), ("w_q", Factor)];
 
+/// FLASH-D's weight rounded to a format.
+const WEIGHT: &[Row] = &[("w", Weight), ("w_q", Weight)];
+
+/// FA2's exponential rounded to a format.
+const EXPONENTIAL: &[Row] = &[("e", Weight), ("e_q", Weight), ("lane.product.b", Weight)];
+
 /// FA2's maximum.
 const MAXIMUM: &[Row] = &[
     ("maximum_q", Score),
@@ -130,6 +140,8 @@ const EXPONENTIAL_FACTOR: &[Row] = &[("e", Factor), ("e_q", Factor), ("factor", 
 
 /// Every float lane.
 const FLOAT_LANE: &[Row] = &[
+    ("lane.value.y", Value),
+    ("lane.select.v", Value),
     ("lane.o_q", Accumulator),
     ("lane.sum.a", Accumulator),
     ("lane.sum.b", Inner),
@@ -143,7 +155,10 @@ const FLOAT_LANE: &[Row] = &[
 const ROUNDED_LANE: &[Row] = &[
     ("lane.old.o", Accumulator),
     ("o_before", Accumulator),
+    ("lane.difference.a", Value),
     ("lane.difference.b", Accumulator),
+    ("lane.side.v", Value),
+    ("lane.product.a", Weight),
     ("lane.difference.y", Inner),
     ("lane.side.difference", Inner),
     ("lane.side.o", Accumulator),
@@ -157,12 +172,14 @@ const ROUNDED_LANE: &[Row] = &[
 const FUSED_LANE: &[Row] = &[
     ("lane.old.o", Accumulator),
     ("o_before", Accumulator),
+    ("lane.step.v", Value),
     ("lane.step.o", Accumulator),
     ("lane.step.o_next", Accumulator),
 ];
 
 /// FA2's choice of operands and product; the default's scale.
 const FA2_LANE: &[Row] = &[
+    ("lane.operands.v", Value),
     ("lane.operands.o", Accumulator),
     ("lane.operands.multiplicand", Accumulator),
     ("lane.operands.addend", Accumulator),
@@ -230,10 +247,10 @@ pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
     }
     let lanes: &[&[Row]] = match (config.design, config.weight, config.update, config.fa2) {
         (Design::FlashD, WeightUnit::Paper, ..) => &[ROUNDED_LANE, FLOAT_LANE],
-        (Design::FlashD, _, Update::Rounded, _) => &[LSE, ROUNDED_LANE, FLOAT_LANE],
+        (Design::FlashD, _, Update::Rounded, _) => &[LSE, WEIGHT, ROUNDED_LANE, FLOAT_LANE],
         (Design::FlashD, _, Update::Fused, _) => &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
         (Design::FlashD, _, Update::Fixed, _) => &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
-        (Design::Fa2, .., Fa2Variant::SeparateScale) => &[FA2_LANE, FLOAT_LANE, MAXIMUM, SUM],
+        (Design::Fa2, .., Fa2Variant::SeparateScale) => &[FA2_LANE, FLOAT_LANE, EXPONENTIAL, MAXIMUM, SUM],
         (Design::Fa2, .., Fa2Variant::SharedScale) => {
             &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM]
         }

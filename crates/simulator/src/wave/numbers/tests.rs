@@ -14,7 +14,8 @@ fn configurations(format: Format, d: usize) -> Vec<CoreConfig> {
             (!config.has_fixed_lanes()).then_some(Accumulator::Fraction(17.max(format.fraction_bits)));
         CoreConfig { accumulator, lane, score_integer_bits: 10, ..config }
     };
-    variants(d, format).into_iter().map(unusual).collect()
+    let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
+    variants(d, format).into_iter().map(unusual).chain(mixed).collect()
 }
 
 #[test]
@@ -44,7 +45,8 @@ fn only_floats_of_the_format_have_no_row() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for config in configurations(format, 5) {
             let numbers = Numbers::new(&config);
-            let floats = [Quantity::Port, Quantity::Accumulator, Quantity::Inner];
+            let floats =
+                [Quantity::Port, Quantity::Value, Quantity::Weight, Quantity::Accumulator, Quantity::Inner];
             for (row, quantity) in numbers.rows.iter().filter(|(_, quantity)| !floats.contains(quantity)) {
                 let width = numbers.number(*quantity, u32::MAX).map(Number::width);
                 assert_ne!(width, Some(format.width()), "{}: {row}", config.name());
