@@ -133,6 +133,9 @@ pub struct Selection {
     /// Bits of fixed-point lanes: accumulator, value, significand of the weight
     #[arg(long, value_parser = parse_lane, value_name = "O,V,W")]
     pub lane: Option<LaneBits>,
+    /// Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger (default: false)
+    #[arg(long, value_name = "true|false")]
+    pub value_stage: Option<bool>,
     /// Hold rule: a threshold T (not paper, literal), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|static|none")]
     pub hold: Option<Hold>,

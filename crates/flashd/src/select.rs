@@ -60,6 +60,7 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
         None => config.dot,
     };
     config.lane = s.lane.or(config.lane);
+    config.value_stage = s.value_stage.or(config.value_stage);
     config.d = s.d.unwrap_or(config.d);
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);

@@ -66,7 +66,7 @@ fn manifest_states_the_contract() {
     let manifest: flashd_generator::Manifest = serde_json::from_str(json).unwrap();
     assert_eq!(
         (manifest.name.as_str(), manifest.latency, manifest.v_step_latency),
-        ("flash_d_bf16_d64", 10, 7)
+        ("flash_d_bf16_d64", 10, 8)
     );
     let port = |name: &str| {
         let p = manifest.ports.iter().find(|p| p.name == name).unwrap();

@@ -34,6 +34,10 @@ pub struct CoreConfig {
     /// Widths of fixed-point lanes; the format's default when absent.
     #[serde(default)]
     pub lane: Option<LaneBits>,
+    /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
+    /// register a lane and shortens the clock period. It asks for the value a cycle earlier; the latency is the same.
+    #[serde(default)]
+    pub value_stage: Option<bool>,
     /// The hold rule; the design's default when absent.
     #[serde(default)]
     pub hold: Option<Hold>,
@@ -138,6 +142,7 @@ impl CoreConfig {
                 _ => Update::default(),
             },
             lane: None,
+            value_stage: None,
             hold: None,
             accumulator: None,
             weight_bits: None,
@@ -177,6 +182,9 @@ impl CoreConfig {
         ];
         let mut all = vec![CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() }];
         all.extend(updates.map(|update| CoreConfig { update, ..flash_d.clone() }));
+        if flash_d.has_fixed_lanes() {
+            all.push(CoreConfig { value_stage: Some(true), ..flash_d.clone() });
+        }
         all.extend(datapaths.map(|datapath| CoreConfig { fa2: datapath, ..fa2.clone() }));
         all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
         all
@@ -268,6 +276,11 @@ impl CoreConfig {
     }
 
     fn validate_lane(&self) -> Result<(), ConfigError> {
+        require(
+            self.value_stage.is_none() || (self.design == Design::FlashD && self.has_fixed_lanes()),
+            "value_stage",
+            || "only the fixed update of flash-d has a choice; leave it out".into(),
+        )?;
         if !self.has_fixed_lanes() {
             return require(self.lane.is_none(), "lane", || {
                 "only the fixed update and the fixed and log-reference fa2 variants have lane widths".into()
@@ -334,6 +347,11 @@ impl CoreConfig {
             Design::FlashD => self.weight == WeightUnit::Lse && self.update == Update::Fixed,
             Design::Fa2 => self.fa2.is_fixed(),
         }
+    }
+
+    /// Whether FLASH-D's fixed-point lanes have a stage for v.
+    pub fn value_stage(&self) -> bool {
+        self.value_stage.unwrap_or(false)
     }
 
     /// Widths of fixed-point lanes: as configured, or the format's default.
@@ -455,6 +473,7 @@ impl CoreConfig {
             let LaneBits { o, v, w } = self.lane_bits();
             suffix(true, format!("o{o}v{v}w{w}"));
         }
+        suffix(self.value_stage(), "staged".into());
         if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),

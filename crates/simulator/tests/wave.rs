@@ -170,7 +170,7 @@ fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
         (Design::FlashD, WeightUnit::Paper, ..) => {
             ["score", "score waits for the other variants' pipeline", "difference", "weight", "output update"]
         }
-        (Design::FlashD, _, Update::Fixed, _) => {
+        (Design::FlashD, ..) if config.value_stage() => {
             ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"]
         }
         (Design::FlashD, ..) => ["score", "weight state", "weight", "weight to the lanes", "output update"],

@@ -24,7 +24,7 @@ pub struct PpaArgs {
     /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
     /// for flags that do not give their own.
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = [
-        "variants", "config", "design", "weight", "fa2", "dot", "update", "lane", "hold", "accumulator", "weight_bits", "segments",
+        "variants", "config", "design", "weight", "fa2", "dot", "update", "lane", "value_stage", "hold", "accumulator", "weight_bits", "segments",
         "score_shift", "score_integer_bits", "score_fraction_bits", "state_fraction_bits",
     ])]
     pub core: Vec<String>,

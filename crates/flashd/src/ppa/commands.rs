@@ -86,6 +86,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
         dot,
         update,
         lane,
+        value_stage,
         hold,
         accumulator,
         weight_bits,
@@ -145,6 +146,9 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
     }
     if let Some(lane) = lane {
         flag(true, "lane", format!("{},{},{}", lane.o, lane.v, lane.w));
+    }
+    if let Some(stage) = value_stage {
+        flag(true, "value-stage", stage.to_string());
     }
     if let Some(hold) = hold {
         let hold = match hold {

@@ -93,7 +93,7 @@ macro_rules! attention_core {
                     $(/// Groups' flags, one after the other.
                     $any: Vec<FlagOr>,
                     /// The flag with the late flags.
-                    $any_q: Register,
+                    $any_q: Delay,
                     /// Overflow of a query.
                     $overflow: OverflowControl,)?
                     /// End of a query.
@@ -151,11 +151,11 @@ macro_rules! attention_core {
                         $exponent_q: EnabledRegister::new(fmt.exponent_bits),
                         // The groups' own registers are the last stage of both ways.
                         $to_value: Delay::new(
-                            fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE - 1) as usize
+                            fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE) as usize - early
                         ),
                         $to_result: Delay::new(fmt.exponent_bits, $result_delay),
                         $any: group.iter().map(|_| flag_or()).collect(),
-                        $any_q: Register::new(1),
+                        $any_q: Delay::new(1, early),
                         $overflow: OverflowControl::new(),
                     )?
                     group,
@@ -238,13 +238,13 @@ macro_rules! attention_core {
                     }
                     self.$any_q.clk.next = self.clk.val();
                     for n in self.groups..(self.groups + 1) {
-                        self.$any_q.d.next = self.$any[n - 1].y.val();
+                        self.$any_q.x.next = self.$any[n - 1].y.val();
                     }
                     self.$overflow.clk.next = self.clk.val();
                     self.$overflow.valid.next = self.late_flags.valid_out.val();
                     self.$overflow.first.next = self.late_flags.first_out.val();
                     self.$overflow.reads_v.next = self.late_reads_v.y.val();
-                    self.$overflow.outside.next = self.$any_q.q.val();
+                    self.$overflow.outside.next = self.$any_q.y.val();
                     self.$overflow_port.next = self.$overflow.overflow.val();
                 )?
                 for g in 0..self.full_groups {

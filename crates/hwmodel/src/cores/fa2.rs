@@ -20,7 +20,7 @@ use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;
 
 attention_core! {

@@ -117,109 +117,141 @@ unit! {
     pub struct FixedToFormat(FixedToFormatFunction) { o, x, done } -> { y }
 }
 
-circuit! {
-    /// One element of o: the value to fixed point, then the update.
-    pub struct FixedLane {
-        ports {
-            /// Clock.
-            clk: Bus<In>,
-            /// Value element, a cycle before its step.
-            v: Bus<In>,
-            /// Exponent field of the largest value.
-            x: Bus<In>,
-            /// The value is there.
-            accept: Bus<In>,
-            /// The smaller one of the weight and one minus it.
-            w: Bus<In>,
-            /// It is one minus the weight.
-            upper: Bus<In>,
-            /// First key.
-            load: Bus<In>,
-            /// This step changes o.
-            update: Bus<In>,
-            /// The accumulator is final.
-            done: Bus<In>,
-            /// The exponent field for the result.
-            result_x: Bus<In>,
-            /// The accumulator in the format while `done`.
-            o: Bus<Out>,
-            /// The value's exponent is above the largest.
-            outside: Bus<Out>,
+/// Declares a lane: where the update finds the value, and the register that it waits in, if any.
+macro_rules! fixed_lane {
+    ($(#[$meta:meta])* $name:ident($suffix:expr), value from [$($value:tt)*] $(, kept in $value_q:ident if $accept:ident)?) => {
+        circuit! {
+            $(#[$meta])*
+            pub struct $name {
+                ports {
+                    /// Clock.
+                    clk: Bus<In>,
+                    /// Value element.
+                    v: Bus<In>,
+                    /// Exponent field of the largest value.
+                    x: Bus<In>,
+                    $(/// The value is there.
+                    $accept: Bus<In>,)?
+                    /// The smaller one of the weight and one minus it.
+                    w: Bus<In>,
+                    /// It is one minus the weight.
+                    upper: Bus<In>,
+                    /// First key.
+                    load: Bus<In>,
+                    /// This step changes o.
+                    update: Bus<In>,
+                    /// The accumulator is final.
+                    done: Bus<In>,
+                    /// The exponent field for the result.
+                    result_x: Bus<In>,
+                    /// The accumulator in the format while `done`.
+                    o: Bus<Out>,
+                    /// The value's exponent is above the largest.
+                    outside: Bus<Out>,
+                }
+                parts {
+                    /// v in fixed point.
+                    value: ValueToFixed,
+                    $(/// The same at the update.
+                    $value_q: EnabledRegister,)?
+                    /// The update.
+                    step: FixedUpdate,
+                    /// The accumulator.
+                    o_q: EnabledRegister,
+                    /// The result.
+                    result: FixedToFormat,
+                }
+                config {}
+            }
         }
-        parts {
-            /// v in fixed point.
-            value: ValueToFixed,
-            /// The same at the update.
-            value_q: EnabledRegister,
-            /// The update.
-            step: FixedUpdate,
-            /// The accumulator.
-            o_q: EnabledRegister,
-            /// The result.
-            result: FixedToFormat,
+
+        impl $name {
+            /// A lane.
+            pub fn new(n: &Arc<Numerics>) -> Self {
+                let (width, bits) = (n.format.width(), lane_bits(n));
+                $name {
+                    tag: Tag::module(
+                        format!("{}_{}_{}_{}_{}", $suffix, n.format.ident(), bits.o, bits.v, bits.w),
+                        "One element of o in fixed point: o <- o + w * (v - o), when update.",
+                    ),
+                    quiet: false,
+                    clk: Bus::new(1),
+                    v: Bus::new(width),
+                    x: Bus::new(n.format.exponent_bits),
+                    $($accept: Bus::new(1),)?
+                    w: Bus::new(factor_bits(n, bits.w)),
+                    upper: Bus::new(1),
+                    load: Bus::new(1),
+                    update: Bus::new(1),
+                    done: Bus::new(1),
+                    result_x: Bus::new(n.format.exponent_bits),
+                    o: Bus::new(width),
+                    outside: Bus::new(1),
+                    value: ValueToFixed::new(ValueToFixedFunction { numerics: n.clone() }),
+                    $($value_q: EnabledRegister::new(bits.v),)?
+                    step: FixedUpdate::new(FixedUpdateFunction { numerics: n.clone() }),
+                    o_q: EnabledRegister::new(bits.o),
+                    result: FixedToFormat::new(FixedToFormatFunction { numerics: n.clone() }),
+                }
+            }
         }
-        config {}
-    }
+
+        impl Logic for $name {
+            #[hdl_gen]
+            fn update(&mut self) {
+                self.value.v.next = self.v.val();
+                self.value.x.next = self.x.val();
+                self.outside.next = self.value.outside.val();
+                $(
+                    self.$value_q.clk.next = self.clk.val();
+                    self.$value_q.enable.next = self.$accept.val();
+                    self.$value_q.d.next = self.value.fixed.val();
+                )?
+                self.step.v.next = self.$($value)*.val();
+                self.step.o.next = self.o_q.q.val();
+                self.step.w.next = self.w.val();
+                self.step.upper.next = self.upper.val();
+                self.step.load.next = self.load.val();
+                self.o_q.clk.next = self.clk.val();
+                self.o_q.enable.next = self.update.val();
+                self.o_q.d.next = self.step.o_next.val();
+                self.result.o.next = self.o_q.q.val();
+                self.result.x.next = self.result_x.val();
+                self.result.done.next = self.done.val();
+                self.o.next = self.result.y.val();
+            }
+        }
+    };
 }
 
-impl FixedLane {
-    /// A lane.
-    pub fn new(n: &Arc<Numerics>) -> Self {
-        let (width, bits) = (n.format.width(), lane_bits(n));
-        FixedLane {
-            tag: Tag::module(
-                format!("flash_d_fixed_lane_{}_{}_{}_{}", n.format.ident(), bits.o, bits.v, bits.w),
-                "One element of o in fixed point: o <- o + w * (v - o), when update.",
-            ),
-            quiet: false,
-            clk: Bus::new(1),
-            v: Bus::new(width),
-            x: Bus::new(n.format.exponent_bits),
-            accept: Bus::new(1),
-            w: Bus::new(factor_bits(n, bits.w)),
-            upper: Bus::new(1),
-            load: Bus::new(1),
-            update: Bus::new(1),
-            done: Bus::new(1),
-            result_x: Bus::new(n.format.exponent_bits),
-            o: Bus::new(width),
-            outside: Bus::new(1),
-            value: ValueToFixed::new(ValueToFixedFunction { numerics: n.clone() }),
-            value_q: EnabledRegister::new(bits.v),
-            step: FixedUpdate::new(FixedUpdateFunction { numerics: n.clone() }),
-            o_q: EnabledRegister::new(bits.o),
-            result: FixedToFormat::new(FixedToFormatFunction { numerics: n.clone() }),
-        }
-    }
+fixed_lane! {
+    /// One element of o: the value to fixed point and the update in one stage.
+    FixedLane("flash_d_fixed_lane"), value from [value.fixed]
 }
 
-impl Logic for FixedLane {
-    #[hdl_gen]
-    fn update(&mut self) {
-        self.value.v.next = self.v.val();
-        self.value.x.next = self.x.val();
-        self.outside.next = self.value.outside.val();
-        self.value_q.clk.next = self.clk.val();
-        self.value_q.enable.next = self.accept.val();
-        self.value_q.d.next = self.value.fixed.val();
-        self.step.v.next = self.value_q.q.val();
-        self.step.o.next = self.o_q.q.val();
-        self.step.w.next = self.w.val();
-        self.step.upper.next = self.upper.val();
-        self.step.load.next = self.load.val();
-        self.o_q.clk.next = self.clk.val();
-        self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.step.o_next.val();
-        self.result.o.next = self.o_q.q.val();
-        self.result.x.next = self.result_x.val();
-        self.result.done.next = self.done.val();
-        self.o.next = self.result.y.val();
-    }
+fixed_lane! {
+    /// One element of o: the value to fixed point, a stage before the update.
+    StagedFixedLane("flash_d_staged_fixed_lane"), value from [value_q.q], kept in value_q if accept
 }
 
 lane_group! {
-    /// Up to 16 fixed-point lanes. On a step that holds, neither weight, value nor accumulator toggle.
+    /// Up to 16 fixed-point lanes.
     FixedLaneGroup of FixedLane(n);
+    flags: [update update_q update, finish finish_q done];
+    words: [
+        w w_q if update: factor_bits(n, lane_bits(n).w),
+        upper upper_q if update: 1,
+        load load_q if update: 1,
+        result_x result_x_q if finish: n.format.exponent_bits
+    ];
+    free: [x x_q: n.format.exponent_bits];
+    outside: outside any_outside;
+}
+
+lane_group! {
+    /// Up to 16 fixed-point lanes whose values have a stage. On a step that holds, neither weight, value nor
+    /// accumulator toggle.
+    StagedFixedLaneGroup of StagedFixedLane(n);
     flags: [reads reads_q accept, update update_q update, finish finish_q done];
     words: [
         w w_q if update: factor_bits(n, lane_bits(n).w),

@@ -3,7 +3,7 @@
 use super::attention_core::attention_core;
 use super::control::{EndOfQuery, EndOfQueryFunction, FlagPipe, KeyControl, OverflowControl, ResultControl};
 use super::delay::Delay;
-use super::fixed_lane::{FixedLaneGroup, lane_bits};
+use super::fixed_lane::{FixedLaneGroup, StagedFixedLaneGroup, lane_bits};
 use super::fused_lane::FusedLaneGroup;
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
@@ -16,7 +16,7 @@ use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;
 
 attention_core! {
@@ -40,6 +40,18 @@ attention_core! {
 attention_core! {
     /// FLASH-D, output in fixed point.
     FlashDFixedCore { ScoreUnit, LseWeight, FixedLaneGroup }
+    weight(n) = LseWeight::new(n, FactorForm::Shift(lane_bits(n).w), false);
+    early = false;
+    scalars: [update, w, upper, load];
+    finish: finish in late_flags;
+    fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
+        outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+    doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.";
+}
+
+attention_core! {
+    /// FLASH-D, output in fixed point, with a stage for the value.
+    FlashDStagedFixedCore { ScoreUnit, LseWeight, StagedFixedLaneGroup }
     weight(n) = LseWeight::new(n, FactorForm::Shift(lane_bits(n).w), true);
     early = true;
     scalars: [reads, update, w, upper, load];

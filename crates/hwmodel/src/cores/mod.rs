@@ -119,7 +119,7 @@ impl Stages {
         let score = schedule::score_stage(Numerics::new(config).tree_levels);
         let (argument, value) = match (config.design, config.weight, config.update, config.fa2) {
             (Design::FlashD, WeightUnit::Paper, ..) => (3, 3),
-            (Design::FlashD, _, Update::Fixed, _) => (1, 2),
+            (Design::FlashD, _, Update::Fixed, _) if config.value_stage() => (1, 2),
             (Design::FlashD, ..) => (1, 3),
             (Design::Fa2, _, _, Fa2Variant::Literal | Fa2Variant::LogReference) => (1, 2),
             (Design::Fa2, ..) => (0, 2),
@@ -160,6 +160,9 @@ pub fn build(config: &CoreConfig) -> Result<Box<dyn Core>, ConfigError> {
             (WeightUnit::Paper, _) => Box::new(flash_d::FlashDPaperCore::new(config, &n)),
             (_, Update::Rounded) => Box::new(flash_d::FlashDCore::new(config, &n)),
             (_, Update::Fused) => Box::new(flash_d::FlashDFusedCore::new(config, &n)),
+            (_, Update::Fixed) if config.value_stage() => {
+                Box::new(flash_d::FlashDStagedFixedCore::new(config, &n))
+            }
             (_, Update::Fixed) => Box::new(flash_d::FlashDFixedCore::new(config, &n)),
         },
         Design::Fa2 => match config.fa2 {

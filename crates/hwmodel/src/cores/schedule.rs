@@ -9,7 +9,7 @@
 //! | A - 1 | score | score, maximum, difference |
 //! | A | `x = s - L` | exponential (log-reference: reference and l) |
 //! | A + 1 | `w = sigmoid(x)`, hold; `softplus(x)` for the next x | `l` |
-//! | A + 2 | w to the lanes; fixed: v to fixed point | `o`, reciprocal of l |
+//! | A + 2 | w to the lanes; with a value stage: v to fixed point | `o`, reciprocal of l |
 //! | A + 3 | `o` | final scale |
 
 use crate::config::Dot;
@@ -25,7 +25,7 @@ pub struct FrontSchedule {
     pub delays: usize,
 }
 
-/// Stages from the score stage to the one at which fixed-point FLASH-D and FA2 receive the value.
+/// Stages from the score stage to the one at which FLASH-D with a value stage and FA2 receive the value.
 pub const SCORE_TO_VALUE: u32 = 3;
 
 /// Stages from a key's acceptance to its score stage, `A - 1`.

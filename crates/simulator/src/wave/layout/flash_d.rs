@@ -51,23 +51,21 @@ fn weight(config: &CoreConfig) -> Group {
     g
 }
 
+/// The range of fixed-point lanes.
+const RANGE: &[(&str, &str)] =
+    &[("group_0.x_q.q", "x: exponent of the largest |v|"), ("group_0.outside", "a v is beyond x")];
+
 fn distribution(config: &CoreConfig) -> Group {
-    let fixed = config.update == Update::Fixed;
-    let what = if fixed { "weight to the lanes, value to fixed point" } else { "weight to the lanes" };
+    let staged = config.value_stage();
+    let what = if staged { "weight to the lanes, value to fixed point" } else { "weight to the lanes" };
     let mut g = Group::after_score(config, 3, what);
     g.add(Bits, &[("weight.update", "update (not held)"), ("weight.upper", "w > 1/2: lanes get 1 - w")]);
     g.add(Number, &[("weight.w", "lanes' factor: w or 1 - w")]);
     // The weight itself: a decimal value beside the bit that tells what the factor is.
     g.add(Trace, &[("weight.upper", "weight w")]);
-    if fixed {
-        g.add(
-            Bits,
-            &[
-                ("group_0.reads_q.q", "v was read"),
-                ("group_0.x_q.q", "x: exponent of the largest |v|"),
-                ("group_0.outside", "a v is beyond x"),
-            ],
-        );
+    if staged {
+        g.add(Bits, &[("group_0.reads_q.q", "v was read")]);
+        g.add(Bits, RANGE);
         g.add_elements(config.d, |j| {
             vec![
                 number(format!("v_{j}"), format!("v[{j}]")),
@@ -90,6 +88,9 @@ fn update(config: &CoreConfig) -> Group {
         ],
     );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
+    if config.update == Update::Fixed && !config.value_stage() {
+        g.add(Bits, RANGE);
+    }
     g.add_elements(config.d, |j| {
         let lane = format!("group_0.lane_{j}");
         match config.update {
@@ -106,11 +107,16 @@ fn update(config: &CoreConfig) -> Group {
                 number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
                 number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
             ],
-            Update::Fixed => vec![
-                number(format!("{lane}.value_q.q"), format!("v[{j}] 2^-(x + 1 - bias)")),
-                number(format!("{lane}.o_q.q"), format!("o[{j}] 2^-(x + 1 - bias) before")),
-                number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(x + 1 - bias)")),
-            ],
+            Update::Fixed => {
+                let value = if config.value_stage() { "value_q.q" } else { "value.fixed" };
+                let port = (!config.value_stage()).then(|| number(format!("v_{j}"), format!("v[{j}]")));
+                let inner = [
+                    number(format!("{lane}.{value}"), format!("v[{j}] 2^-(x + 1 - bias)")),
+                    number(format!("{lane}.o_q.q"), format!("o[{j}] 2^-(x + 1 - bias) before")),
+                    number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(x + 1 - bias)")),
+                ];
+                port.into_iter().chain(inner).collect()
+            }
         }
     });
     g
