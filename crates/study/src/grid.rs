@@ -45,6 +45,7 @@ pub enum GridError {
 pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let p = format.precision();
     let mut cores = CoreConfig::variants(d, format);
+    cores.extend(CoreConfig::mixed_precision(d).into_iter().filter(|c| c.format == format));
     let variants = cores.clone();
     for config in variants.iter().filter(|c| c.dot.is_none()) {
         if config.has_fixed_lanes() {
