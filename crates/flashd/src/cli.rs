@@ -1,7 +1,9 @@
 //! The command line as typed.
 
+mod accuracy;
 mod measure;
 
+pub use accuracy::*;
 pub use measure::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -33,6 +35,14 @@ pub enum Command {
     Ppa(PpaArgs),
     /// Error against area or power over a grid of variants of both designs
     Explore(ExploreArgs),
+    /// Errors of cores against f64 attention: what the format loses, what the datapath adds, and how it grows with N
+    ///
+    /// Errors are fractions of the head's max|v|, and percentages of that in tables. Heads are measured one at a time
+    /// in each thread: the memory is that of the heads, and in each thread about 40 bytes for each element of K and V of
+    /// the largest head; with 65,536 keys that is about 300 MB.
+    Accuracy(AccuracyArgs),
+    /// Draw a figure of the paper with the hardware's own results
+    Figure(FigureArgs),
     /// Count operations and memory accesses of standard attention and FlashAttention, and values that holding saves
     ///
     /// Both algorithms run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from

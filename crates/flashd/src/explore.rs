@@ -1,6 +1,6 @@
 //! `flashd explore`.
 
-mod chart;
+pub(crate) mod chart;
 mod points;
 mod report;
 
@@ -137,7 +137,7 @@ fn equal_keys() -> usize {
 }
 
 /// Shown on a terminal only.
-fn bar(steps: usize) -> ProgressBar {
+pub(crate) fn bar(steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
     bar.set_style(
         ProgressStyle::with_template("{bar:30} {pos} of {len} {prefix} {wide_msg} {elapsed}, {eta} left")

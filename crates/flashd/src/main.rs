@@ -3,9 +3,11 @@
 //! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
 //! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input.
 
+mod accuracy;
 mod cli;
 mod demo;
 mod explore;
+mod figure;
 mod generate;
 mod list;
 mod llm;
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),
         Command::Explore(args) => explore::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
+        Command::Figure(args) => figure::run(&args),
         Command::Traffic(args) => traffic::run(&args),
         Command::Llm(args) => llm::run(args),
         Command::List(args) => list::run(&args),

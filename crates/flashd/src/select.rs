@@ -2,8 +2,47 @@
 
 use crate::cli::{DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
+use clap::Parser;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
+
+/// The flags of one core, as `--core` takes them.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct CoreFlags {
+    #[command(flatten)]
+    selection: Selection,
+}
+
+/// What `--core` selects: flags between spaces, which begin with a dash, or a configuration file.
+pub fn parse_core(text: &str) -> Result<Selection, Failure> {
+    if !text.starts_with('-') {
+        return Ok(Selection { config: Some(text.into()), ..Selection::default() });
+    }
+    CoreFlags::try_parse_from(text.split_whitespace()).map(|flags| flags.selection).map_err(|e| {
+        // The first paragraph; the others are about the usage of a program that does not exist.
+        let text = e.to_string();
+        let words: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
+        Failure::input(words.join(" ").trim_start_matches("error: ").to_string())
+    })
+}
+
+/// Adds the core that a `--core` stands for, which must not be there yet.
+pub fn add_core(
+    all: &mut Vec<CoreConfig>,
+    text: &str,
+    core: Result<CoreConfig, Failure>,
+) -> Result<(), Failure> {
+    let core = core.map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
+    if all.iter().any(|c| c.name() == core.name()) {
+        let name = core.name();
+        return Err(Failure::input(format!(
+            "--core \"{text}\": {name} is there already; name each core once"
+        )));
+    }
+    all.push(core);
+    Ok(())
+}
 
 /// The selected configuration. `d_from_data` fills in a vector length that neither file nor flag gives.
 pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreConfig, Failure> {

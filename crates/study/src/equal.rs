@@ -3,6 +3,7 @@
 use flashd_golden::{Model, decode, v_exponent};
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::format::Format;
+use flashd_simulator::evaluate::Accuracy;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic::equal_scores;
 use rayon::prelude::*;
@@ -58,33 +59,34 @@ impl EqualHead {
         EqualHead { format, q, k: round(&head.k), v, counts }
     }
 
-    /// The largest error of an element for each count.
-    fn errors(&self, config: &CoreConfig) -> Vec<f64> {
+    /// Errors of the elements for each count.
+    fn errors(&self, config: &CoreConfig) -> Vec<Accuracy> {
         let lengths: Vec<usize> = self.counts.iter().map(|c| c.keys).collect();
         let exponents: Vec<u64> = self.counts.iter().map(|c| c.v_exponent).collect();
         let q = self.q.repeat(lengths.len());
         let results = Model::new(config).run_scaled(&q, &self.k, &self.v, &lengths, &exponents, false);
-        let largest = |(result, count): (&flashd_golden::QueryResult, &Count)| {
+        let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
             let errors = result.o.iter().zip(&count.exact);
-            let error = |(&o, exact): (&u64, &f64)| (decode(self.format, o) - exact).abs() / count.max_v;
-            errors.map(error).fold(0.0, f64::max)
+            let errors = errors.map(|(&o, exact)| (decode(self.format, o) - exact).abs() / count.max_v);
+            let (sum, max) = errors.fold((0.0, 0f64), |(sum, max), error| (sum + error, max.max(error)));
+            Accuracy { max, mean: sum / D as f64, elements: D }
         };
-        results.iter().zip(&self.counts).map(largest).collect()
+        results.iter().zip(&self.counts).map(accuracy).collect()
     }
 }
 
-/// The largest errors of an element over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration
-/// those on each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
+/// The errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
+/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
 /// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
 ///
 /// # Errors
 /// A configuration that is not valid or not of the format.
-pub fn errors(
+pub fn accuracies(
     format: Format,
     configs: &[CoreConfig],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
-) -> Result<Vec<Vec<f64>>, ConfigError> {
+) -> Result<Vec<Vec<Accuracy>>, ConfigError> {
     let configs: Vec<CoreConfig> = configs.iter().map(|c| CoreConfig { d: D, ..c.clone() }).collect();
     for config in &configs {
         config.validate()?;
@@ -93,16 +95,33 @@ pub fn errors(
             return Err(ConfigError { field: "format", problem });
         }
     }
-    let mut largest = vec![vec![0f64; counts.len()]; configs.len()];
+    let mut all = vec![vec![Accuracy::default(); counts.len()]; configs.len()];
     // One head after another: the longest has 4 million values.
     for seed in SEEDS {
         let head = EqualHead::new(format, seed, counts);
-        largest.par_iter_mut().zip(&configs).for_each(|(largest, config)| {
-            for (largest, error) in largest.iter_mut().zip(head.errors(config)) {
-                *largest = largest.max(error);
+        all.par_iter_mut().zip(&configs).for_each(|(all, config)| {
+            for (all, one) in all.iter_mut().zip(head.errors(config)) {
+                all.max = all.max.max(one.max);
+                all.elements += one.elements;
+                // Every head has as many elements: a running mean over the heads.
+                all.mean += (one.mean - all.mean) * one.elements as f64 / all.elements as f64;
             }
             done();
         });
     }
-    Ok(largest)
+    Ok(all)
+}
+
+/// [`accuracies`], the largest errors alone.
+///
+/// # Errors
+/// As [`accuracies`].
+pub fn errors(
+    format: Format,
+    configs: &[CoreConfig],
+    counts: &[usize],
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<Vec<f64>>, ConfigError> {
+    let all = accuracies(format, configs, counts, done)?;
+    Ok(all.into_iter().map(|counts| counts.into_iter().map(|accuracy| accuracy.max).collect()).collect())
 }

@@ -6,24 +6,28 @@ use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::Accuracy;
 use flashd_workload::quantise::{round_to, round_value};
-use flashd_workload::{Scaling, TensorScale, choose_scaling, quantise, v_candidates};
+use flashd_workload::{Scaling, TensorScale, choose_scaling, v_candidates};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A head in the encodings of a format, its values with every power of two worth trying.
-struct Encoded<'a> {
-    head: &'a Head,
-    q: Vec<u64>,
-    k: Vec<u64>,
-    v: Vec<(Scaling, Vec<u64>)>,
-    score_shift: i32,
+/// A head in the encodings of a format, but for its values, which depend on a power of two.
+pub(crate) struct Encoded<'a> {
+    pub(crate) head: &'a Head,
+    pub(crate) format: Format,
+    pub(crate) q: Vec<u64>,
+    pub(crate) k: Vec<u64>,
+    /// With every power of two worth trying for V, the one that fills the range most first.
+    pub(crate) scalings: Vec<Scaling>,
+    /// Elements of Q and K, in this order, that saturated.
+    pub(crate) saturated: [usize; 2],
 }
 
 /// Heads in the encodings of one format, shared by all cores of that format.
 pub struct Prepared<'a> {
     format: Format,
-    heads: Vec<Encoded<'a>>,
+    /// Each with its values for every scaling.
+    heads: Vec<(Encoded<'a>, Vec<Vec<u64>>)>,
 }
 
 /// Errors on the heads of one group (model and head dimension), as fractions of max|v|.
@@ -51,56 +55,93 @@ pub struct TraceErrors {
 }
 
 impl<'a> Encoded<'a> {
-    fn new(format: Format, head: &'a Head) -> Result<Self, HeadsError> {
+    pub(crate) fn new(format: Format, head: &'a Head) -> Result<Self, HeadsError> {
         let (trace, a) = (&head.trace, &head.trace.attention);
         let round = |x: f64| round_value(format, x);
         let scaling = choose_scaling(format, a, trace.score_scale(), TensorScale::Auto, &round)
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
-        let rounded = quantise(format, scaling, a);
-        let candidates = v_candidates(a.max_abs_v(), format).into_iter().map(|exponent| {
-            let scaling = scaling.with_v_exponent(exponent);
-            (scaling, a.v.iter().map(|&v| round_to(format, scaling.scale_v(v))).collect())
-        });
+        let candidates = v_candidates(a.max_abs_v(), format).into_iter();
+        let [mut saturated_q, mut saturated_k] = [0; 2];
+        let encode = |x: f64, saturated: &mut usize| {
+            *saturated += usize::from(saturates(format, x));
+            round_to(format, x)
+        };
+        let queries = head.queries.iter().flat_map(|&i| a.query(i));
         Ok(Encoded {
             head,
-            q: head.queries.iter().flat_map(|&i| rounded.query(i).to_vec()).collect(),
-            v: candidates.collect(),
-            k: rounded.k,
-            score_shift: scaling.score_shift,
+            format,
+            q: queries.map(|&q| encode(scaling.scale_q(q), &mut saturated_q)).collect(),
+            k: a.k.iter().map(|&k| encode(scaling.scale_k(k), &mut saturated_k)).collect(),
+            scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
+            saturated: [saturated_q, saturated_k],
         })
+    }
+
+    /// The values in a scaling.
+    pub(crate) fn values(&self, scaling: &Scaling) -> Vec<u64> {
+        let round = |&v: &f32| round_to(self.format, scaling.scale_v(v));
+        self.head.trace.attention.v.par_iter().map(round).collect()
+    }
+
+    /// Elements of V that saturate in a scaling.
+    pub(crate) fn saturated_values(&self, scaling: &Scaling) -> usize {
+        let largest = self.format.value(self.format.max_finite());
+        let v = self.head.trace.attention.v.par_iter();
+        v.filter(|&&v| scaling.scale_v(v).abs() > largest).count()
+    }
+
+    /// The configuration for this head: its vector length and score shift.
+    ///
+    /// # Errors
+    /// If the result is not valid.
+    pub(crate) fn fitted(&self, config: &CoreConfig) -> Result<CoreConfig, ConfigError> {
+        // All scalings have the same shift: they differ in V.
+        let score_shift = self.scalings.first().map(|scaling| scaling.score_shift);
+        let fitted = CoreConfig { d: self.head.trace.attention.d, score_shift, ..config.clone() };
+        fitted.validate().map(|()| fitted)
+    }
+
+    /// The bit-exact model's results.
+    pub(crate) fn run(&self, model: &Model, v: &[u64]) -> Vec<QueryResult> {
+        model.run(&self.q, &self.k, v, &self.head.lengths, false)
     }
 
     /// Errors with the power of two of V that suits the configuration best: FLASH-D can fill the range of a narrow
     /// format, an unnormalised accumulator cannot.
-    fn errors(&self, config: &CoreConfig) -> Result<Accuracy, ConfigError> {
-        let d = self.head.trace.attention.d;
-        let config = CoreConfig { d, score_shift: Some(self.score_shift), ..config.clone() };
-        config.validate()?;
-        let model = Model::new(&config);
+    fn errors(&self, config: &CoreConfig, values: &[Vec<u64>]) -> Result<Accuracy, ConfigError> {
+        let model = Model::new(&self.fitted(config)?);
         let candidates: Vec<Accuracy> = self
-            .v
+            .scalings
             .par_iter()
-            .map(|(scaling, v)| {
-                let results = model.run(&self.q, &self.k, v, &self.head.lengths, false);
-                self.accuracy(config.format, scaling, &results)
-            })
+            .zip(values)
+            .map(|(scaling, v)| self.accuracy(scaling, &self.run(&model, v)))
             .collect();
         // The first of equals: the one that fills the range most.
         Ok(candidates.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)).unwrap_or_default())
     }
 
-    fn accuracy(&self, format: Format, scaling: &Scaling, results: &[QueryResult]) -> Accuracy {
+    fn accuracy(&self, scaling: &Scaling, results: &[QueryResult]) -> Accuracy {
         let outputs = results.iter().flat_map(|result| &result.o);
-        let mut accuracy = Accuracy::default();
-        for (&o, exact) in outputs.zip(&self.head.exact) {
-            let error = (scaling.result(format, o) - exact).abs() / self.head.max_v;
-            accuracy.mean += error;
-            accuracy.max = accuracy.max.max(error);
-            accuracy.elements += 1;
-        }
-        accuracy.mean /= accuracy.elements.max(1) as f64;
-        accuracy
+        accuracy(outputs.map(|&o| scaling.result(self.format, o)), self.head)
     }
+}
+
+/// Errors of the elements of all outputs against a head's exact ones.
+pub(crate) fn accuracy(outputs: impl Iterator<Item = f64>, head: &Head) -> Accuracy {
+    let mut accuracy = Accuracy::default();
+    for (o, exact) in outputs.zip(&head.exact) {
+        let error = (o - exact).abs() / head.max_v;
+        accuracy.mean += error;
+        accuracy.max = accuracy.max.max(error);
+        accuracy.elements += 1;
+    }
+    accuracy.mean /= accuracy.elements.max(1) as f64;
+    accuracy
+}
+
+/// Whether a number is beyond the largest of the format.
+fn saturates(format: Format, x: f64) -> bool {
+    x.abs() > format.value(format.max_finite())
 }
 
 impl<'a> Prepared<'a> {
@@ -109,7 +150,12 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// If a head's score scale is beyond what a core can apply.
     pub fn new(heads: &'a Heads, format: Format) -> Result<Self, HeadsError> {
-        let heads = heads.heads.par_iter().map(|head| Encoded::new(format, head));
+        let encode = |head| {
+            let encoded = Encoded::new(format, head)?;
+            let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling)).collect();
+            Ok::<_, HeadsError>((encoded, values))
+        };
+        let heads = heads.heads.par_iter().map(encode);
         Ok(Prepared { format, heads: heads.collect::<Result<_, _>>()? })
     }
 
@@ -123,9 +169,9 @@ impl<'a> Prepared<'a> {
             return Err(ConfigError { field: "format", problem });
         }
         let heads: Vec<Accuracy> =
-            self.heads.par_iter().map(|head| head.errors(config)).collect::<Result<_, _>>()?;
+            self.heads.par_iter().map(|(head, v)| head.errors(config, v)).collect::<Result<_, _>>()?;
         let mut groups: BTreeMap<&str, Vec<&Accuracy>> = BTreeMap::new();
-        for (encoded, accuracy) in self.heads.iter().zip(&heads) {
+        for ((encoded, _), accuracy) in self.heads.iter().zip(&heads) {
             groups.entry(&encoded.head.trace.group).or_default().push(accuracy);
         }
         let groups: Vec<GroupErrors> = groups

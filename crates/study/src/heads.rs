@@ -2,6 +2,7 @@
 
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_hwmodel::config::D_RANGE;
+use flashd_workload::synthetic::attention_like;
 use flashd_workload::traces::TraceError;
 use flashd_workload::{ScalingError, Trace, load_dir};
 use rayon::prelude::*;
@@ -49,7 +50,8 @@ pub struct Head {
 }
 
 impl Head {
-    fn new(trace: Trace, every: usize) -> Head {
+    /// A head with every `every`-th query, counted from the last; 1 (or 0) takes all.
+    pub(crate) fn new(trace: Trace, every: usize) -> Head {
         let a = &trace.attention;
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
@@ -74,7 +76,30 @@ pub struct Heads {
     pub heads: Vec<Head>,
 }
 
+/// Vector lengths of synthetic heads.
+pub const SYNTHETIC_D: [usize; 3] = [16, 64, 128];
+/// Synthetic heads of each vector length.
+pub const SYNTHETIC_HEADS: u64 = 4;
+/// Queries and keys of a synthetic head.
+pub const SYNTHETIC_KEYS: usize = 256;
+
 impl Heads {
+    /// Causal heads made by [`attention_like`]: [`SYNTHETIC_HEADS`] of each length in [`SYNTHETIC_D`], with the seeds
+    /// from `seed` on (modulo 2^64) for each length. `every` as in [`Heads::load`].
+    pub fn synthetic(seed: u64, every: usize) -> Heads {
+        let shapes: Vec<(usize, u64)> =
+            SYNTHETIC_D.iter().flat_map(|&d| (0..SYNTHETIC_HEADS).map(move |head| (d, head))).collect();
+        let head = |(d, head): (usize, u64)| {
+            let group = format!("synthetic-d{d}");
+            let attention = attention_like(seed.wrapping_add(head), SYNTHETIC_KEYS, SYNTHETIC_KEYS, d);
+            Head::new(
+                Trace { name: format!("{group}-head{head:02}"), group, d, causal: true, attention },
+                every,
+            )
+        };
+        Heads { heads: shapes.into_par_iter().map(head).collect() }
+    }
+
     /// Loads a folder of traces and takes every `every`-th query of each head, counted from the last; 1 (or 0) takes
     /// all.
     ///

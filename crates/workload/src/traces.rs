@@ -1,4 +1,6 @@
-//! Folders of attention heads: `<stem>-layerXX-headYY-{q,k,v}.npy` and a `meta.json` that says what they are.
+//! Folders of attention heads, and a `meta.json` that says what they are. A head, or the heads of a layer stacked
+//! (`[heads, N, d]`), is three files `<name>-q.npy`, `<name>-k.npy` and `<name>-v.npy`, or one file `<name>.npz` or
+//! `<name>.safetensors` with entries q, k and v. A name that contains `layerXX` says which layer it is.
 //!
 //! ```text
 //! bytes_code-d16-layer00-head05-q.npy   [N, d]      meta.json: [{"file": "bytes_code-d16-layer00-head05",
@@ -17,7 +19,8 @@ use std::path::{Path, PathBuf};
 /// One attention head of a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The name of its files without `-q.npy`.
+    /// The name of its files without `-q.npy`, `.npz` or `.safetensors`, and `-headYY` behind it where they hold
+    /// several.
     pub name: String,
     /// The heads it is grouped with in reports: model and head dimension, such as `bytes-d16`.
     pub group: String,
@@ -35,12 +38,43 @@ impl Trace {
     pub fn score_scale(&self) -> ScoreScale {
         ScoreScale::Value(ScoreScale::Auto.factor(self.d))
     }
+
+    /// The number behind the last `layer` in its name.
+    pub fn layer(&self) -> Option<usize> {
+        let (_, rest) = self.name.rsplit_once("layer")?;
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        rest[..digits].parse().ok()
+    }
 }
 
-/// A head that is listed but not read yet.
+/// Where the tensors of an entry are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Files {
+    /// `<name>-q.npy` and so on.
+    Npy,
+    /// `<name>.npz`.
+    Npz,
+    /// `<name>.safetensors`.
+    Safetensors,
+}
+
+impl Files {
+    const ALL: [Files; 3] = [Files::Npy, Files::Npz, Files::Safetensors];
+
+    /// What follows the name in the file that stands for the entry.
+    fn ending(self) -> &'static str {
+        match self {
+            Files::Npy => "-q.npy",
+            Files::Npz => ".npz",
+            Files::Safetensors => ".safetensors",
+        }
+    }
+}
+
+/// A head, or the heads of a layer in one file, listed but not read yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceEntry {
-    /// The name of its files without `-q.npy`.
+    /// The name of its files without `-q.npy`, `.npz` or `.safetensors`.
     pub name: String,
     /// The model, as the description or else the name says.
     pub model: String,
@@ -51,6 +85,7 @@ pub struct TraceEntry {
     /// The head dimension that the description promises.
     pub d: Option<usize>,
     folder: PathBuf,
+    files: Files,
 }
 
 /// A folder that cannot be used.
@@ -65,8 +100,20 @@ pub enum TraceError {
         error: io::Error,
     },
     /// No file of the folder looks like a trace.
-    #[error("{}: holds no traces; files <name>-q.npy, <name>-k.npy and <name>-v.npy are needed", .0.display())]
+    #[error(
+        "{}: holds no traces; files <name>-q.npy, <name>-k.npy and <name>-v.npy are needed, or <name>.npz or \
+         <name>.safetensors with q, k and v",
+        .0.display()
+    )]
     Empty(PathBuf),
+    /// Two kinds of file have one name.
+    #[error("{}: {name} is there as more than one kind of file; one is needed", folder.display())]
+    Ambiguous {
+        /// The folder.
+        folder: PathBuf,
+        /// The trace.
+        name: String,
+    },
     /// The description is there, but is not one.
     #[error("{}: is not a list of traces: {error}", path.display())]
     BadMeta {
@@ -123,43 +170,60 @@ fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
 /// Lists the traces of a folder, sorted by name. A trace that `meta.json` does not describe counts as not causal.
 ///
 /// # Errors
-/// A folder that cannot be read or holds no trace, and a `meta.json` that is not a list of objects.
+/// A folder that cannot be read, holds no trace or two kinds of file of one name, and a `meta.json` that is not a list of objects.
 pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
     let unreadable = |error| TraceError::Unreadable { path: folder.to_path_buf(), error };
-    let mut meta = read_meta(folder)?;
+    let meta = read_meta(folder)?;
     let mut entries = Vec::new();
     for file in fs::read_dir(folder).map_err(unreadable)? {
         let file = file.map_err(unreadable)?.file_name();
-        let Some(name) = file.to_str().and_then(|file| file.strip_suffix("-q.npy")) else {
+        let named = |files: Files| Some((file.to_str()?.strip_suffix(files.ending())?, files));
+        let Some((name, files)) = Files::ALL.into_iter().find_map(named) else {
             continue;
         };
-        let meta = meta.remove(name);
+        let meta = meta.get(name);
         let by_name = || name.split(['_', '-']).next().unwrap_or(name).to_string();
         entries.push(TraceEntry {
             name: name.to_string(),
-            model: meta.as_ref().and_then(|m| m.model.clone()).unwrap_or_else(by_name),
-            causal: meta.as_ref().is_some_and(|m| m.causal),
-            keys: meta.as_ref().and_then(|m| m.keys),
-            d: meta.as_ref().and_then(|m| m.d),
+            model: meta.and_then(|m| m.model.clone()).unwrap_or_else(by_name),
+            causal: meta.is_some_and(|m| m.causal),
+            keys: meta.and_then(|m| m.keys),
+            d: meta.and_then(|m| m.d),
             folder: folder.to_path_buf(),
+            files,
         });
     }
     if entries.is_empty() {
         return Err(TraceError::Empty(folder.to_path_buf()));
     }
     entries.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(same) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        return Err(TraceError::Ambiguous { folder: folder.to_path_buf(), name: same[0].name.clone() });
+    }
     Ok(entries)
 }
 
 impl TraceEntry {
-    /// Reads the tensors.
+    /// Reads the tensors, of several heads the first.
+    ///
+    /// # Errors
+    /// As [`TraceEntry::load_heads`].
+    pub fn load(&self) -> Result<Trace, TraceError> {
+        // There is at least one.
+        Ok(self.load_heads()?.swap_remove(0))
+    }
+
+    /// Reads the tensors of all its heads.
     ///
     /// # Errors
     /// A file that cannot be used, or that is not what `meta.json` promises. Rows may be longer than described
     /// (padded with zeros), not shorter.
-    pub fn load(&self) -> Result<Trace, TraceError> {
-        let file = |role: &str| self.folder.join(format!("{}-{role}.npy", self.name));
-        let attention = Attention::from_npy(&file("q"), &file("k"), &file("v"))?;
+    pub fn load_heads(&self) -> Result<Vec<Trace>, TraceError> {
+        let file = |ending: &str| self.folder.join(format!("{}{ending}", self.name));
+        let heads = match self.files {
+            Files::Npy => Attention::heads_from_npy(&file("-q.npy"), &file("-k.npy"), &file("-v.npy"))?,
+            bundle => Attention::heads_from_bundle(&file(bundle.ending()))?,
+        };
         let mismatch = |field, described, found| {
             Err(TraceError::Mismatch {
                 path: self.folder.join(META),
@@ -169,22 +233,33 @@ impl TraceEntry {
                 found,
             })
         };
-        if let Some(keys) = self.keys.filter(|&keys| keys != attention.keys) {
-            return mismatch("N", keys, attention.keys);
+        let (several, keys, columns) = (heads.len() > 1, heads[0].keys, heads[0].d);
+        if let Some(described) = self.keys.filter(|&described| described != keys) {
+            return mismatch("N", described, keys);
         }
-        let d = self.d.unwrap_or(attention.d);
-        if d == 0 || d > attention.d {
-            return mismatch("d", d, attention.d);
+        let d = self.d.unwrap_or(columns);
+        if d == 0 || d > columns {
+            return mismatch("d", d, columns);
         }
-        let group = format!("{}-d{d}", self.model);
-        Ok(Trace { name: self.name.clone(), group, d, causal: self.causal, attention })
+        let trace = |(head, attention): (usize, Attention)| Trace {
+            name: if several { format!("{}-head{head:02}", self.name) } else { self.name.clone() },
+            group: format!("{}-d{d}", self.model),
+            d,
+            causal: self.causal,
+            attention,
+        };
+        Ok(heads.into_iter().enumerate().map(trace).collect())
     }
 }
 
 /// Lists and loads all traces of a folder, sorted by name.
 ///
 /// # Errors
-/// Those of [`list_dir`] and [`TraceEntry::load`].
+/// Those of [`list_dir`] and [`TraceEntry::load_heads`].
 pub fn load_dir(folder: &Path) -> Result<Vec<Trace>, TraceError> {
-    list_dir(folder)?.iter().map(TraceEntry::load).collect()
+    let mut traces = Vec::new();
+    for entry in list_dir(folder)? {
+        traces.extend(entry.load_heads()?);
+    }
+    Ok(traces)
 }

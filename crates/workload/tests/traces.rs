@@ -1,8 +1,9 @@
 //! Folders of traces: the sample of the repository, folders without a description, and bad ones.
 
-use flashd_workload::ScoreScale;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::traces::{list_dir, load_dir};
+use flashd_workload::{Attention, ScoreScale, write_npy};
+use npyz::WriterBuilder;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -122,10 +123,96 @@ fn bad_folders_are_described() {
     let empty = tempfile::tempdir().unwrap();
     assert_eq!(
         error(empty.path()),
-        "DIR: holds no traces; files <name>-q.npy, <name>-k.npy and <name>-v.npy are needed"
+        "DIR: holds no traces; files <name>-q.npy, <name>-k.npy and <name>-v.npy are needed, or <name>.npz or \
+         <name>.safetensors with q, k and v"
     );
     assert!(error(&empty.path().join("none")).starts_with("DIR: cannot be read: "));
     let partial = folder(None);
     fs::remove_file(partial.path().join("tiny_text-layer00-head01-v.npy")).unwrap();
     assert!(error(partial.path()).starts_with("DIR/tiny_text-layer00-head01-v.npy: cannot be read: "));
+}
+
+/// Heads one after another, `[heads, N, d]`.
+fn stacked(folder: &Path, name: &str, heads: &[&Attention], kv: &[&Attention]) {
+    let (a, d) = (heads[0], heads[0].d);
+    let join = |heads: &[&Attention], of: fn(&Attention) -> &[f32]| -> Vec<f32> {
+        heads.iter().flat_map(|head| of(head).to_vec()).collect()
+    };
+    for (role, count, rows, data) in [
+        ("q", heads.len(), a.queries, join(heads, |a| &a.q)),
+        ("k", kv.len(), a.keys, join(kv, |a| &a.k)),
+        ("v", kv.len(), a.keys, join(kv, |a| &a.v)),
+    ] {
+        write_npy(&folder.join(format!("{name}-{role}.npy")), &[count, rows, d], &data).unwrap();
+    }
+}
+
+#[test]
+fn a_layer_is_several_heads() {
+    let folder = tempfile::tempdir().unwrap();
+    let all: Vec<Attention> = (0..4).map(|seed| attention_like(seed, 5, 6, 8)).collect();
+    let all: Vec<&Attention> = all.iter().collect();
+    stacked(folder.path(), "m-layer03", &all, &all);
+    fs::write(folder.path().join("meta.json"), r#"[{"file": "m-layer03", "causal": true, "N": 6}]"#).unwrap();
+    let traces = load_dir(folder.path()).unwrap();
+    assert_eq!(traces.len(), 4);
+    for (i, (trace, head)) in traces.iter().zip(&all).enumerate() {
+        assert_eq!(trace.name, format!("m-layer03-head{i:02}"));
+        assert_eq!((trace.layer(), trace.causal, &trace.attention), (Some(3), true, *head));
+    }
+    assert_eq!(list_dir(folder.path()).unwrap()[0].load().unwrap(), traces[0]);
+    // Grouped queries: the first half of the heads has the first keys and values.
+    stacked(folder.path(), "m-layer03", &all, &all[..2]);
+    let grouped = load_dir(folder.path()).unwrap();
+    for (i, (trace, head)) in grouped.iter().zip(&all).enumerate() {
+        assert_eq!((&trace.attention.q, &trace.attention.k), (&head.q, &all[i / 2].k));
+        assert_eq!(trace.attention.v, all[i / 2].v);
+    }
+    stacked(folder.path(), "m-layer03", &all, &all[..3]);
+    assert_eq!(
+        error(folder.path()),
+        "DIR/m-layer03-q.npy: has 4 heads, but DIR/m-layer03-k.npy has 3; K and V need the same number, Q that number \
+         or a multiple"
+    );
+    let mut spoilt = all[1].clone();
+    spoilt.q[9] = f32::NAN;
+    stacked(folder.path(), "m-layer03", &[all[0], &spoilt], &all[..2]);
+    assert_eq!(
+        error(folder.path()),
+        "DIR/m-layer03-q.npy: head 1, row 1, column 1 is NaN; every element must be a finite float32"
+    );
+    write_npy(&folder.path().join("m-layer03-q.npy"), &[2, 1, 5, 8], &[0.0; 80]).unwrap();
+    assert_eq!(
+        error(folder.path()),
+        "DIR/m-layer03-q.npy: has shape [2, 1, 5, 8]; [queries, d], [d] or [heads, queries, d] is needed"
+    );
+}
+
+#[test]
+fn bundles_are_read_beside_triples() {
+    let folder = folder(None);
+    let path = folder.path().join("big-layer12.npz");
+    let heads = [attention_like(2, 3, 3, 4), attention_like(3, 3, 3, 4)];
+    let mut archive = npyz::npz::NpzWriter::create(&path).unwrap();
+    for (name, of) in [("q", (|a| &a.q) as fn(&Attention) -> &Vec<f32>), ("k", |a| &a.k), ("v", |a| &a.v)] {
+        let array = archive.array(name, Default::default()).unwrap().default_dtype().shape(&[1, 2, 3, 4]);
+        let mut array = array.begin_nd().unwrap();
+        array.extend(heads.iter().flat_map(|head| of(head).iter().copied())).unwrap();
+        array.finish().unwrap();
+    }
+    drop(archive);
+    // A single head, and bfloat16.
+    let header = br#"{"q":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]},"k":{"dtype":"BF16","shape":[1,2],"data_offsets":[4,8]},"v":{"dtype":"BF16","shape":[1,2],"data_offsets":[8,12]}}"#;
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header);
+    file.extend([0x3f80u16, 0xc000, 0x3f80, 0x4000, 0x4040, 0x4080].iter().flat_map(|x| x.to_le_bytes()));
+    fs::write(folder.path().join("small.safetensors"), file).unwrap();
+    let traces = load_dir(folder.path()).unwrap();
+    let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
+    assert_eq!(names, ["big-layer12-head00", "big-layer12-head01", "small", "tiny_text-layer00-head01"]);
+    assert_eq!((&traces[0].attention, &traces[1].attention), (&heads[0], &heads[1]));
+    assert_eq!((traces[0].layer(), traces[2].layer()), (Some(12), None));
+    assert_eq!((&traces[2].attention.q, &traces[2].attention.v), (&vec![1.0, -2.0], &vec![3.0, 4.0]));
+    fs::copy(&path, folder.path().join("small.npz")).unwrap();
+    assert_eq!(error(folder.path()), "DIR: small is there as more than one kind of file; one is needed");
 }

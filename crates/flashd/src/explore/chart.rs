@@ -171,7 +171,7 @@ fn steps(drawn: &[Drawn], design: Design, (right, top): (f64, f64)) -> Vec<(f64,
     line
 }
 
-fn colour(design: Design) -> RGBColor {
+pub(crate) fn colour(design: Design) -> RGBColor {
     match design {
         Design::FlashD => FLASH_D,
         Design::Fa2 => FA2,
@@ -179,7 +179,7 @@ fn colour(design: Design) -> RGBColor {
 }
 
 /// Round numbers in a range, for a logarithmic axis: powers of ten, and as many between them as it takes to have four.
-fn ticks(bottom: f64, top: f64) -> Vec<f64> {
+pub(crate) fn ticks(bottom: f64, top: f64) -> Vec<f64> {
     let sets: [&[f64]; 4] = [&[1.0], &[1.0, 2.0, 5.0], &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0], &[]];
     let mut found = Vec::new();
     for set in sets {

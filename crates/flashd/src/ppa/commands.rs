@@ -187,9 +187,9 @@ fn value(argument: impl ValueEnum) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cores::parse;
     use super::*;
     use crate::select::configuration;
+    use crate::select::parse_core;
     use flashd_hwmodel::config::LaneBits;
     use flashd_hwmodel::format::Format;
 
@@ -218,7 +218,7 @@ mod tests {
         ]);
         for config in all {
             let text = flags(&config);
-            let again = parse(&text).and_then(|selection| configuration(&selection, None));
+            let again = parse_core(&text).and_then(|selection| configuration(&selection, None));
             assert_eq!(again.map_err(|e| e.to_string()), Ok(config), "{text}");
         }
     }

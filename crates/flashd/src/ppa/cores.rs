@@ -2,18 +2,9 @@
 
 use crate::cli::{PpaArgs, Selection};
 use crate::output::Failure;
-use crate::select::configuration;
-use clap::Parser;
+use crate::select::{add_core, configuration, parse_core};
 use flashd_hwmodel::config::{CoreConfig, D_RANGE};
 use flashd_hwmodel::format::Format;
-
-/// The flags of one core, as `--core` takes them.
-#[derive(Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct CoreFlags {
-    #[command(flatten)]
-    selection: Selection,
-}
 
 /// The cores asked for; by default the shipped ones but for those that follow the paper to the letter.
 pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
@@ -32,14 +23,7 @@ pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
     if !args.core.is_empty() {
         let mut all: Vec<CoreConfig> = Vec::new();
         for text in &args.core {
-            let core = named(text, s).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
-            if all.iter().any(|c| c.name() == core.name()) {
-                return Err(Failure::input(format!(
-                    "--core \"{text}\": {} is there already; name each core once",
-                    core.name()
-                )));
-            }
-            all.push(core);
+            add_core(&mut all, text, named(text, s))?;
         }
         return Ok(all);
     }
@@ -57,23 +41,10 @@ pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
 
 /// One core by its flags, which begin with a dash, or by its file.
 fn named(text: &str, outer: &Selection) -> Result<CoreConfig, Failure> {
-    if !text.starts_with('-') {
-        return configuration(&Selection { config: Some(text.into()), ..Selection::default() }, None);
-    }
-    let mut s = parse(text)?;
+    let mut s = parse_core(text)?;
     if s.config.is_none() {
         s.d = s.d.or(outer.d);
         s.format = s.format.or(outer.format);
     }
     configuration(&s, None)
-}
-
-/// Flags between spaces.
-pub(super) fn parse(text: &str) -> Result<Selection, Failure> {
-    CoreFlags::try_parse_from(text.split_whitespace()).map(|flags| flags.selection).map_err(|e| {
-        // The first paragraph; the others are about the usage of a program that does not exist.
-        let text = e.to_string();
-        let words: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
-        Failure::input(words.join(" ").trim_start_matches("error: ").to_string())
-    })
 }

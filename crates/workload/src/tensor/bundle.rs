@@ -2,7 +2,7 @@
 
 use super::error::{Place, Problem, TensorError};
 use super::npy::{self, Element};
-use super::{Role, Tensor};
+use super::{Rank, Role, Tensor};
 use safetensors::{Dtype, SafeTensors};
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -11,11 +11,11 @@ use std::path::Path;
 const MAX_EXPANSION: u64 = 1032;
 
 /// Reads the three tensors of a bundle, in the order of [`Role::ALL`].
-pub(super) fn read(path: &Path) -> Result<[Tensor; 3], TensorError> {
+pub(super) fn read(path: &Path, rank: Rank) -> Result<[Tensor; 3], TensorError> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
-        Some("npz") => read_npz(path, &npy::read_file(path)?),
-        Some("safetensors") => read_safetensors(path, &npy::read_file(path)?),
+        Some("npz") => read_npz(path, rank, &npy::read_file(path)?),
+        Some("safetensors") => read_safetensors(path, rank, &npy::read_file(path)?),
         _ => Err(Place::file(path).error(Problem::UnknownBundle)),
     }
 }
@@ -30,7 +30,7 @@ fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
     }
 }
 
-fn read_npz(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
+fn read_npz(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
     let bad = |e: std::io::Error| Problem::BadArchive { kind: ".npz", reason: e.to_string() };
     let mut archive = npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e)))?;
@@ -51,12 +51,12 @@ fn read_npz(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
         }
         let mut data = Vec::new();
         entry.take(size).read_to_end(&mut data).map_err(failed)?;
-        Tensor::new(place.clone(), role, &header, &data)
+        Tensor::new(place.clone(), role, rank, &header, &data)
     };
     Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
 }
 
-fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
+fn read_safetensors(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
     let bad = |e: safetensors::SafeTensorError| {
         file.error(Problem::BadArchive { kind: ".safetensors", reason: e.to_string() })
@@ -82,7 +82,7 @@ fn read_safetensors(path: &Path, bytes: &[u8]) -> Result<[Tensor; 3], TensorErro
             shape: view.shape().iter().map(|&size| size as u64).collect(),
             preamble: 0,
         };
-        Tensor::new(place, role, &header, view.data())
+        Tensor::new(place, role, rank, &header, view.data())
     };
     Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
 }

@@ -99,8 +99,10 @@ pub enum Problem {
         found: u64,
     },
     /// NaN or infinity, or a float64 beyond the range of float32.
-    #[error("row {row}, column {column} is {value}; every element must be a finite float32")]
+    #[error("{}row {row}, column {column} is {value}; every element must be a finite float32", in_head(*.head))]
     NotFinite {
+        /// Head, counted from 0, where there are several.
+        head: Option<usize>,
         /// Row, counted from 0.
         row: usize,
         /// Column, counted from 0.
@@ -128,6 +130,18 @@ pub enum Problem {
         /// Rows there.
         other_rows: usize,
     },
+    /// Heads do not pair up.
+    #[error(
+        "has {heads} heads, but {other} has {other_heads}; K and V need the same number, Q that number or a multiple"
+    )]
+    HeadMismatch {
+        /// Heads here.
+        heads: usize,
+        /// The tensor it was compared with.
+        other: String,
+        /// Heads there.
+        other_heads: usize,
+    },
     /// The bundle lacks one of q, k, v.
     #[error("has no entry '{wanted}'; it holds {}", quoted(.found))]
     MissingEntry {
@@ -144,6 +158,10 @@ pub enum Problem {
         /// The entries that match.
         found: Vec<String>,
     },
+}
+
+fn in_head(head: Option<usize>) -> String {
+    head.map_or_else(String::new, |head| format!("head {head}, "))
 }
 
 fn bytes(announced: Option<u64>) -> String {

@@ -3,6 +3,7 @@
 //! [`Attention::from_npy`] reads three `.npy` files, [`Attention::from_bundle`] one `.npz` or `.safetensors`
 //! file with entries q, k and v. Float16, float64 and (safetensors) bfloat16 are converted; either byte order
 //! and either array order is read. Everything that is read is checked: shapes agree and every element is finite.
+//! [`Attention::heads_from_npy`] and [`Attention::heads_from_bundle`] also read all heads of a layer, stacked.
 
 mod bundle;
 mod error;
@@ -36,7 +37,17 @@ impl Attention {
     /// # Errors
     /// Names the file, what is wrong with it and what would be right.
     pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Attention, TensorError> {
-        Attention::assemble([read_npy(q, Role::Q)?, read_npy(k, Role::K)?, read_npy(v, Role::V)?])
+        Ok(Attention::assemble(npy_files([q, k, v], Rank::Head)?)?.swap_remove(0))
+    }
+
+    /// [`Attention::from_npy`] for one head or the heads of a layer: Q is `[heads, queries, d]` too, K and V are
+    /// `[heads, keys, d]`, each with a batch of one in front if there is one. Where K and V have fewer heads than Q
+    /// (grouped queries), each serves as many heads of Q in a row.
+    ///
+    /// # Errors
+    /// Names the file, what is wrong with it and what would be right.
+    pub fn heads_from_npy(q: &Path, k: &Path, v: &Path) -> Result<Vec<Attention>, TensorError> {
+        Attention::assemble(npy_files([q, k, v], Rank::Layer)?)
     }
 
     /// Reads the entries q, k and v (or Q, K and V) of a `.npz` or `.safetensors` file.
@@ -44,10 +55,20 @@ impl Attention {
     /// # Errors
     /// Names the file and the entry, what is wrong with it and what would be right.
     pub fn from_bundle(path: &Path) -> Result<Attention, TensorError> {
-        Attention::assemble(bundle::read(path)?)
+        Ok(Attention::assemble(bundle::read(path, Rank::Head)?)?.swap_remove(0))
     }
 
-    fn assemble([q, k, v]: [Tensor; 3]) -> Result<Attention, TensorError> {
+    /// [`Attention::from_bundle`] for one head or the heads of a layer, in the shapes of
+    /// [`Attention::heads_from_npy`].
+    ///
+    /// # Errors
+    /// Names the file and the entry, what is wrong with it and what would be right.
+    pub fn heads_from_bundle(path: &Path) -> Result<Vec<Attention>, TensorError> {
+        Attention::assemble(bundle::read(path, Rank::Layer)?)
+    }
+
+    /// The heads of three tensors, at least one.
+    fn assemble([q, k, v]: [Tensor; 3]) -> Result<Vec<Attention>, TensorError> {
         for other in [&k, &v] {
             if other.columns != q.columns {
                 return Err(other.place.error(Problem::DimensionMismatch {
@@ -64,7 +85,30 @@ impl Attention {
                 other_rows: k.rows,
             }));
         }
-        Ok(Attention { d: q.columns, queries: q.rows, keys: k.rows, q: q.data, k: k.data, v: v.data })
+        for (tensor, fits, other) in [(&v, v.heads == k.heads, &k), (&q, q.heads.is_multiple_of(k.heads), &k)]
+        {
+            if !fits {
+                return Err(tensor.place.error(Problem::HeadMismatch {
+                    heads: tensor.heads,
+                    other: other.place.to_string(),
+                    other_heads: other.heads,
+                }));
+            }
+        }
+        let (d, queries, keys, heads) = (q.columns, q.rows, k.rows, q.heads);
+        if heads == 1 {
+            return Ok(vec![Attention { d, queries, keys, q: q.data, k: k.data, v: v.data }]);
+        }
+        let served = heads / k.heads;
+        let head = |i: usize| {
+            let part = |tensor: &Tensor, head: usize| {
+                let elements = tensor.rows * d;
+                tensor.data[head * elements..][..elements].to_vec()
+            };
+            let (q, k, v) = (part(&q, i), part(&k, i / served), part(&v, i / served));
+            Attention { d, queries, keys, q, k, v }
+        };
+        Ok((0..heads).map(head).collect())
     }
 
     /// Row i of Q.
@@ -158,66 +202,94 @@ impl Role {
         }
     }
 
-    /// Rows and columns of a shape, if it is allowed.
-    fn matrix(self, shape: &[u64]) -> Result<(u64, u64), Problem> {
-        let (rows, columns) = match (self, shape) {
-            (_, &[rows, columns]) => (rows, columns),
-            (Role::Q, &[columns]) => (1, columns),
+    /// Heads, rows and columns of a shape, if it is allowed.
+    fn heads(self, shape: &[u64], rank: Rank) -> Result<[u64; 3], Problem> {
+        let size = match (rank, self, shape) {
+            (_, _, &[rows, columns]) => [1, rows, columns],
+            (_, Role::Q, &[columns]) => [1, 1, columns],
+            (Rank::Layer, _, &[heads, rows, columns] | &[1, heads, rows, columns]) => [heads, rows, columns],
             _ => {
-                let needed = if self == Role::Q { "[queries, d] or [d]" } else { "[keys, d]" };
+                let needed = match (rank, self) {
+                    (Rank::Head, Role::Q) => "[queries, d] or [d]",
+                    (Rank::Head, _) => "[keys, d]",
+                    (Rank::Layer, Role::Q) => "[queries, d], [d] or [heads, queries, d]",
+                    (Rank::Layer, _) => "[keys, d] or [heads, keys, d]",
+                };
                 return Err(Problem::WrongRank { shape: shape.to_vec(), needed });
             }
         };
-        if rows == 0 || columns == 0 {
+        if size.contains(&0) {
             return Err(Problem::Empty { shape: shape.to_vec() });
         }
-        Ok((rows, columns))
+        Ok(size)
     }
+}
+
+/// What a tensor may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rank {
+    /// One head.
+    Head,
+    /// One head, or several along a first dimension.
+    Layer,
 }
 
 /// One tensor and where it came from.
 struct Tensor {
     place: Place,
+    heads: usize,
     rows: usize,
     columns: usize,
+    /// `[heads, rows, columns]`.
     data: Vec<f32>,
 }
 
 impl Tensor {
     /// Checks shape and size before anything is allocated, then converts.
-    fn new(place: Place, role: Role, header: &npy::Header, data: &[u8]) -> Result<Tensor, TensorError> {
-        let (rows, columns) = role.matrix(&header.shape).map_err(|problem| place.error(problem))?;
+    fn new(
+        place: Place,
+        role: Role,
+        rank: Rank,
+        header: &npy::Header,
+        data: &[u8],
+    ) -> Result<Tensor, TensorError> {
+        let size = role.heads(&header.shape, rank).map_err(|problem| place.error(problem))?;
         if header.data_bytes() != Some(data.len() as u64) {
             return Err(place.error(header.wrong_size(data.len() as u64)));
         }
-        // Both fit: the data that they describe is in memory.
-        let (rows, columns) = (rows as usize, columns as usize);
+        // All fit: the data that they describe is in memory.
+        let [heads, rows, columns] = size.map(|n| n as usize);
         let width = header.element.bytes();
-        let mut values = Vec::with_capacity(rows * columns);
-        for row in 0..rows {
-            for column in 0..columns {
-                let index = if header.fortran_order { column * rows + row } else { row * columns + column };
-                let mut bytes = [0; 8];
-                bytes[..width].copy_from_slice(&data[index * width..][..width]);
-                if header.big_endian {
-                    bytes[..width].reverse();
-                }
-                let value = header.element.value(&bytes[..width]);
-                let converted = value as f32;
-                if !converted.is_finite() {
-                    return Err(place.error(Problem::NotFinite { row, column, value }));
-                }
-                values.push(converted);
+        let mut values = Vec::with_capacity(heads * rows * columns);
+        for position in 0..heads * rows * columns {
+            let (head, row, column) =
+                (position / (rows * columns), position / columns % rows, position % columns);
+            let index = if header.fortran_order { (column * rows + row) * heads + head } else { position };
+            let mut bytes = [0; 8];
+            bytes[..width].copy_from_slice(&data[index * width..][..width]);
+            if header.big_endian {
+                bytes[..width].reverse();
             }
+            let value = header.element.value(&bytes[..width]);
+            let converted = value as f32;
+            if !converted.is_finite() {
+                let head = (heads > 1).then_some(head);
+                return Err(place.error(Problem::NotFinite { head, row, column, value }));
+            }
+            values.push(converted);
         }
-        Ok(Tensor { place, rows, columns, data: values })
+        Ok(Tensor { place, heads, rows, columns, data: values })
     }
 }
 
-fn read_npy(path: &Path, role: Role) -> Result<Tensor, TensorError> {
-    let place = Place::file(path);
-    let bytes = npy::read_file(path)?;
-    let mut rest = bytes.as_slice();
-    let header = npy::read_header(&mut rest).map_err(|problem| place.error(problem))?;
-    Tensor::new(place, role, &header, rest)
+fn npy_files(paths: [&Path; 3], rank: Rank) -> Result<[Tensor; 3], TensorError> {
+    let read = |role: Role| {
+        let path = paths[role as usize];
+        let place = Place::file(path);
+        let bytes = npy::read_file(path)?;
+        let mut rest = bytes.as_slice();
+        let header = npy::read_header(&mut rest).map_err(|problem| place.error(problem))?;
+        Tensor::new(place, role, rank, &header, rest)
+    };
+    Ok([read(Role::Q)?, read(Role::K)?, read(Role::V)?])
 }

@@ -1,0 +1,185 @@
+//! `flashd accuracy`.
+
+mod chart;
+mod report;
+
+use crate::cli::{AccuracyArgs, ByArg};
+use crate::explore::bar;
+use crate::output::{Failure, print, print_json};
+use crate::select::{add_core, configuration, parse_core};
+use flashd_hwmodel::config::{CoreConfig, D_RANGE, Design};
+use flashd_hwmodel::format::Format;
+use flashd_study::Heads;
+use flashd_study::accuracy::{AccuracyError, By, FormatAccuracy, measure};
+use flashd_study::lengths::{self, FormatLengths, LENGTHS};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Everything that was measured.
+#[derive(Serialize)]
+struct Measured {
+    /// Heads, unless they were left out.
+    traces: Option<Traces>,
+    /// Errors over the number of keys, unless they were left out.
+    lengths: Option<Vec<FormatLengths>>,
+}
+
+/// Errors on heads.
+#[derive(Serialize)]
+struct Traces {
+    /// Folders; empty for synthetic heads.
+    data: Vec<PathBuf>,
+    /// Seed of synthetic heads.
+    synthetic_seed: Option<u64>,
+    /// One query in so many is used.
+    every: usize,
+    /// What a row is.
+    by: By,
+    formats: Vec<FormatAccuracy>,
+}
+
+/// The cores of one format.
+type Set = (Format, Vec<CoreConfig>);
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> By {
+        match by {
+            ByArg::Head => By::Head,
+            ByArg::Layer => By::Layer,
+            ByArg::Group => By::Group,
+        }
+    }
+}
+
+impl From<AccuracyError> for Failure {
+    fn from(e: AccuracyError) -> Failure {
+        match e {
+            AccuracyError::Hardware(e) => e.into(),
+            other => Failure::input(other.to_string()),
+        }
+    }
+}
+
+pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
+    let counts = counts(args)?;
+    let sets = sets(args)?;
+    // Find out now where the results cannot be written.
+    let unwritable = |flag: &str, path: &Path, e: std::io::Error| {
+        Failure::input(format!("{flag} {}: {e}", path.display()))
+    };
+    let drawings = [("--svg", &args.svg), ("--svg-rows", &args.svg_rows)];
+    for (flag, path) in drawings {
+        let Some(path) = path else { continue };
+        flashd_files::AtomicFile::create(path).map_err(|e| unwritable(flag, path, e))?;
+    }
+    let result = Measured {
+        traces: if args.no_traces { None } else { Some(traces(args, &sets)?) },
+        lengths: if args.no_lengths { None } else { Some(lengths(&sets, &counts)?) },
+    };
+    let mut written = Vec::new();
+    for (flag, path) in drawings {
+        let Some(path) = path else { continue };
+        let svg = match (flag, &result.lengths, &result.traces) {
+            ("--svg", Some(lengths), _) => chart::lengths(lengths),
+            (_, _, Some(traces)) => chart::rows(&traces.formats),
+            _ => continue,
+        };
+        let svg = svg.map_err(|e| Failure::input(format!("{flag}: {e}")))?;
+        written.push(flashd_files::write(path, svg.as_bytes()).map_err(|e| unwritable(flag, path, e))?);
+    }
+    match args.json {
+        true => print_json(&result),
+        false => print(&report::text(&result, &written)),
+    }
+}
+
+/// Numbers of keys, ascending, each once.
+fn counts(args: &AccuracyArgs) -> Result<Vec<usize>, Failure> {
+    let longest = LENGTHS[LENGTHS.len() - 1];
+    if let Some(n) = args.n.iter().find(|n| !(1..=longest).contains(*n)) {
+        return Err(Failure::input(format!(
+            "--n: {n} is outside 1 to {longest}, the longest that cores are for"
+        )));
+    }
+    let mut counts = args.n.clone();
+    counts.sort_unstable();
+    counts.dedup();
+    Ok(counts)
+}
+
+/// The cores asked for, by format.
+fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
+    let mut formats: Vec<Format> = Vec::new();
+    let all = Format::NAMED.map(|(_, format)| format);
+    let default = if args.core.is_empty() { &all[..] } else { &[Format::BF16] };
+    for &format in if args.format.is_empty() { default } else { &args.format } {
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    // Any valid length: each head has its own.
+    let d = D_RANGE.0;
+    if args.core.is_empty() {
+        let designs = [Design::FlashD, Design::Fa2];
+        let cores = |format| designs.map(|design| CoreConfig::new(design, d, format)).to_vec();
+        return Ok(formats.into_iter().map(|format| (format, cores(format))).collect());
+    }
+    let mut cores: Vec<CoreConfig> = Vec::new();
+    for text in &args.core {
+        let mut add = |core: Result<CoreConfig, Failure>| {
+            // The heads decide on both: cores that differ in nothing else are one.
+            let core = core.map(|core| CoreConfig { d, score_shift: None, ..core });
+            add_core(&mut cores, text, core)
+        };
+        let selection = parse_core(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
+        if selection.format.is_some() || selection.config.is_some() {
+            add(configuration(&selection, Some(d)))?;
+            continue;
+        }
+        for &format in &formats {
+            let selection = parse_core(&format!("{text} --format {format}"));
+            add(selection.and_then(|selection| configuration(&selection, Some(d))))?;
+        }
+    }
+    let mut sets: Vec<Set> = Vec::new();
+    for core in cores {
+        match sets.iter_mut().find(|(format, _)| *format == core.format) {
+            Some((_, cores)) => cores.push(core),
+            None => sets.push((core.format, vec![core])),
+        }
+    }
+    Ok(sets)
+}
+
+fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
+    let mut heads = Heads { heads: Vec::new() };
+    match args.synthetic {
+        Some(seed) => heads = Heads::synthetic(seed, args.every),
+        None => {
+            for folder in &args.data {
+                let more =
+                    Heads::load(folder, args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
+                heads.heads.extend(more.heads);
+            }
+        }
+    }
+    let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
+    let bar = bar(cores * heads.heads.len());
+    let by = args.by.into();
+    let mut formats = Vec::new();
+    for (format, cores) in sets {
+        bar.set_prefix(format!("cores on heads, {format}"));
+        formats.push(measure(&heads, *format, cores, by, args.check, &|| bar.inc(1))?);
+    }
+    bar.finish_and_clear();
+    let data = if args.synthetic.is_some() { Vec::new() } else { args.data.clone() };
+    Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats })
+}
+
+fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure> {
+    let bar = bar(lengths::steps(sets, counts));
+    bar.set_prefix("cores on streams");
+    let all = lengths::measure(sets, counts, &|| bar.inc(1))?;
+    bar.finish_and_clear();
+    Ok(all)
+}

@@ -1,0 +1,169 @@
+//! The result in words and tables.
+
+use super::{Measured, Traces};
+use crate::output::{percent, table};
+use flashd_study::accuracy::{By, CoreAccuracy, FormatAccuracy, RowAccuracy};
+use flashd_study::equal;
+use flashd_study::hardware::CHECKED_KEYS;
+use flashd_study::heads::{SYNTHETIC_HEADS, SYNTHETIC_KEYS};
+use flashd_study::lengths::{self, CoreLengths, FormatLengths, LengthErrors, QUERIES, REFERENCE};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+const TRACE_NOTES: &str = "Errors against f64 attention on the unrounded data, in percent of max|v|: the mean over the \
+    heads, and the largest of an element.
+rounding: the exact result rounded, no result in the format is closer. input: f64 attention on the rounded inputs, its
+result rounded; a core can be below it by luck alone. rms: of the error over that of the exact result. cosine: mean and
+smallest over the queries. saturated: roundings in the lanes, elements of q, k and v. hardware: RustHDL core against
+bit-exact model, largest difference, and comparisons that failed of those made.
+";
+
+pub fn text(measured: &Measured, written: &[PathBuf]) -> String {
+    let mut text = String::new();
+    if let Some(traces) = &measured.traces {
+        heads(&mut text, traces);
+    }
+    if let Some(formats) = &measured.lengths {
+        for format in formats {
+            over_length(&mut text, format);
+        }
+        let _ = writeln!(
+            text,
+            "Lengths: d = {}. Equal scores: seeds {} to {}, against the mean of the rounded values. Spread scores: \
+             synthetic heads
+of {QUERIES} queries, seeds {} to {}, against f64 attention on the unrounded data; \
+             input as above. growth: mean error over that
+with {REFERENCE} keys.",
+            equal::D,
+            equal::SEEDS.start(),
+            equal::SEEDS.end(),
+            lengths::SEEDS.start(),
+            lengths::SEEDS.end()
+        );
+    }
+    for path in written {
+        let _ = writeln!(text, "{}", path.display());
+    }
+    text
+}
+
+fn heads(text: &mut String, traces: &Traces) {
+    let source = match traces.synthetic_seed {
+        Some(seed) => format!(
+            "{SYNTHETIC_HEADS} synthetic heads of {SYNTHETIC_KEYS} keys for each d, seeds from {seed} on"
+        ),
+        None => traces.data.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+    };
+    let every = if traces.every == 1 { String::new() } else { format!(", one query in {}", traces.every) };
+    for format in &traces.formats {
+        let _ = writeln!(text, "{}: {source}{every}", format.format);
+        *text += &rows(format, traces.by);
+        *text += "\n\n";
+    }
+    *text += TRACE_NOTES;
+    let checks = || traces.formats.iter().flat_map(|f| &f.rows).flat_map(|row| &row.cores);
+    if let Some(queries) = checks().filter_map(|core| Some(core.hardware?.queries)).max() {
+        let _ = writeln!(
+            text,
+            "The first head of each row, up to {queries} queries and {CHECKED_KEYS} keys of each, ran in lock-step."
+        );
+    }
+    *text += "\n";
+}
+
+fn rows(format: &FormatAccuracy, by: By) -> String {
+    let name = match by {
+        By::Head => "head",
+        By::Layer => "layer",
+        By::Group => "group",
+    };
+    let with_hardware = format.rows.iter().flat_map(|row| &row.cores).any(|core| core.hardware.is_some());
+    let mut header = vec![
+        name,
+        "heads",
+        "core",
+        "mean",
+        "max",
+        "rounding",
+        "input",
+        "over input",
+        "over FA2",
+        "rms",
+        "cosine",
+        "saturated",
+    ];
+    if with_hardware {
+        header.extend(["hardware", "mismatches"]);
+    }
+    let cells = format.rows.iter().flat_map(|row| {
+        row.cores.iter().enumerate().map(move |(i, core)| {
+            let mut cells = cells(row, core, i == 0);
+            if let Some(check) = &core.hardware {
+                cells.push(percent(check.max_error));
+                cells.push(format!("{} of {}", check.mismatches, check.comparisons));
+            }
+            cells
+        })
+    });
+    table(&header, cells.collect())
+}
+
+fn ratio(x: Option<f64>) -> String {
+    x.map_or_else(|| "-".into(), |x| format!("{x:.3}"))
+}
+
+/// What a row shares is in its first line only.
+fn cells(row: &RowAccuracy, core: &CoreAccuracy, first: bool) -> Vec<String> {
+    let e = &core.errors;
+    let shared = |text: String| if first { text } else { String::new() };
+    let cosine = |x: Option<f64>| x.map_or_else(|| "-".into(), |x| format!("{x:.6}"));
+    let [q, k, v] = e.saturated_inputs;
+    let mut saturated = format!("{}, {q} {k} {v}", e.saturated_roundings);
+    if e.overflowed_queries > 0 {
+        let _ = write!(saturated, ", {} queries", e.overflowed_queries);
+    }
+    vec![
+        shared(row.name.clone()),
+        shared(row.heads.to_string()),
+        core.core.clone(),
+        percent(e.mean),
+        percent(e.max),
+        shared(percent(row.rounding.mean)),
+        shared(percent(row.input.mean)),
+        ratio(core.over_input),
+        ratio(core.over_fa2),
+        e.relative.map_or_else(|| "-".into(), percent),
+        format!("{} {}", cosine(e.cosine), cosine(e.least_cosine)),
+        saturated,
+    ]
+}
+
+fn over_length(text: &mut String, format: &FormatLengths) {
+    let name = |core: &CoreLengths| core.core.clone();
+    let equal = format.cores.iter().map(|core| (name(core), &core.equal[..])).collect();
+    let input = std::iter::once(("input".to_string(), &format.input[..]));
+    let spread = input.chain(format.cores.iter().map(|core| (name(core), &core.spread[..]))).collect();
+    length_table(text, &format!("{}, equal scores", format.format), equal);
+    length_table(text, &format!("{}, spread scores", format.format), spread);
+}
+
+/// One line for each number of keys, three columns for each name.
+fn length_table(text: &mut String, title: &str, columns: Vec<(String, &[LengthErrors])>) {
+    let mut header = vec!["keys".to_string()];
+    for (name, _) in &columns {
+        header.extend([format!("{name}: mean"), "max".into(), "growth".into()]);
+    }
+    let lines = columns.first().map_or(0, |(_, errors)| errors.len());
+    let rows = (0..lines).map(|i| {
+        let mut cells = vec![columns[0].1[i].keys.to_string()];
+        for (_, column) in &columns {
+            let LengthErrors { errors, over_reference, .. } = column[i];
+            cells.extend([percent(errors.mean), percent(errors.max)]);
+            cells.push(over_reference.map_or_else(|| "-".into(), |x| format!("{x:.2}")));
+        }
+        cells
+    });
+    let _ = writeln!(text, "{title}");
+    *text += &table(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows.collect());
+    *text += "\n\n";
+}

@@ -1,0 +1,98 @@
+//! Arguments of `flashd accuracy` and `flashd figure`.
+
+use super::{WeightArg, parse_positive};
+use clap::{Args, Subcommand, ValueEnum};
+use flashd_hwmodel::format::Format;
+use flashd_study::lengths::LENGTHS;
+use std::path::PathBuf;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ByArg {
+    Head,
+    /// Model, head dimension and layer
+    Layer,
+    /// Model and head dimension
+    Group,
+}
+
+#[derive(Args)]
+pub struct AccuracyArgs {
+    /// Folder of attention heads; may be given several times
+    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
+    pub data: Vec<PathBuf>,
+    /// Seeded synthetic heads instead
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data")]
+    pub synthetic: Option<u64>,
+    /// Use every N-th query of a head
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    pub every: usize,
+    /// Number format; may be given several times (default: all, with --core bf16)
+    #[arg(long)]
+    pub format: Vec<Format>,
+    /// A core by its flags, in quotes, or by a configuration file; any number of them (default: FLASH-D and FA2)
+    ///
+    /// --core "--design fa2 --accumulator 7" --core configs/flash_d_bf16_d16.json. Flags without a --format are a core
+    /// in every --format beside it. The vector length is that of each head. The first FA2 core is the one that others
+    /// are compared with.
+    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true)]
+    pub core: Vec<String>,
+    /// What a row of the table is
+    #[arg(long, value_enum, default_value = "group")]
+    pub by: ByArg,
+    /// Queries of the first head of each row that run through the RustHDL core, in lock-step with the model; 0 leaves
+    /// that out
+    #[arg(long, default_value_t = 2, value_name = "N")]
+    pub check: usize,
+    /// Numbers of keys for errors over the length
+    #[arg(long, value_delimiter = ',', value_name = "N,..", default_values_t = LENGTHS)]
+    pub n: Vec<usize>,
+    /// Leave the heads out
+    #[arg(long, conflicts_with_all = ["no_lengths", "data", "synthetic", "every", "by", "check", "svg_rows"])]
+    pub no_traces: bool,
+    /// Leave errors over the length out
+    #[arg(long, conflicts_with_all = ["n", "svg"])]
+    pub no_lengths: bool,
+    /// Draw errors over the length
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Draw errors by row
+    #[arg(long, value_name = "FILE")]
+    pub svg_rows: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct FigureArgs {
+    #[command(subcommand)]
+    pub figure: Figure,
+}
+
+#[derive(Subcommand)]
+pub enum Figure {
+    /// Fig. 2: FLASH-D's weight over the difference of neighbouring scores, exact and as computed
+    Weight(WeightFigureArgs),
+}
+
+#[derive(Args)]
+pub struct WeightFigureArgs {
+    /// Weight unit: the shipped core's, or the paper's ln and sigmoid
+    #[arg(long, value_enum, default_value = "lse")]
+    pub weight: WeightArg,
+    /// Number format of the hardware's result
+    #[arg(long, default_value = "bf16")]
+    pub format: Format,
+    /// Segments of the PWL tables: 4, 8, 16 or 32
+    #[arg(long, default_value_t = 8)]
+    pub segments: u32,
+    /// Previous weights, above 0 and below 1 (default: 0.1,0.3,0.6,0.9)
+    #[arg(long, value_delimiter = ',', value_name = "W,..", allow_negative_numbers = true)]
+    pub previous: Vec<f64>,
+    /// Drawing (default: rtl-out/weight_UNIT_FORMAT_SEGMENTS.svg)
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}

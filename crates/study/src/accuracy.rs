@@ -1,0 +1,296 @@
+//! What makes up the error of a core: the format's rounding of the inputs, that of the result, and the datapath.
+//!
+//! ```text
+//!  q, k, v --f64 attention------------------------------------------------> exact
+//!     |                                                    exact rounded --> rounding error: no result is closer
+//!     +--scale, round--> f64 attention on these, rounded ------------------> input error
+//!     |        +--bit-exact model of a core -------------------------------> error of the core
+//!     |        +--RustHDL core, cycle by cycle, against the model ---------> hardware error
+//! ```
+//!
+//! Heads are taken one after another in each thread, and of V there is one copy for each thread: the memory is that of
+//! the heads and of a few tensors of the largest one.
+
+use crate::accuracy::totals::Total;
+use crate::errors::{Encoded, accuracy};
+use crate::grid::stem;
+use crate::hardware::{HardwareCheck, check};
+use crate::heads::{Head, Heads, HeadsError};
+use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
+use flashd_golden::{Model, decode};
+use flashd_hwmodel::config::{ConfigError, CoreConfig, Design};
+use flashd_hwmodel::format::Format;
+use flashd_simulator::RunError;
+use flashd_simulator::evaluate::Accuracy;
+use flashd_workload::Scaling;
+use flashd_workload::quantise::round_to;
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+mod totals;
+
+pub use totals::CoreErrors;
+
+/// What a row of heads has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// One head.
+    Head,
+    /// Model, head dimension and layer.
+    Layer,
+    /// Model and head dimension.
+    Group,
+}
+
+impl By {
+    /// The name of the row of a head.
+    fn key(self, head: &Head) -> String {
+        let trace = &head.trace;
+        match (self, trace.layer()) {
+            (By::Head, _) => trace.name.clone(),
+            (By::Layer, Some(layer)) => format!("{}-layer{layer:02}", trace.group),
+            (By::Layer, None) | (By::Group, _) => trace.group.clone(),
+        }
+    }
+}
+
+/// Why errors cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum AccuracyError {
+    /// A head that no core can take.
+    #[error(transparent)]
+    Heads(#[from] HeadsError),
+    /// A configuration that is not valid on a head, or not of the format.
+    #[error("{core}: {error}")]
+    Config {
+        /// The core.
+        core: String,
+        /// What is wrong with it.
+        error: ConfigError,
+    },
+    /// The hardware and its model differ, or the run could not be made.
+    #[error(transparent)]
+    Hardware(#[from] RunError),
+}
+
+/// A core on the heads of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CoreAccuracy {
+    /// Name without format and vector length.
+    pub core: String,
+    /// Its configuration; vector length and score shift are those of each head.
+    pub configuration: CoreConfig,
+    /// Errors against f64 attention on the unrounded data.
+    #[serde(flatten)]
+    pub errors: CoreErrors,
+    /// Its mean error over the mean input error; none where that is 0.
+    pub over_input: Option<f64>,
+    /// Its mean error over that of the first FA2 core; none where there is none, or its error is 0.
+    pub over_fa2: Option<f64>,
+    /// The hardware against the model on a sample; none where it was not asked for.
+    pub hardware: Option<HardwareCheck>,
+}
+
+/// All cores on the heads of a row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RowAccuracy {
+    /// The head, layer or group.
+    pub name: String,
+    /// Heads in it.
+    pub heads: usize,
+    /// Queries of all of them.
+    pub queries: usize,
+    /// Error of the exact results rounded to the format: no core's mean or largest error is smaller, but for results
+    /// below the smallest normal number of a format that flushes.
+    pub rounding: MeanMax,
+    /// Error of f64 attention on the rounded inputs, its results rounded to the format: what a core without any error
+    /// of its own would have. A core can come out below it, where its own errors happen to undo some of the inputs'.
+    pub input: MeanMax,
+    /// Cores, in the order given.
+    pub cores: Vec<CoreAccuracy>,
+}
+
+/// All rows in one format.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FormatAccuracy {
+    /// The format.
+    pub format: Format,
+    /// Sorted by name.
+    pub rows: Vec<RowAccuracy>,
+}
+
+/// Mean over heads of their mean errors, and the largest error of an element; fractions of max|v|.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MeanMax {
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl MeanMax {
+    /// Of several heads.
+    pub(crate) fn of(heads: impl Iterator<Item = Accuracy> + Clone) -> MeanMax {
+        let count = heads.clone().count().max(1) as f64;
+        MeanMax {
+            mean: heads.clone().map(|head| head.mean).sum::<f64>() / count,
+            max: heads.map(|head| head.max).fold(0.0, f64::max),
+        }
+    }
+}
+
+/// One head in one format: each figure with the power of two of V that suits it best.
+pub(crate) struct OnHead {
+    pub(crate) rounding: Accuracy,
+    pub(crate) input: Accuracy,
+    pub(crate) cores: Vec<Total>,
+}
+
+/// Measures the cores on one head. `done` is called for every core.
+pub(crate) fn on_head(
+    encoded: &Encoded,
+    cores: &[CoreConfig],
+    done: &(dyn Fn() + Sync),
+) -> Result<OnHead, AccuracyError> {
+    let (head, format) = (encoded.head, encoded.format);
+    let mut models = Vec::new();
+    for core in cores {
+        let fitted = of_format(core, format).and_then(|()| encoded.fitted(core));
+        models.push(Model::new(&fitted.map_err(|error| invalid(core, error))?));
+    }
+    let scores = rounded_scores(encoded);
+    let mut rounding: Option<Accuracy> = None;
+    let mut input = Vec::new();
+    let mut all: Vec<Vec<Total>> = vec![Vec::new(); cores.len()];
+    for scaling in &encoded.scalings {
+        let round = |o: f64| {
+            // The power of two is exact, and undone exactly.
+            let scaled = o * 2f64.powi(scaling.v_exponent);
+            scaling.result(format, round_to(format, scaled))
+        };
+        // Mean and largest each with its best scaling, so that both are bounds.
+        let nearest = accuracy(head.exact.iter().map(|&o| round(o)), head);
+        let before = rounding.unwrap_or(nearest);
+        rounding = Some(Accuracy {
+            mean: before.mean.min(nearest.mean),
+            max: before.max.min(nearest.max),
+            ..nearest
+        });
+        let v = encoded.values(scaling);
+        let saturated = encoded.saturated_values(scaling);
+        let results = on_rounded(encoded, scaling, &scores, &v);
+        input.push(accuracy(results.into_iter().map(round), head));
+        all.par_iter_mut().zip(&models).for_each(|(totals, model)| {
+            totals.push(Total::new(encoded, scaling, saturated, &encoded.run(model, &v)));
+        });
+    }
+    (0..cores.len()).for_each(|_| done());
+    // The first of equals, as everywhere.
+    let least = input.into_iter().min_by(|a: &Accuracy, b| a.mean.total_cmp(&b.mean));
+    let best = |all: Vec<Total>| all.into_iter().min_by(|a, b| a.accuracy.mean.total_cmp(&b.accuracy.mean));
+    Ok(OnHead {
+        rounding: rounding.unwrap_or_default(),
+        input: least.unwrap_or_default(),
+        cores: all.into_iter().filter_map(best).collect(),
+    })
+}
+
+fn invalid(core: &CoreConfig, error: ConfigError) -> AccuracyError {
+    AccuracyError::Config { core: core.name(), error }
+}
+
+fn of_format(core: &CoreConfig, format: Format) -> Result<(), ConfigError> {
+    if core.format == format {
+        return Ok(());
+    }
+    let problem = format!("{} on heads that were rounded to {format}", core.format);
+    Err(ConfigError { field: "format", problem })
+}
+
+/// Scores of the rounded Q and K, for each query those of the keys that it sees.
+fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
+    let (head, d) = (encoded.head, encoded.head.trace.attention.d);
+    let values = |bits: &[u64]| -> Vec<f64> { bits.par_iter().map(|&x| decode(encoded.format, x)).collect() };
+    let (q, k) = (values(&encoded.q), values(&encoded.k));
+    // All scalings undo the same shift.
+    let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
+    q.par_chunks_exact(d).zip(&head.lengths).map(|(q, &n)| scores(q, &k[..n * d], d, scale)).collect()
+}
+
+/// f64 attention on the rounded tensors, in the scale of the original ones.
+fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
+    let d = encoded.head.trace.attention.d;
+    let undo = 2f64.powi(-scaling.v_exponent);
+    let v: Vec<f64> = v.par_iter().map(|&v| decode(encoded.format, v) * undo).collect();
+    scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
+}
+
+/// Errors of cores of one format on heads: a row for each head, layer or group. Vector length and score shift are those
+/// of each head; V has the power of two that suits the core best on the head. Of the first head of each row, `queries`
+/// queries run through the RustHDL core too; 0 leaves that out. `done` is called for every core on every head.
+///
+/// # Errors
+/// A head that no core can take, a configuration that is not valid or not of the format, and a difference between
+/// hardware and model.
+pub fn measure(
+    heads: &Heads,
+    format: Format,
+    cores: &[CoreConfig],
+    by: By,
+    queries: usize,
+    done: &(dyn Fn() + Sync),
+) -> Result<FormatAccuracy, AccuracyError> {
+    let one = |head| on_head(&Encoded::new(format, head)?, cores, done);
+    let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
+    let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
+    for pair in heads.heads.iter().zip(&measured) {
+        rows.entry(by.key(pair.0)).or_default().push(pair);
+    }
+    let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
+    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, format, cores, queries);
+    Ok(FormatAccuracy { format, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
+}
+
+fn row(
+    name: &str,
+    heads: &[(&Head, &OnHead)],
+    format: Format,
+    cores: &[CoreConfig],
+    queries: usize,
+) -> Result<RowAccuracy, AccuracyError> {
+    let (first, on_first) = heads[0];
+    // Encoded again: to keep all of them would take far more memory than this takes time.
+    let sample = if queries > 0 { Some(Encoded::new(format, first)?) } else { None };
+    let input = MeanMax::of(heads.iter().map(|(_, on)| on.input));
+    let over = |mean: f64, reference: f64| (reference > 0.0).then(|| mean / reference);
+    let mut all = Vec::new();
+    for (i, core) in cores.iter().enumerate() {
+        let errors = CoreErrors::of(&heads.iter().map(|(_, on)| &on.cores[i]).collect::<Vec<_>>());
+        let hardware = sample.as_ref().map(|encoded| {
+            let config = encoded.fitted(core).map_err(|error| invalid(core, error))?;
+            Ok::<_, AccuracyError>(check(encoded, &config, &on_first.cores[i].scaling, queries)?)
+        });
+        all.push(CoreAccuracy {
+            core: stem(core),
+            configuration: core.clone(),
+            over_input: over(errors.mean, input.mean),
+            over_fa2: None,
+            hardware: hardware.transpose()?,
+            errors,
+        });
+    }
+    let fa2 = all.iter().find(|core| core.configuration.design == Design::Fa2).map(|core| core.errors.mean);
+    for core in &mut all {
+        core.over_fa2 = fa2.and_then(|fa2| over(core.errors.mean, fa2));
+    }
+    Ok(RowAccuracy {
+        name: name.to_string(),
+        heads: heads.len(),
+        queries: heads.iter().map(|(head, _)| head.queries.len()).sum(),
+        rounding: MeanMax::of(heads.iter().map(|(_, on)| on.rounding)),
+        input,
+        cores: all,
+    })
+}

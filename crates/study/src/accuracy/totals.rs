@@ -1,0 +1,107 @@
+//! Figures of one core: on a head, and on several.
+
+use super::MeanMax;
+use crate::errors::Encoded;
+use flashd_golden::QueryResult;
+use flashd_simulator::evaluate::Accuracy;
+use flashd_workload::Scaling;
+use serde::Serialize;
+
+/// Errors of a core on several heads, against f64 attention on the unrounded data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CoreErrors {
+    /// Mean over the heads of their mean errors, a fraction of max|v|.
+    pub mean: f64,
+    /// Largest error of an output element, a fraction of max|v|.
+    pub max: f64,
+    /// Root mean square of the error over that of the exact result, the mean over the heads. Heads whose exact results
+    /// are all 0 do not count; none without others.
+    pub relative: Option<f64>,
+    /// Cosine of the angle between result and exact result, the mean over the queries. 0 where the result is 0.
+    /// Queries whose exact result is 0 do not count.
+    pub cosine: Option<f64>,
+    /// The smallest of these cosines.
+    pub least_cosine: Option<f64>,
+    /// Roundings in the output lanes that saturated.
+    pub saturated_roundings: u64,
+    /// Queries with a value or a sum beyond the range of fixed-point lanes.
+    pub overflowed_queries: usize,
+    /// Elements of Q, K and V that saturated when they were rounded.
+    pub saturated_inputs: [usize; 3],
+}
+
+/// A core on one head.
+#[derive(Clone, Debug)]
+pub(crate) struct Total {
+    pub(crate) accuracy: Accuracy,
+    pub(crate) scaling: Scaling,
+    relative: Option<f64>,
+    cosines: Vec<f64>,
+    saturated_roundings: u64,
+    overflowed_queries: usize,
+    saturated_inputs: [usize; 3],
+}
+
+impl Total {
+    /// `saturated_values` elements of V saturated in this scaling.
+    pub(crate) fn new(
+        encoded: &Encoded,
+        scaling: &Scaling,
+        saturated_values: usize,
+        results: &[QueryResult],
+    ) -> Total {
+        let d = encoded.head.trace.attention.d;
+        let value = |&o: &u64| scaling.result(encoded.format, o);
+        let (mut error, mut exact) = (0.0, 0.0);
+        let mut cosines = Vec::new();
+        for (result, row) in results.iter().zip(encoded.head.exact.chunks_exact(d)) {
+            let (mut both, mut own, mut of_row) = (0.0, 0.0, 0.0);
+            for (o, x) in result.o.iter().map(value).zip(row) {
+                error += (o - x) * (o - x);
+                both += o * x;
+                own += o * o;
+                of_row += x * x;
+            }
+            exact += of_row;
+            if of_row > 0.0 {
+                cosines.push(if own > 0.0 { both / (own.sqrt() * of_row.sqrt()) } else { 0.0 });
+            }
+        }
+        let [q, k] = encoded.saturated;
+        Total {
+            accuracy: crate::errors::accuracy(results.iter().flat_map(|r| &r.o).map(value), encoded.head),
+            scaling: *scaling,
+            relative: (exact > 0.0).then(|| (error / exact).sqrt()),
+            cosines,
+            saturated_roundings: results.iter().map(|result| result.saturated).sum(),
+            overflowed_queries: results.iter().filter(|result| result.overflow).count(),
+            saturated_inputs: [q, k, saturated_values],
+        }
+    }
+}
+
+impl CoreErrors {
+    /// Of the heads of a row.
+    pub(super) fn of(heads: &[&Total]) -> CoreErrors {
+        let MeanMax { mean, max } = MeanMax::of(heads.iter().map(|head| head.accuracy));
+        let average = |all: &[f64]| (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64);
+        let relative: Vec<f64> = heads.iter().filter_map(|head| head.relative).collect();
+        let cosines: Vec<f64> = heads.iter().flat_map(|head| head.cosines.iter().copied()).collect();
+        let mut saturated_inputs = [0; 3];
+        for head in heads {
+            for (sum, &count) in saturated_inputs.iter_mut().zip(&head.saturated_inputs) {
+                *sum += count;
+            }
+        }
+        CoreErrors {
+            mean,
+            max,
+            relative: average(&relative),
+            cosine: average(&cosines),
+            least_cosine: cosines.iter().copied().min_by(f64::total_cmp),
+            saturated_roundings: heads.iter().map(|head| head.saturated_roundings).sum(),
+            overflowed_queries: heads.iter().map(|head| head.overflowed_queries).sum(),
+            saturated_inputs,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The hardware error: the RustHDL core, cycle by cycle, against the bit-exact model that all other errors are of.
+
+use crate::errors::Encoded;
+use flashd_golden::{Model, QueryResult, v_exponent};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, Query, RunError, Workload, run_against};
+use flashd_workload::Scaling;
+use serde::Serialize;
+
+/// Keys of each query that is checked, at most: a cycle of a wide core takes milliseconds.
+pub const CHECKED_KEYS: usize = 24;
+
+/// A sample of a head in hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct HardwareCheck {
+    /// Queries.
+    pub queries: usize,
+    /// Keys accepted, all queries together.
+    pub keys: u64,
+    /// Single comparisons in lock-step: ports and internal values of every cycle.
+    pub comparisons: u64,
+    /// Output elements that differ from the model's.
+    pub mismatches: u64,
+    /// Largest difference of an output element, a fraction of max|v|.
+    pub max_error: f64,
+}
+
+/// The results as they leave the core.
+#[derive(Default)]
+struct Results(Vec<Vec<u64>>);
+
+impl Observer for Results {
+    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+        if outputs.o_valid {
+            self.0.push(outputs.o.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The first `queries` of the head's sample, each against its first [`CHECKED_KEYS`] keys. `config` is fitted to the
+/// head.
+///
+/// # Errors
+/// The first difference in any cycle ends the run.
+pub(crate) fn check(
+    encoded: &Encoded,
+    config: &CoreConfig,
+    scaling: &Scaling,
+    queries: usize,
+) -> Result<HardwareCheck, RunError> {
+    let d = config.d;
+    let v = encoded.values(scaling);
+    let v_exponent = v_exponent(config.format, &v);
+    let rows = encoded.q.chunks_exact(d).zip(&encoded.head.lengths).take(queries);
+    let query = |(q, &n): (&[u64], &usize)| Query { q: q.to_vec(), keys: n.min(CHECKED_KEYS), v_exponent };
+    let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys) * d;
+    let workload = Workload {
+        d,
+        queries: rows.map(query).collect(),
+        k: encoded.k[..reached].to_vec(),
+        v: v[..reached].to_vec(),
+    };
+    let w = &workload;
+    let results = Model::new(config).run_scaled(&w.q(), &w.k, &w.v, &w.lengths(), &w.v_exponents(), true);
+    let value = |o: u64| scaling.result(config.format, o) / encoded.head.max_v;
+    against(config, w, &results, &value)
+}
+
+fn against(
+    config: &CoreConfig,
+    workload: &Workload,
+    results: &[QueryResult],
+    value: &dyn Fn(u64) -> f64,
+) -> Result<HardwareCheck, RunError> {
+    let mut hardware = Results::default();
+    let counters = run_against(config, workload, Gaps::None, &mut [&mut hardware], results)?;
+    let pairs = hardware.0.iter().flatten().zip(results.iter().flat_map(|result| &result.o));
+    let (mut mismatches, mut max_error) = (0, 0f64);
+    for (&actual, &expected) in pairs {
+        mismatches += u64::from(actual != expected);
+        max_error = max_error.max((value(actual) - value(expected)).abs());
+    }
+    Ok(HardwareCheck {
+        queries: hardware.0.len(),
+        keys: counters.keys,
+        comparisons: counters.comparisons,
+        mismatches,
+        max_error,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Heads;
+    use flashd_hwmodel::config::Design;
+    use flashd_hwmodel::format::Format;
+
+    #[test]
+    fn a_model_that_differs_in_a_bit_is_found() {
+        let heads = Heads::synthetic(1, 64);
+        let head = &heads.heads[0];
+        let format = Format::BF16;
+        let encoded = Encoded::new(format, head).unwrap();
+        let scaling = &encoded.scalings[0];
+        let config = encoded.fitted(&CoreConfig::new(Design::FlashD, 16, format)).unwrap();
+        let good = check(&encoded, &config, scaling, 2).unwrap();
+        assert_eq!((good.queries, good.mismatches, good.max_error), (2, 0, 0.0));
+        assert_eq!(good.keys as usize, 2 * CHECKED_KEYS);
+        assert!(good.comparisons > good.keys);
+        let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling)[..64]);
+        let workload = Workload::new(format, 16, q, k, v, false);
+        let mut results = Model::new(&config).run(q, k, v, &[4], true);
+        assert!(against(&config, &workload, &results, &|o| format.value(o)).is_ok());
+        results[0].o[3] ^= 1;
+        let error = against(&config, &workload, &results, &|o| format.value(o)).unwrap_err();
+        assert!(matches!(&error, RunError::Divergence(d) if d.signal.contains("o[3]")), "{error}");
+    }
+}
