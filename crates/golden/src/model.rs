@@ -16,7 +16,7 @@ use flashd_hwmodel::numerics::Numerics;
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key (all but `paper` and `literal` turn a -0 into +0), or the paper's static rule. FA2's
+    /// `o = v`: a first key (all but `paper`, `literal` and FA2's shared scale turn a -0 into +0), or the paper's static rule. FA2's
     /// fixed-point sums take the value times its exponential.
     Load,
     /// `o` was updated.

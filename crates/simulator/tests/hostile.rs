@@ -48,6 +48,21 @@ fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_si
     run(&prepared.config, &prepared.workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Queries of one key and of two, with values that are zeros of either sign, or become one by rounding.
+#[test]
+fn signed_zeros_in_lockstep() {
+    let d = 4;
+    let row = [1.0f32, -0.0, -1e-40, 0.0];
+    let attention = Attention { d, queries: 2, keys: 2, q: vec![1.0; 8], k: vec![1.0; 8], v: row.repeat(2) };
+    let scenario = Scenario { causal: true, ..scenario(attention) };
+    for (_, format) in Format::NAMED {
+        for config in designs(d, format) {
+            let prepared = prepare(&config, &scenario, &Reference::new(&scenario)).unwrap();
+            run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap_or_else(|e| panic!("{e}"));
+        }
+    }
+}
+
 #[test]
 fn hostile_streams_in_lockstep() {
     let d = 8;

@@ -8,9 +8,9 @@ use flashd_hwmodel::format::Format;
 /// A step of float lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum FloatOp {
-    /// `o = v`: first key of `paper` and `literal`, and the paper's static rule.
+    /// `o = v`: first key of `paper`, `literal` and FA2 with a shared scale, and the paper's static rule.
     Load,
-    /// First key of FLASH-D `lse` and FA2: `v + 0`, which is `v` but for the sign of a zero.
+    /// First key of FLASH-D `lse` and FA2 with a separate scale: `v + 0`, which is `v` but for the sign of a zero.
     First,
     /// FLASH-D, `lse` with a weight below 1/2 and `paper` with any: `o + w (v - o)`.
     Weight(f64),

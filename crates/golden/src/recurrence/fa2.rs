@@ -107,8 +107,12 @@ impl Recurrence for Fa2 {
         let s = self.score.of(dot);
         let one = 1u64 << self.state_fraction;
         let Some(Sum { m, l }) = state else {
-            let w = self.shared.map_or(self.scalar.format.one(), |bits| Factor::one(bits).record());
-            return (Sum { m: s, l: one }, Decision::load(s, w, FloatOp::First));
+            // Lanes whose multiplier is busy with the query before copy v; the others add it to zero.
+            let (w, op) = match self.shared {
+                Some(bits) => (Factor::one(bits).record(), FloatOp::Load),
+                None => (self.scalar.format.one(), FloatOp::First),
+            };
+            return (Sum { m: s, l: one }, Decision::load(s, w, op));
         };
         let x = s - m;
         if self.hold.is_some_and(|limit| x <= limit) {
