@@ -3,14 +3,15 @@
 mod chart;
 mod report;
 
-use crate::cli::{AccuracyArgs, ByArg};
+use crate::cli::AccuracyArgs;
 use crate::explore::bar;
 use crate::output::{Failure, print, print_json};
 use crate::select::{add_core, configuration, parse_core};
 use flashd_hwmodel::config::{CoreConfig, D_RANGE, Design};
 use flashd_hwmodel::format::Format;
+use flashd_study::By;
 use flashd_study::Heads;
-use flashd_study::accuracy::{AccuracyError, By, FormatAccuracy, measure};
+use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
 use flashd_study::lengths::{self, FormatLengths, LENGTHS};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -40,16 +41,6 @@ struct Traces {
 
 /// The cores of one format.
 type Set = (Format, Vec<CoreConfig>);
-
-impl From<ByArg> for By {
-    fn from(by: ByArg) -> By {
-        match by {
-            ByArg::Head => By::Head,
-            ByArg::Layer => By::Layer,
-            ByArg::Group => By::Group,
-        }
-    }
-}
 
 impl From<AccuracyError> for Failure {
     fn from(e: AccuracyError) -> Failure {

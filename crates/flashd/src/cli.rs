@@ -2,9 +2,11 @@
 
 mod accuracy;
 mod measure;
+mod skips;
 
 pub use accuracy::*;
 pub use measure::*;
+pub use skips::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashd_hwmodel::config::{Accumulator, Hold, LaneBits};
@@ -51,6 +53,11 @@ pub enum Command {
     /// FlashAttention runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries. Products, sums,
     /// quotients, maxima and exponentials count one operation each.
     Traffic(TrafficArgs),
+    /// How often an update, and the read of its value, may be skipped, by which rule, at what added error
+    ///
+    /// A rule decides from the scores: a skipped key is known before its value is read, never before the key is. The
+    /// added error is the distance between the results with and without the rule, as a fraction of max|v|.
+    Skips(SkipsArgs),
     /// Run a small language model whose attention is computed by a core, and compare it with f32
     ///
     /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the

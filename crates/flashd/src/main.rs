@@ -18,6 +18,7 @@ mod ppa;
 mod pwl;
 mod select;
 mod simulate;
+mod skips;
 mod traffic;
 
 use clap::Parser;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Figure(args) => figure::run(&args),
         Command::Traffic(args) => traffic::run(&args),
+        Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
         Command::List(args) => list::run(&args),
     };

@@ -12,6 +12,7 @@
 //! the heads and of a few tensors of the largest one.
 
 use crate::accuracy::totals::Total;
+use crate::by::By;
 use crate::errors::{Encoded, accuracy};
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
@@ -32,36 +33,15 @@ mod totals;
 
 pub use totals::CoreErrors;
 
-/// What a row of heads has in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum By {
-    /// One head.
-    Head,
-    /// Model, head dimension and layer.
-    Layer,
-    /// Model and head dimension.
-    Group,
-}
-
-impl By {
-    /// The name of the row of a head.
-    fn key(self, head: &Head) -> String {
-        let trace = &head.trace;
-        match (self, trace.layer()) {
-            (By::Head, _) => trace.name.clone(),
-            (By::Layer, Some(layer)) => format!("{}-layer{layer:02}", trace.group),
-            (By::Layer, None) | (By::Group, _) => trace.group.clone(),
-        }
-    }
-}
-
 /// Why errors cannot be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum AccuracyError {
     /// A head that no core can take.
     #[error(transparent)]
     Heads(#[from] HeadsError),
+    /// A head whose name does not say what row it belongs to.
+    #[error("{0}")]
+    Name(String),
     /// A configuration that is not valid on a head, or not of the format.
     #[error("{core}: {error}")]
     Config {
@@ -246,7 +226,7 @@ pub fn measure(
     let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
     let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
     for pair in heads.heads.iter().zip(&measured) {
-        rows.entry(by.key(pair.0)).or_default().push(pair);
+        rows.entry(by.of(&pair.0.trace).map_err(AccuracyError::Name)?).or_default().push(pair);
     }
     let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
     let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, format, cores, queries);

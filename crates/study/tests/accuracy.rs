@@ -2,7 +2,8 @@
 
 use flashd_hwmodel::config::{CoreConfig, Design, LaneBits, WeightUnit};
 use flashd_hwmodel::format::Format;
-use flashd_study::accuracy::{By, FormatAccuracy, measure};
+use flashd_study::By;
+use flashd_study::accuracy::{FormatAccuracy, measure};
 use flashd_study::{Heads, Prepared, equal, lengths, weight};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +29,7 @@ fn means_and_largest_errors_are_those_of_prepared() {
     let heads = Heads::load(&sample(), 4).unwrap();
     for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
         let cores = CoreConfig::variants(16, format);
-        let all = measured(&heads, &cores, By::Group);
+        let all = measured(&heads, &cores, By::Model);
         let prepared = Prepared::new(&heads, format).unwrap();
         for (i, core) in cores.iter().enumerate() {
             let errors = prepared.errors(core).unwrap();
@@ -79,7 +80,7 @@ fn a_wide_core_has_the_input_error_and_a_narrow_one_far_more() {
     let wide =
         CoreConfig { score_fraction_bits: 16, state_fraction_bits: 22, segments: 32, ..flash_d.clone() };
     let narrow = CoreConfig { lane: lane(8, 4, 3), ..flash_d };
-    for row in measured(&heads, &[wide, narrow], By::Group).rows {
+    for row in measured(&heads, &[wide, narrow], By::Model).rows {
         let [wide, narrow] = &row.cores[..] else { panic!() };
         // Scores are right to 2^-16 or so, and a result is off only where it is next to the middle of two numbers.
         assert!((wide.over_input.unwrap() - 1.0).abs() < 0.02, "{} {:?}", row.name, wide.over_input);
@@ -99,14 +100,14 @@ fn rows_are_heads_layers_or_groups() {
     assert_eq!(
         names(By::Layer),
         [
-            "bytes-d16-layer02",
-            "bytes-d16-layer04",
-            "bytes-d256-layer02",
-            "bytes-d64-layer02",
-            "minilm-d32-layer02"
+            "bytes-d16 layer02",
+            "bytes-d16 layer04",
+            "bytes-d256 layer02",
+            "bytes-d64 layer02",
+            "minilm-d32 layer02"
         ]
     );
-    assert_eq!(names(By::Group), ["bytes-d16", "bytes-d256", "bytes-d64", "minilm-d32"]);
+    assert_eq!(names(By::Model), ["bytes-d16", "bytes-d256", "bytes-d64", "minilm-d32"]);
 }
 
 #[test]
@@ -117,7 +118,7 @@ fn the_hardware_error_is_measured() {
     let done = || {
         calls.fetch_add(1, Ordering::Relaxed);
     };
-    let all = measure(&heads, Format::BF16, &cores, By::Group, 1, &done).unwrap();
+    let all = measure(&heads, Format::BF16, &cores, By::Model, 1, &done).unwrap();
     assert_eq!(calls.into_inner(), cores.len() * heads.heads.len());
     for check in all.rows.iter().flat_map(|row| &row.cores).map(|core| core.hardware.unwrap()) {
         assert_eq!((check.queries, check.mismatches, check.max_error), (1, 0, 0.0));
@@ -129,7 +130,7 @@ fn the_hardware_error_is_measured() {
 fn other_formats_and_invalid_cores_are_refused() {
     let heads = Heads::load(&sample(), 64).unwrap();
     let refused =
-        |core| measure(&heads, Format::BF16, &[core], By::Group, 0, &|| {}).unwrap_err().to_string();
+        |core| measure(&heads, Format::BF16, &[core], By::Model, 0, &|| {}).unwrap_err().to_string();
     let fa2 = CoreConfig::new(Design::Fa2, 16, Format::FP16);
     assert!(refused(fa2.clone()).contains("format: fp16"));
     assert!(refused(CoreConfig { segments: 7, format: Format::BF16, ..fa2 }).contains("segments: 7"));

@@ -2,7 +2,8 @@
 
 use super::{Measured, Traces};
 use crate::output::{percent, table};
-use flashd_study::accuracy::{By, CoreAccuracy, FormatAccuracy, RowAccuracy};
+use flashd_study::By;
+use flashd_study::accuracy::{CoreAccuracy, FormatAccuracy, RowAccuracy};
 use flashd_study::equal;
 use flashd_study::hardware::CHECKED_KEYS;
 use flashd_study::heads::{SYNTHETIC_HEADS, SYNTHETIC_KEYS};
@@ -75,7 +76,8 @@ fn rows(format: &FormatAccuracy, by: By) -> String {
     let name = match by {
         By::Head => "head",
         By::Layer => "layer",
-        By::Group => "group",
+        By::Prompt => "prompt",
+        By::Model => "model",
     };
     let with_hardware = format.rows.iter().flat_map(|row| &row.cores).any(|core| core.hardware.is_some());
     let mut header = vec![

@@ -1,19 +1,11 @@
 //! Arguments of `flashd accuracy` and `flashd figure`.
 
+use super::ByArg;
 use super::{WeightArg, parse_positive};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use flashd_hwmodel::format::Format;
 use flashd_study::lengths::LENGTHS;
 use std::path::PathBuf;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ByArg {
-    Head,
-    /// Model, head dimension and layer
-    Layer,
-    /// Model and head dimension
-    Group,
-}
 
 #[derive(Args)]
 pub struct AccuracyArgs {
@@ -37,7 +29,7 @@ pub struct AccuracyArgs {
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true)]
     pub core: Vec<String>,
     /// What a row of the table is
-    #[arg(long, value_enum, default_value = "group")]
+    #[arg(long, value_enum, default_value = "model")]
     pub by: ByArg,
     /// Queries of the first head of each row that run through the RustHDL core, in lock-step with the model; 0 leaves
     /// that out

@@ -21,12 +21,16 @@
 //! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`] |
 //! | the merge of partial results, as in split-KV decoding | [`Row`] as a [`Monoid`] |
 //!
+//! Rules that leave keys out, and what they lose: [`HoldRule`].
+//!
 //! [`standard`] and [`tiled`](tiled()) count their operations and accesses to slow memory as they run ([`Counts`]).
 //!
 //! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023);
 //! Alexandridis, Titopoulos, Dimitrakopoulos, *FLASH-D* (2025), whose Alg. 1 to 3 are meant where one is named.
 
 mod counts;
+mod hold;
+mod hold_budget;
 mod lse_blocks;
 mod machine;
 mod monoid;
@@ -37,13 +41,16 @@ mod standard;
 mod tiled;
 
 pub use counts::{Counts, Operation, Tensor};
+pub use hold::{
+    CappedThreshold, GrowingThreshold, HoldRule, MaximumThreshold, StaticStep, Threshold, flash_d_hold,
+    held_error_bound, hold_weights, output_of_weights, static_steps, weights_under,
+};
+pub use hold_budget::{Budget, CoarseBudget, CoarseDecay, budget_of_fraction};
 pub use lse_blocks::lse_blocks;
 pub use monoid::{
     Monoid, WeightedSum, fold, fold_bracketed, fold_padded, fold_parallel, prefixes, prefixes_parallel,
 };
-pub use recurrences::{
-    flash_attention, flash_attention2, flash_d, flash_d_hold, flash_d_weights, hold_weights,
-};
+pub use recurrences::{flash_attention, flash_attention2, flash_d, flash_d_weights};
 pub use row::{LogSum, Row, sigmoid};
 pub use softmax::{add_mask, naive_softmax, safe_softmax, scores};
 pub use standard::{standard, standard_formula};

@@ -1,0 +1,81 @@
+//! Arguments of `flashd skips`.
+
+use super::parse_positive;
+use clap::{Args, ValueEnum};
+use flashd_hwmodel::format::Format;
+use flashd_study::By;
+use flashd_study::skips::{DEFAULT_THRESHOLDS, Rule};
+use std::path::PathBuf;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ByArg {
+    /// One head
+    Head,
+    /// A layer of a model
+    Layer,
+    /// A prompt of a model
+    Prompt,
+    /// A model and head dimension
+    Model,
+}
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> By {
+        match by {
+            ByArg::Head => By::Head,
+            ByArg::Layer => By::Layer,
+            ByArg::Prompt => By::Prompt,
+            ByArg::Model => By::Model,
+        }
+    }
+}
+
+#[derive(Args)]
+pub struct SkipsArgs {
+    /// Folder of attention heads
+    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
+    pub data: PathBuf,
+    /// Use every N-th query of a head
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    pub every: usize,
+    /// What a row stands for
+    #[arg(long, value_enum, default_value = "model")]
+    pub by: ByArg,
+    /// Rules to compare (default: the paper's, FLASH-D's and FA2's thresholds, and better ones)
+    ///
+    /// static: the paper's. hold:T, FLASH-D's: x = s - L at most -T. fa2:T: s - m at most -T. growing:T: T + ln n for the
+    /// n-th held key. capped:T:KEYS: T for so many keys. budget-exact:F[:C] and budget-none:F[:C]: the lost mass stays
+    /// below 2^-(F + 2), half an ulp of an accumulator with F fraction bits; a key may take one in 2^C of what is left;
+    /// kept keys let the mass decay, or not. budget-shift, budget-jump, budget-never:F[:C[:R]]: the same in a register of R
+    /// bits, decay by a shift and a subtraction, by a shift where x is positive, or none.
+    #[arg(long, value_name = "RULE,..", value_delimiter = ',')]
+    pub rules: Vec<Rule>,
+    /// Thresholds T of FLASH-D's and FA2's hold rule
+    #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "rules", value_parser = parse_threshold,
+        default_values_t = DEFAULT_THRESHOLDS)]
+    pub hold: Vec<f64>,
+    /// Number format of the cores
+    #[arg(long, default_value = "bf16")]
+    pub format: Format,
+    /// Added error, in percent of max|v|, below which the best rule is looked for
+    #[arg(long, default_value_t = 0.1, value_name = "PERCENT", allow_negative_numbers = true)]
+    pub limit: f64,
+    /// Constructed streams and the worst distance of every rule instead of recorded heads
+    #[arg(long, conflicts_with_all = ["data", "every", "by", "limit", "svg"])]
+    pub worst_case: bool,
+    /// Draw the added error over the share of value reads saved
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A threshold that the cores can have.
+fn parse_threshold(text: &str) -> Result<f64, String> {
+    match format!("hold:{text}").parse() {
+        Ok(Rule::Hold(t)) => Ok(t),
+        Ok(_) => Err("no threshold".into()),
+        Err(e) => Err(e.to_string()),
+    }
+}

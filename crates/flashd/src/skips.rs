@@ -1,0 +1,137 @@
+//! `flashd skips`.
+
+mod chart;
+mod report;
+
+use crate::cli::SkipsArgs;
+use crate::output::{Failure, print, print_json};
+use flashd_files::AtomicFile;
+use flashd_study::By;
+use flashd_study::Heads;
+use flashd_study::skips::worst::{COUNTS, StreamSkips, WorstCase, on_streams, worst_case};
+use flashd_study::skips::{
+    GroupSkips, PAPER_SKIPPED, Rule, default_rules, default_worst_rules, group, measure,
+};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is measured on recorded heads.
+#[derive(Serialize)]
+struct Skips {
+    data: PathBuf,
+    every: usize,
+    /// Format of the cores.
+    format: String,
+    /// Added error below which the best rules are looked for, a fraction of max|v|.
+    limit: f64,
+    /// Shares that the paper reports as skipped.
+    paper_skipped: (f64, f64),
+    groups: Vec<GroupSkips>,
+}
+
+/// What is measured on constructed streams.
+#[derive(Serialize)]
+struct Worst {
+    format: String,
+    streams: Vec<StreamSkips>,
+    worst_cases: Vec<WorstCase>,
+}
+
+pub fn run(args: &SkipsArgs) -> Result<(), Failure> {
+    let rules = match (args.rules.is_empty(), args.worst_case) {
+        (true, false) => default_rules(&args.hold, args.format),
+        (true, true) => default_worst_rules(&args.hold),
+        (false, _) => args.rules.clone(),
+    };
+    for (i, rule) in rules.iter().enumerate() {
+        if rules[..i].contains(rule) {
+            let flag = if args.rules.is_empty() { "--hold" } else { "--rules" };
+            return Err(Failure::input(format!("{flag}: {rule} is there twice; name each once")));
+        }
+    }
+    if args.worst_case {
+        return worst(args, &rules);
+    }
+    if !(args.limit.is_finite() && args.limit > 0.0) {
+        return Err(Failure::input("--limit: a percentage of max|v|, above 0, is needed"));
+    }
+    let unwritable = |path: &Path, e: std::io::Error| {
+        Failure::input(format!("--svg {}: cannot be written: {e}", path.display()))
+    };
+    // The results come later: find out now where they cannot be written.
+    let svg = match &args.svg {
+        Some(path) => Some((AtomicFile::create(path).map_err(|e| unwritable(path, e))?, path)),
+        None => None,
+    };
+    let skips = on_heads(args, &rules)?;
+    if let Some((mut file, path)) = svg {
+        let drawing = chart::draw(&skips, &rules).map_err(|e| Failure::input(format!("--svg: {e}")))?;
+        file.write_all(drawing.as_bytes()).map_err(|e| unwritable(path, e))?;
+        file.commit().map_err(|e| unwritable(path, e))?;
+    }
+    match args.json {
+        true => print_json(&skips),
+        false => print(&report::text(&skips, args.svg.as_deref())),
+    }
+}
+
+fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
+    let data = |e: String| Failure::input(format!("--data: {e}"));
+    let heads = Heads::load(&args.data, args.every).map_err(|e| data(e.to_string()))?;
+    let by = By::from(args.by);
+    // Before anything is computed.
+    for head in &heads.heads {
+        by.of(&head.trace).map_err(|e| Failure::input(format!("--by: {e}")))?;
+    }
+    let bar = bar(heads.heads.len());
+    let one = |head| {
+        let skips = measure(head, rules, Some(args.format));
+        bar.inc(1);
+        skips
+    };
+    let skips =
+        heads.heads.par_iter().map(one).collect::<Result<Vec<_>, _>>().map_err(|e| data(e.to_string()))?;
+    bar.finish_and_clear();
+    let groups = group(&heads.heads, &skips, rules, by).map_err(|e| Failure::input(format!("--by: {e}")))?;
+    Ok(Skips {
+        data: args.data.clone(),
+        every: args.every,
+        format: args.format.to_string(),
+        limit: args.limit / 100.0,
+        paper_skipped: PAPER_SKIPPED,
+        groups,
+    })
+}
+
+fn worst(args: &SkipsArgs, rules: &[Rule]) -> Result<(), Failure> {
+    let pairs: Vec<(&Rule, usize)> = rules.iter().flat_map(|rule| COUNTS.map(|keys| (rule, keys))).collect();
+    let bar = bar(pairs.len() + 1);
+    let streams = on_streams(rules, args.format);
+    bar.inc(1);
+    let one = |&(rule, keys): &(&Rule, usize)| {
+        let worst = worst_case(rule, keys, args.format);
+        bar.inc(1);
+        worst
+    };
+    let worst_cases = pairs.iter().map(one).collect();
+    bar.finish_and_clear();
+    let worst = Worst { format: args.format.to_string(), streams, worst_cases };
+    match args.json {
+        true => print_json(&worst),
+        false => print(&report::worst(&worst)),
+    }
+}
+
+/// Shown on a terminal only.
+fn bar(steps: usize) -> ProgressBar {
+    let bar = ProgressBar::new(steps as u64).with_style(
+        ProgressStyle::with_template("{bar:30} {pos} of {len} {elapsed}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

@@ -1,0 +1,110 @@
+//! Rules on the bit-exact models of the cores that have them.
+
+use super::Rule;
+use super::measure::Tally;
+use crate::heads::{Head, HeadsError};
+use flashd_golden::{Action, Model, QueryResult};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::{Quantised, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
+
+/// Queries of one run: every step of a run is recorded.
+const QUERIES: usize = 64;
+
+/// A head in the encodings of a format.
+struct Encoded<'a> {
+    head: &'a Head,
+    format: Format,
+    rounded: Quantised,
+    /// The queries that are used.
+    q: Vec<u64>,
+}
+
+/// Values with a power of two of their own.
+struct Values {
+    scaling: Scaling,
+    v: Vec<u64>,
+}
+
+/// The tallies of the rules that a core has. The power of two of V is the one with which the core errs least without
+/// the rule, so that both runs have the same.
+pub(super) fn on_cores(
+    head: &Head,
+    rules: &[Rule],
+    format: Format,
+) -> Result<Vec<Option<Tally>>, HeadsError> {
+    let (trace, a) = (&head.trace, &head.trace.attention);
+    let scaling =
+        choose_scaling(format, a, trace.score_scale(), TensorScale::Auto, &|x| round_value(format, x))
+            .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
+    let rounded = quantise(format, scaling, a);
+    let q = head.queries.iter().flat_map(|&i| rounded.query(i).to_vec()).collect();
+    let encoded = Encoded { head, format, rounded, q };
+    let candidates: Vec<Values> = v_candidates(a.max_abs_v(), format)
+        .into_iter()
+        .map(|exponent| {
+            let scaling = scaling.with_v_exponent(exponent);
+            Values { v: a.v.iter().map(|&v| round_to(format, scaling.scale_v(v))).collect(), scaling }
+        })
+        .collect();
+    // Several rules share a core: its results without one are made once.
+    let mut without: Vec<(CoreConfig, usize, Vec<f64>)> = Vec::new();
+    let mut one = |rule: &Rule| -> Option<Tally> {
+        let [core, plain] = rule
+            .cores(a.d, format)?
+            .map(|core| CoreConfig { score_shift: Some(scaling.score_shift), ..core });
+        if !without.iter().any(|(core, ..)| *core == plain) {
+            let (values, o) = encoded.best(&plain, &candidates)?;
+            without.push((plain.clone(), values, o));
+        }
+        let (_, values, o) = without.iter().find(|(core, ..)| *core == plain)?;
+        Some(encoded.tally(&core, &candidates[*values], o))
+    };
+    Ok(rules.iter().map(&mut one).collect())
+}
+
+impl Encoded<'_> {
+    /// Results in runs of [`QUERIES`] queries.
+    fn runs<'b>(
+        &'b self,
+        core: &'b CoreConfig,
+        values: &'b Values,
+        record: bool,
+    ) -> impl Iterator<Item = Vec<QueryResult>> + 'b {
+        let model = Model::new(core);
+        let queries = self.q.chunks(QUERIES * core.d).zip(self.head.lengths.chunks(QUERIES));
+        queries.map(move |(q, lengths)| model.run(q, &self.rounded.k, &values.v, lengths, record))
+    }
+
+    fn decoded(&self, values: &Values, result: &QueryResult) -> Vec<f64> {
+        result.o.iter().map(|&o| values.scaling.result(self.format, o)).collect()
+    }
+
+    /// The values with which a core has the smallest mean error, the first of equals, and its results.
+    fn best(&self, core: &CoreConfig, candidates: &[Values]) -> Option<(usize, Vec<f64>)> {
+        let run = |(i, values): (usize, &Values)| {
+            let o: Vec<f64> =
+                self.runs(core, values, false).flatten().flat_map(|r| self.decoded(values, &r)).collect();
+            let error: f64 = o.iter().zip(&self.head.exact).map(|(o, exact)| (o - exact).abs()).sum();
+            (i, o, error)
+        };
+        let best = candidates.iter().enumerate().map(run).min_by(|a, b| a.2.total_cmp(&b.2));
+        best.map(|(i, o, _)| (i, o))
+    }
+
+    /// What the core's rule did, and the distance of its results from those without it.
+    fn tally(&self, core: &CoreConfig, values: &Values, without: &[f64]) -> Tally {
+        let mut tally = Tally::default();
+        let results = self.runs(core, values, true).flatten();
+        for (result, without) in results.zip(without.chunks_exact(core.d)) {
+            let count = |action| result.steps.iter().filter(|step| step.action == action).count() as u64;
+            let o = self.decoded(values, &result);
+            let errors = o.iter().zip(without).map(|(o, without)| (o - without).abs() / self.head.max_v);
+            // A query's first key is loaded by any rule.
+            let loaded = count(Action::Load).saturating_sub(1);
+            tally.query(result.steps.len() as u64, count(Action::Hold), loaded, errors);
+        }
+        tally
+    }
+}

@@ -1,0 +1,252 @@
+//! Shares and added errors of rules on heads.
+
+use super::Rule;
+use super::cores::on_cores;
+use crate::by::By;
+use crate::heads::{Head, HeadsError};
+use flashd_golden::family::{StaticStep, scores, static_steps, weights_under};
+use flashd_hwmodel::config::STATIC_SKIP;
+use flashd_hwmodel::format::Format;
+use rayon::prelude::*;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+/// What a rule did, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Pairs of a query and a key that it sees.
+    pub steps: u64,
+    /// Steps that left the output and read no value.
+    pub held: u64,
+    /// Steps that set the output to the value, first keys not counted: the static rule's `D >= 11`.
+    pub loaded: u64,
+    /// Most keys that were held in one query.
+    pub most_held: u64,
+    /// Output elements compared.
+    pub outputs: u64,
+    /// Sum of their added errors, fractions of max|v|.
+    pub error_sum: f64,
+    /// Largest of them.
+    pub error_max: f64,
+}
+
+impl AddAssign<&Tally> for Tally {
+    fn add_assign(&mut self, other: &Tally) {
+        self.steps += other.steps;
+        self.held += other.held;
+        self.loaded += other.loaded;
+        self.most_held = self.most_held.max(other.most_held);
+        self.outputs += other.outputs;
+        self.error_sum += other.error_sum;
+        self.error_max = self.error_max.max(other.error_max);
+    }
+}
+
+impl Tally {
+    /// Takes in one query: its steps, how many of them held and loaded, and the added errors of its outputs.
+    pub(super) fn query(&mut self, steps: u64, held: u64, loaded: u64, errors: impl Iterator<Item = f64>) {
+        self.steps += steps;
+        self.held += held;
+        self.loaded += loaded;
+        self.most_held = self.most_held.max(held);
+        for error in errors {
+            self.outputs += 1;
+            self.error_sum += error;
+            self.error_max = self.error_max.max(error);
+        }
+    }
+}
+
+/// Shares and errors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Share of the updates that were held. Each saves the read of its value: this is also the share of reads saved.
+    pub held: f64,
+    /// Share that loaded the value instead of computing, first keys not counted.
+    pub loaded: f64,
+    /// The rest.
+    pub computed: f64,
+    /// Mean added error of an output element, as a fraction of max|v|.
+    pub mean_error: f64,
+    /// Largest.
+    pub max_error: f64,
+}
+
+impl From<&Tally> for Figures {
+    fn from(t: &Tally) -> Figures {
+        let share = |n: u64| n as f64 / t.steps.max(1) as f64;
+        Figures {
+            held: share(t.held),
+            loaded: share(t.loaded),
+            computed: share(t.steps - t.held - t.loaded),
+            mean_error: t.error_sum / t.outputs.max(1) as f64,
+            max_error: t.error_max,
+        }
+    }
+}
+
+/// All rules on one head.
+#[derive(Clone, Debug)]
+pub struct HeadSkips {
+    /// For each rule, in f64.
+    pub exact: Vec<Tally>,
+    /// For each rule that a core has, on its bit-exact model.
+    pub core: Vec<Option<Tally>>,
+}
+
+/// One rule on the heads of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RuleSkips {
+    /// As it is written.
+    #[serde(serialize_with = "as_written")]
+    pub rule: Rule,
+    /// In f64.
+    pub exact: Figures,
+    /// Most keys that it held in one query.
+    pub most_held: u64,
+    /// Largest error that it can add with so many keys held, as a fraction of max|v|; none without a bound.
+    pub bound: Option<f64>,
+    /// Whether that bound holds for any number of keys.
+    pub bound_for_any_n: bool,
+    /// On the bit-exact model of a core that has the rule.
+    pub core: Option<Figures>,
+}
+
+fn as_written<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(rule)
+}
+
+/// All rules on the heads of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GroupSkips {
+    /// Its name.
+    pub group: String,
+    /// Heads in it.
+    pub heads: usize,
+    /// Updates of each rule: pairs of a query and a key that it sees.
+    pub updates: u64,
+    /// In the order of the rules.
+    pub rules: Vec<RuleSkips>,
+}
+
+/// Runs rules on a head in f64, and those that a core has on its bit-exact model in a format, if one is given.
+///
+/// # Errors
+/// A score scale that no core can apply.
+pub fn measure(head: &Head, rules: &[Rule], format: Option<Format>) -> Result<HeadSkips, HeadsError> {
+    let core = match format {
+        Some(format) => on_cores(head, rules, format)?,
+        None => vec![None; rules.len()],
+    };
+    Ok(HeadSkips { exact: in_f64(head, rules), core })
+}
+
+fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
+    let a = &head.trace.attention;
+    let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
+    let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
+    let scale = head.trace.score_scale().factor(a.d);
+    let queries = head.queries.par_iter().zip(&head.lengths).zip(head.exact.par_chunks(a.d));
+    let zero = || vec![Tally::default(); rules.len()];
+    let one = |mut tallies: Vec<Tally>, ((&i, &n), exact): ((&usize, &usize), &[f64])| {
+        let s = scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale);
+        let top = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let softmax: Vec<f64> = s.iter().map(|s| (s - top).exp()).collect();
+        for (rule, tally) in rules.iter().zip(&mut tallies) {
+            let Outcome { weights, held, loaded } = outcome(rule, &s, &softmax);
+            let o = weighted_mean(&weights, &v, a.d);
+            let errors = o.iter().zip(exact).map(|(o, exact)| (o - exact).abs() / head.max_v);
+            tally.query(n as u64, held, loaded, errors);
+        }
+        tallies
+    };
+    queries.fold(zero, one).reduce(zero, |mut a, b| {
+        a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+        a
+    })
+}
+
+/// What a rule makes of a query.
+pub(super) struct Outcome {
+    /// Weight of every key in the result, up to a common factor.
+    pub(super) weights: Vec<f64>,
+    pub(super) held: u64,
+    pub(super) loaded: u64,
+}
+
+/// The outcome of a rule on scores, all visible, whose exponentials relative to the largest are given.
+pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> Outcome {
+    let count = |n: usize| n as u64;
+    let Some(mut rule) = rule.hold_rule() else {
+        let steps = static_steps(s, STATIC_SKIP);
+        let how_many = |step| count(steps.iter().filter(|s| **s == step).count());
+        return Outcome {
+            held: how_many(StaticStep::Hold),
+            loaded: how_many(StaticStep::Load).saturating_sub(1),
+            weights: remaining(&steps),
+        };
+    };
+    // The result is the softmax over the kept keys.
+    let kept = weights_under(s, &mut *rule);
+    Outcome {
+        held: count(kept.iter().filter(|w| w.is_none()).count()),
+        loaded: 0,
+        weights: kept.iter().zip(softmax).map(|(w, p)| if w.is_some() { *p } else { 0.0 }).collect(),
+    }
+}
+
+/// What of each step's value is left in the result: `w_i` times `1 - w_j` of all later ones.
+fn remaining(steps: &[StaticStep]) -> Vec<f64> {
+    let mut left = 1.0;
+    let mut weights = vec![0.0; steps.len()];
+    for (weight, w) in weights.iter_mut().zip(steps).rev().filter_map(|(x, step)| Some((x, step.weight()?))) {
+        *weight = left * w;
+        left *= 1.0 - w;
+    }
+    weights
+}
+
+/// `sum_j weight_j v_j / sum_j weight_j`.
+pub(super) fn weighted_mean(weights: &[f64], v: &[f64], d: usize) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    let mut o = vec![0.0; d];
+    for (w, v) in weights.iter().zip(v.chunks_exact(d)).filter(|(w, _)| **w > 0.0) {
+        o.iter_mut().zip(v).for_each(|(o, v)| *o += w / sum * v);
+    }
+    o
+}
+
+/// Figures of the heads by group, sorted by name.
+///
+/// # Errors
+/// A head whose name does not say its group.
+pub fn group(heads: &[Head], skips: &[HeadSkips], rules: &[Rule], by: By) -> Result<Vec<GroupSkips>, String> {
+    let mut groups: BTreeMap<String, Vec<&HeadSkips>> = BTreeMap::new();
+    for (head, skips) in heads.iter().zip(skips) {
+        groups.entry(by.of(&head.trace)?).or_default().push(skips);
+    }
+    let sum = |tallies: &mut dyn Iterator<Item = &Tally>| {
+        let mut sum = Tally::default();
+        tallies.for_each(|tally| sum += tally);
+        sum
+    };
+    let one = |(group, heads): (String, Vec<&HeadSkips>)| {
+        let of_rule = |(i, rule): (usize, &Rule)| {
+            let exact = sum(&mut heads.iter().map(|h| &h.exact[i]));
+            let core = sum(&mut heads.iter().filter_map(|h| h.core[i].as_ref()));
+            RuleSkips {
+                rule: *rule,
+                exact: Figures::from(&exact),
+                most_held: exact.most_held,
+                bound: rule.bound(exact.most_held),
+                bound_for_any_n: rule.is_bounded(),
+                core: heads.iter().all(|h| h.core[i].is_some()).then(|| Figures::from(&core)),
+            }
+        };
+        let rules: Vec<RuleSkips> = rules.iter().enumerate().map(of_rule).collect();
+        let updates = heads.iter().filter_map(|h| h.exact.first()).map(|t| t.steps).sum();
+        GroupSkips { group, heads: heads.len(), updates, rules }
+    };
+    Ok(groups.into_iter().map(one).collect())
+}
