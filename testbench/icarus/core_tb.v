@@ -1,13 +1,14 @@
-// Self-checking testbench for one generated core, Verilog-2005.
+// Self-checking testbench for one generated core or array of cores, Verilog-2005.
 //
 //   iverilog -g2005 -DTOP=flash_d_bf16_d16 -Pcore_tb.D=16 -Pcore_tb.W=16 -s core_tb \
 //       -o core_tb.vvp core_tb.v flash_d_bf16_d16.v
 //   vvp -n core_tb.vvp +vectors=flash_d_bf16_d16.vec
 //
 // TOP is the core's module, D its vector length, W the bits of an element; a core with fixed-point lanes, which
-// has the ports v_exponent and o_overflow, also needs -DFIXED -Pcore_tb.E=8, the bits of v_exponent. Every cycle
-// outside reset, v_step, v_ren and o_valid are compared with the vector file; o, o_invalid and o_overflow while
-// o_valid is high.
+// has the ports v_exponent and o_overflow, also needs -DFIXED -Pcore_tb.E=8, the bits of v_exponent, and an array
+// of cores -DBLOCK -Pcore_tb.I=3, the bits of o_index. Every cycle
+// outside reset, v_step, v_ren, o_valid and an array's q_ready, k_ready and o_last are compared with the vector
+// file; o, o_index, o_invalid and o_overflow while o_valid is high.
 // X and Z differ from both 0 and 1. The last line printed is `TEST PASSED: N checks` or
 // `TEST FAILED: ...` with the first difference; vvp's exit status is 0 either way.
 
@@ -17,13 +18,20 @@ module core_tb;
     parameter D = 16;
     parameter W = 16;
     parameter E = 8;
+    parameter I = 1;
 
     localparam BUS = D * W;
 `ifdef FIXED
-    localparam WORD = 12 + 8 + 4 * BUS;
+    localparam FIXED_BITS = 12;
 `else
-    localparam WORD = 8 + 4 * BUS;
+    localparam FIXED_BITS = 0;
 `endif
+`ifdef BLOCK
+    localparam BLOCK_BITS = 12;
+`else
+    localparam BLOCK_BITS = 0;
+`endif
+    localparam WORD = BLOCK_BITS + FIXED_BITS + 8 + 4 * BUS;
     localparam DIGITS = WORD / 4;
 
     reg clk;
@@ -38,9 +46,22 @@ module core_tb;
     assign o_overflow = 1'b0;
 `endif
 
+    reg q_last;
+    wire q_ready, k_ready, o_last;
+    wire [I-1:0] o_index;
+`ifndef BLOCK
+    assign q_ready = 1'b0;
+    assign k_ready = 1'b0;
+    assign o_last = 1'b0;
+    assign o_index = 0;
+`endif
+
     `TOP core (
 `ifdef FIXED
         .v_exponent(v_exponent[E-1:0]), .o_overflow(o_overflow),
+`endif
+`ifdef BLOCK
+        .q_last(q_last), .q_ready(q_ready), .k_ready(k_ready), .o_index(o_index), .o_last(o_last),
 `endif
         .clk(clk), .rst(rst),
         .q(q), .q_valid(q_valid),
@@ -52,6 +73,8 @@ module core_tb;
     // Expected outputs of the current cycle.
     reg e_v_step, e_v_ren, e_o_valid, e_o_invalid;
     reg [3:0] e_o_overflow;
+    reg e_q_ready, e_k_ready, e_o_last;
+    reg [7:0] e_o_index;
     reg [BUS-1:0] e_o;
 
     reg [8*1024-1:0] file_name;
@@ -80,6 +103,17 @@ module core_tb;
                     $display("TEST FAILED: cycle %0d: o[%0d]: expected %h, got %h",
                              cycle, j, e_o[j*W +: W], o[j*W +: W]);
                 end
+            end
+        end
+    endtask
+
+    // Places are written by number.
+    task check_index;
+        begin
+            checks = checks + 1;
+            if (o_index !== e_o_index[I-1:0] && !failed) begin
+                failed = 1;
+                $display("TEST FAILED: cycle %0d: o_index: expected %0d, got %0d", cycle, e_o_index, o_index);
             end
         end
     endtask
@@ -123,7 +157,11 @@ module core_tb;
             e_o_overflow = 0;
             v_exponent = 0;
 `ifdef FIXED
-            {e_o_overflow, v_exponent} = word[WORD-1 -: 12];
+            {e_o_overflow, v_exponent} = word[WORD-BLOCK_BITS-1 -: 12];
+`endif
+            {q_last, e_q_ready, e_k_ready, e_o_last, e_o_index} = 0;
+`ifdef BLOCK
+            {q_last, e_q_ready, e_k_ready, e_o_last, e_o_index} = word[WORD-1 -: 12];
 `endif
             {rst, q_valid, k_valid, k_last, e_v_step, e_v_ren, e_o_valid, e_o_invalid, q, k, v, e_o}
                 = word[8+4*BUS-1:0];
@@ -132,6 +170,12 @@ module core_tb;
                 check_bit("v_step", e_v_step, v_step);
                 check_bit("v_ren", e_v_ren, v_ren);
                 check_bit("o_valid", e_o_valid, o_valid);
+`ifdef BLOCK
+                check_bit("q_ready", e_q_ready, q_ready);
+                check_bit("k_ready", e_k_ready, k_ready);
+                check_bit("o_last", e_o_last, o_last);
+                if (e_o_valid) check_index;
+`endif
                 if (e_o_valid && !failed) begin
                     check_bit("o_invalid", e_o_invalid, o_invalid);
                     check_bit("o_overflow", e_o_overflow[0], o_overflow);

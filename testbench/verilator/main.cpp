@@ -1,8 +1,9 @@
-// Checks one generated core, compiled by Verilator, against a vector file.
+// Checks one generated core or array of cores, compiled by Verilator, against a vector file.
 //
-// Usage: Vcore FILE. D and W (vector length, bits of an element) are macros, and FIXED for a core with
-// fixed-point lanes, which has the ports v_exponent and o_overflow. Every cycle outside reset, v_step, v_ren
-// and o_valid are compared; o, o_invalid and o_overflow while o_valid is high. Registers start with
+// Usage: Vcore FILE. D and W (vector length, bits of an element) are macros, FIXED for a core with
+// fixed-point lanes, which has the ports v_exponent and o_overflow, and BLOCK for an array of cores. Every cycle
+// outside reset, v_step, v_ren, o_valid and an array's q_ready, k_ready and o_last are compared; o, o_index,
+// o_invalid and o_overflow while o_valid is high. Registers start with
 // random contents, so that nothing may rely on a state before reset. The last line is
 // `TEST PASSED: N checks` (exit status 0) or `TEST FAILED: ...` with the first difference (1).
 
@@ -27,10 +28,15 @@ namespace {
 
 constexpr size_t ELEMENT = W / 4;      // digits of an element
 constexpr size_t BUS = D * ELEMENT;    // digits of a vector
-#ifdef FIXED
-constexpr size_t FLAGS = 3;            // digits before the flags: o_overflow, v_exponent
+#ifdef BLOCK
+constexpr size_t LANES = 3;            // digits before those of the lanes: q_last and expected flags, o_index
 #else
-constexpr size_t FLAGS = 0;
+constexpr size_t LANES = 0;
+#endif
+#ifdef FIXED
+constexpr size_t FLAGS = LANES + 3;    // digits before the flags: o_overflow, v_exponent
+#else
+constexpr size_t FLAGS = LANES;
 #endif
 constexpr size_t LINE = FLAGS + 2 + 4 * BUS;   // digits of a line
 
@@ -142,8 +148,12 @@ int main(int argc, char** argv) {
         core->q_valid = flag(6);
         core->k_valid = flag(5);
         core->k_last = flag(4);
-        #ifdef FIXED
-        core->v_exponent = value(line[1]) << 4 | value(line[2]);
+#ifdef FIXED
+        core->v_exponent = value(line[LANES + 1]) << 4 | value(line[LANES + 2]);
+#endif
+#ifdef BLOCK
+        const int block = value(line[0]);
+        core->q_last = block >> 3 & 1;
 #endif
         const char* vectors = line.data() + FLAGS + 2;
         drive(core->q, vectors);
@@ -154,10 +164,20 @@ int main(int argc, char** argv) {
             check_bit(cycle, "v_step", flag(3), core->v_step);
             check_bit(cycle, "v_ren", flag(2), core->v_ren);
             check_bit(cycle, "o_valid", flag(1), core->o_valid);
+#ifdef BLOCK
+            check_bit(cycle, "q_ready", block >> 2 & 1, core->q_ready);
+            check_bit(cycle, "k_ready", block >> 1 & 1, core->k_ready);
+            check_bit(cycle, "o_last", block & 1, core->o_last);
+#endif
             if (flag(1)) {
+#ifdef BLOCK
+                const int index = value(line[1]) << 4 | value(line[2]);
+                ++checks;
+                if (core->o_index != index) differ(cycle, "o_index", std::to_string(index), std::to_string(core->o_index));
+#endif
                 check_bit(cycle, "o_invalid", flag(0), core->o_invalid);
 #ifdef FIXED
-                check_bit(cycle, "o_overflow", value(line[0]) != 0, core->o_overflow);
+                check_bit(cycle, "o_overflow", value(line[LANES]) != 0, core->o_overflow);
 #endif
                 check_result(cycle, core->o, vectors + 3 * BUS);
                 ++results;

@@ -184,6 +184,9 @@ pub struct Selection {
 pub struct GenerateArgs {
     #[command(flatten)]
     pub selection: Selection,
+    /// An array of B cores, 1 to 64, that share one key and one value stream
+    #[arg(long, value_name = "B", conflicts_with_all = ["unit", "all"])]
+    pub queries: Option<usize>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
     #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator"])]
     pub unit: Option<String>,
@@ -214,12 +217,15 @@ pub struct SimulateArgs {
     /// Query i sees the keys up to its own position only
     #[arg(long)]
     pub causal: bool,
+    /// An array of B cores, 1 to 64, that share one key and one value stream
+    #[arg(long, value_name = "B")]
+    pub queries: Option<usize>,
     /// Use the first N queries only
     #[arg(long, value_name = "N")]
-    pub queries: Option<usize>,
+    pub first_queries: Option<usize>,
     /// Use the first N keys only
-    #[arg(long, value_name = "N")]
-    pub keys: Option<usize>,
+    #[arg(long, alias = "keys", value_name = "N")]
+    pub first_keys: Option<usize>,
     /// Which engine
     #[arg(long, value_enum, default_value = "cycle")]
     pub engine: EngineArg,

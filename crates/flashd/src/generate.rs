@@ -2,8 +2,8 @@
 
 use crate::cli::GenerateArgs;
 use crate::output::{Failure, print, print_json};
-use crate::select::configuration;
-use flashd_generator::{GeneratedFile, core_files, unit_file, write_all};
+use crate::select::core_or_block;
+use flashd_generator::{GeneratedFile, block_files, core_files, unit_file, write_all};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
@@ -31,13 +31,15 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         let format = args.selection.format.unwrap_or(Format::BF16);
         return Ok(vec![unit_file(unit, format, segments)?]);
     }
-    let configs = match args.all {
-        true => CoreConfig::shipped(),
-        false => vec![configuration(&args.selection, None)?],
-    };
-    let mut files = Vec::new();
-    for config in &configs {
-        files.extend(core_files(config)?);
+    if args.all {
+        let mut files = Vec::new();
+        for config in CoreConfig::shipped() {
+            files.extend(core_files(&config)?);
+        }
+        return Ok(files);
     }
-    Ok(files)
+    Ok(match core_or_block(&args.selection, args.queries, None)? {
+        (_, Some(block)) => block_files(&block)?,
+        (core, None) => core_files(&core)?,
+    })
 }

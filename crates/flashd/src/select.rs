@@ -3,8 +3,10 @@
 use crate::cli::{DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
 use clap::Parser;
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
+use std::path::Path;
 
 /// The flags of one core, as `--core` takes them.
 #[derive(Parser)]
@@ -44,15 +46,48 @@ pub fn add_core(
     Ok(())
 }
 
-/// The selected configuration. `d_from_data` fills in a vector length that neither file nor flag gives.
+/// The selected core. `d_from_data` fills in a vector length that neither file nor flag gives.
 pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreConfig, Failure> {
-    let mut config = match &s.config {
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .map_err(|e| Failure::input(format!("--config {}: {e}", path.display())))?;
-            serde_json::from_str::<CoreConfig>(&text)
-                .map_err(|e| Failure::input(format!("--config {}: {e}", path.display())))?
-        }
+    match (select(s, d_from_data)?, &s.config) {
+        ((_, Some(queries)), Some(path)) => Err(Failure::input(format!(
+            "--config {}: an array of {queries} cores, where a core is needed",
+            path.display()
+        ))),
+        ((core, _), _) => Ok(core),
+    }
+}
+
+/// The selected core, and the array of it that `--queries` or the file ask for.
+pub fn core_or_block(
+    s: &Selection,
+    queries: Option<usize>,
+    d_from_data: Option<usize>,
+) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
+    let (core, in_file) = select(s, d_from_data)?;
+    let Some(n) = queries.or(in_file) else { return Ok((core, None)) };
+    let block = BlockConfig { core: core.clone(), queries: n };
+    block.validate().map_err(|e| match (&s.config, queries) {
+        (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
+        _ => Failure::input(format!("--{}: {}", e.field, e.problem)),
+    })?;
+    Ok((core, Some(block)))
+}
+
+/// A file's core and, if it describes an array, its number of queries.
+fn read(path: &Path) -> Result<(CoreConfig, Option<usize>), Failure> {
+    let bad = |e: &dyn std::fmt::Display| Failure::input(format!("--config {}: {e}", path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| bad(&e))?;
+    let is_block = serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|v| v.get("core").is_some());
+    match is_block {
+        true => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core, Some(b.queries))),
+        false => serde_json::from_str::<CoreConfig>(&text).map(|core| (core, None)),
+    }
+    .map_err(|e| bad(&e))
+}
+
+fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<usize>), Failure> {
+    let (mut config, queries) = match &s.config {
+        Some(path) => read(path)?,
         None => {
             let design = match s.design {
                 Some(DesignArg::FlashD) => Design::FlashD,
@@ -62,7 +97,7 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
             let d =
                 s.d.or(d_from_data)
                     .ok_or_else(|| Failure::input("--d is missing: a vector length, 2 to 512"))?;
-            CoreConfig::new(design, d, s.format.unwrap_or(Format::BF16))
+            (CoreConfig::new(design, d, s.format.unwrap_or(Format::BF16)), None)
         }
     };
     if let Some(design) = s.design {
@@ -114,5 +149,5 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
-    Ok(config)
+    Ok((config, queries))
 }

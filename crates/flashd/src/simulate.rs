@@ -1,8 +1,10 @@
 //! `flashd simulate`.
 
+mod block;
+
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
-use crate::select::configuration;
+use crate::select::core_or_block;
 use flashd_files::AtomicFile;
 use flashd_golden::QueryResult;
 use flashd_hwmodel::config::{CoreConfig, Design};
@@ -38,7 +40,7 @@ struct Report {
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let attention = load(args)?;
-    let config = configuration(&args.selection, Some(attention.d))?;
+    let (config, array) = core_or_block(&args.selection, args.queries, Some(attention.d))?;
     if config.d != attention.d {
         return Err(Failure::input(format!(
             "--d: the core has d = {}, the data in {} has d = {}",
@@ -52,12 +54,18 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
             "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out",
         ));
     }
+    if array.is_some() {
+        block::check(args)?;
+    }
     check_writable(args)?;
     let scenario =
         Scenario { attention, causal: args.causal, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
     let scaling_error = |e: flashd_workload::ScalingError| Failure::input(format!("--scale: {e}"));
     let prepared = prepare(&config, &scenario, &reference).map_err(scaling_error)?;
+    if let Some(array) = array {
+        return block::run(args, &array, &prepared, &reference);
+    }
     let (counters, results) = match args.engine {
         EngineArg::Cycle => {
             let (counters, results) = cycle_run(args, &prepared)?;
@@ -117,14 +125,18 @@ fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
         }
         _ => return Err(Failure::input("--k and --v go together")),
     };
-    for (flag, n, available) in
-        [("--queries", args.queries, attention.queries), ("--keys", args.keys, attention.keys)]
-    {
+    for (flag, n, available) in [
+        ("--first-queries", args.first_queries, attention.queries),
+        ("--first-keys", args.first_keys, attention.keys),
+    ] {
         if n.is_some_and(|n| n == 0 || n > available) {
             return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));
         }
     }
-    Ok(attention.truncated(args.queries.unwrap_or(attention.queries), args.keys.unwrap_or(attention.keys)))
+    Ok(attention.truncated(
+        args.first_queries.unwrap_or(attention.queries),
+        args.first_keys.unwrap_or(attention.keys),
+    ))
 }
 
 /// Long runs should not end in a file that cannot be written.
@@ -237,6 +249,13 @@ pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig { segments: config.segments, ..CoreConfig::new(other, config.d, config.format) }
 }
 
+fn scales(s: &Scaling) -> String {
+    format!(
+        "score_shift {}, Q * 2^{} * {:.4}, K * 2^{}, V * 2^{}",
+        s.score_shift, s.q_exponent, s.q_factor, s.k_exponent, s.v_exponent
+    )
+}
+
 fn text(r: &Report) -> String {
     let mut rows = vec![
         ["core".to_string(), r.name.clone()],
@@ -254,14 +273,7 @@ fn text(r: &Report) -> String {
     } else {
         rows.push(["queries, keys".into(), format!("{}, {}", r.queries, r.keys)]);
     }
-    let s = &r.scaling;
-    rows.push([
-        "scales".into(),
-        format!(
-            "score_shift {}, Q * 2^{} * {:.4}, K * 2^{}, V * 2^{}",
-            s.score_shift, s.q_exponent, s.q_factor, s.k_exponent, s.v_exponent
-        ),
-    ]);
+    rows.push(["scales".into(), scales(&r.scaling)]);
     if r.invalid_queries > 0 {
         rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
     }

@@ -100,9 +100,9 @@ fn simulate_reports_latency_and_errors() {
         "--v",
         &sample("v"),
         "--causal",
-        "--queries",
+        "--first-queries",
         "6",
-        "--keys",
+        "--first-keys",
         "20",
         "--gaps",
         "3",
@@ -119,6 +119,84 @@ fn simulate_reports_latency_and_errors() {
     assert_eq!(report["counters"]["keys"], 15 + 16 + 17 + 18 + 19 + 20);
     assert!(report["accuracy"]["mean"].as_f64().unwrap() < 0.01);
     assert!(o.exists() && vcd.exists() && folder.path().join("wave.gtkw").exists());
+}
+
+#[test]
+fn an_array_is_generated_and_its_manifest_generates_it_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+    let text = |p: &Path| p.to_str().unwrap().to_string();
+    let run = flashd(&["generate", "--design", "fa2", "--d", "5", "--queries", "3", "--out", &text(&a)]);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let name = "fa2_bf16_d5_x3";
+    let manifest: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(a.join(format!("{name}.json"))).unwrap()).unwrap();
+    assert_eq!(manifest["configuration"]["queries"], 3);
+    let config = folder.path().join("config.json");
+    std::fs::write(&config, manifest["configuration"].to_string()).unwrap();
+    assert!(flashd(&["generate", "--config", &text(&config), "--out", &text(&b)]).status.success());
+    for ending in ["v", "json", "sdc", "f"] {
+        let read = |p: &Path| std::fs::read_to_string(p.join(format!("{name}.{ending}"))).unwrap();
+        assert_eq!(read(&a), read(&b));
+    }
+    // A command that takes a core says so; another number on the command line counts.
+    let refusal = refused(&["ppa", "--config", &text(&config)]);
+    assert!(refusal.contains("an array of 3 cores, where a core is needed"), "{refusal}");
+    let more = flashd(&["generate", "--config", &text(&config), "--queries", "4", "--out", &text(&b)]);
+    assert!(more.status.success() && b.join("fa2_bf16_d5_x4.v").exists());
+    std::fs::write(&config, manifest["configuration"].to_string().replace("\"queries\":3", "\"queries\":65"))
+        .unwrap();
+    assert!(
+        refused(&["generate", "--config", &text(&config)])
+            .contains("config.json: queries: 65 is outside 1 to 64")
+    );
+}
+
+#[test]
+fn simulate_reports_the_cycles_of_blocks() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let (q, k, v) = (sample("q"), sample("k"), sample("v"));
+    let simulate = |more: &[&str]| {
+        let mut args = vec!["simulate", "--design", "flash-d", "--q", &q, "--k", &k, "--v", &v, "--json"];
+        args.extend(["--first-queries", "10", "--first-keys", "12"]);
+        args.extend(more);
+        let run = flashd(&args);
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        serde_json::from_slice::<serde_json::Value>(&run.stdout).unwrap()
+    };
+    let (o_array, o_core) = (path("array.npy"), path("core.npy"));
+    let report = simulate(&["--queries", "4", "--vectors", &path("array.vec"), "--o", &o_array]);
+    assert_eq!(report["name"], "flash_d_bf16_d16_x4");
+    assert_eq!(report["counters"]["blocks"], 3);
+    assert_eq!(report["counters"]["queries"], 10);
+    assert_eq!(report["counters"]["keys"], 36);
+    assert_eq!(report["cycles_per_block"], 12.0);
+    assert_eq!(report["cycles_per_full_block"], 12);
+    assert!(report["queries_per_value_read"].as_f64().unwrap() > 1.0);
+    assert!(Path::new(&path("array.vec")).exists());
+    // The core alone gives the same results.
+    simulate(&["--o", &o_core]);
+    assert_eq!(std::fs::read(o_array).unwrap(), std::fs::read(o_core).unwrap());
+}
+
+#[test]
+fn blocks_are_refused_where_they_have_no_meaning() {
+    let (q, k, v) = (sample("q"), sample("k"), sample("v"));
+    for (more, words) in [
+        (vec!["--queries", "0"], "--queries: 0 is outside 1 to 64"),
+        (vec!["--queries", "65"], "--queries: 65 is outside 1 to 64"),
+        (vec!["--queries", "4", "--causal"], "--causal: all queries of a block meet the same keys"),
+        (vec!["--queries", "4", "--vcd", "wave.vcd"], "--vcd: waves are those of a core"),
+        (vec!["--queries", "4", "--engine", "model"], "--engine model"),
+    ] {
+        let mut args = vec!["simulate", "--design", "fa2", "--q", &q, "--k", &k, "--v", &v];
+        args.extend(more);
+        assert!(refused(&args).contains(words), "{args:?}");
+    }
+    assert!(
+        refused(&["generate", "--design", "fa2", "--d", "16", "--queries", "0"]).contains("outside 1 to 64")
+    );
 }
 
 #[test]
@@ -185,7 +263,9 @@ fn bad_files_are_refused_and_nothing_is_written() {
     let text = simulate(&q, &k, &v, &["--d", "64", "--o", &o]);
     assert!(text.contains("d = 64") && text.contains("d = 16"), "{text}");
     assert!(simulate(&q, &k, &v, &["--scale", "0"]).contains("--scale"));
-    assert!(simulate(&q, &k, &v, &["--queries", "0"]).contains("--queries: 0 is outside 1 to 128"));
+    assert!(
+        simulate(&q, &k, &v, &["--first-queries", "0"]).contains("--first-queries: 0 is outside 1 to 128")
+    );
     assert!(simulate(&q, &k, &v, &["--o", &path("missing/o.npy")]).contains("--o"));
     assert!(
         simulate(&q, &k, &v, &["--vcd", &path("w.vcd"), "--signals", "nonsense*"])

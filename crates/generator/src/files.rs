@@ -1,6 +1,7 @@
 //! The files that are written for a core or a unit.
 
 use crate::{Emitted, GenerateError, elaborate, emit};
+use flashd_hwmodel::block::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::cores::{build, v_step_latency};
 use flashd_hwmodel::format::Format;
@@ -41,23 +42,26 @@ pub struct ModuleEntry {
     pub instances: usize,
 }
 
-/// What a program needs to know about an emitted core.
+/// What a program needs to know about an emitted core, or, with a [`BlockConfig`], about an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Manifest {
+pub struct Manifest<C = CoreConfig> {
     /// Top module and file stem.
     pub name: String,
     /// Version of the generator.
     pub version: String,
     /// The configuration, complete.
-    pub configuration: CoreConfig,
+    pub configuration: C,
     /// Ports of the top module.
     pub ports: Vec<Port>,
-    /// Cycles from an accepted last key to `o_valid`.
+    /// Cycles from an accepted last key to `o_valid`, in an array to that of the first result.
     pub latency: u32,
     /// Cycles from an accepted key to its `v_step`.
     pub v_step_latency: u32,
     /// Cycles between keys.
     pub initiation_interval: u32,
+    /// Of arrays: with n queries, a block takes `max(keys, n + transfer_cycles)` cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_cycles: Option<usize>,
     /// Widths of internal quantities in bits.
     pub widths: BTreeMap<String, u32>,
     /// Distinct modules, the top first.
@@ -74,20 +78,40 @@ const CLOCK_PERIOD_NS: f64 = 2.0;
 pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
     let core = build(config)?;
     let emitted = emit(&elaborate(core.as_ref())?)?;
-    let name = config.name();
-    let manifest = manifest(config, &emitted);
-    let json = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
-    let configuration = serde_json::to_string(&config).unwrap_or_default();
-    let about = [
-        format!("{name}: one key a cycle, result {} cycles after the last key.", manifest.latency),
-        format!("Configuration: {configuration}"),
-    ];
-    Ok(vec![
-        GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) },
+    let manifest = manifest(config.name(), config, config.clone(), &emitted);
+    let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
+    Ok(files(&manifest, &does, &emitted))
+}
+
+/// `<name>.v`, `.json`, `.sdc` and `.f` of an array of cores.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    let array = block::build(config)?;
+    let emitted = emit(&elaborate(array.as_ref())?)?;
+    let manifest = Manifest {
+        transfer_cycles: Some(TRANSFER_CYCLES),
+        ..manifest(config.name(), &config.core, config.clone(), &emitted)
+    };
+    let does = format!(
+        "{} queries, one key a cycle for all, first result {} cycles after the last key",
+        config.queries, manifest.latency
+    );
+    Ok(files(&manifest, &does, &emitted))
+}
+
+fn files<C: Serialize>(manifest: &Manifest<C>, does: &str, emitted: &Emitted) -> Vec<GeneratedFile> {
+    let name = &manifest.name;
+    let json = serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n";
+    let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
+    let about = [format!("{name}: {does}."), format!("Configuration: {configuration}")];
+    vec![
+        GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, emitted) },
         GeneratedFile { name: format!("{name}.json"), text: json },
-        GeneratedFile { name: format!("{name}.sdc"), text: constraints(&manifest) },
+        GeneratedFile { name: format!("{name}.sdc"), text: constraints(manifest) },
         GeneratedFile { name: format!("{name}.f"), text: format!("{name}.v\n") },
-    ])
+    ]
 }
 
 /// `<name>.v` of a unit alone.
@@ -104,7 +128,8 @@ pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<Gene
     Ok(GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) })
 }
 
-fn manifest(config: &CoreConfig, emitted: &Emitted) -> Manifest {
+/// The manifest of a design around cores of one configuration.
+fn manifest<C>(name: String, config: &CoreConfig, configuration: C, emitted: &Emitted) -> Manifest<C> {
     let n = Numerics::new(config);
     let to_the_letter = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
     let mut widths = vec![("element", n.format.width())];
@@ -122,9 +147,9 @@ fn manifest(config: &CoreConfig, emitted: &Emitted) -> Manifest {
         });
     }
     Manifest {
-        name: config.name(),
+        name,
         version: env!("CARGO_PKG_VERSION").to_string(),
-        configuration: config.clone(),
+        configuration,
         ports: emitted
             .ports
             .iter()
@@ -138,6 +163,7 @@ fn manifest(config: &CoreConfig, emitted: &Emitted) -> Manifest {
         latency: n.latency(),
         v_step_latency: v_step_latency(config),
         initiation_interval: 1,
+        transfer_cycles: None,
         widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),
         modules: emitted
             .modules
@@ -174,7 +200,7 @@ fn verilog_file(about: &[String], emitted: &Emitted) -> String {
 }
 
 /// Clock and I/O constraints. Ports are listed one by one: that is what every tool understands alike.
-fn constraints(manifest: &Manifest) -> String {
+fn constraints<C>(manifest: &Manifest<C>) -> String {
     let io = CLOCK_PERIOD_NS / 4.0;
     let ports = |direction: &str| -> String {
         let of_direction = manifest.ports.iter().filter(|p| p.direction == direction && p.name != "clk");

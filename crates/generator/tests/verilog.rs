@@ -1,8 +1,10 @@
 //! The emitted text: sizes, names, determinism, and a small module that a person can read in a diff.
 
-use flashd_generator::{core_files, unit_file, write_all};
+use flashd_generator::{Manifest, block_files, core_files, unit_file, write_all};
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::units::FormatUnit;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -102,6 +104,48 @@ fn manifest_states_the_contract() {
         .sum();
     assert_eq!(lanes, 64);
     assert_eq!(manifest.configuration, config);
+}
+
+#[test]
+fn an_array_instantiates_its_core_and_emits_it_once() {
+    for core in CoreConfig::variants(6, Format::BF16) {
+        for queries in [1, 2, 3, 8] {
+            let config = BlockConfig { core: core.clone(), queries };
+            let files = block_files(&config).unwrap();
+            let verilog = &files[0].text;
+            let names = modules(verilog);
+            assert_eq!(names[0], config.name());
+            let distinct: BTreeSet<_> = names.iter().collect();
+            assert_eq!(names.len(), distinct.len(), "{}", config.name());
+            let ports =
+                verilog.lines().filter(|l| l.starts_with("    input ") || l.starts_with("    output "));
+            for name in ports.filter_map(|l| l.trim_end_matches(',').split_whitespace().last()) {
+                assert!(!is_keyword(name), "{}: port {name}", config.name());
+            }
+            let manifest: Manifest<BlockConfig> = serde_json::from_str(&files[1].text).unwrap();
+            assert_eq!((&manifest.name, &manifest.configuration), (&config.name(), &config));
+            assert_eq!(manifest.transfer_cycles, Some(1));
+            let cores = manifest.modules.iter().find(|m| m.name == core.name()).unwrap();
+            assert_eq!(cores.instances, queries);
+            // The core's text is that of its own file.
+            let alone = &core_files(&core).unwrap()[0].text;
+            let own = |text: &str| -> String {
+                let start = text.find(&format!("module {} (", core.name())).unwrap();
+                text[start..].split("endmodule").next().unwrap().to_string()
+            };
+            assert_eq!(own(verilog), own(alone));
+            let width = |name: &str| manifest.ports.iter().find(|p| p.name == name).map(|p| p.width);
+            assert_eq!(width("o"), width("q"));
+            assert_eq!(width("o_index"), Some(config.index_bits()));
+            assert_eq!(width("v_exponent").is_some(), core.has_fixed_lanes());
+        }
+    }
+}
+
+#[test]
+fn the_manifest_of_a_core_speaks_of_no_blocks() {
+    let files = core_files(&CoreConfig::shipped()[0]).unwrap();
+    assert!(!files[1].text.contains("transfer_cycles"));
 }
 
 #[test]

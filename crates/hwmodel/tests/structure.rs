@@ -1,5 +1,6 @@
-//! RustHDL's own checks on every kind of core: no open input, no logic loop, no write to an input.
+//! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
 
+use flashd_hwmodel::block::{self, BlockConfig};
 use flashd_hwmodel::config::{Accumulator, CoreConfig};
 use flashd_hwmodel::cores::build;
 use flashd_hwmodel::format::Format;
@@ -32,6 +33,18 @@ fn odd_cores_pass_rusthdl_checks() {
                 }
                 check(&config);
             }
+        }
+    }
+}
+
+#[test]
+fn arrays_pass_rusthdl_checks() {
+    for queries in [1, 2, 3, 4, 5, 8, 13] {
+        for core in CoreConfig::variants(3, Format::BF16) {
+            let config = BlockConfig { core, queries };
+            let array = block::build(&config).unwrap();
+            let design: &dyn Block = array.as_ref();
+            check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
         }
     }
 }

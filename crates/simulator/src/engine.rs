@@ -33,7 +33,7 @@ pub struct Outputs {
 }
 
 /// Sweeps after which a design that still changes is declared unstable; real ones need three or four.
-const SWEEP_LIMIT: usize = 100;
+pub(crate) const SWEEP_LIMIT: usize = 100;
 
 /// A core, its clock and its cycle count.
 pub struct Engine {

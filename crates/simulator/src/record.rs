@@ -5,8 +5,10 @@
 //! first; the four vectors are `d * W` bits each, element 0 lowest). The eight flags are the first two
 //! digits, so that the file suits `$readmemh` as well as a C++ reader.
 //!
-//! Cores with fixed-point lanes have three digits more in front: `o_overflow`, and two for `v_exponent`.
+//! Cores with fixed-point lanes have three digits more in front: `o_overflow`, and two for `v_exponent`. Arrays have
+//! three before those: `{q_last, q_ready, k_ready, o_last}`, and two for `o_index`.
 
+use crate::block::{BlockInputs, BlockObserver, BlockOutputs};
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
 use flashd_files::AtomicFile;
@@ -55,15 +57,16 @@ impl VectorFile {
     }
 }
 
-impl Observer for VectorFile {
-    fn cycle(&mut self, _engine: &Engine, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
+impl VectorFile {
+    /// A line that starts with the given digits.
+    fn line(&mut self, mut line: String, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
         let flags =
             [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
         let byte = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
-        let mut line = match self.fixed_lanes {
-            true => format!("{:x}{:02x}{byte:02x}", (o.o_overflow && o.o_valid) as u8, i.v_exponent),
-            false => format!("{byte:02x}"),
-        };
+        if self.fixed_lanes {
+            line += &format!("{:x}{:02x}", (o.o_overflow && o.o_valid) as u8, i.v_exponent);
+        }
+        line += &format!("{byte:02x}");
         for vector in [&i.q, &i.k, &i.v] {
             self.digits(&mut line, vector);
         }
@@ -75,5 +78,21 @@ impl Observer for VectorFile {
         line.push('\n');
         self.lines += 1;
         self.file.write_all(line.as_bytes())
+    }
+}
+
+impl Observer for VectorFile {
+    fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+        self.line(String::new(), inputs, outputs)
+    }
+}
+
+impl BlockObserver for VectorFile {
+    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> std::io::Result<()> {
+        let flags = [i.q_last, o.q_ready, o.k_ready, o.o_last];
+        let digit = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
+        // The index means something only while a result is there.
+        let index = if o.core.o_valid { o.o_index } else { 0 };
+        self.line(format!("{digit:x}{index:02x}"), &i.core, &o.core)
     }
 }

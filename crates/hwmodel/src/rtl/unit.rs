@@ -62,7 +62,7 @@ macro_rules! unit {
                 let now = [$(self.$input.val()),*];
                 if self.seen != Some(now) {
                     self.seen = Some(now);
-                    let [$($output),*] = self.function.eval([
+                    let [$($output),*] = self.function.eval::<$crate::word::Num>([
                         $($crate::word::Num::new(self.$input.width(), self.$input.val())),*
                     ]);
                     $(
@@ -78,7 +78,7 @@ macro_rules! unit {
             }
             fn hdl(&self) -> $crate::rtl::Verilog {
                 use $crate::rtl::Function;
-                let [$($output),*] = self.function.eval([
+                let [$($output),*] = self.function.eval::<$crate::netlist::Net>([
                     $($crate::netlist::Net::input(stringify!($input), self.$input.width())),*
                 ]);
                 $crate::rtl::Verilog::Custom($crate::netlist::verilog_body(

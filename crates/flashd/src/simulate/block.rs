@@ -1,0 +1,172 @@
+//! `flashd simulate --queries B`: an array of cores.
+
+use super::{Progress, scales, write_result};
+use crate::cli::{EngineArg, SimulateArgs};
+use crate::output::{Failure, percent, print, print_json, table};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::cores::v_step_latency;
+use flashd_simulator::Gaps;
+use flashd_simulator::block::{
+    BlockCounters, BlockInputs, BlockObserver, BlockOutputs, BlockWorkload, Disturbance, run as run_lockstep,
+};
+use flashd_simulator::evaluate::{Accuracy, Prepared, Reference};
+use flashd_simulator::record::VectorFile;
+use flashd_workload::Scaling;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    configuration: BlockConfig,
+    scaling: Scaling,
+    queries: usize,
+    keys: usize,
+    latency: u32,
+    v_step_latency: u32,
+    counters: BlockCounters,
+    /// Mean of the cycles from one block's last key to the next one's; none with a single block.
+    cycles_per_block: Option<f64>,
+    /// The same by the closed formula, for a block of B queries whose sources do not pause.
+    cycles_per_full_block: usize,
+    keys_per_cycle: f64,
+    cycles_per_query: f64,
+    /// Values that the queries need, one by one, for each that was read.
+    queries_per_value_read: f64,
+    mismatches: u64,
+    invalid_queries: usize,
+    saturated_inputs: [usize; 3],
+    accuracy: Accuracy,
+}
+
+/// Refuses options that an array has no meaning for.
+pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
+    if args.causal {
+        return Err(Failure::input(
+            "--causal: all queries of a block meet the same keys; leave --causal or --queries out",
+        ));
+    }
+    if args.vcd.is_some() {
+        return Err(Failure::input("--vcd: waves are those of a core; leave --vcd or --queries out"));
+    }
+    if args.engine == EngineArg::Model {
+        return Err(Failure::input(
+            "--engine model: its results do not depend on blocks; leave --queries out, or use --engine cycle",
+        ));
+    }
+    Ok(())
+}
+
+pub fn run(
+    args: &SimulateArgs,
+    array: &BlockConfig,
+    prepared: &Prepared,
+    reference: &Reference,
+) -> Result<(), Failure> {
+    // The core with the score shift that the scaling needs.
+    let config = BlockConfig { core: prepared.config.clone(), queries: array.queries };
+    let workload = BlockWorkload::new(&prepared.workload, config.queries);
+    let mut vectors = match &args.vectors {
+        Some(path) => {
+            let file = VectorFile::create(path, &config.core);
+            Some(file.map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?)
+        }
+        None => None,
+    };
+    let mut progress = Progress::new(workload.keys() as u64);
+    let mut observers: Vec<&mut dyn BlockObserver> = vec![&mut progress];
+    if let Some(vectors) = &mut vectors {
+        observers.push(vectors);
+    }
+    let disturbance = Disturbance::gaps(args.gaps.map_or(Gaps::None, Gaps::Random));
+    let run = run_lockstep(&config, &workload, &disturbance, &mut observers);
+    drop(progress);
+    if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
+        vectors.finish().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
+    }
+    let run = run?;
+    if let Some(path) = &args.o {
+        write_result(path, prepared, &run.results)?;
+    }
+    let (c, periods) = (run.counters, run.periods);
+    let keys = workload.blocks.first().map_or(0, |b| b.keys);
+    let report = Report {
+        name: array.name(),
+        scaling: prepared.scaling,
+        queries: run.results.len(),
+        keys,
+        latency: config.latency(),
+        v_step_latency: v_step_latency(&config.core),
+        counters: c,
+        cycles_per_block: (!periods.is_empty())
+            .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
+        cycles_per_full_block: BlockConfig::cycles_per_block(config.queries, keys),
+        keys_per_cycle: c.keys as f64 / c.cycles.max(1) as f64,
+        cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
+        queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
+        // A difference would have ended the run.
+        mismatches: 0,
+        invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
+        saturated_inputs: prepared.saturated_inputs,
+        accuracy: reference.accuracy(prepared, &run.results),
+        configuration: config,
+    };
+    match args.json {
+        true => print_json(&report),
+        false => print(&text(&report)),
+    }
+}
+
+fn text(r: &Report) -> String {
+    let c = &r.counters;
+    let per_block = match r.cycles_per_block {
+        Some(cycles) => format!("{cycles:.2} measured, {} by the formula", r.cycles_per_full_block),
+        None => format!("one block only; {} by the formula", r.cycles_per_full_block),
+    };
+    let mut rows = vec![
+        ["array", &r.name].map(String::from),
+        ["latency".into(), format!("{} cycles from a block's last key to its first result", r.latency)],
+        ["blocks, queries, keys".into(), format!("{}, {}, {}", c.blocks, c.queries, c.keys)],
+        ["cycles".into(), format!("{} ({:.4} keys per cycle)", c.cycles, r.keys_per_cycle)],
+        ["cycles per block".into(), per_block],
+        ["cycles per query".into(), format!("{:.2}", r.cycles_per_query)],
+        [
+            "values read".into(),
+            format!(
+                "{}, each for {:.2} queries; one by one {}",
+                c.v_reads, r.queries_per_value_read, c.v_reads_alone
+            ),
+        ],
+        ["scales".into(), scales(&r.scaling)],
+    ];
+    if r.invalid_queries > 0 {
+        rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
+    }
+    if r.saturated_inputs.iter().any(|&n| n > 0) {
+        let [q, k, v] = r.saturated_inputs;
+        let warning = format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v");
+        rows.push(["warning".into(), warning]);
+    }
+    let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
+    let rows = vec![
+        vec![
+            "hardware against bit-exact model".into(),
+            format!("{} mismatches", r.mismatches),
+            format!("{} comparisons", c.comparisons),
+        ],
+        vec![
+            format!("{} against f64", r.name),
+            format!("max {}", percent(r.accuracy.max)),
+            format!("mean {}", percent(r.accuracy.mean)),
+        ],
+    ];
+    text += "\n\n";
+    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    text
+}
+
+impl BlockObserver for Progress {
+    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> std::io::Result<()> {
+        self.0.inc((i.core.k_valid && o.k_ready && !i.core.rst) as u64);
+        Ok(())
+    }
+}

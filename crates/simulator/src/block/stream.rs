@@ -1,0 +1,218 @@
+//! Blocks of queries as port activity.
+
+use super::engine::{BlockInputs, BlockOutputs};
+use super::rules::QueryId;
+use crate::engine::Inputs;
+use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::word::ones;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Queries that meet the same keys at the same time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueryBlock {
+    /// Queries with their exponents, at least one.
+    pub queries: Vec<(Vec<u64>, u64)>,
+    /// Keys `0..keys`, at least one.
+    pub keys: usize,
+}
+
+/// What a run streams through an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockWorkload {
+    /// Vector length.
+    pub d: usize,
+    /// Blocks, one after another.
+    pub blocks: Vec<QueryBlock>,
+    /// Keys, `[keys, d]` encodings.
+    pub k: Vec<u64>,
+    /// Values, `[keys, d]` encodings.
+    pub v: Vec<u64>,
+}
+
+impl BlockWorkload {
+    /// A workload's queries in blocks of at most `most`: neighbours with the same number of keys share a block.
+    pub fn new(workload: &Workload, most: usize) -> Self {
+        let equal_keys = workload.queries.chunk_by(|a, b| a.keys == b.keys);
+        let block = |queries: &[Query]| QueryBlock {
+            queries: queries.iter().map(|q| (q.q.clone(), q.v_exponent)).collect(),
+            keys: queries[0].keys,
+        };
+        let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
+        BlockWorkload { d: workload.d, blocks, k: workload.k.clone(), v: workload.v.clone() }
+    }
+
+    /// Its queries one by one, in order.
+    pub fn single(&self) -> Workload {
+        let queries = self.blocks.iter().flat_map(|b| {
+            let query = |(q, v_exponent): &(Vec<u64>, u64)| Query {
+                q: q.clone(),
+                keys: b.keys,
+                v_exponent: *v_exponent,
+            };
+            b.queries.iter().map(query)
+        });
+        Workload { d: self.d, queries: queries.collect(), k: self.k.clone(), v: self.v.clone() }
+    }
+
+    /// Keys over all blocks.
+    pub fn keys(&self) -> usize {
+        self.blocks.iter().map(|b| b.keys).sum()
+    }
+}
+
+/// What makes a stream irregular.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disturbance {
+    /// Pauses of both sources, offers that are withdrawn, noise on ports that carry nothing.
+    pub gaps: Gaps,
+    /// Cycles in which a reset begins. It lasts two cycles and drops every block of which a query has been taken.
+    pub resets: Vec<u64>,
+}
+
+impl Disturbance {
+    /// No resets but that at the start.
+    pub fn gaps(gaps: Gaps) -> Self {
+        Disturbance { gaps, resets: Vec::new() }
+    }
+}
+
+/// What the driver offers in a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Offer {
+    /// A query, and `q_last`.
+    pub query: Option<(QueryId, bool)>,
+    /// A key by block and place, and `k_last`.
+    pub key: Option<(QueryId, bool)>,
+}
+
+/// Drives an array's inputs.
+pub struct Driver<'a> {
+    workload: &'a BlockWorkload,
+    most: usize,
+    rng: Option<ChaCha8Rng>,
+    mask: u64,
+    exponent_mask: u64,
+    /// The next query, key and value by block and place.
+    query: QueryId,
+    key: QueryId,
+    value: QueryId,
+    resets: Vec<u64>,
+    reset_cycles: usize,
+}
+
+impl<'a> Driver<'a> {
+    /// A driver at the start of a workload.
+    pub fn new(config: &BlockConfig, workload: &'a BlockWorkload, disturbance: &Disturbance) -> Self {
+        let format = config.core.format;
+        Driver {
+            workload,
+            most: config.queries,
+            rng: match disturbance.gaps {
+                Gaps::None => None,
+                Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
+            },
+            mask: ones(format.width()),
+            exponent_mask: format.exponent_mask(),
+            query: (0, 0),
+            key: (0, 0),
+            value: (0, 0),
+            resets: disturbance.resets.clone(),
+            reset_cycles: RESET_CYCLES,
+        }
+    }
+
+    /// Whether every key has been taken.
+    pub fn finished(&self) -> bool {
+        self.key.0 == self.workload.blocks.len()
+    }
+
+    fn chance(&mut self, one_in: u32) -> bool {
+        self.rng.as_mut().is_some_and(|rng| rng.random_ratio(1, one_in))
+    }
+
+    fn noise(&mut self, bus: &mut Vec<u64>) {
+        if let Some(rng) = &mut self.rng {
+            let mask = self.mask;
+            bus.clear();
+            bus.extend((0..self.workload.d).map(|_| rng.random::<u64>() & mask));
+        }
+    }
+
+    /// The inputs of a cycle, `previous` being the outputs of the last one.
+    pub fn next(&mut self, cycle: u64, previous: &BlockOutputs, inputs: &mut BlockInputs) -> Offer {
+        let (w, d) = (self.workload, self.workload.d);
+        let mut i = std::mem::take(&mut inputs.core);
+        for bus in [&mut i.q, &mut i.k, &mut i.v] {
+            bus.resize(d, 0);
+        }
+        *inputs = BlockInputs {
+            core: Inputs { q: i.q, k: i.k, v: i.v, ..Inputs::default() },
+            q_last: self.chance(2),
+        };
+        let i = &mut inputs.core;
+        if self.resets.contains(&cycle) {
+            self.reset_cycles = RESET_CYCLES;
+            let next = self.query.0 + (self.query.1 > 0) as usize;
+            (self.query, self.key, self.value) = ((next, 0), (next, 0), (next, 0));
+        }
+        self.noise(&mut i.q);
+        self.noise(&mut i.k);
+        i.k_last = self.chance(2);
+        if let Some(rng) = &mut self.rng {
+            i.v_exponent = rng.random::<u64>() & self.exponent_mask;
+        }
+        if self.reset_cycles > 0 {
+            self.reset_cycles -= 1;
+            i.rst = true;
+            (i.q_valid, i.k_valid) = (self.chance(2), self.chance(2));
+            return Offer::default();
+        }
+        if previous.core.v_ren && self.value.0 < w.blocks.len() {
+            i.v.clear();
+            i.v.extend_from_slice(&w.v[self.value.1 * d..(self.value.1 + 1) * d]);
+        } else {
+            self.noise(&mut i.v);
+        }
+        if previous.core.v_step && self.value.0 < w.blocks.len() {
+            self.value = following(self.value, w.blocks[self.value.0].keys);
+        }
+        let mut offer = Offer::default();
+        if self.query.0 < w.blocks.len() && !self.chance(3) {
+            let queries = &w.blocks[self.query.0].queries;
+            let (q, v_exponent) = &queries[self.query.1];
+            i.q.clear();
+            i.q.extend_from_slice(q);
+            (i.q_valid, i.v_exponent) = (true, *v_exponent);
+            // A block of B queries is complete without q_last.
+            let last = self.query.1 + 1 == queries.len();
+            inputs.q_last = last && (queries.len() < self.most || !self.chance(2));
+            offer.query = Some((self.query, inputs.q_last));
+        }
+        if !self.finished() && !self.chance(3) {
+            i.k.clear();
+            i.k.extend_from_slice(&w.k[self.key.1 * d..(self.key.1 + 1) * d]);
+            i.k_valid = true;
+            i.k_last = self.key.1 + 1 == w.blocks[self.key.0].keys;
+            offer.key = Some((self.key, i.k_last));
+        }
+        offer
+    }
+
+    /// What of an offer was taken.
+    pub fn advance(&mut self, query: bool, key: bool) {
+        let blocks = &self.workload.blocks;
+        if query {
+            self.query = following(self.query, blocks[self.query.0].queries.len());
+        }
+        if key {
+            self.key = following(self.key, blocks[self.key.0].keys);
+        }
+    }
+}
+
+/// The place after this one in blocks of which this has `count` places.
+fn following((block, place): QueryId, count: usize) -> QueryId {
+    if place + 1 == count { (block + 1, 0) } else { (block, place + 1) }
+}
