@@ -362,8 +362,8 @@ module fixed_23_to_bf16 (
 endmodule
 
 `line 365 "fixed_update_23_14_9.v" 0
-// o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}, o rounded to v's places in the
-// difference. The result lies between o and v.
+// o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or
+// t - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.
 module fixed_update_23_14_9 (
     input  wire [13:0] v,
     input  wire [22:0] o,
@@ -373,32 +373,28 @@ module fixed_update_23_14_9 (
     output wire [22:0] o_next
 );
     wire [22:0] base = upper ? {v, 9'h0} : o;
-    wire term = ~load;
-    wire [13:0] term_2 = ~(o[22:9] & {14{term}});
+    wire [13:0] term = ~(o[22:9] & {14{~load}});
+    wire [14:0] difference = {v[13], v} + {term[13], term};
+    wire v_is_below = difference[14];
+    wire [13:0] distance = difference[13:0] ^ {14{v_is_below}};
+    wire [22:0] product = {9'b0, distance} * {14'b0, w[8:0]};
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [15:0] sum = {v[13], v, 1'b1} + {term_2[13], term_2, ~(o[8] & term)};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [14:0] difference = sum[15:1];
-    wire [22:0] product = {9'b0, difference[13:0]} * {14'b0, w[8:0]};
-    wire [23:0] joined = {1'b0, ({9{difference[14]}} & w[8:0]), 14'h0};
-    wire [23:0] product_2 = {1'b0, product} - joined;
-    wire [33:0] term_3 = {34{product_2[23]}};
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [33:0] term_4 = (({product_2, 10'h0} ^ term_3) >> w[14:9]) ^ term_3;
+    wire [32:0] shifted = {product, 10'h0} >> w[14:9];
     /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [25:0] step_halves = term_4[33:8];
+    wire [24:0] way_halves = shifted[32:8];
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [22:0] step = step_halves[23:1];
-    wire [22:0] addend = step ^ {23{upper}};
-    wire carry = upper | step_halves[0];
+    wire [22:0] way = way_halves[23:1];
+    wire minus = v_is_below ^ upper;
+    wire [22:0] addend = way ^ {23{minus}};
+    wire carry = minus ^ way_halves[0];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum_2 = {base, 1'b1} + {addend, carry};
+    wire [23:0] sum = {base, 1'b1} + {addend, carry};
     /* verilator lint_on UNUSEDSIGNAL */
-    assign o_next = sum_2[23:1];
+    assign o_next = sum[23:1];
 endmodule
 
-`line 402 "bf16_to_fixed_14.v" 0
+`line 398 "bf16_to_fixed_14.v" 0
 // fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from
 // zero, saturating when v's exponent is outside. Inf and NaN count as 0.
 module bf16_to_fixed_14 (
@@ -425,7 +421,7 @@ module bf16_to_fixed_14 (
     assign outside = outside_2;
 endmodule
 
-`line 429 "lse_weight_m9.v" 0
+`line 425 "lse_weight_m9.v" 0
 // Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:
 // x <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).
 module lse_weight_m9 (
@@ -532,7 +528,7 @@ module lse_weight_m9 (
     assign load = load_q;
 endmodule
 
-`line 536 "sigmoid_weight_m9.v" 0
+`line 532 "sigmoid_weight_m9.v" 0
 // w = {right, m}: 1 / (1 + 2^t) = m * 2^-(8 + right), the weight itself below 1/2, one minus the
 // weight above; 0 for a first key.
 module sigmoid_weight_m9 (
@@ -729,7 +725,7 @@ module sigmoid_weight_m9 (
     assign w = {15{~first}} & sigmoid;
 endmodule
 
-`line 733 "log2p1_tail_8.v" 0
+`line 729 "log2p1_tail_8.v" 0
 // tail = log2(1 + 2^-t), 8 PWL segments per octave of 2^-t.
 module log2p1_tail_8 (
     input  wire [18:0] t,
@@ -913,7 +909,7 @@ module log2p1_tail_8 (
     assign tail = log2p1_shifted;
 endmodule
 
-`line 917 "exp_argument.v" 0
+`line 913 "exp_argument.v" 0
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
 // negative = x < 0.
 module exp_argument (
@@ -932,7 +928,7 @@ module exp_argument (
     assign negative = x[29];
 endmodule
 
-`line 936 "score_difference.v" 0
+`line 932 "score_difference.v" 0
 // x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
 module score_difference (
     input  wire [29:0] base,
@@ -948,7 +944,7 @@ module score_difference (
     assign x_next = difference[30:1];
 endmodule
 
-`line 952 "score_base_2_20.v" 0
+`line 948 "score_base_2_20.v" 0
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
 module score_base_2_20 (
     input  wire [21:0] natural,
@@ -965,7 +961,7 @@ module score_base_2_20 (
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
 endmodule
 
-`line 969 "total_to_score_24.v" 0
+`line 965 "total_to_score_24.v" 0
 // natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
@@ -980,7 +976,7 @@ module total_to_score_24 (
     assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
 endmodule
 
-`line 984 "bf16_fused_dot_product_4.v" 0
+`line 980 "bf16_fused_dot_product_4.v" 0
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
 module bf16_fused_dot_product_4 (
     input  wire clk,
@@ -1010,7 +1006,7 @@ module bf16_fused_dot_product_4 (
     assign carry = tree_carry_q;
 endmodule
 
-`line 1014 "term_sum_4_22.v" 0
+`line 1010 "term_sum_4_22.v" 0
 // y + carry = sum of 4 terms x + c, signed.
 module term_sum_4_22 (
     input  wire [87:0] x,
@@ -1031,7 +1027,7 @@ module term_sum_4_22 (
     assign carry = c[3];
 endmodule
 
-`line 1035 "bf16_term.v" 0
+`line 1031 "bf16_term.v" 0
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
 module bf16_term (
@@ -1060,7 +1056,7 @@ module bf16_term (
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
 
-`line 1064 "key_control_1.v" 0
+`line 1060 "key_control_1.v" 0
 // Key handshake and the flags that follow a key.
 module key_control_1 (
     input  wire clk,
@@ -1115,7 +1111,7 @@ module key_control_1 (
     assign invalid = pipe_invalid_q;
 endmodule
 
-`line 1119 "bf16_any_special_4.v" 0
+`line 1115 "bf16_any_special_4.v" 0
 // any = some element of x is Inf or NaN.
 module bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */

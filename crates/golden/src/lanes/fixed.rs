@@ -5,7 +5,7 @@ use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_hwmodel::config::LaneBits;
 use flashd_hwmodel::format::{Format, Subnormals};
 use flashd_hwmodel::numerics::fixed_result_bits;
-use std::ops::{Add, BitAnd, Mul, Shl, Shr, Sub};
+use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer that holds every number of a step.
 pub(crate) trait Word:
@@ -18,6 +18,7 @@ pub(crate) trait Word:
     + Sub<Output = Self>
     + Mul<Output = Self>
     + BitAnd<Output = Self>
+    + BitXor<Output = Self>
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
@@ -90,14 +91,22 @@ impl<W: Word> Lanes for FixedLanes<W> {
         // The product is left with one bit below the accumulator's last one.
         let (left, right) = ((below + 1).saturating_sub(right), right.saturating_sub(below + 1));
         let right = right.min(W::BITS - 1);
-        let half = if below > 0 { one << (below - 1) } else { W::default() };
-        let product = |o: W, v: W| (((v - ((o + half) >> below)) * m) << left) >> right;
+        // Sign (0 or -1) and rounded magnitude of the way from o to v.
+        let way = |o: W, v: W| {
+            let difference = v - (o >> below) - one;
+            let sign = difference >> (W::BITS - 1);
+            let product = (((difference ^ sign) * m) << left) >> right;
+            (sign, (product >> 1) + (product & one))
+        };
         if op.upper {
-            o.iter_mut().zip(v).for_each(|(o, &v)| *o = (v << below) - (product(*o, v) >> 1));
+            o.iter_mut().zip(v).for_each(|(o, &v)| {
+                let (sign, way) = way(*o, v);
+                *o = (v << below) - ((way ^ sign) - sign);
+            });
         } else {
             o.iter_mut().zip(v).for_each(|(o, &v)| {
-                let product = product(*o, v);
-                *o = *o + (product >> 1) + (product & one);
+                let (sign, way) = way(*o, v);
+                *o = *o + ((way ^ sign) - sign);
             });
         }
         0

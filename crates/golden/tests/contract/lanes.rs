@@ -60,10 +60,17 @@ pub fn fixed_value(format: Format, v: u64, x: i128, bits: u32) -> (i128, bool) {
 pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper: bool) -> i128 {
     let bits = scalar.config.lane_bits();
     let kk = bits.o - bits.v;
-    let short = if kk == 0 { o } else { (o >> kk) + ((o >> (kk - 1)) & 1) };
-    let product = (v - short) * m;
-    let q2 = down(product << (kk + 1), i128::from(bits.w) - 1 + right);
-    let new = if upper { (v << kk) - (q2 >> 1) } else { o + (q2 >> 1) + (q2 & 1) };
+    let short = o >> kk;
+    // Never more than the distance of o and v: what o has below v's places is left out of it.
+    let (up, distance) = if v > short { (true, v - short - 1) } else { (false, short - v) };
+    let q2 = down((distance * m) << (kk + 1), i128::from(bits.w) - 1 + right);
+    let way = (q2 + 1) >> 1;
+    let new = match (upper, up) {
+        (false, true) => o + way,
+        (false, false) => o - way,
+        (true, true) => (v << kk) - way,
+        (true, false) => (v << kk) + way,
+    };
     assert!(new.abs() < 1 << (bits.o - 1), "o leaves its bits");
     new
 }

@@ -6,13 +6,14 @@
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!
-//! The difference is formed with o rounded to v's places. Because `u <= 1/2`, the result still lies between o
-//! and v, bit for bit.
+//! What is multiplied is the distance of o and v, a magnitude: values mostly lie near o, and a small magnitude leaves
+//! the upper part of the multiplier at rest where two's complement would toggle it with every change of sign. The distance is formed
+//! with o cut to v's places and, where v is above, one unit less, which saves the carry of a negation: it is never more than
+//! the true one, and half a unit less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
 
 use super::factor::factor_bits;
 use super::lane_group::lane_group;
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
-use crate::arith::fused::{shift_right_signed, signed_times};
 use crate::config::LaneBits;
 use crate::numerics::{Numerics, fixed_result_bits};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
@@ -54,7 +55,7 @@ function! {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);
         format!("fixed_update_{o}_{v}_{w}")
     };
-    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}, o rounded to v's places in the\ndifference. The result lies between o and v.";
+    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
     inputs {
         v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
         w: factor_bits(&this.numerics, lane_bits(&this.numerics).w), upper: 1, load: 1
@@ -67,27 +68,25 @@ function! {
         // A first key has u = 0 and does not depend on o; a simulator that starts with an unknown o must see
         // that too.
         let known = load.not();
-        // v - round(o) = v + ~top(o) + 1 - round bit: the carry input rounds.
-        let carry = match low {
-            0 => W::constant(1, 1),
-            _ => o.bit(low - 1).and(&known).not(),
-        };
         let wide = bits.v + 1;
         let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().sext(wide);
-        // A one below the last place lets the same adder take the carry.
-        let difference = v.sext(wide).concat(&W::constant(1, 1)).add(&not_o.concat(&carry)).drop_low(1);
-        let product = signed_times(&difference.named("difference"), &m).named("product");
+        // v - t - 1 = v + ~t; its complement where it is negative is t - v.
+        let difference = v.sext(wide).add(&not_o).named("difference");
+        let below = difference.msb().named("v_is_below");
+        let distance = difference.slice(0, bits.v).xor(&below.repeat(bits.v)).named("distance");
+        let product = distance.mul(&m).named("product");
         // To half places of o: << (low + 1), >> (WM - 1 + right).
         let half_places = product.append_zeros(low + 1);
         let shift = clamp(&right, bits_for(half_places.width() as u64));
-        let step = shift_right_signed(&half_places, &shift).drop_low(bits.w - 1).named("step_halves");
-        let whole = step.drop_low(1);
-        let whole = whole.sext(whole.width().max(bits.o)).slice(0, bits.o).named("step");
+        let way = half_places.shr(&shift).drop_low(bits.w - 1).named("way_halves");
+        let whole = way.drop_low(1);
+        let whole = whole.zext(whole.width().max(bits.o)).slice(0, bits.o).named("way");
         let base = upper.select(&v.append_zeros(low), &o).named("base");
-        // lower: + step, rounded half up; upper: - step = + ~step + 1.
-        let last = upper.or(&step.bit(0)).named("carry");
-        let addend = whole.xor(&upper.repeat(bits.o)).named("addend");
-        [base.concat(&W::constant(1, 1)).add(&addend.concat(&last)).drop_low(1)]
+        // - (way + round) = + ~way + 1 - round.
+        let minus = below.xor(&upper).named("minus");
+        let carry = minus.xor(&way.bit(0)).named("carry");
+        let addend = whole.xor(&minus.repeat(bits.o)).named("addend");
+        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).drop_low(1)]
     }
 }
 unit! {
