@@ -446,6 +446,13 @@ module lse_weight_m9 (
     reg  [19:0] previous_q;
     reg  weight_first_q;
     reg  step_q;
+    reg  [16:0] budget_room_q;
+    reg  [4:0] budget_limit_q;
+    reg  budget_closed_q;
+    wire budget_comparison;
+    wire [16:0] budget_next_room_next;
+    wire [4:0] budget_next_limit_next;
+    wire budget_next_closed_next;
     wire updates_update;
     wire updates_grows;
     wire [18:0] argument_t;
@@ -489,6 +496,9 @@ module lse_weight_m9 (
             x_q <= difference;
             previous_q <= score_q;
             weight_first_q <= first_q;
+            budget_room_q <= budget_next_room_next;
+            budget_limit_q <= budget_next_limit_next;
+            budget_closed_q <= budget_next_closed_next;
         end
     end
 
@@ -511,10 +521,24 @@ module lse_weight_m9 (
         .first(first_q),
         .x_next(difference)
     );
-    // update = valid and not (x <= -17.3125); a first key always updates. grows: L exceeds max(s, L).
-    wire updates_above_threshold = ~($signed(x_q) < $signed(30'h3fbac001));
-    assign updates_update = step_q & (weight_first_q | updates_above_threshold);
-    assign updates_grows = ~weight_first_q & updates_above_threshold;
+    budget_comparison u_budget_comparison (
+        .x(x_q),
+        .limit(budget_limit_q),
+        .closed(budget_closed_q),
+        .above(budget_comparison)
+    );
+    budget_next u_budget_next (
+        .x(x_q),
+        .room(budget_room_q),
+        .above(budget_comparison),
+        .first(weight_first_q),
+        .room_next(budget_next_room_next),
+        .limit_next(budget_next_limit_next),
+        .closed_next(budget_next_closed_next)
+    );
+    // update = valid and x, which tells that x is above the budget's limit; a first key always updates.
+    assign updates_update = step_q & (weight_first_q | budget_comparison);
+    assign updates_grows = ~weight_first_q & budget_comparison;
     exp_argument u_argument (.x(x_q), .t(argument_t), .negative(argument_negative));
     log2p1_tail_8 u_tail (.t(argument_t), .tail(tail));
     sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
@@ -528,7 +552,7 @@ module lse_weight_m9 (
     assign load = load_q;
 endmodule
 
-`line 532 "sigmoid_weight_m9.v" 0
+`line 556 "sigmoid_weight_m9.v" 0
 // w = {right, m}: 1 / (1 + 2^t) = m * 2^-(8 + right), the weight itself below 1/2, one minus the
 // weight above; 0 for a first key.
 module sigmoid_weight_m9 (
@@ -725,7 +749,7 @@ module sigmoid_weight_m9 (
     assign w = {15{~first}} & sigmoid;
 endmodule
 
-`line 729 "log2p1_tail_8.v" 0
+`line 753 "log2p1_tail_8.v" 0
 // tail = log2(1 + 2^-t), 8 PWL segments per octave of 2^-t.
 module log2p1_tail_8 (
     input  wire [18:0] t,
@@ -909,7 +933,7 @@ module log2p1_tail_8 (
     assign tail = log2p1_shifted;
 endmodule
 
-`line 913 "exp_argument.v" 0
+`line 937 "exp_argument.v" 0
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
 // negative = x < 0.
 module exp_argument (
@@ -928,7 +952,81 @@ module exp_argument (
     assign negative = x[29];
 endmodule
 
-`line 932 "score_difference.v" 0
+`line 956 "budget_next.v" 0
+// What is left of 2^16 units, a unit being 2^-27; F = floor(x).  first: all.
+// held: room - 2^max(0, F + 28).  kept, F < 0: room + (2^16 - room) / 2^(1 - F), rounded down.
+// kept, F >= 0: 2^16 - (2^16 - room) / 2^max(1, F), rounded down.
+// limit_next = 13 + leading zeros of room_next; closed_next = room_next < 4.
+module budget_next (
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  wire [29:0] x,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire [16:0] room,
+    input  wire above,
+    input  wire first,
+    output wire [16:0] room_next,
+    output wire [4:0] limit_next,
+    output wire closed_next
+);
+    wire [11:0] floor = x[29:18];
+    wire negative = floor[11];
+    wire term = ~above;
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [11:0] term_2 = floor ^ {12{negative}};
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [10:0] places = term_2[10:0];
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [16:0] spent = 17'h10000 - room;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [15:0] spent_less_one = ~room[15:0];
+    wire [15:0] selected = negative ? {1'b0, spent[16:2]} : spent_less_one;
+    wire [4:0] amount = places[4:0] | {4'h0, ~(negative | |places)};
+    wire [15:0] quotient = ({16{~(|places[10:5])}} & selected) >> amount;
+    wire tiny = ~(places < 11'h1b);
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [10:0] difference = places - 11'hd;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [14:0] charge = tiny ? 15'h1 : (15'h4000 >> difference[3:0]);
+    wire [17:0] joined = {(above ? {1'b0, quotient} : ~{2'h0, charge}), term};
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [17:0] sum = {room, term} + joined;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire [16:0] sum_2 = sum[17:1];
+    wire [16:0] jumped = {room[16], ({16{~room[16]}} & ~quotient)};
+    wire [16:0] next = first ? 17'h10000 : (negative ? sum_2 : jumped);
+    assign room_next = next;
+    wire top_16_empty = ~(|next[16:1]);
+    wire [16:0] left_by_16 = top_16_empty ? {next[0], 16'h0} : next;
+    wire top_8_empty = ~(|left_by_16[16:9]);
+    wire [16:0] left_by_8 = top_8_empty ? {left_by_16[8:0], 8'h0} : left_by_16;
+    wire top_4_empty = ~(|left_by_8[16:13]);
+    wire [16:0] left_by_4 = top_4_empty ? {left_by_8[12:0], 4'h0} : left_by_8;
+    wire top_2_empty = ~(|left_by_4[16:15]);
+    /* verilator lint_off UNUSEDSIGNAL */
+    wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
+    /* verilator lint_on UNUSEDSIGNAL */
+    wire top_1_empty = ~left_by_2[16];
+    wire [4:0] joined_2 = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
+    assign limit_next = 5'hd + joined_2;
+    assign closed_next = ~(|next[16:2]);
+endmodule
+
+`line 1015 "budget_comparison.v" 0
+// above = not (-floor(x) - 1 >= limit), and always when closed.
+module budget_comparison (
+    /* verilator lint_off UNUSEDSIGNAL */
+    input  wire [29:0] x,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire [4:0] limit,
+    input  wire closed,
+    output wire above
+);
+    wire [11:0] below = ~x[29:18];
+    wire near = $signed(below) < $signed({7'h0, limit});
+    assign above = closed | near;
+endmodule
+
+`line 1030 "score_difference.v" 0
 // x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
 module score_difference (
     input  wire [29:0] base,
@@ -944,7 +1042,7 @@ module score_difference (
     assign x_next = difference[30:1];
 endmodule
 
-`line 948 "score_base_2_20.v" 0
+`line 1046 "score_base_2_20.v" 0
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
 module score_base_2_20 (
     input  wire [21:0] natural,
@@ -961,7 +1059,7 @@ module score_base_2_20 (
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
 endmodule
 
-`line 965 "total_to_score_24.v" 0
+`line 1063 "total_to_score_24.v" 0
 // natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
@@ -976,7 +1074,7 @@ module total_to_score_24 (
     assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
 endmodule
 
-`line 980 "bf16_fused_dot_product_4.v" 0
+`line 1078 "bf16_fused_dot_product_4.v" 0
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
 module bf16_fused_dot_product_4 (
     input  wire clk,
@@ -1006,7 +1104,7 @@ module bf16_fused_dot_product_4 (
     assign carry = tree_carry_q;
 endmodule
 
-`line 1010 "term_sum_4_22.v" 0
+`line 1108 "term_sum_4_22.v" 0
 // y + carry = sum of 4 terms x + c, signed.
 module term_sum_4_22 (
     input  wire [87:0] x,
@@ -1027,7 +1125,7 @@ module term_sum_4_22 (
     assign carry = c[3];
 endmodule
 
-`line 1031 "bf16_term.v" 0
+`line 1129 "bf16_term.v" 0
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
 module bf16_term (
@@ -1056,7 +1154,7 @@ module bf16_term (
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
 
-`line 1060 "key_control_1.v" 0
+`line 1158 "key_control_1.v" 0
 // Key handshake and the flags that follow a key.
 module key_control_1 (
     input  wire clk,
@@ -1111,7 +1209,7 @@ module key_control_1 (
     assign invalid = pipe_invalid_q;
 endmodule
 
-`line 1115 "bf16_any_special_4.v" 0
+`line 1213 "bf16_any_special_4.v" 0
 // any = some element of x is Inf or NaN.
 module bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */

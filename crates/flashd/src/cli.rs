@@ -9,7 +9,7 @@ pub use measure::*;
 pub use skips::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashd_hwmodel::config::{Accumulator, Hold, LaneBits};
+use flashd_hwmodel::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
 use flashd_workload::{ScoreScale, TensorScale};
 use std::path::PathBuf;
@@ -153,8 +153,9 @@ pub struct Selection {
     /// Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger (default: false)
     #[arg(long, value_name = "true|false")]
     pub value_stage: Option<bool>,
-    /// Hold rule: a threshold T (not paper, literal), static (paper) or none
-    #[arg(long, value_parser = parse_hold, value_name = "T|static|none")]
+    /// Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not
+    /// paper), static (paper) or none
+    #[arg(long, value_parser = parse_hold, value_name = "T|budget:F|static|none")]
     pub hold: Option<Hold>,
     /// Accumulator of float lanes: its fraction bits, or a format of its own (bf16, fp16, fp32), or the word format for
     /// that of the operands
@@ -296,7 +297,7 @@ pub struct ListArgs {
     #[arg(long)]
     pub json: bool,
     /// Instead, the flags of every core that is not shipped but has other parts, a line each: all variants in bf16 and
-    /// fp8-e4m3, and cores of mixed precision
+    /// fp8-e4m3, cores of mixed precision, and cores with a budget for what they hold
     #[arg(long, conflicts_with = "json")]
     pub variants: bool,
     /// Vector length of those
@@ -308,9 +309,13 @@ fn parse_hold(text: &str) -> Result<Hold, String> {
     match text {
         "none" => Ok(Hold::None),
         "static" => Ok(Hold::Static),
-        _ => match text.parse::<f64>() {
-            Ok(t) if t.is_finite() => Ok(Hold::Below(t)),
-            _ => Err("neither a number nor static nor none".into()),
+        _ => match (text.strip_prefix("budget:"), text.parse::<f64>()) {
+            (Some(fraction), _) => fraction.parse().map(Hold::Budget).map_err(|_| {
+                let (lo, hi) = BUDGET_FRACTIONS;
+                format!("'{fraction}' is no number of fraction bits, {lo} to {hi}, as in budget:9")
+            }),
+            (None, Ok(t)) if t.is_finite() => Ok(Hold::Below(t)),
+            _ => Err("neither a number nor budget:F nor static nor none".into()),
         },
     }
 }

@@ -3,7 +3,7 @@
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::ppa::commands::flags;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::config::{CoreConfig, DEFAULT_HOLD, Hold};
 use flashd_hwmodel::format::{Format, Subnormals};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::units::FormatUnit;
@@ -29,7 +29,8 @@ fn variants(d: usize) -> Result<Vec<String>, Failure> {
     let shipped: Vec<String> = CoreConfig::shipped().iter().map(CoreConfig::name).collect();
     let variants =
         [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|format| CoreConfig::variants(d, format));
-    let cores: Vec<CoreConfig> = variants.chain(CoreConfig::mixed_precision(d)).collect();
+    let thresholds = CoreConfig::with_hold(d, Format::BF16, Hold::Below(DEFAULT_HOLD));
+    let cores: Vec<CoreConfig> = variants.chain(CoreConfig::mixed_precision(d)).chain(thresholds).collect();
     for core in &cores {
         core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
     }

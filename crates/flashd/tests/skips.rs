@@ -33,17 +33,17 @@ fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {
 
 #[test]
 fn groups_rules_and_shares() {
-    let all = json(&["--every", "8", "--rules", "static,hold:6,hold:9,fa2:9,budget-shift:9"]);
+    let all = json(&["--every", "8", "--rules", "static,hold:6,hold:9,fa2:9,budget-shift:9,budget-jump:9"]);
     let names: Vec<&str> = list(&all, "groups").iter().map(|g| g["group"].as_str().unwrap()).collect();
     assert_eq!(names, ["bytes-d16", "bytes-d256", "bytes-d64", "minilm-d32"]);
     for group in list(&all, "groups") {
         let rules = list(group, "rules");
         let written: Vec<&str> = rules.iter().map(|r| r["rule"].as_str().unwrap()).collect();
-        assert_eq!(written, ["static", "hold:6", "hold:9", "fa2:9", "budget-shift:9:2"]);
+        assert_eq!(written, ["static", "hold:6", "hold:9", "fa2:9", "budget-shift:9:2", "budget-jump:9:2"]);
         for r in rules {
             for of in ["exact", "core"] {
                 if r[of].is_null() {
-                    assert_eq!((r["rule"].as_str().unwrap(), of), ("budget-shift:9:2", "core"));
+                    assert_eq!((r["rule"].as_str().unwrap(), of), ("budget-jump:9:2", "core"));
                     continue;
                 }
                 let share = |name: &str| r[of][name].as_f64().unwrap();

@@ -5,7 +5,7 @@ mod kinds;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
 
 use crate::format::Format;
-use crate::numerics::SUM_INTEGER_BITS;
+use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
 use serde::{Deserialize, Serialize};
 
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
@@ -99,8 +99,12 @@ fn default_lane_bits(design: Design, format: Format) -> LaneBits {
 pub const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of a weight of float lanes; the tables have no more.
 pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
-/// Default threshold T of the hold rule.
+/// Default budget of FLASH-D's hold rule: what it loses stays below 2^-10 of the largest value, 0.1 %, at any number of keys.
+pub const DEFAULT_BUDGET: u32 = 9;
+/// Default threshold T of the hold rule, where there is no budget.
 pub const DEFAULT_HOLD: f64 = 12.0;
+/// Fewest and most fraction bits that a budget of the hold rule may be made for.
+pub const BUDGET_FRACTIONS: (u32, u32) = (4, 22);
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
 pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
 /// Fraction bits that the accumulator has beyond the format's by default. With none, both designs lose the
@@ -216,6 +220,18 @@ impl CoreConfig {
             .collect()
     }
 
+    /// FLASH-D with a hold rule other than the default, with every update and lane.
+    pub fn with_hold(d: usize, format: Format, hold: Hold) -> Vec<CoreConfig> {
+        let lse = |core: &CoreConfig| core.design == Design::FlashD && core.weight == WeightUnit::Lse;
+        let cores = CoreConfig::variants(d, format).into_iter().filter(lse);
+        cores.map(|core| CoreConfig { hold: Some(hold), ..core }).collect()
+    }
+
+    /// Whether the weight state is fine enough for a budget.
+    fn has_room_for_a_budget(&self) -> bool {
+        self.state_fraction_bits >= BUDGET_STATE_FRACTION
+    }
+
     /// Checks every field and every combination.
     ///
     /// # Errors
@@ -248,10 +264,12 @@ impl CoreConfig {
             (Design::Fa2, WeightUnit::Paper, _) => {
                 require(false, "weight", || "fa2 has no weight unit; leave it out".into())
             }
-            (Design::Fa2, _, Some(Hold::Static)) => {
+            (Design::Fa2, _, Some(Hold::Static | Hold::Budget(_))) if self.fa2 != Fa2Variant::Literal => {
                 require(false, "hold", || "fa2 takes a threshold T or none".into())
             }
-            (Design::Fa2, _, Some(Hold::Below(_))) if self.fa2 == Fa2Variant::Literal => {
+            (Design::Fa2, _, Some(Hold::Static | Hold::Below(_) | Hold::Budget(_)))
+                if self.fa2 == Fa2Variant::Literal =>
+            {
                 require(false, "hold", || {
                     "the literal variant has no hold rule; use none or leave it out".into()
                 })
@@ -263,12 +281,22 @@ impl CoreConfig {
                 require(false, "fa2", || "flash-d has no fa2 variant; leave it out".into())
             }
             (_, WeightUnit::Lse, Some(Hold::Static)) => {
-                require(false, "hold", || "the lse weight unit takes a threshold T or none".into())
+                require(false, "hold", || "the lse weight unit takes a threshold T, a budget or none".into())
             }
             (_, WeightUnit::Lse, Some(Hold::Below(t))) => {
                 require((1.0..=64.0).contains(&t), "hold", || format!("threshold {t} is outside 1 to 64"))
             }
-            (_, WeightUnit::Paper, Some(Hold::Below(_))) => {
+            (_, WeightUnit::Lse, Some(Hold::Budget(fraction))) => {
+                let (lo, hi) = BUDGET_FRACTIONS;
+                require((lo..=hi).contains(&fraction), "hold", || {
+                    format!("a budget for {fraction} fraction bits is outside {lo} to {hi}")
+                })?;
+                let (bits, least) = (self.state_fraction_bits, BUDGET_STATE_FRACTION);
+                require(bits >= least, "state_fraction_bits", || {
+                    format!("{bits} is too few for a budget of the hold rule, which needs {least}")
+                })
+            }
+            (_, WeightUnit::Paper, Some(Hold::Below(_) | Hold::Budget(_))) => {
                 require(false, "hold", || "the paper weight unit takes static or none".into())
             }
             _ => Ok(()),
@@ -374,6 +402,9 @@ impl CoreConfig {
         match (self.hold, self.design, self.weight) {
             (Some(hold), _, _) => hold,
             (None, Design::Fa2, _) if self.fa2 == Fa2Variant::Literal => Hold::None,
+            (None, Design::FlashD, WeightUnit::Lse) if self.has_room_for_a_budget() => {
+                Hold::Budget(DEFAULT_BUDGET)
+            }
             (None, _, WeightUnit::Lse) => Hold::Below(DEFAULT_HOLD),
             (None, _, WeightUnit::Paper) => Hold::Static,
         }
@@ -478,6 +509,7 @@ impl CoreConfig {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),
                 Hold::Below(t) => format!("hold{t}").replace('.', "p"),
+                Hold::Budget(fraction) => format!("budget{fraction}"),
             };
             suffix(true, text);
         }

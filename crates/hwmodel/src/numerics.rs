@@ -11,6 +11,10 @@
 //! `paper` and `literal` have scores and states in the format and natural arguments: IA integer and B fraction bits
 //! that a multiplication by log2(e) turns into octave k (IA + 1 bits) and fraction f.
 
+mod budget;
+
+pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
+
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP, WeightUnit};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
@@ -190,6 +194,8 @@ pub struct Numerics {
     pub state_fraction: u32,
     /// Hold threshold `T log2(e) 2^FS`, if steps may hold.
     pub hold_threshold: Option<u64>,
+    /// FLASH-D's budget for what steps hold, if there is one.
+    pub budget: Option<BudgetNumerics>,
     /// The paper's static rule is in force.
     pub static_skip: bool,
     /// Exponential, sigmoid, softplus, ln.
@@ -230,7 +236,11 @@ impl Numerics {
                     let unit = (config.score_fraction_bits as f64).exp2();
                     Some((t * std::f64::consts::LOG2_E * unit).round() as u64)
                 }
-                Hold::None | Hold::Static => None,
+                Hold::None | Hold::Static | Hold::Budget(_) => None,
+            },
+            budget: match hold {
+                Hold::Budget(fraction) => Some(BudgetNumerics::new(fraction)),
+                _ => None,
             },
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
@@ -266,6 +276,11 @@ impl Numerics {
     /// Width of the signed state `L`, `1 + (IS + 1) + FL`: `ln 65536 < 2^IS`, so L cannot overflow.
     pub fn state_bits(&self) -> u32 {
         2 + self.score_integer + self.state_fraction
+    }
+
+    /// Width of what FLASH-D's decision looks at: x, or where there is a budget one bit about it.
+    pub fn hold_bits(&self) -> u32 {
+        if self.budget.is_some() { 1 } else { self.state_bits() + 1 }
     }
 
     /// Width of FA2's running sum.

@@ -2,9 +2,11 @@
 
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::config::{
-    Accumulator, CoreConfig, DEFAULT_HOLD, Design, Fa2Variant, Hold, LaneBits, Update, WeightUnit,
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant, Hold,
+    LaneBits, Update, WeightUnit,
 };
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::BUDGET_REGISTER;
 use flashd_simulator::evaluate::{Reference, Scenario, prepare};
 use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
 use flashd_workload::{Attention, ScoreScale, TensorScale, synthetic};
@@ -19,6 +21,10 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     let fixed = CoreConfig { update: Update::Fixed, ..flash_d.clone() };
     let mut all = CoreConfig::variants(d, format);
     all.extend(CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format));
+    all.extend(CoreConfig::with_hold(d, format, Hold::Below(DEFAULT_HOLD)));
+    for fraction in [BUDGET_FRACTIONS.0, BUDGET_FRACTIONS.1] {
+        all.extend(CoreConfig::with_hold(d, format, Hold::Budget(fraction)));
+    }
     all.extend([
         CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
         CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },
@@ -205,10 +211,17 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
     }
 }
 
-/// The hold rule's worst case for the keys actually held: 2 n e^-T / (1 + n e^-T), as a fraction of max|v|.
-fn hold_bound(held: usize) -> f64 {
-    let lost = held as f64 * (-DEFAULT_HOLD).exp();
-    2.0 * lost / (1.0 + lost)
+/// A hold rule's worst case as a fraction of max|v|: 2 n e^-T / (1 + n e^-T) for a threshold and the n keys actually held,
+/// 2^-(f+1) for a budget.
+fn hold_bound(rule: Hold, held: usize) -> f64 {
+    match rule {
+        Hold::Below(threshold) => {
+            let lost = held as f64 * (-threshold).exp();
+            2.0 * lost / (1.0 + lost)
+        }
+        Hold::Budget(fraction) => 0.5f64.powi(fraction as i32 + 1),
+        Hold::None | Hold::Static => 0.0,
+    }
 }
 
 #[test]
@@ -217,12 +230,13 @@ fn adversarial_streams_are_followed() {
         for d in [16, 64] {
             let attention = synthetic::adversarial(name, d).unwrap();
             let tight = matches!(name, "hi3" | "climb");
-            for (accumulator, limit) in
-                [(None, if tight { 0.01 } else { 0.1 }), (Some(Accumulator::Fraction(16)), 0.005)]
-            {
+            let limits = [(None, if tight { 0.01 } else { 0.1 }), (Some(Accumulator::Fraction(16)), 0.005)];
+            let rules = [Hold::Below(DEFAULT_HOLD), Hold::Budget(DEFAULT_BUDGET)];
+            for ((accumulator, limit), hold) in limits.into_iter().flat_map(|l| rules.map(|rule| (l, rule))) {
                 let config = CoreConfig {
                     update: Update::Rounded,
                     accumulator,
+                    hold: Some(hold),
                     ..CoreConfig::new(Design::FlashD, d, Format::BF16)
                 };
                 let s = scenario(attention.clone());
@@ -241,9 +255,69 @@ fn adversarial_streams_are_followed() {
                 println!(
                     "{name:10} {:28} held {held:4}, error {error:.5}, bound {:.5}",
                     config.name(),
-                    hold_bound(held)
+                    hold_bound(hold, held)
                 );
-                assert!(error <= limit + hold_bound(held), "{name} {}: {error}", config.name());
+                assert!(error <= limit + hold_bound(hold, held), "{name} {}: {error}", config.name());
+            }
+        }
+    }
+}
+
+/// One query and these scores, 1/sqrt(d) being 1/2.
+fn of_scores(scores: &[f64]) -> Attention {
+    let d = 4;
+    let row = |x: f64| std::iter::once(x as f32).chain(std::iter::repeat_n(0.0, d - 1));
+    let k = scores.iter().flat_map(|&s| row(s)).collect();
+    let v = (0..scores.len() * d).map(|i| (i as f32).sin()).collect();
+    Attention { d, queries: 1, keys: scores.len(), q: row(2.0).collect(), k, v }
+}
+
+/// Budgets that are spent to the last unit, given back by heavy keys, and that last through long holds.
+#[test]
+fn budgets_are_spent_and_given_back_in_lockstep() {
+    // Ever lighter keys, each of which takes what it may; then keys of all depths, heavy ones and rises among them.
+    let mut state = 7u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut level = -200.0;
+    let mixed: Vec<f64> = (0..700)
+        .map(|i| match random(20) {
+            _ if i == 0 => level,
+            _ if i < 500 => level - 3.0 - 30.0 * f64::from(i) / 500.0,
+            0 => {
+                level += random(120) as f64 / 8.0;
+                level
+            }
+            1..=2 => level - random(12) as f64 / 8.0,
+            _ => level - 4.0 - random(240) as f64 / 8.0,
+        })
+        .collect();
+    let long: Vec<f64> = std::iter::once(0.0).chain(std::iter::repeat_n(-20.0, 3000)).collect();
+    for fraction in [BUDGET_FRACTIONS.0, DEFAULT_BUDGET, BUDGET_FRACTIONS.1] {
+        for config in CoreConfig::with_hold(4, Format::BF16, Hold::Budget(fraction)) {
+            let deepest = -(f64::from(fraction + 2 + BUDGET_REGISTER));
+            for (scores, gaps) in [(&mixed, Gaps::None), (&mixed, Gaps::Random(3)), (&long, Gaps::None)] {
+                let s = scenario(of_scores(scores));
+                let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
+                let w = &prepared.workload;
+                let run = run(&prepared.config, w, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"));
+                let steps =
+                    Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), true).remove(0).steps;
+                let held = steps.iter().filter(|step| step.action == Action::Hold).count();
+                assert_eq!(run.counters.skips as usize, held, "{}", config.name());
+                let x = |step: &flashd_golden::Step| {
+                    step.x as f64 * (-f64::from(config.state_fraction_bits)).exp2()
+                };
+                // Keys of the smallest charge that were kept: nothing was left for them.
+                let refused =
+                    steps.iter().filter(|step| step.action == Action::Update && x(step) < deepest).count();
+                if scores.len() == mixed.len() {
+                    assert!(held > 20 && refused > 0, "{}: {held} held, {refused} refused", config.name());
+                } else if fraction == 9 {
+                    assert_eq!((held, refused), (3000, 0), "{}", config.name());
+                }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Cores in lock-step with the bit-exact model.
 
-use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_workload::quantise::round_value;
@@ -43,7 +43,8 @@ fn every_format_and_odd_vector_lengths() {
     for (_, format) in Format::NAMED {
         for d in [2, 3, 5, 17, 48] {
             let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
-            for config in CoreConfig::variants(d, format).into_iter().chain(mixed) {
+            let thresholds = CoreConfig::with_hold(d, format, Hold::Below(12.0));
+            for config in CoreConfig::variants(d, format).into_iter().chain(mixed).chain(thresholds) {
                 let attention = synthetic::attention_like(11, 4, 9, d);
                 check(&config, &attention, true, Gaps::None);
                 check(&config, &attention, true, Gaps::Random(d as u64));
@@ -57,7 +58,8 @@ fn every_format_and_odd_vector_lengths() {
 fn every_comparison_notices_a_fault() {
     use flashd_golden::{Action, Model};
     use flashd_simulator::{RunError, run_against};
-    for config in CoreConfig::variants(8, Format::BF16) {
+    let thresholds = CoreConfig::with_hold(8, Format::BF16, Hold::Below(12.0));
+    for config in CoreConfig::variants(8, Format::BF16).into_iter().chain(thresholds) {
         let mut config = config;
         let w = workload(&mut config, &synthetic::attention_like(3, 2, 12, 8), false);
         let good = Model::new(&config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);

@@ -155,6 +155,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
             Hold::None => "none".to_string(),
             Hold::Static => "static".to_string(),
             Hold::Below(threshold) => threshold.to_string(),
+            Hold::Budget(fraction) => format!("budget:{fraction}"),
         };
         flag(true, "hold", hold);
     }
@@ -199,6 +200,7 @@ mod tests {
         let fa2 = CoreConfig::new(Design::Fa2, 7, Format::FP8_E5M2);
         let mut all = CoreConfig::shipped();
         all.extend(CoreConfig::variants(16, Format::FP32));
+        all.extend(CoreConfig::with_hold(16, Format::BF16, Hold::Below(12.0)));
         all.extend([
             CoreConfig {
                 hold: Some(Hold::Below(9.25)),

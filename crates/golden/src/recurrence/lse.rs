@@ -5,7 +5,7 @@ use crate::base2::{Base2, Factor};
 use crate::lanes::{BlendOp, FloatEnding, FloatOp};
 use crate::round::encode;
 use crate::scalar::{Reduced, Scalar};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::numerics::{BudgetNumerics, Numerics};
 
 /// How the lanes get `u = sigmoid(-|x|)`, at most 1/2: the weight `sigmoid(x)` for a negative x, one minus the
 /// weight otherwise.
@@ -54,15 +54,46 @@ impl WeightForm for FactorWeight {
     }
 }
 
-/// `x = s - L`, `L <- L + log2(1 + 2^x) = max(s, L) + log2(1 + 2^-|x|)`. The state is L with FL fraction bits.
+/// Which keys are held.
+enum Rule {
+    Never,
+    /// Those with this x or less, with FL fraction bits.
+    Below(i64),
+    Budget(BudgetNumerics),
+}
+
+/// What the budget has spent once a key of integer part `floor` is held, in its units; None where the key is kept.
+fn spent_on(budget: &BudgetNumerics, spent: u64, floor: i64) -> Option<u64> {
+    let BudgetNumerics { exponent, register, reserve } = *budget;
+    let power = (floor + 1 + i64::from(exponent + register)).max(0);
+    // A larger one is more than all.
+    let charge = 1u64 << power.min(i64::from(register) + 1);
+    (spent + (charge << reserve) <= 1 << register).then_some(spent + charge)
+}
+
+/// What stays spent once such a key is kept.
+fn spent_after(spent: u64, floor: i64) -> u64 {
+    match floor {
+        ..0 => spent - (spent >> (1 - floor).min(63)),
+        _ => spent.div_ceil(1 << floor.clamp(1, 63)),
+    }
+}
+
+/// Log-sum-exp with FL fraction bits, and what is spent of the budget.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogSum {
+    l: i64,
+    spent: u64,
+}
+
+/// `x = s - L`, `L <- L + log2(1 + 2^x) = max(s, L) + log2(1 + 2^-|x|)`. The state is L, and what the hold rule has spent.
 pub(crate) struct Lse<F> {
     score: FixedScore,
     base2: Base2,
     state_fraction: u32,
     /// From `s` to the state's fraction bits.
     align: u32,
-    /// Largest x that holds, with FL fraction bits.
-    hold: Option<i64>,
+    hold: Rule,
     form: F,
 }
 
@@ -74,35 +105,50 @@ impl<F: WeightForm> Lse<F> {
             base2: Base2::new(n),
             state_fraction: n.state_fraction,
             align,
-            hold: n.hold_threshold.map(|t| -((t << align) as i64)),
+            hold: match (n.hold_threshold, n.budget) {
+                (Some(t), _) => Rule::Below(-((t << align) as i64)),
+                (None, Some(budget)) => Rule::Budget(budget),
+                (None, None) => Rule::Never,
+            },
             form,
         }
     }
 }
 
 impl<F: WeightForm> Recurrence for Lse<F> {
-    type State = i64;
+    type State = LogSum;
     type Op = F::Op;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<i64>, dot: f64) -> (i64, Decision<F::Op>) {
+    fn step(&self, state: Option<LogSum>, dot: f64) -> (LogSum, Decision<F::Op>) {
         let s = self.score.of(dot);
         let score = s << self.align;
-        let Some(l) = state else {
-            return (score, Decision::load(s, 0, self.form.first()));
+        let Some(LogSum { l, mut spent }) = state else {
+            return (LogSum { l: score, spent: 0 }, Decision::load(s, 0, self.form.first()));
         };
         let x = score - l;
-        if self.hold.is_some_and(|limit| x <= limit) {
-            return (l, Decision::hold(s, x));
+        match &self.hold {
+            Rule::Below(limit) if x <= *limit => return (LogSum { l, spent }, Decision::hold(s, x)),
+            Rule::Budget(budget) => {
+                let floor = x >> self.state_fraction;
+                if let Some(spent) = spent_on(budget, spent, floor) {
+                    return (LogSum { l, spent }, Decision::hold(s, x));
+                }
+                spent = spent_after(spent, floor);
+            }
+            _ => {}
         }
         let argument = self.base2.reduce_cut(x, self.state_fraction);
         let upper = x >= 0;
         let (w, op) = self.form.update(&self.base2, argument, upper);
         let grown = score.max(l) + self.base2.growth(argument, self.state_fraction);
-        (grown, Decision::update(s, x, w, upper, op))
+        (LogSum { l: grown, spent }, Decision::update(s, x, w, upper, op))
     }
 
-    fn ending(&self, _: Option<i64>) -> FloatEnding {
+    fn ending(&self, _: Option<LogSum>) -> FloatEnding {
         FloatEnding::Round
     }
 }
+
+#[cfg(test)]
+mod tests;

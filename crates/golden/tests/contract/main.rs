@@ -9,9 +9,11 @@ mod scalar;
 
 use common::{any_finite, near_one, normal, rng, variants};
 use flashd_golden::{Action, Model, QueryResult, decode};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Dot, Hold, LaneBits, Update};
+use flashd_hwmodel::config::{
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update,
+};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::numerics::{BUDGET_STATE_FRACTION, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -102,6 +104,11 @@ fn vary(rng: &mut common::Rng, config: &mut CoreConfig) {
     config.score_integer_bits = rng.random_range(5..=12);
     config.score_fraction_bits = rng.random_range(2..=20);
     config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
+    let budget = config.design == Design::FlashD && rng.random_range(0..2) == 0;
+    if budget {
+        let (lo, hi) = BUDGET_FRACTIONS;
+        config.hold = Some(Hold::Budget(rng.random_range(lo..=hi)));
+    }
     if config.has_fixed_lanes() {
         let o = rng.random_range(8..=28);
         let v = rng.random_range(4..=o.min(20));
@@ -117,7 +124,8 @@ fn vary(rng: &mut common::Rng, config: &mut CoreConfig) {
     }
     let widest = 26.min(63 - 17 - config.factor_significand());
     config.score_fraction_bits = config.score_fraction_bits.min(widest);
-    config.state_fraction_bits = rng.random_range(config.score_fraction_bits..=widest);
+    let least = config.score_fraction_bits.max(if budget { BUDGET_STATE_FRACTION } else { 0 });
+    config.state_fraction_bits = rng.random_range(least..=widest);
 }
 
 fn check_all(seed: u64, rounds: u64, varied: bool) {

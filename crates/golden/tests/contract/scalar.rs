@@ -1,7 +1,7 @@
 //! The scalar units' contract in wide integers, read off its formulas one by one.
 
 use super::common::Dyadic;
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update};
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::{LOG2E, LOG2E_FRACTION, Numerics};
 use flashd_hwmodel::pwl::Table;
@@ -98,11 +98,13 @@ pub struct Scalar<'a> {
     /// Log-sum-exp, maximum, or the reference's exponent.
     reference: Option<i128>,
     pub l: i128,
+    /// What is left of the hold rule's budget, as a fraction `room 2^-R` of it.
+    room: i128,
 }
 
 impl<'a> Scalar<'a> {
     pub fn new(config: &'a CoreConfig, n: &'a Numerics) -> Self {
-        Scalar { config, n, reference: None, l: 0 }
+        Scalar { config, n, reference: None, l: 0, room: 0 }
     }
 
     fn score_fraction(&self) -> u32 {
@@ -181,6 +183,28 @@ impl<'a> Scalar<'a> {
         self.n.hold_threshold.is_some_and(|t| distance <= -((t as i128) << align))
     }
 
+    /// The budget, read off with what is left instead of what is spent.
+    fn budget_holds(&mut self, x: i128) -> bool {
+        let Hold::Budget(fraction) = self.config.hold() else {
+            return false;
+        };
+        // b, R and c as the documentation has them.
+        let (b, register, reserve) = (i128::from(fraction) + 2, 16, 2);
+        let all = 1i128 << register;
+        let floor = x.div_euclid(1 << self.n.state_fraction);
+        let charge = (floor + 1 + b + register).max(0);
+        if self.room > 0 && charge + reserve <= i128::from(self.room.ilog2()) {
+            self.room -= 1 << charge;
+            return true;
+        }
+        self.room = match floor {
+            // Less than a unit comes back from beyond the register, and all but a unit.
+            ..0 => self.room + (all - self.room).div_euclid(1 << (1 - floor).min(100)),
+            _ => all + (self.room - all).div_euclid(1 << floor.clamp(1, 100)),
+        };
+        false
+    }
+
     fn held(s: i128, x: i128) -> Outcome {
         Outcome { s, x, w: 0, upper: false, lane: Lane::Hold, overflow: false }
     }
@@ -206,6 +230,7 @@ impl<'a> Scalar<'a> {
         let rounded = self.config.update == Update::Rounded;
         let Some(l) = self.reference else {
             self.reference = Some(score);
+            self.room = 1 << 16;
             let lane = match rounded {
                 true => Lane::Rounded { u: 0, upper: true },
                 false => Lane::Blend { m: 0, right: 0, upper: true },
@@ -213,7 +238,7 @@ impl<'a> Scalar<'a> {
             return Outcome { s, x: 0, w: 0, upper: false, lane, overflow: false };
         };
         let x = score - l;
-        if self.holds(x, fraction) {
+        if self.holds(x, fraction) || self.budget_holds(x) {
             return Self::held(s, x);
         }
         let (k, f) = self.cut_argument(x, fraction);

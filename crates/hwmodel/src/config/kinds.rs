@@ -96,6 +96,10 @@ pub enum Hold {
     None,
     /// `lse`: hold `o` and `L` when `x = s - L <= -T`.
     Below(f64),
+    /// `lse`: hold as long as a bound of all that was held, relative to what was kept, stays below `2^-(f + 2)`: half
+    /// an ulp of a result with f fraction bits, however many keys there are. See
+    /// [`BudgetNumerics`](crate::numerics::BudgetNumerics).
+    Budget(u32),
     /// `paper`: `s_i - s_{i-1} <= -6` holds, `>= 11` loads the value.
     Static,
 }

@@ -17,6 +17,14 @@ fn names_carry_what_is_not_default() {
     let literal =
         CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3) };
     assert_eq!(literal.name(), "fa2_literal_fp8_e4m3_d16");
+    let names = |hold| -> Vec<String> {
+        CoreConfig::with_hold(16, Format::BF16, hold).iter().map(CoreConfig::name).collect()
+    };
+    assert_eq!(names(Hold::Budget(DEFAULT_BUDGET))[2], "flash_d_bf16_d16");
+    assert_eq!(names(Hold::Budget(4))[2], "flash_d_budget4_bf16_d16");
+    assert_eq!(names(Hold::Below(DEFAULT_HOLD))[3], "flash_d_staged_hold12_bf16_d16");
+    let coarse = CoreConfig { state_fraction_bits: 12, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    assert_eq!(coarse.hold(), Hold::Below(DEFAULT_HOLD));
 }
 
 #[test]
@@ -33,7 +41,7 @@ fn variants_are_valid_and_have_names_of_their_own() {
         let cores = CoreConfig::variants(16, format);
         let names: std::collections::BTreeSet<_> = cores.iter().map(CoreConfig::name).collect();
         assert_eq!(names.len(), cores.len());
-        for core in cores {
+        for core in cores.into_iter().chain(CoreConfig::with_hold(16, format, Hold::Below(DEFAULT_HOLD))) {
             assert_eq!(core.validate(), Ok(()), "{}", core.name());
         }
     }
@@ -61,10 +69,19 @@ fn combinations_that_do_not_exist_are_refused() {
             CoreConfig { accumulator: Some(Accumulator::Format), update: Update::Fixed, ..flash_d.clone() },
         ),
         ("update", CoreConfig { update: Update::Fused, ..paper.clone() }),
-        ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper }),
+        ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper.clone() }),
         ("update", CoreConfig { update: Update::Fused, ..fa2.clone() }),
         ("fa2", CoreConfig { fa2: Fa2Variant::Fixed, ..flash_d }),
-        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Below(8.0)), ..fa2 }),
+        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Below(8.0)), ..fa2.clone() }),
+        ("hold", CoreConfig { hold: Some(Hold::Budget(9)), ..fa2.clone() }),
+        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Budget(9)), ..fa2 }),
+        ("hold", CoreConfig { hold: Some(Hold::Budget(9)), ..paper.clone() }),
+        ("hold", CoreConfig { hold: Some(Hold::Budget(3)), ..flash_d.clone() }),
+        ("hold", CoreConfig { hold: Some(Hold::Budget(23)), ..flash_d.clone() }),
+        (
+            "state_fraction_bits",
+            CoreConfig { hold: Some(Hold::Budget(9)), state_fraction_bits: 13, ..flash_d.clone() },
+        ),
     ];
     for (field, config) in refused {
         assert_eq!(config.validate().unwrap_err().field, field, "{config:?}");

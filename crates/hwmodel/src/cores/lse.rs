@@ -16,6 +16,7 @@
 //! `w = 1` becomes a factor of 0 that returns v by itself.
 
 use super::factor::{factor_bits, table_factor};
+use super::hold_budget::HoldBudget;
 use super::{Tap, WeightTap};
 use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
@@ -80,24 +81,30 @@ function! {
     /// Whether a step changes anything.
     pub struct HoldDecisionFunction { numerics: Arc<Numerics> }
     name(this) = "hold_decision";
-    doc = match this.numerics.hold_threshold {
-        Some(t) => format!(
+    doc = match (this.numerics.hold_threshold, &this.numerics.budget) {
+        (Some(t), _) => format!(
             "update = valid and not (x <= -{}); a first key always updates. grows: L exceeds max(s, L).",
             t as f64 / (this.numerics.score_fraction as f64).exp2()
         ),
-        None => "update = valid; grows: L exceeds max(s, L), but for a first key.".to_string(),
+        (None, Some(_)) => {
+            "update = valid and x, which tells that x is above the budget's limit; a first key always updates.\ngrows: L exceeds max(s, L).".to_string()
+        }
+        (None, None) => "update = valid; grows: L exceeds max(s, L), but for a first key.".to_string(),
     };
-    inputs { x: this.numerics.state_bits() + 1, first: 1, valid: 1 }
+    inputs { x: this.numerics.hold_bits(), first: 1, valid: 1 }
     outputs { 1, 1 }
     eval<W> {
         let n = &this.numerics;
-        let Some(threshold) = n.hold_threshold else {
-            return [valid, first.not()];
+        let above = match (n.hold_threshold, &n.budget) {
+            (None, None) => return [valid, first.not()],
+            (None, Some(_)) => x,
+            (Some(threshold), _) => {
+                let threshold = threshold << (n.state_fraction - n.score_fraction);
+                // x <= -T  <=>  x < -T + 1 unit.
+                let limit = W::constant(x.width(), (1u64.wrapping_sub(threshold)) & ones(x.width()));
+                x.slt(&limit).not().named("above_threshold")
+            }
         };
-        let threshold = threshold << (n.state_fraction - n.score_fraction);
-        // x <= -T  <=>  x < -T + 1 unit.
-        let limit = W::constant(x.width(), (1u64.wrapping_sub(threshold)) & ones(x.width()));
-        let above = x.slt(&limit).not().named("above_threshold");
         [valid.and(&first.or(&above)), first.not().and(&above)]
     }
 }
@@ -278,6 +285,8 @@ circuit! {
             weight_first_q: EnabledRegister,
             /// Weight stage.
             step_q: ResetRegister,
+            /// What may still be held, where there is a budget.
+            budget: Vec<HoldBudget>,
             /// Hold or update.
             updates: HoldDecision,
             /// |x|.
@@ -301,6 +310,7 @@ circuit! {
         }
         config {
             early: usize,
+            budgets: usize,
         }
     }
 }
@@ -337,6 +347,7 @@ impl LseWeight {
             previous_q: EnabledRegister::new(n.score_bits()),
             weight_first_q: EnabledRegister::new(1),
             step_q: ResetRegister::new(1, 0),
+            budget: n.budget.iter().map(|budget| HoldBudget::new(n, *budget)).collect(),
             updates: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
             argument: ExpArgument::new(ExpArgumentFunction { numerics: numerics.clone() }),
             tail: Log2p1Tail::new(Log2p1TailFunction { numerics: numerics.clone() }),
@@ -348,6 +359,7 @@ impl LseWeight {
             late_step_q: (early_value as usize..1).map(|_| ResetRegister::new(1, 0)).collect(),
             late_update_q: ResetRegister::new(1, 0),
             early: early_value as usize,
+            budgets: n.budget.iter().len(),
         }
     }
 }
@@ -388,7 +400,16 @@ impl Logic for LseWeight {
         self.base.previous.next = self.previous_q.q.val();
         self.base.x.next = self.x_q.q.val();
         self.base.first.next = self.first_q.q.val();
-        self.updates.x.next = self.x_q.q.val();
+        for _threshold in self.budgets..1 {
+            self.updates.x.next = self.x_q.q.val();
+        }
+        for _budget in 0..self.budgets {
+            self.budget[0].clk.next = self.clk.val();
+            self.budget[0].x.next = self.x_q.q.val();
+            self.budget[0].first.next = self.weight_first_q.q.val();
+            self.budget[0].replaced.next = self.valid_q.q.val();
+            self.updates.x.next = self.budget[0].above.val();
+        }
         self.updates.first.next = self.weight_first_q.q.val();
         self.updates.valid.next = self.step_q.q.val();
         self.argument.x.next = self.x_q.q.val();

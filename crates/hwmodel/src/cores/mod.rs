@@ -25,6 +25,7 @@ pub mod fixed_lane;
 pub mod flash_d;
 pub mod fused_dot;
 pub mod fused_lane;
+pub mod hold_budget;
 pub mod lane;
 pub mod lane_group;
 pub mod literal;

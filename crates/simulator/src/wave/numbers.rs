@@ -16,6 +16,8 @@
 //! | log-sum-exp L, `x = s - L` | signed, FL | the format |
 //! | `t = abs(x)` | unsigned, B | |
 //! | `tail = log2(1 + 2^-t)` | unsigned, FL + 1 | |
+//! | integer part of x; limit of the hold rule's budget | signed integer; unsigned integer | |
+//! | what is left of that budget | unsigned, R, 1 being all | |
 //! | running sum | unsigned, FL | the format |
 //! | reciprocal `r 2^-right` of the sum | unsigned, the table's fraction; signed integer | the format |
 //! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right` | |
@@ -198,6 +200,8 @@ impl Numbers {
             Quantity::Difference => fixed(true, n.state_bits() + 1, n.state_fraction),
             Quantity::Argument => fixed(false, n.octave_argument_bits(), n.exp.value_fraction),
             Quantity::Tail => fixed(false, n.state_fraction + 2, n.state_fraction + 1),
+            Quantity::Room => n.budget.map(|budget| fixed(false, budget.room_bits(), budget.register))?,
+            Quantity::Limit => n.budget.map(|budget| fixed(false, budget.limit_bits(), 0))?,
             // The log-reference keeps l below 2.
             Quantity::Sum if n.log_reference => fixed(false, n.state_fraction + 1, n.state_fraction),
             Quantity::Sum => fixed(false, n.sum_bits(), n.state_fraction),

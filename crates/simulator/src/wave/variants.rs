@@ -4,9 +4,10 @@ use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
 
 /// The cores that differ in their signals: both designs in all variants, both dot products, with and without the
-/// hold rule.
+/// hold rule, and budgets of it.
 pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
     let mut all = CoreConfig::variants(d, format);
     all.iter_mut().filter(|core| core.dot.is_some()).for_each(|core| core.hold = Some(Hold::None));
+    all.extend(CoreConfig::with_hold(d, format, Hold::Below(2.0)));
     all
 }

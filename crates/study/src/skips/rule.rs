@@ -4,8 +4,9 @@ use flashd_golden::family::{
     Budget, CappedThreshold, CoarseBudget, CoarseDecay, GrowingThreshold, HoldRule, MaximumThreshold,
     Threshold, budget_of_fraction, held_error_bound,
 };
-use flashd_hwmodel::config::{CoreConfig, D_RANGE, Design, Hold, Update, WeightUnit};
+use flashd_hwmodel::config::{BUDGET_FRACTIONS, CoreConfig, D_RANGE, Design, Hold, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
 use std::fmt;
 use std::str::FromStr;
 
@@ -17,8 +18,8 @@ const THRESHOLDS: (f64, f64) = (1.0, 64.0);
 const FRACTIONS: (u32, u32) = (1, 40);
 /// Largest reserve of a budget.
 const MOST_RESERVE: u32 = 16;
-/// Register bits of a coarse budget unless given: enough for 65,536 keys of no weight.
-const REGISTER: u32 = 16;
+/// Register bits of a coarse budget unless given, those of the cores.
+const REGISTER: u32 = BUDGET_REGISTER;
 
 /// How a budget's bound of the lost mass shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,8 @@ pub struct RuleError {
     problem: String,
 }
 
-/// The reserve of a budget unless given.
-const RESERVE: u32 = 2;
+/// The reserve of a budget unless given, that of the cores.
+const RESERVE: u32 = BUDGET_RESERVE;
 /// The smallest number of fraction bits whose budget adds less than 0.1 % of max|v|.
 const PER_MILLE: u32 = 9;
 
@@ -172,6 +173,13 @@ impl Rule {
             Rule::Static => (Design::FlashD, WeightUnit::Paper, Hold::Static),
             Rule::Hold(t) => (Design::FlashD, WeightUnit::Lse, Hold::Below(t)),
             Rule::Fa2(t) => (Design::Fa2, WeightUnit::default(), Hold::Below(t)),
+            Rule::Budget {
+                fraction,
+                reserve: RESERVE,
+                decay: Decay::Coarse(CoarseDecay::Shift, REGISTER),
+            } if (BUDGET_FRACTIONS.0..=BUDGET_FRACTIONS.1).contains(&fraction) => {
+                (Design::FlashD, WeightUnit::Lse, Hold::Budget(fraction))
+            }
             _ => return None,
         };
         let core = CoreConfig { weight, ..CoreConfig::new(design, d, format) };

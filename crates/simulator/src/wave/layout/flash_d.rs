@@ -2,7 +2,7 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
-use flashd_hwmodel::config::{CoreConfig, Update};
+use flashd_hwmodel::config::{CoreConfig, Hold, Update};
 
 /// From the score to the output update.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
@@ -48,6 +48,16 @@ fn weight(config: &CoreConfig) -> Group {
             ("weight.sigmoid.w", "1 / (1 + 2^t): w or 1 - w"),
         ],
     );
+    if let Hold::Budget(_) = config.hold() {
+        g.add(
+            Number,
+            &[
+                ("weight.budget_0.room_q.q", "hold budget left, 1 is all"),
+                ("weight.budget_0.limit_q.q", "limit: held if -floor(x) - 1 >= limit"),
+            ],
+        );
+        g.add(Bits, &[("weight.budget_0.closed_q.q", "too little left to hold")]);
+    }
     g
 }
 

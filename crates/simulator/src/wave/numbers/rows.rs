@@ -1,7 +1,7 @@
 //! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
 //! decides.
 
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
 
 /// What a bus carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,10 @@ pub(super) enum Quantity {
     Argument,
     /// `log2(1 + 2^-t)`.
     Tail,
+    /// What is left of the hold rule's budget, as a fraction of all of it.
+    Room,
+    /// What `-floor(x) - 1` has to reach, in log2 units.
+    Limit,
     /// FA2's running sum l.
     Sum,
     /// Normalised reciprocal of l.
@@ -88,6 +92,19 @@ const LSE: &[Row] = &[
     ("argument.x", Difference),
     ("t", Argument),
     ("tail", Tail),
+];
+
+/// The budget of FLASH-D's hold rule.
+const BUDGET: &[Row] = &[
+    ("room_q", Room),
+    ("next.room", Room),
+    ("room_next", Room),
+    ("limit_q", Limit),
+    ("comparison.limit", Limit),
+    ("limit_next", Limit),
+    ("budget.x", Difference),
+    ("comparison.x", Difference),
+    ("next.x", Difference),
 ];
 
 /// FLASH-D's factor where it is not rounded to the format.
@@ -259,6 +276,9 @@ pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
         }
         (Design::Fa2, .., Fa2Variant::Literal) => &[LITERAL_LANE, FLOAT_LANE],
     };
+    if matches!(config.hold(), Hold::Budget(_)) {
+        tables.push(BUDGET);
+    }
     tables.extend(lanes);
     tables.concat()
 }

@@ -1,0 +1,42 @@
+//! What docs/hold.md needs of the loop's table for the bound of a budget.
+
+use super::*;
+use crate::round::pow2;
+use flashd_hwmodel::config::{CoreConfig, Design, Hold};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION};
+
+/// The smallest ratio of what stays spent of `spent` units to what a kept key leaves of the held ones' mass, over all x
+/// up to 2 whose key gives anything back.
+fn tightest(segments: u32, fraction: u32, spent: u64) -> f64 {
+    let config = CoreConfig {
+        segments,
+        state_fraction_bits: fraction,
+        hold: Some(Hold::Budget(9)),
+        ..CoreConfig::new(Design::FlashD, 2, Format::BF16)
+    };
+    let n = Numerics::new(&config);
+    let base2 = Base2::new(&n);
+    let ratio = |x: i64| {
+        let growth = x.max(0) + base2.growth(base2.reduce_cut(x, fraction), fraction);
+        let mass = spent as f64 * (-(growth as f64) * pow2(-(fraction as i32))).exp2();
+        spent_after(spent, x >> fraction) as f64 / mass
+    };
+    let lowest = -(i64::from(BUDGET_REGISTER) + 2) << fraction;
+    (lowest..2 << fraction).map(ratio).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn no_key_gives_back_more_than_l_grows_by() {
+    let most = (1 << BUDGET_REGISTER) - 1;
+    for segments in [4, 8, 16, 32] {
+        for fraction in [BUDGET_STATE_FRACTION, 18] {
+            for spent in [1, 3, most] {
+                let ratio = tightest(segments, fraction, spent);
+                assert!(ratio >= 1.0, "{segments} segments, {fraction} bits, {spent} units: {ratio}");
+            }
+        }
+    }
+    // With fewer bits L stands still where units still come back.
+    assert!(tightest(8, BUDGET_STATE_FRACTION - 2, most) < 1.0);
+}

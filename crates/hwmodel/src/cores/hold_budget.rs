@@ -1,0 +1,172 @@
+//! The hold rule with a budget: FLASH-D's threshold as a register that follows what is left to be held.
+//!
+//! The rule, and its letters, are those of [`BudgetNumerics`]. The state is what is left, `r = 2^R - h`. As a charge is a
+//! power of two, it fits if it lies c places below the leading one of r: with z zeros above that one,
+//!
+//! ```text
+//! hold  <=>  -F - 1 >= b + c + z   and   r >= 2^c
+//! ```
+//!
+//! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
+
+use crate::numerics::{BudgetNumerics, Numerics};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Tag, ast, hdl_gen, logic};
+use crate::word::bits_for;
+use crate::{circuit, function, unit};
+use std::sync::Arc;
+
+function! {
+    /// Whether x is too large for the budget.
+    pub struct BudgetComparisonFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
+    name(this) = "budget_comparison";
+    doc = "above = not (-floor(x) - 1 >= limit), and always when closed.";
+    inputs { x: this.numerics.state_bits() + 1, limit: this.budget.limit_bits(), closed: 1 }
+    outputs { 1 }
+    eval<W> {
+        // Negative for an x that is not: always below the limit.
+        let below = x.drop_low(this.numerics.state_fraction).not().named("below");
+        let near = below.slt(&limit.zext(below.width())).named("near");
+        [closed.or(&near)]
+    }
+}
+unit! {
+    /// Whether x is too large for the budget.
+    pub struct BudgetComparison(BudgetComparisonFunction) { x, limit, closed } -> { above }
+}
+
+function! {
+    /// What is left of the budget after a key.
+    pub struct BudgetNextFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
+    name(this) = "budget_next";
+    doc = {
+        let BudgetNumerics { exponent: b, register: r, reserve: c } = this.budget;
+        format!(
+            "What is left of 2^{r} units, a unit being 2^-{}; F = floor(x).  first: all.\nheld: room - 2^max(0, F + {}).  kept, F < 0: room + (2^{r} - room) / 2^(1 - F), rounded down.\nkept, F >= 0: 2^{r} - (2^{r} - room) / 2^max(1, F), rounded down.\nlimit_next = {} + leading zeros of room_next; closed_next = room_next < {}.",
+            b + r, 1 + b + r, b + c, 1u32 << c
+        )
+    };
+    inputs { x: this.numerics.state_bits() + 1, room: this.budget.room_bits(), above: 1, first: 1 }
+    outputs { this.budget.room_bits(), this.budget.limit_bits(), 1 }
+    eval<W> {
+        let BudgetNumerics { exponent, register, reserve } = this.budget;
+        let floor = x.drop_low(this.numerics.state_fraction).named("floor");
+        let all = W::constant(register + 1, 1 << register);
+        let negative = floor.msb().named("negative");
+        // F or -F - 1.
+        let places = floor.xor(&negative.repeat(floor.width())).slice(0, floor.width() - 1).named("places");
+
+        // Kept: h / 2^(-F - 1) / 4, or (h - 1) / 2^F, which is one below the quotient rounded up.
+        let spent = all.sub(&room).named("spent");
+        let spent_less_one = room.slice(0, register).not().named("spent_less_one");
+        let operand = negative.select(&spent.drop_low(2).zext(register), &spent_less_one);
+        let count = bits_for(register.into()).min(places.width() - 1);
+        let at_least_one = negative.or(&places.any()).not().zext(count);
+        let amount = places.slice(0, count).or(&at_least_one).named("amount");
+        let within = places.drop_low(count).any().not().repeat(register);
+        let quotient = within.and(&operand).shr(&amount).named("quotient");
+        let untouched = room.msb();
+        let jumped = untouched.not().repeat(register).and(&quotient.not());
+        let jumped = untouched.concat(&jumped).named("jumped");
+
+        // Held: 2^(R - c) / 2^(-F - 1 - b - c), one unit at least.
+        let largest = register - reserve;
+        let charge_bits = bits_for(largest.into());
+        let index = places.sub(&W::constant(places.width(), (exponent + reserve).into())).slice(0, charge_bits);
+        let tiny = places.at_least((exponent + register).into()).named("tiny");
+        let charge = W::constant(largest + 1, 1 << largest).shr(&index);
+        let charge = tiny.select(&W::constant(largest + 1, 1), &charge).named("charge");
+
+        // One adder: room + quotient or room + ~charge + 1.
+        let held = above.not();
+        let addend = above.select(&quotient.zext(register + 1), &charge.zext(register + 1).not());
+        let sum = room.concat(&held).add(&addend.concat(&held)).drop_low(1).named("sum");
+        let next = first.select(&all, &negative.select(&sum, &jumped)).named("next");
+        let (_, zeros) = next.normalise();
+        let bits = this.budget.limit_bits();
+        let limit = W::constant(bits, (exponent + reserve).into()).add(&zeros.zext(bits));
+        let closed = next.drop_low(reserve).any().not();
+        [next, limit, closed]
+    }
+}
+unit! {
+    /// What is left of the budget after a key.
+    pub struct BudgetNext(BudgetNextFunction) { x, room, above, first } -> { room_next, limit_next, closed_next }
+}
+
+circuit! {
+    /// The budget beside x. What is left before a key stays beside the key's x, until the next key replaces both.
+    pub struct HoldBudget {
+        ports {
+            /// Clock.
+            clk: Bus<In>,
+            /// x at the weight stage.
+            x: Bus<In>,
+            /// The key at the weight stage is a first one.
+            first: Bus<In>,
+            /// Its x is replaced with the next clock edge.
+            replaced: Bus<In>,
+            /// The key is kept, but for a first one, which always is.
+            above: Bus<Out>,
+        }
+        parts {
+            /// What is left, `2^R - h`.
+            room_q: EnabledRegister,
+            /// What `-floor(x) - 1` has to reach.
+            limit_q: EnabledRegister,
+            /// Less is left than any key may take.
+            closed_q: EnabledRegister,
+            /// Kept or held.
+            comparison: BudgetComparison,
+            /// What is left for the next key.
+            next: BudgetNext,
+        }
+        config {}
+    }
+}
+
+impl HoldBudget {
+    /// The unit for a budget.
+    pub fn new(n: &Arc<Numerics>, budget: BudgetNumerics) -> Self {
+        HoldBudget {
+            tag: Tag::module(
+                "hold_budget",
+                "What may still be held: a bound of what was held, relative to what was kept, stays below the budget.",
+            )
+            .dissolved(),
+            quiet: false,
+            clk: Bus::new(1),
+            x: Bus::new(n.state_bits() + 1),
+            first: Bus::new(1),
+            replaced: Bus::new(1),
+            above: Bus::new(1),
+            room_q: EnabledRegister::new(budget.room_bits()),
+            limit_q: EnabledRegister::new(budget.limit_bits()),
+            closed_q: EnabledRegister::new(1),
+            comparison: BudgetComparison::new(BudgetComparisonFunction { numerics: n.clone(), budget }),
+            next: BudgetNext::new(BudgetNextFunction { numerics: n.clone(), budget }),
+        }
+    }
+}
+
+impl Logic for HoldBudget {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.comparison.x.next = self.x.val();
+        self.comparison.limit.next = self.limit_q.q.val();
+        self.comparison.closed.next = self.closed_q.q.val();
+        self.next.x.next = self.x.val();
+        self.next.room.next = self.room_q.q.val();
+        self.next.above.next = self.comparison.above.val();
+        self.next.first.next = self.first.val();
+        self.room_q.clk.next = self.clk.val();
+        self.room_q.enable.next = self.replaced.val();
+        self.room_q.d.next = self.next.room_next.val();
+        self.limit_q.clk.next = self.clk.val();
+        self.limit_q.enable.next = self.replaced.val();
+        self.limit_q.d.next = self.next.limit_next.val();
+        self.closed_q.clk.next = self.clk.val();
+        self.closed_q.enable.next = self.replaced.val();
+        self.closed_q.d.next = self.next.closed_next.val();
+        self.above.next = self.comparison.above.val();
+    }
+}
