@@ -6,9 +6,10 @@
 //
 // TOP is the core's module, D its vector length, W the bits of an element; a core with fixed-point lanes, which
 // has the ports v_exponent and o_overflow, also needs -DFIXED -Pcore_tb.E=8, the bits of v_exponent, and an array
-// of cores -DBLOCK -Pcore_tb.I=3, the bits of o_index. Every cycle
+// of cores -DBLOCK -Pcore_tb.I=3, the bits of o_index. A core with masks, which has the ports k_mask and o_empty,
+// needs -DMASKS, and an array of such also -Pcore_tb.P=17, the bits of q_from and q_to. Every cycle
 // outside reset, v_step, v_ren, o_valid and an array's q_ready, k_ready and o_last are compared with the vector
-// file; o, o_index, o_invalid and o_overflow while o_valid is high.
+// file; o, o_index, o_invalid, o_overflow and o_empty while o_valid is high.
 // X and Z differ from both 0 and 1. The last line printed is `TEST PASSED: N checks` or
 // `TEST FAILED: ...` with the first difference; vvp's exit status is 0 either way.
 
@@ -19,6 +20,7 @@ module core_tb;
     parameter W = 16;
     parameter E = 8;
     parameter I = 1;
+    parameter P = 1;
 
     localparam BUS = D * W;
 `ifdef FIXED
@@ -31,7 +33,15 @@ module core_tb;
 `else
     localparam BLOCK_BITS = 0;
 `endif
-    localparam WORD = BLOCK_BITS + FIXED_BITS + 8 + 4 * BUS;
+`ifdef MASKS
+    localparam MASK_BITS = 4;
+`else
+    localparam MASK_BITS = 0;
+`endif
+    // Limits of what a query sees, 32 bits each, before everything else.
+    localparam LIMIT_BITS = (BLOCK_BITS != 0 && MASK_BITS != 0) ? 64 : 0;
+    localparam HEAD_BITS = MASK_BITS + LIMIT_BITS;
+    localparam WORD = HEAD_BITS + BLOCK_BITS + FIXED_BITS + 8 + 4 * BUS;
     localparam DIGITS = WORD / 4;
 
     reg clk;
@@ -56,7 +66,20 @@ module core_tb;
     assign o_index = 0;
 `endif
 
+    reg k_mask;
+    reg [31:0] q_from, q_to;
+    wire o_empty;
+`ifndef MASKS
+    assign o_empty = 1'b0;
+`endif
+
     `TOP core (
+`ifdef MASKS
+        .k_mask(k_mask), .o_empty(o_empty),
+`ifdef BLOCK
+        .q_from(q_from[P-1:0]), .q_to(q_to[P-1:0]),
+`endif
+`endif
 `ifdef FIXED
         .v_exponent(v_exponent[E-1:0]), .o_overflow(o_overflow),
 `endif
@@ -73,6 +96,7 @@ module core_tb;
     // Expected outputs of the current cycle.
     reg e_v_step, e_v_ren, e_o_valid, e_o_invalid;
     reg [3:0] e_o_overflow;
+    reg e_o_empty;
     reg e_q_ready, e_k_ready, e_o_last;
     reg [7:0] e_o_index;
     reg [BUS-1:0] e_o;
@@ -157,11 +181,18 @@ module core_tb;
             e_o_overflow = 0;
             v_exponent = 0;
 `ifdef FIXED
-            {e_o_overflow, v_exponent} = word[WORD-BLOCK_BITS-1 -: 12];
+            {e_o_overflow, v_exponent} = word[WORD-HEAD_BITS-BLOCK_BITS-1 -: 12];
 `endif
             {q_last, e_q_ready, e_k_ready, e_o_last, e_o_index} = 0;
 `ifdef BLOCK
-            {q_last, e_q_ready, e_k_ready, e_o_last, e_o_index} = word[WORD-1 -: 12];
+            {q_last, e_q_ready, e_k_ready, e_o_last, e_o_index} = word[WORD-HEAD_BITS-1 -: 12];
+`endif
+            {q_from, q_to, k_mask, e_o_empty} = 0;
+`ifdef MASKS
+            {k_mask, e_o_empty} = word[WORD-LIMIT_BITS-3 -: 2];
+`ifdef BLOCK
+            {q_from, q_to} = word[WORD-1 -: 64];
+`endif
 `endif
             {rst, q_valid, k_valid, k_last, e_v_step, e_v_ren, e_o_valid, e_o_invalid, q, k, v, e_o}
                 = word[8+4*BUS-1:0];
@@ -179,6 +210,7 @@ module core_tb;
                 if (e_o_valid && !failed) begin
                     check_bit("o_invalid", e_o_invalid, o_invalid);
                     check_bit("o_overflow", e_o_overflow[0], o_overflow);
+                    check_bit("o_empty", e_o_empty, o_empty);
                     if (!failed) check_result;
                 end
             end

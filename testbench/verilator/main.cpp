@@ -1,9 +1,10 @@
 // Checks one generated core or array of cores, compiled by Verilator, against a vector file.
 //
 // Usage: Vcore FILE. D and W (vector length, bits of an element) are macros, FIXED for a core with
-// fixed-point lanes, which has the ports v_exponent and o_overflow, and BLOCK for an array of cores. Every cycle
+// fixed-point lanes, which has the ports v_exponent and o_overflow, BLOCK for an array of cores, and MASKS for cores
+// with masks, which have the ports k_mask and o_empty, and in arrays q_from and q_to. Every cycle
 // outside reset, v_step, v_ren, o_valid and an array's q_ready, k_ready and o_last are compared; o, o_index,
-// o_invalid and o_overflow while o_valid is high. Registers start with
+// o_invalid, o_overflow and o_empty while o_valid is high. Registers start with
 // random contents, so that nothing may rely on a state before reset. The last line is
 // `TEST PASSED: N checks` (exit status 0) or `TEST FAILED: ...` with the first difference (1).
 
@@ -28,10 +29,20 @@ namespace {
 
 constexpr size_t ELEMENT = W / 4;      // digits of an element
 constexpr size_t BUS = D * ELEMENT;    // digits of a vector
-#ifdef BLOCK
-constexpr size_t LANES = 3;            // digits before those of the lanes: q_last and expected flags, o_index
+#if defined(MASKS) && defined(BLOCK)
+constexpr size_t MASK = 16;            // digits before that of masks: q_from, q_to
 #else
-constexpr size_t LANES = 0;
+constexpr size_t MASK = 0;
+#endif
+#ifdef MASKS
+constexpr size_t BLOCKS = MASK + 1;    // digits before those of a block: k_mask and o_empty
+#else
+constexpr size_t BLOCKS = MASK;
+#endif
+#ifdef BLOCK
+constexpr size_t LANES = BLOCKS + 3;   // digits before those of the lanes: q_last and expected flags, o_index
+#else
+constexpr size_t LANES = BLOCKS;
 #endif
 #ifdef FIXED
 constexpr size_t FLAGS = LANES + 3;    // digits before the flags: o_overflow, v_exponent
@@ -152,8 +163,16 @@ int main(int argc, char** argv) {
         core->v_exponent = value(line[LANES + 1]) << 4 | value(line[LANES + 2]);
 #endif
 #ifdef BLOCK
-        const int block = value(line[0]);
+        const int block = value(line[BLOCKS]);
         core->q_last = block >> 3 & 1;
+#endif
+#ifdef MASKS
+        const int mask = value(line[MASK]);
+        core->k_mask = mask >> 1 & 1;
+#ifdef BLOCK
+        core->q_from = std::stoul(line.substr(0, 8), nullptr, 16);
+        core->q_to = std::stoul(line.substr(8, 8), nullptr, 16);
+#endif
 #endif
         const char* vectors = line.data() + FLAGS + 2;
         drive(core->q, vectors);
@@ -171,13 +190,16 @@ int main(int argc, char** argv) {
 #endif
             if (flag(1)) {
 #ifdef BLOCK
-                const int index = value(line[1]) << 4 | value(line[2]);
+                const int index = value(line[BLOCKS + 1]) << 4 | value(line[BLOCKS + 2]);
                 ++checks;
                 if (core->o_index != index) differ(cycle, "o_index", std::to_string(index), std::to_string(core->o_index));
 #endif
                 check_bit(cycle, "o_invalid", flag(0), core->o_invalid);
 #ifdef FIXED
                 check_bit(cycle, "o_overflow", value(line[LANES]) != 0, core->o_overflow);
+#endif
+#ifdef MASKS
+                check_bit(cycle, "o_empty", mask & 1, core->o_empty);
 #endif
                 check_result(cycle, core->o, vectors + 3 * BUS);
                 ++results;

@@ -153,6 +153,9 @@ pub struct Selection {
     /// Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger (default: false)
     #[arg(long, value_name = "true|false")]
     pub value_stage: Option<bool>,
+    /// Keys can be masked: a query does not see them
+    #[arg(long)]
+    pub masks: bool,
     /// Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not
     /// paper), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|budget:F|static|none")]
@@ -188,11 +191,14 @@ pub struct GenerateArgs {
     /// An array of B cores, 1 to 64, that share one key and one value stream
     #[arg(long, value_name = "B", conflicts_with_all = ["unit", "all"])]
     pub queries: Option<usize>,
+    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
+    #[arg(long, value_name = "BITS", conflicts_with_all = ["unit", "all"])]
+    pub key_index_bits: Option<u32>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator"])]
+    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks"])]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold"])]
+    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks"])]
     pub all: bool,
     /// Folder to write to
     #[arg(long, default_value = "rtl-out", value_name = "DIR")]
@@ -218,9 +224,18 @@ pub struct SimulateArgs {
     /// Query i sees the keys up to its own position only
     #[arg(long)]
     pub causal: bool,
+    /// With --masks: the query at position i sees no key before position i - W + 1
+    #[arg(long, value_name = "W", value_parser = parse_positive)]
+    pub window: Option<usize>,
+    /// With --masks: how many keys each query sees, from the first; one number for all or one for each
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    pub lengths: Option<Vec<usize>>,
     /// An array of B cores, 1 to 64, that share one key and one value stream
     #[arg(long, value_name = "B")]
     pub queries: Option<usize>,
+    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
+    #[arg(long, value_name = "BITS")]
+    pub key_index_bits: Option<u32>,
     /// Use the first N queries only
     #[arg(long, value_name = "N")]
     pub first_queries: Option<usize>,

@@ -38,7 +38,7 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         }
         return Ok(files);
     }
-    Ok(match core_or_block(&args.selection, args.queries, None)? {
+    Ok(match core_or_block(&args.selection, args.queries, args.key_index_bits, None)? {
         (_, Some(block)) => block_files(&block)?,
         (core, None) => core_files(&core)?,
     })

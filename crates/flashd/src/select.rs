@@ -49,9 +49,10 @@ pub fn add_core(
 /// The selected core. `d_from_data` fills in a vector length that neither file nor flag gives.
 pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreConfig, Failure> {
     match (select(s, d_from_data)?, &s.config) {
-        ((_, Some(queries)), Some(path)) => Err(Failure::input(format!(
-            "--config {}: an array of {queries} cores, where a core is needed",
-            path.display()
+        ((_, Some(array)), Some(path)) => Err(Failure::input(format!(
+            "--config {}: an array of {} cores, where a core is needed",
+            path.display(),
+            array.queries
         ))),
         ((core, _), _) => Ok(core),
     }
@@ -61,32 +62,41 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
 pub fn core_or_block(
     s: &Selection,
     queries: Option<usize>,
+    key_index_bits: Option<u32>,
     d_from_data: Option<usize>,
 ) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
     let (core, in_file) = select(s, d_from_data)?;
-    let Some(n) = queries.or(in_file) else { return Ok((core, None)) };
-    let block = BlockConfig { core: core.clone(), queries: n };
+    let key_index_bits = key_index_bits.or(in_file.as_ref().and_then(|b| b.key_index_bits));
+    let Some(n) = queries.or(in_file.map(|b| b.queries)) else {
+        return match key_index_bits {
+            Some(_) => {
+                Err(Failure::input("--key-index-bits: only an array counts its keys; add --queries B"))
+            }
+            None => Ok((core, None)),
+        };
+    };
+    let block = BlockConfig { key_index_bits, ..BlockConfig::new(core.clone(), n) };
     block.validate().map_err(|e| match (&s.config, queries) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
-        _ => Failure::input(format!("--{}: {}", e.field, e.problem)),
+        _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
     Ok((core, Some(block)))
 }
 
-/// A file's core and, if it describes an array, its number of queries.
-fn read(path: &Path) -> Result<(CoreConfig, Option<usize>), Failure> {
+/// A file's core and, if it describes one, its array.
+fn read(path: &Path) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
     let bad = |e: &dyn std::fmt::Display| Failure::input(format!("--config {}: {e}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| bad(&e))?;
     let is_block = serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|v| v.get("core").is_some());
     match is_block {
-        true => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core, Some(b.queries))),
+        true => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core.clone(), Some(b))),
         false => serde_json::from_str::<CoreConfig>(&text).map(|core| (core, None)),
     }
     .map_err(|e| bad(&e))
 }
 
-fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<usize>), Failure> {
-    let (mut config, queries) = match &s.config {
+fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
+    let (mut config, array) = match &s.config {
         Some(path) => read(path)?,
         None => {
             let design = match s.design {
@@ -135,6 +145,7 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
     };
     config.lane = s.lane.or(config.lane);
     config.value_stage = s.value_stage.or(config.value_stage);
+    config.masks |= s.masks;
     config.d = s.d.unwrap_or(config.d);
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);
@@ -149,5 +160,5 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
-    Ok((config, queries))
+    Ok((config, array))
 }

@@ -1,6 +1,7 @@
 //! `flashd simulate`.
 
 mod block;
+mod visible;
 
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
@@ -10,7 +11,9 @@ use flashd_golden::QueryResult;
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::numerics::Numerics;
-use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
+use flashd_simulator::evaluate::{
+    Accuracy, Prepared, Reference, Scenario, model_results, prepare, prepare_masked,
+};
 use flashd_simulator::record::VectorFile;
 use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
@@ -32,6 +35,7 @@ struct Report {
     keys_per_cycle: Option<f64>,
     mismatches: Option<u64>,
     invalid_queries: usize,
+    empty_queries: usize,
     saturated_inputs: [usize; 3],
     accuracy: Accuracy,
     other_name: String,
@@ -40,7 +44,8 @@ struct Report {
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let attention = load(args)?;
-    let (config, array) = core_or_block(&args.selection, args.queries, Some(attention.d))?;
+    let (config, array) =
+        core_or_block(&args.selection, args.queries, args.key_index_bits, Some(attention.d))?;
     if config.d != attention.d {
         return Err(Failure::input(format!(
             "--d: the core has d = {}, the data in {} has d = {}",
@@ -55,16 +60,26 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         ));
     }
     if array.is_some() {
-        block::check(args)?;
+        block::check(args, config.masks)?;
     }
+    let ranges = visible::ranges(args, config.masks, &attention)?;
     check_writable(args)?;
     let scenario =
         Scenario { attention, causal: args.causal, score_scale: args.scale, tensor_scale: args.tensor_scale };
-    let reference = Reference::new(&scenario);
-    let scaling_error = |e: flashd_workload::ScalingError| Failure::input(format!("--scale: {e}"));
-    let prepared = prepare(&config, &scenario, &reference).map_err(scaling_error)?;
+    let reference = match &ranges {
+        Some(ranges) => Reference::over(&scenario, ranges),
+        None => Reference::new(&scenario),
+    };
+    let prepared_for = |config: &CoreConfig| {
+        match &ranges {
+            Some(ranges) => prepare_masked(config, &scenario, &reference, ranges),
+            None => prepare(config, &scenario, &reference),
+        }
+        .map_err(|e| Failure::input(format!("--scale: {e}")))
+    };
+    let prepared = prepared_for(&config)?;
     if let Some(array) = array {
-        return block::run(args, &array, &prepared, &reference);
+        return block::run(args, &array, &prepared, &reference, ranges.as_deref());
     }
     let (counters, results) = match args.engine {
         EngineArg::Cycle => {
@@ -84,7 +99,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         write_result(path, &prepared, &results)?;
     }
     let other = other_design(&config);
-    let other_prepared = prepare(&other, &scenario, &reference).map_err(scaling_error)?;
+    let other_prepared = prepared_for(&other)?;
     let other_accuracy = reference.accuracy(&other_prepared, &model_results(&other_prepared));
     let report = Report {
         name: config.name(),
@@ -98,6 +113,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         // A difference would have ended the run.
         mismatches: counters.map(|_| 0),
         invalid_queries: results.iter().filter(|r| r.invalid).count(),
+        empty_queries: results.iter().filter(|r| r.empty).count(),
         saturated_inputs: prepared.saturated_inputs,
         accuracy: reference.accuracy(&prepared, &results),
         other_name: other.name(),
@@ -270,10 +286,17 @@ fn text(r: &Report) -> String {
         ]);
         let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
         rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
+        if r.configuration.masks {
+            let share = percent(c.masked as f64 / c.keys.max(1) as f64);
+            rows.push(["steps masked".into(), format!("{} ({share})", c.masked)]);
+        }
     } else {
         rows.push(["queries, keys".into(), format!("{}, {}", r.queries, r.keys)]);
     }
     rows.push(["scales".into(), scales(&r.scaling)]);
+    if r.empty_queries > 0 {
+        rows.push(["queries without keys".into(), r.empty_queries.to_string()]);
+    }
     if r.invalid_queries > 0 {
         rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
     }

@@ -110,7 +110,7 @@ fn manifest_states_the_contract() {
 fn an_array_instantiates_its_core_and_emits_it_once() {
     for core in CoreConfig::variants(6, Format::BF16) {
         for queries in [1, 2, 3, 8] {
-            let config = BlockConfig { core: core.clone(), queries };
+            let config = BlockConfig::new(core.clone(), queries);
             let files = block_files(&config).unwrap();
             let verilog = &files[0].text;
             let names = modules(verilog);

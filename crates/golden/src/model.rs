@@ -23,9 +23,11 @@ pub enum Action {
     Update,
     /// `o` stayed and the value was not read.
     Hold,
+    /// The query does not see the key: nothing happened.
+    Masked,
 }
 
-/// One step of a query, as recorded on request.
+/// One step of a query, as recorded on request. All numbers are 0 where the key is masked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Score: in base 2, an integer with FS fraction bits; for `paper` and `literal` the natural one, an encoding.
@@ -55,6 +57,8 @@ pub struct QueryResult {
     pub invalid: bool,
     /// Fixed-point lanes: a value that was read is beyond `v_exponent`, or FA2's fixed sum went beyond 65,536.
     pub overflow: bool,
+    /// The query saw no key, all being masked: `o` is zero, and neither `invalid` nor `overflow` is set.
+    pub empty: bool,
     /// Every step, if recording was asked for.
     pub steps: Vec<Step>,
     /// Roundings in the output lanes (update and result) that saturated.
@@ -102,7 +106,27 @@ impl Model {
         v_exponents: &[u64],
         record: bool,
     ) -> Vec<QueryResult> {
-        self.run_in(Input { d: self.config.d, q, k, v, lengths, v_exponents, record }, Carriers::Fastest)
+        self.run_masked(q, k, v, lengths, v_exponents, &|_, _| false, record)
+    }
+
+    /// [`Model::run_scaled`] with masks: query i does not see key j where `masked(i, j)`. Such a key changes nothing
+    /// and its step is [`Action::Masked`]; a query that sees none gives zeros and is [`QueryResult::empty`].
+    ///
+    /// # Panics
+    /// As [`Model::run_scaled`].
+    #[allow(clippy::too_many_arguments)]
+    pub fn run_masked(
+        &self,
+        q: &[u64],
+        k: &[u64],
+        v: &[u64],
+        lengths: &[usize],
+        v_exponents: &[u64],
+        masked: &(dyn Fn(usize, usize) -> bool + Sync),
+        record: bool,
+    ) -> Vec<QueryResult> {
+        let input = Input { d: self.config.d, q, k, v, lengths, v_exponents, masked, record };
+        self.run_in(input, Carriers::Fastest)
     }
 
     fn run_in(&self, input: Input, carriers: Carriers) -> Vec<QueryResult> {

@@ -2,7 +2,7 @@
 
 use crate::dot::{BLOCK, DotUnit};
 use crate::lanes::Lanes;
-use crate::model::{QueryResult, Step};
+use crate::model::{Action, QueryResult, Step};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
 use flashd_hwmodel::format::Format;
@@ -18,8 +18,12 @@ pub(crate) struct Input<'a> {
     pub(crate) v: &'a [u64],
     pub(crate) lengths: &'a [usize],
     pub(crate) v_exponents: &'a [u64],
+    pub(crate) masked: Masked<'a>,
     pub(crate) record: bool,
 }
+
+/// Whether a query, by its index, does not see a key, by its index.
+pub(crate) type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 impl Input<'_> {
     /// # Panics
@@ -36,6 +40,9 @@ impl Input<'_> {
         assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
     }
 }
+
+/// Keys and exponents of the queries of a block, and the queries.
+type BlockOperands<'a> = ((&'a [usize], &'a [u64]), &'a [u64]);
 
 /// The values as operands of the lanes, scaled to one exponent.
 struct Values<V> {
@@ -69,7 +76,7 @@ where
 {
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
-        let Input { d, q, k, v, lengths, v_exponents, .. } = self.input;
+        let Input { d, q, k, v, lengths, v_exponents, masked, .. } = self.input;
         let special = |x: &[u64]| -> Vec<bool> {
             x.chunks(d).map(|x| x.iter().any(|&b| self.format.is_special(b))).collect()
         };
@@ -78,30 +85,34 @@ where
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
         }
-        let block = |((lengths, exponents), q): ((&[usize], &[u64]), &[u64])| {
-            let queries = q.chunks(d).zip(lengths).zip(exponents);
+        let block = |(number, ((lengths, exponents), q)): (usize, BlockOperands)| {
+            let first = number * BLOCK;
+            let q_special = special(q);
+            let queries = lengths.iter().zip(exponents);
             let mut queries: Vec<Query<R, L>> = queries
-                .map(|((q, &length), &v_exponent)| {
-                    let invalid = length > 0 && q.iter().any(|&b| self.format.is_special(b));
-                    self.query(invalid, length, v_exponent, &values[&v_exponent])
-                })
+                .map(|(&length, &v_exponent)| self.query(length, v_exponent, &values[&v_exponent]))
                 .collect();
             let mut dots = self.dot.block(q);
             for key in 0..lengths.iter().copied().max().unwrap_or(0) {
                 let dots = dots.dots(key);
-                for ((query, &length), dot) in queries.iter_mut().zip(lengths).zip(dots) {
-                    if key < length {
-                        query.result.invalid |= k_special[key];
-                        if self.step(query, key, dot) {
-                            query.result.invalid |= v_special[key];
-                        }
+                for (i, ((query, &length), dot)) in queries.iter_mut().zip(lengths).zip(dots).enumerate() {
+                    if key >= length {
+                        continue;
+                    }
+                    if masked(first + i, key) {
+                        self.pass(query);
+                        continue;
+                    }
+                    query.result.invalid |= q_special[i] || k_special[key];
+                    if self.step(query, key, dot) {
+                        query.result.invalid |= v_special[key];
                     }
                 }
             }
             queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
         };
         let blocks = lengths.par_chunks(BLOCK).zip(v_exponents.par_chunks(BLOCK));
-        let blocks: Vec<_> = blocks.zip(q.par_chunks(BLOCK * d)).map(block).collect();
+        let blocks: Vec<_> = blocks.zip(q.par_chunks(BLOCK * d)).enumerate().map(block).collect();
         blocks.into_iter().flatten().collect()
     }
 
@@ -120,16 +131,19 @@ where
         Values { operands, overflow }
     }
 
-    fn query<'v>(
-        &self,
-        invalid: bool,
-        length: usize,
-        v_exponent: u64,
-        values: &'v Values<L::Value>,
-    ) -> Query<'v, R, L> {
+    fn query<'v>(&self, length: usize, v_exponent: u64, values: &'v Values<L::Value>) -> Query<'v, R, L> {
         let steps = Vec::with_capacity(if self.input.record { length } else { 0 });
-        let result = QueryResult { o: Vec::new(), invalid, overflow: false, steps, saturated: 0 };
+        let result =
+            QueryResult { o: Vec::new(), invalid: false, overflow: false, empty: true, steps, saturated: 0 };
         Query { state: None, o: vec![L::Output::default(); self.input.d], values, v_exponent, result }
+    }
+
+    /// A key that a query does not see.
+    fn pass(&self, query: &mut Query<R, L>) {
+        if self.input.record {
+            let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+            query.result.steps.push(step);
+        }
     }
 
     /// One key of one query. Whether its value was read.
@@ -138,6 +152,7 @@ where
         let (state, decision) = self.recurrence.step(query.state, dot);
         query.state = Some(state);
         let result = &mut query.result;
+        result.empty = false;
         result.overflow |= decision.overflow;
         if let Some(op) = decision.op {
             let d = self.input.d;
@@ -154,6 +169,10 @@ where
     /// What follows the last key, and the rounding to the output's format.
     fn finish(&self, query: Query<R, L>) -> QueryResult {
         let Query { state, o, v_exponent, mut result, .. } = query;
+        if result.empty {
+            result.o = vec![0; o.len()];
+            return result;
+        }
         let ending = self.recurrence.ending(state);
         for o in o {
             let (rounded, over) = self.lanes.result(ending, o, v_exponent);

@@ -38,6 +38,9 @@ pub struct CoreConfig {
     /// register a lane and shortens the clock period. It asks for the value a cycle earlier; the latency is the same.
     #[serde(default)]
     pub value_stage: Option<bool>,
+    /// Whether keys can be masked: a port `k_mask`, and `o_empty` for queries all of whose keys are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub masks: bool,
     /// The hold rule; the design's default when absent.
     #[serde(default)]
     pub hold: Option<Hold>,
@@ -147,6 +150,7 @@ impl CoreConfig {
             },
             lane: None,
             value_stage: None,
+            masks: false,
             hold: None,
             accumulator: None,
             weight_bits: None,
@@ -505,6 +509,7 @@ impl CoreConfig {
             suffix(true, format!("o{o}v{v}w{w}"));
         }
         suffix(self.value_stage(), "staged".into());
+        suffix(self.masks, "masked".into());
         if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),

@@ -198,6 +198,8 @@ pub struct Numerics {
     pub budget: Option<BudgetNumerics>,
     /// The paper's static rule is in force.
     pub static_skip: bool,
+    /// Keys can be masked.
+    pub masks: bool,
     /// Exponential, sigmoid, softplus, ln.
     pub exp: ExpNumerics,
     /// FA2's divider.
@@ -242,6 +244,7 @@ impl Numerics {
                 Hold::Budget(fraction) => Some(BudgetNumerics::new(fraction)),
                 _ => None,
             },
+            masks: config.masks,
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),

@@ -31,6 +31,7 @@ fn odd_cores_pass_rusthdl_checks() {
                     let accumulator = Some(Accumulator::Fraction(format.fraction_bits.max(16)));
                     check(&CoreConfig { accumulator, ..config.clone() });
                 }
+                check(&CoreConfig { masks: true, ..config.clone() });
                 check(&config);
             }
         }
@@ -41,10 +42,12 @@ fn odd_cores_pass_rusthdl_checks() {
 fn arrays_pass_rusthdl_checks() {
     for queries in [1, 2, 3, 4, 5, 8, 13] {
         for core in CoreConfig::variants(3, Format::BF16) {
-            let config = BlockConfig { core, queries };
-            let array = block::build(&config).unwrap();
-            let design: &dyn Block = array.as_ref();
-            check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
+            for masks in [false, true] {
+                let config = BlockConfig::new(CoreConfig { masks, ..core.clone() }, queries);
+                let array = block::build(&config).unwrap();
+                let design: &dyn Block = array.as_ref();
+                check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
+            }
         }
     }
 }

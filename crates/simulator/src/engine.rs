@@ -16,6 +16,8 @@ pub struct Inputs {
     pub k: Vec<u64>,
     pub k_valid: bool,
     pub k_last: bool,
+    /// Meant for cores with masks; others have no such port.
+    pub k_mask: bool,
     pub v: Vec<u64>,
 }
 
@@ -30,6 +32,8 @@ pub struct Outputs {
     pub o_invalid: bool,
     /// False where the core has no such port.
     pub o_overflow: bool,
+    /// False where the core has no such port.
+    pub o_empty: bool,
 }
 
 /// Sweeps after which a design that still changes is declared unstable; real ones need three or four.
@@ -71,6 +75,9 @@ impl Engine {
         }
         ports.k_valid.next = inputs.k_valid as u64;
         ports.k_last.next = inputs.k_last as u64;
+        if let Some(port) = ports.k_mask {
+            port.next = inputs.k_mask as u64;
+        }
         for (bus, value) in ports.q.iter_mut().zip(&inputs.q) {
             bus.next = *value;
         }
@@ -87,6 +94,7 @@ impl Engine {
         outputs.o_valid = ports.o_valid.val() != 0;
         outputs.o_invalid = ports.o_invalid.val() != 0;
         outputs.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
+        outputs.o_empty = ports.o_empty.is_some_and(|port| port.val() != 0);
         outputs.o.clear();
         outputs.o.extend(ports.o.iter().map(|bus| bus.val()));
         self.core.tap()

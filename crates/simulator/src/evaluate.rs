@@ -13,6 +13,7 @@ use flashd_workload::{
     v_candidates,
 };
 use serde::Serialize;
+use std::ops::Range;
 
 /// A head and how it is to be used.
 #[derive(Clone, Debug)]
@@ -61,14 +62,23 @@ pub struct Prepared {
 impl Reference {
     /// Safe softmax in f64.
     pub fn new(scenario: &Scenario) -> Self {
+        Reference::over(scenario, &scenario.ranges())
+    }
+
+    /// The same where query i sees a range of the keys; none gives zeros.
+    ///
+    /// # Panics
+    /// If there is not one range for each query or one goes beyond the keys.
+    pub fn over(scenario: &Scenario, ranges: &[Range<usize>]) -> Self {
         let a = &scenario.attention;
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x as f64).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let scale = scenario.score_scale.factor(a.d);
         let mut o = Vec::with_capacity(q.len());
-        for (i, q) in q.chunks_exact(a.d).enumerate() {
-            let n = visible(a, scenario.causal, i) * a.d;
-            o.extend(safe_softmax(q, &k[..n], &v[..n], a.d, scale));
+        assert_eq!(ranges.len(), a.queries, "there must be one range for each query");
+        for (q, range) in q.chunks_exact(a.d).zip(ranges) {
+            let rows = range.start * a.d..range.end.max(range.start) * a.d;
+            o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
         }
         Reference { o, max_v: a.max_abs_v() }
     }
@@ -95,6 +105,14 @@ impl Reference {
     }
 }
 
+impl Scenario {
+    /// The keys that each query sees.
+    pub fn ranges(&self) -> Vec<Range<usize>> {
+        let a = &self.attention;
+        (0..a.queries).map(|i| 0..visible(a, self.causal, i)).collect()
+    }
+}
+
 /// Keys that query `i` sees: all, or those up to its own position, the last query being at the last key.
 fn visible(a: &Attention, causal: bool, i: usize) -> usize {
     match causal {
@@ -113,6 +131,28 @@ pub fn prepare(
     scenario: &Scenario,
     reference: &Reference,
 ) -> Result<Prepared, ScalingError> {
+    prepare_stream(config, scenario, reference, None)
+}
+
+/// [`prepare`] for a core with masks: every query meets all keys and sees a range of them, as in the reference.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_masked(
+    config: &CoreConfig,
+    scenario: &Scenario,
+    reference: &Reference,
+    ranges: &[Range<usize>],
+) -> Result<Prepared, ScalingError> {
+    prepare_stream(config, scenario, reference, Some(ranges))
+}
+
+fn prepare_stream(
+    config: &CoreConfig,
+    scenario: &Scenario,
+    reference: &Reference,
+    ranges: Option<&[Range<usize>]>,
+) -> Result<Prepared, ScalingError> {
     let (fmt, a) = (config.format, &scenario.attention);
     let round = |x: f64| round_value(fmt, x);
     let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;
@@ -121,14 +161,11 @@ pub fn prepare(
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
-            workload: Workload::new(
-                config.format,
-                config.d,
-                &rounded.q,
-                &rounded.k,
-                &rounded.v,
-                scenario.causal,
-            ),
+            workload: match ranges {
+                None => Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v, scenario.causal),
+                Some(ranges) => Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v, false)
+                    .with_ranges(ranges),
+            },
             saturated_inputs: rounded.saturated,
         }
     };
@@ -152,6 +189,5 @@ pub fn prepare(
 
 /// The bit-exact model's results.
 pub fn model_results(prepared: &Prepared) -> Vec<QueryResult> {
-    let w = &prepared.workload;
-    Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), false)
+    prepared.workload.results(&Model::new(&prepared.config), false)
 }

@@ -24,6 +24,9 @@ pub struct Counters {
     pub bubbles: u64,
     /// Steps that left `o` as it was.
     pub skips: u64,
+    /// Steps whose key was masked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub masked: u64,
     /// Steps that took v as it was.
     pub loads: u64,
     /// Values read.
@@ -32,6 +35,10 @@ pub struct Counters {
     pub latency: u64,
     /// Single comparisons made.
     pub comparisons: u64,
+}
+
+pub(crate) fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Sees every settled cycle.
@@ -108,11 +115,21 @@ pub fn run(
     gaps: Gaps,
     observers: &mut [&mut dyn Observer],
 ) -> Result<Run, RunError> {
-    let w = workload;
-    let model = Model::new(config);
-    let results = model.run_scaled(&w.q(), &w.k, &w.v, &w.lengths(), &w.v_exponents(), true);
+    require_masks(config, workload)?;
+    let results = workload.results(&Model::new(config), true);
     let counters = run_against(config, workload, gaps, observers, &results)?;
     Ok(Run { counters, results })
+}
+
+/// Only a core with masks can keep a key from a query.
+pub(crate) fn require_masks(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
+    match workload.masked() {
+        masked if masked > 0 && !config.masks => Err(ConfigError {
+            field: "masks",
+            problem: format!("{masked} keys are masked, which takes a core with masks"),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// [`run`] against given results (with steps): the check itself, apart from the model.
@@ -201,8 +218,11 @@ impl<'a> Checker<'a> {
             self.first_key.get_or_insert(cycle);
             self.counters.keys += 1;
             let event = (cycle, query, key);
-            self.scores.push_back(event);
-            self.arguments.push_back(event);
+            // A masked key has a score that nobody looks at.
+            if self.results[query].steps[key].action != Action::Masked {
+                self.scores.push_back(event);
+                self.arguments.push_back(event);
+            }
             self.values.push_back(event);
             if accepted.last {
                 self.outputs.push_back(event);
@@ -247,19 +267,18 @@ impl<'a> Checker<'a> {
         }
         let due = Self::due(&mut self.arguments, cycle, self.stages.argument.into());
         if let (Some(at), Some(actual)) = (due, tap.x) {
-            // A paper step that loads has no argument in the model when it is a first key.
-            if at.1 > 0 {
-                self.check(cycle, "argument x", step(at).x as u64 & ones(xw), actual, Kind::Argument)?;
-            }
+            self.check(cycle, "argument x", step(at).x as u64 & ones(xw), actual, Kind::Argument)?;
         }
 
         let due = Self::due(&mut self.values, cycle, self.stages.value.into());
-        let reads = due.is_some_and(|at| step(at).action != Action::Hold);
+        let reads = due.is_some_and(|at| !matches!(step(at).action, Action::Hold | Action::Masked));
         self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
         self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
         if let Some(at) = due {
             self.counters.v_reads += reads as u64;
-            self.counters.skips += !reads as u64;
+            let masked = step(at).action == Action::Masked;
+            self.counters.masked += masked as u64;
+            self.counters.skips += (!reads && !masked) as u64;
             self.counters.loads += (step(at).action == Action::Load) as u64;
             match tap.weight {
                 Some(weight) if reads => {
@@ -271,8 +290,10 @@ impl<'a> Checker<'a> {
                         self.check(cycle, "weight side", upper as u64, weight.upper as u64, Kind::Bit)?;
                     }
                 }
-                Some(_) => {}
-                None => self.check(cycle, "weight stage valid", 1, 0, Kind::Bit)?,
+                weight => {
+                    let valid = weight.is_some() as u64;
+                    self.check(cycle, "weight stage valid", !masked as u64, valid, Kind::Bit)?;
+                }
             }
         }
 
@@ -282,6 +303,9 @@ impl<'a> Checker<'a> {
             let result = &results[query];
             self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, Kind::Bit)?;
             self.check(cycle, "o_overflow", result.overflow as u64, outputs.o_overflow as u64, Kind::Bit)?;
+            if self.config.masks {
+                self.check(cycle, "o_empty", result.empty as u64, outputs.o_empty as u64, Kind::Bit)?;
+            }
             for (j, (expected, actual)) in result.o.iter().zip(&outputs.o).enumerate() {
                 if expected != actual {
                     self.check(cycle, &format!("o[{j}] of query {query}"), *expected, *actual, Kind::Float)?;

@@ -6,7 +6,8 @@
 //! digits, so that the file suits `$readmemh` as well as a C++ reader.
 //!
 //! Cores with fixed-point lanes have three digits more in front: `o_overflow`, and two for `v_exponent`. Arrays have
-//! three before those: `{q_last, q_ready, k_ready, o_last}`, and two for `o_index`.
+//! three before those: `{q_last, q_ready, k_ready, o_last}`, and two for `o_index`. Cores with masks have one digit
+//! before all that, `{k_mask, o_empty}`, and arrays of them before it eight for each of `q_from` and `q_to`.
 
 use crate::block::{BlockInputs, BlockObserver, BlockOutputs};
 use crate::engine::{Engine, Inputs, Outputs};
@@ -21,6 +22,7 @@ pub struct VectorFile {
     file: AtomicFile,
     element_bits: u32,
     fixed_lanes: bool,
+    masks: bool,
     lines: u64,
 }
 
@@ -34,6 +36,7 @@ impl VectorFile {
             file: AtomicFile::create(path)?,
             element_bits: config.format.width(),
             fixed_lanes: config.has_fixed_lanes(),
+            masks: config.masks,
             lines: 0,
         })
     }
@@ -58,6 +61,14 @@ impl VectorFile {
 }
 
 impl VectorFile {
+    /// The digit of masks, if there are any.
+    fn mask_digit(&self, i: &Inputs, o: &Outputs) -> String {
+        match self.masks {
+            true => format!("{:x}", (i.k_mask as u8) << 1 | (o.o_empty && o.o_valid) as u8),
+            false => String::new(),
+        }
+    }
+
     /// A line that starts with the given digits.
     fn line(&mut self, mut line: String, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
         let flags =
@@ -83,7 +94,7 @@ impl VectorFile {
 
 impl Observer for VectorFile {
     fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
-        self.line(String::new(), inputs, outputs)
+        self.line(self.mask_digit(inputs, outputs), inputs, outputs)
     }
 }
 
@@ -93,6 +104,8 @@ impl BlockObserver for VectorFile {
         let digit = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
         // The index means something only while a result is there.
         let index = if o.core.o_valid { o.o_index } else { 0 };
-        self.line(format!("{digit:x}{index:02x}"), &i.core, &o.core)
+        let limits = if self.masks { format!("{:08x}{:08x}", i.q_from, i.q_to) } else { String::new() };
+        let masks = self.mask_digit(&i.core, &o.core);
+        self.line(format!("{limits}{masks}{digit:x}{index:02x}"), &i.core, &o.core)
     }
 }

@@ -1,12 +1,13 @@
 //! Queries, keys and values as port activity.
 
 use crate::engine::{Inputs, Outputs};
-use flashd_golden::v_exponent;
+use flashd_golden::{Model, QueryResult, v_exponent};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 
 /// One query and the number of keys it attends to (from the first).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,15 @@ pub struct Query {
     pub keys: usize,
     /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
     pub v_exponent: u64,
+    /// Keys that the query does not see, from the first; it sees those for which nothing is said.
+    pub masked: Vec<bool>,
+}
+
+impl Query {
+    /// Whether the query does not see a key.
+    pub fn masks(&self, key: usize) -> bool {
+        self.masked.get(key).is_some_and(|&masked| masked)
+    }
 }
 
 /// What a run streams through a core.
@@ -45,9 +55,18 @@ impl Workload {
         let queries = q
             .chunks_exact(d)
             .enumerate()
-            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent })
+            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent, masked: Vec::new() })
             .collect();
         Workload { d, queries, k: k.to_vec(), v: v.to_vec() }
+    }
+
+    /// The same keys for every query, of which each sees only those of a range.
+    #[must_use]
+    pub fn with_ranges(mut self, ranges: &[Range<usize>]) -> Self {
+        for (query, range) in self.queries.iter_mut().zip(ranges) {
+            query.masked = (0..query.keys).map(|key| !range.contains(&key)).collect();
+        }
+        self
     }
 
     /// Keys over all queries.
@@ -63,6 +82,18 @@ impl Workload {
     /// Exponent field per query.
     pub fn v_exponents(&self) -> Vec<u64> {
         self.queries.iter().map(|q| q.v_exponent).collect()
+    }
+
+    /// Keys that queries do not see, over all queries.
+    pub fn masked(&self) -> usize {
+        self.queries.iter().map(|q| (0..q.keys).filter(|&key| q.masks(key)).count()).sum()
+    }
+
+    /// What a model makes of the workload.
+    pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
+        let masked = |query: usize, key: usize| self.queries[query].masks(key);
+        let (q, lengths, exponents) = (self.q(), self.lengths(), self.v_exponents());
+        model.run_masked(&q, &self.k, &self.v, &lengths, &exponents, &masked, record)
     }
 
     /// All queries, `[queries, d]`.
@@ -97,6 +128,8 @@ pub struct Driver<'a> {
     rng: Option<ChaCha8Rng>,
     mask: u64,
     exponent_mask: u64,
+    /// Whether the core has masks.
+    masks: bool,
     /// The query whose keys are being sent, and its next key.
     query: usize,
     key: usize,
@@ -121,6 +154,7 @@ impl<'a> Driver<'a> {
             },
             mask: ones(config.format.width()),
             exponent_mask: config.format.exponent_mask(),
+            masks: config.masks,
             query: 0,
             key: 0,
             loaded: 0,
@@ -176,6 +210,7 @@ impl<'a> Driver<'a> {
                 inputs.k.extend_from_slice(&w.k[self.key * d..(self.key + 1) * d]);
                 inputs.k_valid = true;
                 inputs.k_last = self.key + 1 == query.keys;
+                inputs.k_mask = query.masks(self.key);
                 accepted.key = Some((self.query, self.key));
                 accepted.last = inputs.k_last;
                 self.key += 1;
@@ -187,6 +222,9 @@ impl<'a> Driver<'a> {
         if !inputs.k_valid && self.chance(2) {
             // Without k_valid, k_last means nothing.
             inputs.k_last = true;
+        }
+        if self.masks && !inputs.k_valid {
+            inputs.k_mask = self.chance(2);
         }
         self.noise(&mut inputs.q);
         if let Some(rng) = &mut self.rng {

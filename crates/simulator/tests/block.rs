@@ -22,11 +22,10 @@ fn workload(core: &CoreConfig, blocks: &[(usize, usize)]) -> BlockWorkload {
     let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
     let exponent = flashd_golden::v_exponent(core.format, &v);
     let mut next = q.chunks_exact(core.d);
-    let blocks = blocks.iter().map(|&(n, keys)| QueryBlock {
-        queries: (0..n).map(|_| (next.next().unwrap().to_vec(), exponent)).collect(),
-        keys,
+    let blocks = blocks.iter().map(|&(n, keys)| {
+        QueryBlock::new((0..n).map(|_| (next.next().unwrap().to_vec(), exponent)).collect(), keys)
     });
-    BlockWorkload { d: core.d, blocks: blocks.collect(), k, v }
+    BlockWorkload { d: core.d, blocks: blocks.collect(), k, v, padding: Vec::new() }
 }
 
 fn check(config: &BlockConfig, w: &BlockWorkload, disturbance: &Disturbance) -> BlockRun {
@@ -41,7 +40,7 @@ fn check(config: &BlockConfig, w: &BlockWorkload, disturbance: &Disturbance) -> 
 }
 
 fn block(core: &CoreConfig, queries: usize) -> BlockConfig {
-    BlockConfig { core: core.clone(), queries }
+    BlockConfig::new(core.clone(), queries)
 }
 
 /// Full and ragged blocks, more keys than queries, fewer, and one.
@@ -164,9 +163,10 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
             let queries: Vec<_> = q.iter().map(|q| (q.to_vec(), exponent)).collect();
             let w = BlockWorkload {
                 d: 4,
-                blocks: vec![QueryBlock { queries, keys: 3 }; 3],
+                blocks: vec![QueryBlock::new(queries, 3); 3],
                 k: k.concat(),
                 v: v.to_vec(),
+                padding: Vec::new(),
             };
             for gaps in GAPS {
                 let run = check(&block(&core, 3), &w, &Disturbance::gaps(gaps));

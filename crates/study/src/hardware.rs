@@ -53,7 +53,12 @@ pub(crate) fn check(
     let v = encoded.values(scaling);
     let v_exponent = v_exponent(config.format, &v);
     let rows = encoded.q.chunks_exact(d).zip(&encoded.head.lengths).take(queries);
-    let query = |(q, &n): (&[u64], &usize)| Query { q: q.to_vec(), keys: n.min(CHECKED_KEYS), v_exponent };
+    let query = |(q, &n): (&[u64], &usize)| Query {
+        q: q.to_vec(),
+        keys: n.min(CHECKED_KEYS),
+        v_exponent,
+        masked: Vec::new(),
+    };
     let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys) * d;
     let workload = Workload {
         d,

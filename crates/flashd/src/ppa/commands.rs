@@ -87,6 +87,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
         update,
         lane,
         value_stage,
+        masks,
         hold,
         accumulator,
         weight_bits,
@@ -104,6 +105,9 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
             Design::Fa2 => DesignArg::Fa2,
         })
     );
+    if *masks {
+        text += " --masks";
+    }
     let mut flag = |differs: bool, name: &str, value: String| {
         if differs {
             text += &format!(" --{name} {value}");

@@ -5,6 +5,7 @@ use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::cores::v_step_latency;
+use flashd_hwmodel::word::ones;
 use flashd_simulator::Gaps;
 use flashd_simulator::block::{
     BlockCounters, BlockInputs, BlockObserver, BlockOutputs, BlockWorkload, Disturbance, run as run_lockstep,
@@ -13,6 +14,7 @@ use flashd_simulator::evaluate::{Accuracy, Prepared, Reference};
 use flashd_simulator::record::VectorFile;
 use flashd_workload::Scaling;
 use serde::Serialize;
+use std::ops::Range;
 
 #[derive(Serialize)]
 struct Report {
@@ -28,21 +30,28 @@ struct Report {
     cycles_per_block: Option<f64>,
     /// The same by the closed formula, for a block of B queries whose sources do not pause.
     cycles_per_full_block: usize,
+    /// With masks, whose blocks differ: cycles of the whole run by the formula.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles_by_formula: Option<usize>,
+    /// With masks: queries times the keys of the whole sequence, what a core alone would be sent without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys_times_queries: Option<usize>,
     keys_per_cycle: f64,
     cycles_per_query: f64,
     /// Values that the queries need, one by one, for each that was read.
     queries_per_value_read: f64,
     mismatches: u64,
     invalid_queries: usize,
+    empty_queries: usize,
     saturated_inputs: [usize; 3],
     accuracy: Accuracy,
 }
 
 /// Refuses options that an array has no meaning for.
-pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
-    if args.causal {
+pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
+    if args.causal && !masks {
         return Err(Failure::input(
-            "--causal: all queries of a block meet the same keys; leave --causal or --queries out",
+            "--causal: all queries of a block meet the same keys; add --masks, or leave --causal or --queries out",
         ));
     }
     if args.vcd.is_some() {
@@ -61,10 +70,22 @@ pub fn run(
     array: &BlockConfig,
     prepared: &Prepared,
     reference: &Reference,
+    ranges: Option<&[Range<usize>]>,
 ) -> Result<(), Failure> {
     // The core with the score shift that the scaling needs.
-    let config = BlockConfig { core: prepared.config.clone(), queries: array.queries };
-    let workload = BlockWorkload::new(&prepared.workload, config.queries);
+    let config = BlockConfig { core: prepared.config.clone(), ..array.clone() };
+    let workload = match ranges {
+        Some(ranges) => BlockWorkload::windows(&prepared.workload, config.queries, ranges),
+        None => BlockWorkload::new(&prepared.workload, config.queries),
+    };
+    let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
+    let places = ones(config.key_index_bits());
+    if ranges.is_some() && most as u64 > places {
+        let bits = config.key_index_bits();
+        return Err(Failure::input(format!(
+            "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
+        )));
+    }
     let mut vectors = match &args.vectors {
         Some(path) => {
             let file = VectorFile::create(path, &config.core);
@@ -100,12 +121,16 @@ pub fn run(
         cycles_per_block: (!periods.is_empty())
             .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
         cycles_per_full_block: BlockConfig::cycles_per_block(config.queries, keys),
+        cycles_by_formula: ranges
+            .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.keys)))),
+        keys_times_queries: ranges.map(|_| run.results.len() * (workload.k.len() / workload.d)),
         keys_per_cycle: c.keys as f64 / c.cycles.max(1) as f64,
         cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
         mismatches: 0,
         invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
+        empty_queries: run.results.iter().filter(|r| r.empty).count(),
         saturated_inputs: prepared.saturated_inputs,
         accuracy: reference.accuracy(prepared, &run.results),
         configuration: config,
@@ -118,15 +143,23 @@ pub fn run(
 
 fn text(r: &Report) -> String {
     let c = &r.counters;
+    let mut cycles = format!("{} ({:.4} keys per cycle)", c.cycles, r.keys_per_cycle);
+    if let Some(formula) = r.cycles_by_formula {
+        cycles += &format!("; {formula} by the formula without pauses");
+    }
+    let full = match r.cycles_by_formula {
+        Some(_) => String::new(),
+        None => format!(", {} by the formula", r.cycles_per_full_block),
+    };
     let per_block = match r.cycles_per_block {
-        Some(cycles) => format!("{cycles:.2} measured, {} by the formula", r.cycles_per_full_block),
-        None => format!("one block only; {} by the formula", r.cycles_per_full_block),
+        Some(cycles) => format!("{cycles:.2} measured{full}"),
+        None => format!("one block only{full}"),
     };
     let mut rows = vec![
         ["array", &r.name].map(String::from),
         ["latency".into(), format!("{} cycles from a block's last key to its first result", r.latency)],
         ["blocks, queries, keys".into(), format!("{}, {}, {}", c.blocks, c.queries, c.keys)],
-        ["cycles".into(), format!("{} ({:.4} keys per cycle)", c.cycles, r.keys_per_cycle)],
+        ["cycles".into(), cycles],
         ["cycles per block".into(), per_block],
         ["cycles per query".into(), format!("{:.2}", r.cycles_per_query)],
         [
@@ -138,6 +171,17 @@ fn text(r: &Report) -> String {
         ],
         ["scales".into(), scales(&r.scaling)],
     ];
+    if let Some(all) = r.keys_times_queries {
+        let share = percent(c.masked as f64 / c.steps.max(1) as f64);
+        rows.push([
+            "steps masked".into(),
+            format!("{} of {} ({share}); keys times queries {all}", c.masked, c.steps),
+        ]);
+        rows.push(["keys that no query saw".into(), c.unseen.to_string()]);
+    }
+    if r.empty_queries > 0 {
+        rows.push(["queries without keys".into(), r.empty_queries.to_string()]);
+    }
     if r.invalid_queries > 0 {
         rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
     }

@@ -75,6 +75,7 @@ fn narrow_and_wide_carriers_give_the_same_bits() {
                     v: &v,
                     lengths: &lengths,
                     v_exponents: &exponents,
+                    masked: &|_, _| false,
                     record: true,
                 };
                 let run = |carriers| model.run_in(input, carriers);

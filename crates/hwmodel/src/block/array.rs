@@ -1,20 +1,5 @@
 //! The array: cores between shadow registers and the queue of results.
 
-use super::control::BlockControl;
-use super::pick::ResultPick;
-use super::results::{KeptResult, Order, OrderFunction, ResultSelect, Select, SelectFunction};
-use super::shadow::QueryShadow;
-use super::{ArrayPorts, BlockConfig, Low, LowFunction, QueryArray};
-use crate::config::{ConfigError, Design, Fa2Variant, Update, WeightUnit};
-use crate::cores::fa2::{Fa2Core, Fa2FixedCore, Fa2LiteralCore, Fa2LogReferenceCore, Fa2SharedCore};
-use crate::cores::flash_d::{
-    FlashDCore, FlashDFixedCore, FlashDFusedCore, FlashDPaperCore, FlashDStagedFixedCore,
-};
-use crate::cores::lane_group::{FlagOr, flag_or};
-use crate::numerics::Numerics;
-use crate::rtl::{Bus, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
-use std::sync::Arc;
-
 /// Declares the array of a core. `fixed`: the core has fixed-point lanes; names of their two ports.
 macro_rules! query_array {
     ($(#[$meta:meta])* $name:ident of $core:ident $(fixed: $exponent:ident $overflow:ident)?) => {
@@ -34,6 +19,10 @@ macro_rules! query_array {
                     q_last: Bus<In>,
                     /// A query is taken if offered.
                     q_ready: Bus<Out>,
+                    /// With masks: the first key that the query sees.
+                    q_from: Vec<Bus<In>>,
+                    /// With masks: the first one that it sees no more.
+                    q_to: Vec<Bus<In>>,
                     $(/// Exponent field of the largest |v|, loaded with the query.
                     $exponent: Bus<In>,)?
                     /// Key.
@@ -44,6 +33,8 @@ macro_rules! query_array {
                     k_last: Bus<In>,
                     /// A key is taken if offered.
                     k_ready: Bus<Out>,
+                    /// With masks: no query sees the key.
+                    k_mask: Vec<Bus<In>>,
                     /// One step reaches the value stage.
                     v_step: Bus<Out>,
                     /// Some query of the block needs its value.
@@ -60,6 +51,8 @@ macro_rules! query_array {
                     o_last: Bus<Out>,
                     /// An operand was Inf or NaN.
                     o_invalid: Bus<Out>,
+                    /// With masks: the query has seen no key, and the result is zero.
+                    o_empty: Vec<Bus<Out>>,
                     $(/// A value was outside the range that `v_exponent` gives, or the sum too large.
                     $overflow: Bus<Out>,)?
                 }
@@ -68,6 +61,10 @@ macro_rules! query_array {
                     control: BlockControl,
                     /// Queries of the next block.
                     shadow: Vec<QueryShadow>,
+                    /// With masks: place of the key in its block.
+                    counter: Vec<KeyCounter>,
+                    /// With masks: what each query sees.
+                    window: Vec<KeyWindow>,
                     /// The cores.
                     core: Vec<$core>,
                     /// Whether any core has a step: a tree, leaves first.
@@ -101,6 +98,8 @@ macro_rules! query_array {
                     seconds: usize,
                     leaf_nodes: usize,
                     inner_nodes: usize,
+                    masks: usize,
+                    first_flags: usize,
                 }
             }
         }
@@ -114,7 +113,11 @@ macro_rules! query_array {
                 let holds = config.core.design == Design::Fa2 && queries > 1;
                 let (copied, picked) = if holds { (0, d) } else { (d, 0) };
                 let exponent_bits = config.core.has_fixed_lanes().then_some(n.format.exponent_bits);
-                let flag_count = 1 + <[&str]>::len(&[$(stringify!($overflow))?]);
+                let masks = config.core.masks as usize;
+                let key_bits = config.core.masks.then(|| config.key_index_bits());
+                let first_flags = 1 + <[&str]>::len(&[$(stringify!($overflow))?]);
+                let flag_count = first_flags + masks;
+                let limits = || Bus::vector(masks, config.key_index_bits());
                 $name {
                     tag: Tag::module(
                         config.name(),
@@ -127,11 +130,14 @@ macro_rules! query_array {
                     q_valid: Bus::new(1),
                     q_last: Bus::new(1),
                     q_ready: Bus::new(1),
+                    q_from: limits(),
+                    q_to: limits(),
                     $($exponent: Bus::new(n.format.exponent_bits),)?
                     k: Bus::vector(d, width),
                     k_valid: Bus::new(1),
                     k_last: Bus::new(1),
                     k_ready: Bus::new(1),
+                    k_mask: Bus::vector(masks, 1),
                     v_step: Bus::new(1),
                     v_ren: Bus::new(1),
                     v: Bus::vector(d, width),
@@ -140,9 +146,12 @@ macro_rules! query_array {
                     o_index: Bus::new(config.index_bits()),
                     o_last: Bus::new(1),
                     o_invalid: Bus::new(1),
+                    o_empty: Bus::vector(masks, 1),
                     $($overflow: Bus::new(1),)?
                     control: BlockControl::new(queries),
-                    shadow: (0..queries).map(|_| QueryShadow::new(d, width, exponent_bits)).collect(),
+                    shadow: (0..queries).map(|_| QueryShadow::new(d, width, exponent_bits, key_bits)).collect(),
+                    counter: key_bits.iter().map(|bits| KeyCounter::new(*bits)).collect(),
+                    window: (0..masks * queries).map(|_| KeyWindow::new(config.key_index_bits())).collect(),
                     core: (0..queries).map(|_| $core::new(&config.core, n)).collect(),
                     steps: (0..followers).map(|_| flag_or()).collect(),
                     reads: (0..followers).map(|_| flag_or()).collect(),
@@ -164,6 +173,8 @@ macro_rules! query_array {
                     seconds: followers.min(2),
                     leaf_nodes: queries / 2,
                     inner_nodes: queries.div_ceil(2).min(followers),
+                    masks,
+                    first_flags,
                 }
             }
         }
@@ -198,6 +209,24 @@ macro_rules! query_array {
                         self.core[b].v[i].next = self.v[i].val();
                     }
                 }
+                for m in 0..self.masks {
+                    self.counter[m].clk.next = self.clk.val();
+                    self.counter[m].rst.next = self.rst.val();
+                    // The first core has a query in every block.
+                    self.counter[m].taken.next = self.control.key[0].val();
+                    self.counter[m].k_last.next = self.k_last.val();
+                    for b in 0..self.queries {
+                        self.shadow[b].limit[0].next = self.q_from[m].val();
+                        self.shadow[b].limit[1].next = self.q_to[m].val();
+                        self.window[b].clk.next = self.clk.val();
+                        self.window[b].load.next = self.control.take_query[b].val();
+                        self.window[b].limit[0].next = self.shadow[b].waiting_limit[0].val();
+                        self.window[b].limit[1].next = self.shadow[b].waiting_limit[1].val();
+                        self.window[b].index.next = self.counter[m].index.val();
+                        self.window[b].k_mask.next = self.k_mask[m].val();
+                        self.core[b].k_mask[m].next = self.window[b].mask.val();
+                    }
+                }
                 // Node i takes entries 2i and 2i+1 of the list of all cores, then all nodes.
                 for i in 0..self.leaf_nodes {
                     self.reads[i].a.next = self.core[2 * i].v_ren.val();
@@ -230,6 +259,9 @@ macro_rules! query_array {
                     self.kept[i].own_valid.next = self.core[i + 1].o_valid.val();
                     self.kept[i].own_flags[0].next = self.core[i + 1].o_invalid.val();
                     $(self.kept[i].own_flags[1].next = self.core[i + 1].$overflow.val();)?
+                    for f in self.first_flags..self.flag_count {
+                        self.kept[i].own_flags[f].next = self.core[i + 1].o_empty[0].val();
+                    }
                     for j in 0..self.copied {
                         self.kept[i].own[j].next = self.core[i + 1].o[j].val();
                     }
@@ -258,6 +290,10 @@ macro_rules! query_array {
                     self.front[i].own_valid.next = self.core[0].o_valid.val();
                     self.front[i].own_flags[0].next = self.core[0].o_invalid.val();
                     $(self.front[i].own_flags[1].next = self.core[0].$overflow.val();)?
+                    for f in self.first_flags..self.flag_count {
+                        self.front[i].own_flags[f].next = self.core[0].o_empty[0].val();
+                        self.o_empty[0].next = self.front[i].flags[f].val();
+                    }
                     self.front[i].behind_valid.next = self.kept[0].valid.val();
                     for j in 0..self.flag_count {
                         self.front[i].behind_flags[j].next = self.kept[0].flags[j].val();
@@ -300,6 +336,9 @@ macro_rules! query_array {
                     self.o_valid.next = self.core[0].o_valid.val();
                     self.o_invalid.next = self.core[0].o_invalid.val();
                     $(self.$overflow.next = self.core[0].$overflow.val();)?
+                    for m in 0..self.masks {
+                        self.o_empty[m].next = self.core[0].o_empty[m].val();
+                    }
                     self.order.valid.next = self.core[0].o_valid.val();
                     self.order.more.next = self.low.y.val();
                 }
@@ -321,11 +360,14 @@ macro_rules! query_array {
                     q_valid: &mut self.q_valid,
                     q_last: &mut self.q_last,
                     q_ready: &self.q_ready,
+                    q_from: self.q_from.first_mut(),
+                    q_to: self.q_to.first_mut(),
                     v_exponent: [$(&mut self.$exponent)?].into_iter().next(),
                     k: &mut self.k,
                     k_valid: &mut self.k_valid,
                     k_last: &mut self.k_last,
                     k_ready: &self.k_ready,
+                    k_mask: self.k_mask.first_mut(),
                     v_step: &self.v_step,
                     v_ren: &self.v_ren,
                     v: &mut self.v,
@@ -334,78 +376,11 @@ macro_rules! query_array {
                     o_index: &self.o_index,
                     o_last: &self.o_last,
                     o_invalid: &self.o_invalid,
+                    o_empty: self.o_empty.first(),
                     o_overflow: [$(&self.$overflow)?].into_iter().next(),
                 }
             }
         }
     };
 }
-
-query_array! {
-    /// Array of FLASH-D cores, every operation of the output update rounded.
-    FlashDArray of FlashDCore
-}
-query_array! {
-    /// Array of FLASH-D cores, one rounding in the output update.
-    FlashDFusedArray of FlashDFusedCore
-}
-query_array! {
-    /// Array of FLASH-D cores, output in fixed point.
-    FlashDFixedArray of FlashDFixedCore fixed: v_exponent o_overflow
-}
-query_array! {
-    /// Array of FLASH-D cores, output in fixed point, with a stage for the value.
-    FlashDStagedFixedArray of FlashDStagedFixedCore fixed: v_exponent o_overflow
-}
-query_array! {
-    /// Array of FLASH-D cores with the paper's weight unit.
-    FlashDPaperArray of FlashDPaperCore
-}
-query_array! {
-    /// Array of FlashAttention-2 cores.
-    Fa2Array of Fa2Core
-}
-query_array! {
-    /// Array of FlashAttention-2 cores whose lane multipliers also do the final scale.
-    Fa2SharedArray of Fa2SharedCore
-}
-query_array! {
-    /// Array of FlashAttention-2 cores in fixed point, relative to the maximum.
-    Fa2FixedArray of Fa2FixedCore fixed: v_exponent o_overflow
-}
-query_array! {
-    /// Array of FlashAttention-2 cores in fixed point, relative to the running sum's exponent.
-    Fa2LogReferenceArray of Fa2LogReferenceCore fixed: v_exponent o_overflow
-}
-query_array! {
-    /// Array of FlashAttention-2 cores as the paper draws them.
-    Fa2LiteralArray of Fa2LiteralCore
-}
-
-/// Builds the array of a configuration.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn build(config: &BlockConfig) -> Result<Box<dyn QueryArray>, ConfigError> {
-    config.validate()?;
-    let core = &config.core;
-    let n = Arc::new(Numerics::new(core));
-    let mut array: Box<dyn QueryArray> = match core.design {
-        Design::FlashD => match (core.weight, core.update) {
-            (WeightUnit::Paper, _) => Box::new(FlashDPaperArray::new(config, &n)),
-            (_, Update::Rounded) => Box::new(FlashDArray::new(config, &n)),
-            (_, Update::Fused) => Box::new(FlashDFusedArray::new(config, &n)),
-            (_, Update::Fixed) if core.value_stage() => Box::new(FlashDStagedFixedArray::new(config, &n)),
-            (_, Update::Fixed) => Box::new(FlashDFixedArray::new(config, &n)),
-        },
-        Design::Fa2 => match core.fa2 {
-            Fa2Variant::SeparateScale => Box::new(Fa2Array::new(config, &n)),
-            Fa2Variant::Literal => Box::new(Fa2LiteralArray::new(config, &n)),
-            Fa2Variant::SharedScale => Box::new(Fa2SharedArray::new(config, &n)),
-            Fa2Variant::Fixed => Box::new(Fa2FixedArray::new(config, &n)),
-            Fa2Variant::LogReference => Box::new(Fa2LogReferenceArray::new(config, &n)),
-        },
-    };
-    array.connect_all();
-    Ok(array)
-}
+pub(super) use query_array;

@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 /// Smallest and largest number of queries in a block.
 pub const QUERIES_RANGE: (usize, usize) = (1, 64);
 
+/// Default width of a key's place in its block, enough for 65,536 keys: a limit can be one more than the last place.
+pub const DEFAULT_KEY_INDEX_BITS: u32 = 17;
+/// Fewest and most bits of a key's place.
+pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
+
 /// Cycles between the loading of a block's last query and of the next block's first one: the cycle in which the
 /// cores take the block over. `q_ready` is a register, so that no path leads from the key port to the query port.
 pub const TRANSFER_CYCLES: usize = 1;
@@ -20,9 +25,17 @@ pub struct BlockConfig {
     pub core: CoreConfig,
     /// Most queries in a block, B: 1 to 64.
     pub queries: usize,
+    /// Width of a key's place in its block, for cores with masks; [`DEFAULT_KEY_INDEX_BITS`] when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_index_bits: Option<u32>,
 }
 
 impl BlockConfig {
+    /// An array of `queries` cores.
+    pub fn new(core: CoreConfig, queries: usize) -> Self {
+        BlockConfig { core, queries, key_index_bits: None }
+    }
+
     /// Checks the core's configuration and the number of queries.
     ///
     /// # Errors
@@ -33,13 +46,33 @@ impl BlockConfig {
             let problem = format!("{} is outside {lo} to {hi}", self.queries);
             return Err(ConfigError { field: "queries", problem });
         }
+        if let Some(bits) = self.key_index_bits {
+            let (lo, hi) = KEY_INDEX_BITS_RANGE;
+            let problem = match self.core.masks {
+                true if (lo..=hi).contains(&bits) => None,
+                true => Some(format!("{bits} is outside {lo} to {hi}")),
+                false => Some("only an array of cores with masks counts its keys; leave it out".into()),
+            };
+            if let Some(problem) = problem {
+                return Err(ConfigError { field: "key_index_bits", problem });
+            }
+        }
         self.core.validate()
     }
 
-    /// Module and file name: the core's and `_xB`, as in `flash_d_bf16_d64_x8`. A core's name ends with its vector
+    /// Width of a key's place in its block and of a query's limits. Keys from the place of all ones on are seen by no
+    /// query.
+    pub fn key_index_bits(&self) -> u32 {
+        self.key_index_bits.unwrap_or(DEFAULT_KEY_INDEX_BITS)
+    }
+
+    /// Module and file name: the core's and `_xB`, as in `flash_d_bf16_d64_x8`, and the width of a key's place, if it is
+    /// not the default. A core's name ends with its vector
     /// length, so that no core has the name of an array. An array of one core has `_x1`: its ports differ.
     pub fn name(&self) -> String {
-        format!("{}_x{}", self.core.name(), self.queries)
+        let bits = self.key_index_bits.filter(|&bits| bits != DEFAULT_KEY_INDEX_BITS);
+        let bits = bits.map_or(String::new(), |bits| format!("_k{bits}"));
+        format!("{}_x{}{bits}", self.core.name(), self.queries)
     }
 
     /// Cycles from an accepted last key to the block's first result, those of the core; result i comes i cycles later.
@@ -57,6 +90,25 @@ impl BlockConfig {
     pub fn cycles_per_block(queries: usize, keys: usize) -> usize {
         keys.max(queries + TRANSFER_CYCLES)
     }
+
+    /// Cycles from the first key to the last result, both included, of blocks of `(queries, keys)` whose sources do not
+    /// pause. Block b starts at `s_b = max(e_{b-1}, s_{b-1} + n_b + TRANSFER_CYCLES)`, its queries being loaded one a
+    /// cycle after the start of the block before; its last key comes at `e_b = max(s_b + keys_b, e_{b-1} + n_{b-1})`,
+    /// when the results of the block before have left.
+    pub fn cycles(&self, blocks: impl IntoIterator<Item = (usize, usize)>) -> usize {
+        let (mut start, mut end, mut before) = (0usize, 0usize, None::<usize>);
+        for (queries, keys) in blocks {
+            if let Some(results) = before {
+                let earliest = end + results;
+                start = end.max(start + queries + TRANSFER_CYCLES);
+                end = earliest.max(start + keys);
+            } else {
+                end = keys;
+            }
+            before = Some(queries);
+        }
+        before.map_or(0, |results| end + self.latency() as usize + results - 1)
+    }
 }
 
 #[cfg(test)]
@@ -66,7 +118,7 @@ mod tests {
     use crate::format::Format;
 
     fn block(queries: usize) -> BlockConfig {
-        BlockConfig { core: CoreConfig::new(Design::FlashD, 64, Format::BF16), queries }
+        BlockConfig::new(CoreConfig::new(Design::FlashD, 64, Format::BF16), queries)
     }
 
     #[test]
@@ -85,6 +137,23 @@ mod tests {
         bad.core.d = 1;
         assert_eq!(bad.validate().unwrap_err().field, "d");
         assert!(block(1).validate().is_ok() && block(64).validate().is_ok());
+    }
+
+    #[test]
+    fn key_indices_belong_to_masks() {
+        let masked = |bits| {
+            let core = CoreConfig { masks: true, ..block(4).core };
+            BlockConfig { key_index_bits: Some(bits), ..BlockConfig::new(core, 4) }
+        };
+        assert_eq!(masked(17).name(), "flash_d_masked_bf16_d64_x4");
+        assert_eq!(masked(12).name(), "flash_d_masked_bf16_d64_x4_k12");
+        assert!(masked(2).validate().is_ok() && masked(32).validate().is_ok());
+        for bits in [0, 1, 33] {
+            let e = masked(bits).validate().unwrap_err();
+            assert_eq!(e.to_string(), format!("key_index_bits: {bits} is outside 2 to 32"));
+        }
+        let unmasked = BlockConfig { key_index_bits: Some(17), ..block(4) };
+        assert_eq!(unmasked.validate().unwrap_err().field, "key_index_bits");
     }
 
     #[test]

@@ -17,17 +17,21 @@
 //! | `shadow` | the queries of the next block |
 //! | `results` | results that wait for the port |
 //! | `pick` | results that the cores hold |
-//! | `array` | the array around each of the cores |
+//! | `window` | with masks: which keys each query sees |
+//! | `array` | the array around a core |
+//! | `kinds` | the array of each kind of core |
 
 mod array;
 mod config;
 pub mod control;
+mod kinds;
 pub mod pick;
 pub mod results;
 pub mod shadow;
+pub mod window;
 
-pub use array::build;
-pub use config::{BlockConfig, QUERIES_RANGE, TRANSFER_CYCLES};
+pub use config::{BlockConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
+pub use kinds::build;
 
 use crate::rtl::{Block, Bus, In, Out};
 use crate::{function, unit};
@@ -41,12 +45,18 @@ pub struct ArrayPorts<'a> {
     pub q_valid: &'a mut Bus<In>,
     pub q_last: &'a mut Bus<In>,
     pub q_ready: &'a Bus<Out>,
+    /// With masks only.
+    pub q_from: Option<&'a mut Bus<In>>,
+    /// With masks only.
+    pub q_to: Option<&'a mut Bus<In>>,
     /// Of fixed-point lanes only.
     pub v_exponent: Option<&'a mut Bus<In>>,
     pub k: &'a mut [Bus<In>],
     pub k_valid: &'a mut Bus<In>,
     pub k_last: &'a mut Bus<In>,
     pub k_ready: &'a Bus<Out>,
+    /// With masks only.
+    pub k_mask: Option<&'a mut Bus<In>>,
     pub v_step: &'a Bus<Out>,
     pub v_ren: &'a Bus<Out>,
     pub v: &'a mut [Bus<In>],
@@ -55,6 +65,8 @@ pub struct ArrayPorts<'a> {
     pub o_index: &'a Bus<Out>,
     pub o_last: &'a Bus<Out>,
     pub o_invalid: &'a Bus<Out>,
+    /// With masks only.
+    pub o_empty: Option<&'a Bus<Out>>,
     /// Of fixed-point lanes only.
     pub o_overflow: Option<&'a Bus<Out>>,
 }

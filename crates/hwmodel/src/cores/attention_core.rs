@@ -40,6 +40,8 @@ macro_rules! attention_core {
                     k_valid: Bus<In>,
                     /// It is its query's last.
                     k_last: Bus<In>,
+                    /// With masks: the query does not see it.
+                    k_mask: Vec<Bus<In>>,
                     /// One step reaches the value stage.
                     v_step: Bus<Out>,
                     /// That step needs its value.
@@ -52,6 +54,8 @@ macro_rules! attention_core {
                     o_valid: Bus<Out>,
                     /// An operand was Inf or NaN.
                     o_invalid: Bus<Out>,
+                    /// With masks: the query has seen no key, and the result is zero.
+                    o_empty: Vec<Bus<Out>>,
                     $(/// A value was outside the range that `v_exponent` gives, or the sum too large.
                     $overflow_port: Bus<Out>,)?
                 }
@@ -72,12 +76,20 @@ macro_rules! attention_core {
                     $finish: EndOfQuery,)?
                     /// The scalar path.
                     weight: $weight,
+                    /// With masks: the steps that the weight unit knows of, and the masked ones.
+                    steps: Vec<FlagOr>,
                     /// Flags one stage later.
                     late_flags: FlagPipe,
                     /// The step at the value stage reads v.
                     reads_v_q: ResetRegister,
                     /// The same with the late flags.
                     late_reads_v: Delay,
+                    /// With masks: a query ends without having seen a key.
+                    empty: Vec<EmptyQuery>,
+                    /// With masks, where results are blanked: a query ends.
+                    blank_end: Vec<QueryEnds>,
+                    /// The same beside the result.
+                    empty_q: Vec<Register>,
                     /// Inf or NaN in v.
                     v_special: AnySpecial,
                     /// The same with the late flags.
@@ -104,6 +116,9 @@ macro_rules! attention_core {
                     full_groups: usize,
                     groups: usize,
                     last_lanes: usize,
+                    masks: usize,
+                    blanks: usize,
+                    early: usize,
                 }
             }
         }
@@ -116,6 +131,8 @@ macro_rules! attention_core {
                 let early = $early as usize;
                 let group: Vec<$group> =
                     group_sizes(d).into_iter().map(|lanes| $group::new($n, lanes)).collect();
+                let masks = config.masks as usize;
+                let blanks = group.iter().map(|g| g.ends_query.len()).max().unwrap_or(0);
                 $name {
                     tag: Tag::module(config.name(), $doc),
                     quiet: false,
@@ -127,24 +144,30 @@ macro_rules! attention_core {
                     k: Bus::vector(d, width),
                     k_valid: Bus::new(1),
                     k_last: Bus::new(1),
+                    k_mask: Bus::vector(masks, 1),
                     v_step: Bus::new(1),
                     v_ren: Bus::new(1),
                     v: Bus::vector(d, width),
                     o: Bus::vector(d, width),
                     o_valid: Bus::new(1),
                     o_invalid: Bus::new(1),
+                    o_empty: Bus::vector(masks, 1),
                     $($overflow_port: Bus::new(1),)?
                     q_q: (0..d).map(|_| EnabledRegister::new(width)).collect(),
                     q_special: AnySpecial::new(fmt, d),
                     k_special: AnySpecial::new(fmt, d),
-                    control: KeyControl::new(score_stage($n.tree_levels) as usize),
+                    control: KeyControl::new(score_stage($n.tree_levels) as usize, config.masks),
                     score: $score::new($n, d),
                     flags: FlagPipe::new(SCORE_TO_VALUE as usize),
                     $($finish: EndOfQuery::new(EndOfQueryFunction {}),)?
                     weight: $new_weight,
+                    steps: (0..masks).map(|_| flag_or()).collect(),
                     late_flags: FlagPipe::new(1),
                     reads_v_q: ResetRegister::new(1, 0),
                     late_reads_v: Delay::new(1, early),
+                    empty: (0..masks).map(|_| EmptyQuery::new(EmptyQueryFunction {})).collect(),
+                    blank_end: (0..blanks).map(|_| QueryEnds::new(QueryEndsFunction {})).collect(),
+                    empty_q: (0..masks).map(|_| Register::new(1)).collect(),
                     v_special: AnySpecial::new(fmt, d),
                     late_v_special: Delay::new(1, early),
                     $(
@@ -164,6 +187,9 @@ macro_rules! attention_core {
                     full_groups: d / LANES_PER_GROUP,
                     groups: d.div_ceil(LANES_PER_GROUP),
                     last_lanes: d % LANES_PER_GROUP,
+                    masks,
+                    blanks,
+                    early,
                 }
             }
         }
@@ -192,9 +218,40 @@ macro_rules! attention_core {
                 self.weight.clk.next = self.clk.val();
                 self.weight.rst.next = self.rst.val();
                 self.weight.score.next = self.score.score.val();
-                self.weight.valid.next = self.control.valid.val();
                 self.weight.first.next = self.control.first.val();
-                self.v_step.next = self.weight.step.val();
+                for _plain in self.masks..1 {
+                    self.weight.valid.next = self.control.valid.val();
+                    self.v_step.next = self.weight.step.val();
+                }
+                for m in 0..self.masks {
+                    self.control.k_mask[m].next = self.k_mask[m].val();
+                    self.weight.valid.next = self.control.live[m].val();
+                    self.steps[m].a.next = self.weight.step.val();
+                    for _early in 0..self.early {
+                        self.steps[m].b.next = self.flags.valid_before.val();
+                    }
+                    for _late in self.early..1 {
+                        self.steps[m].b.next = self.flags.valid_out.val();
+                    }
+                    self.v_step.next = self.steps[m].y.val();
+                    self.empty[m].valid.next = self.late_flags.valid_out.val();
+                    self.empty[m].first.next = self.late_flags.first_out.val();
+                    self.empty[m].last.next = self.late_flags.last_out.val();
+                    self.empty[m].reads_v.next = self.late_reads_v.y.val();
+                    self.empty_q[m].clk.next = self.clk.val();
+                    self.empty_q[m].d.next = self.empty[m].empty.val();
+                    self.o_empty[m].next = self.empty_q[m].q.val();
+                    for g in 0..self.groups {
+                        self.group[g].empty[m].next = self.empty[m].empty.val();
+                    }
+                }
+                for m in 0..self.blanks {
+                    self.blank_end[m].valid.next = self.late_flags.valid_out.val();
+                    self.blank_end[m].last.next = self.late_flags.last_out.val();
+                    for g in 0..self.groups {
+                        self.group[g].ends_query[m].next = self.blank_end[m].ends.val();
+                    }
+                }
                 self.v_ren.next = self.weight.reads.val();
                 self.flags.clk.next = self.clk.val();
                 self.flags.rst.next = self.rst.val();
@@ -290,17 +347,19 @@ macro_rules! attention_core {
                     k: &mut self.k,
                     k_valid: &mut self.k_valid,
                     k_last: &mut self.k_last,
+                    k_mask: self.k_mask.first_mut(),
                     v_step: &self.v_step,
                     v_ren: &self.v_ren,
                     v: &mut self.v,
                     o: &self.o,
                     o_valid: &self.o_valid,
                     o_invalid: &self.o_invalid,
+                    o_empty: self.o_empty.first(),
                     o_overflow: [$(&self.$overflow_port)?].into_iter().next(),
                 }
             }
             fn tap(&self) -> Tap {
-                let valid = self.control.valid.val() != 0;
+                let valid = self.weight.valid.val() != 0;
                 Tap { score: valid.then(|| self.score.score.val()), ..self.weight.tap() }
             }
         }

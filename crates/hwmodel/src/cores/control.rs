@@ -1,5 +1,6 @@
 //! What travels beside the data: valid, first, last and invalid bits.
 
+use super::masks::{NextFirst, NextFirstFunction, Unmasked, unmasked};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::{circuit, function, unit};
 
@@ -35,6 +36,8 @@ circuit! {
             last: Bus<In>,
             /// Its query has met Inf or NaN.
             invalid: Bus<In>,
+            /// `valid`, delayed by a cycle less.
+            valid_before: Bus<Out>,
             /// `valid`, delayed.
             valid_out: Bus<Out>,
             /// `first`, delayed.
@@ -57,6 +60,7 @@ circuit! {
         config {
             stages: usize,
             last_stage: usize,
+            second_last: usize,
         }
     }
 }
@@ -78,6 +82,7 @@ impl FlagPipe {
             first: Bus::new(1),
             last: Bus::new(1),
             invalid: Bus::new(1),
+            valid_before: Bus::new(1),
             valid_out: Bus::new(1),
             first_out: Bus::new(1),
             last_out: Bus::new(1),
@@ -88,6 +93,7 @@ impl FlagPipe {
             invalid_q: registers(),
             stages,
             last_stage: stages.saturating_sub(1),
+            second_last: stages.saturating_sub(2),
         }
     }
 }
@@ -118,6 +124,12 @@ impl Logic for FlagPipe {
             self.last_out.next = self.last_q[i].q.val();
             self.invalid_out.next = self.invalid_q[i].q.val();
         }
+        for i in self.second_last..self.last_stage {
+            self.valid_before.next = self.valid_q[i].q.val();
+        }
+        for _short in self.stages..2 {
+            self.valid_before.next = self.valid.val();
+        }
         for _none in self.stages..1 {
             self.valid_out.next = self.valid.val();
             self.first_out.next = self.first.val();
@@ -145,9 +157,13 @@ circuit! {
             k_last: Bus<In>,
             /// It has an element that is Inf or NaN.
             k_special: Bus<In>,
+            /// It is masked; none without masks.
+            k_mask: Vec<Bus<In>>,
             /// Flags at the score stage.
             valid: Bus<Out>,
-            /// First key of its query.
+            /// With masks: the key is not masked, the weight unit sees it.
+            live: Vec<Bus<Out>>,
+            /// First key of its query, masked ones aside: no key before it was seen.
             first: Bus<Out>,
             /// Last key of its query.
             last: Bus<Out>,
@@ -159,21 +175,36 @@ circuit! {
             q_special_q: EnabledRegister,
             /// The next key is a first one.
             expect_first_q: ResetRegister,
+            /// The key is there and not masked.
+            seen: Vec<Unmasked>,
+            /// The next key is a first one after this one.
+            next_first: Vec<NextFirst>,
             /// Decisions.
             flags: KeyFlags,
+            /// What a masked key holds does not count.
+            invalid_seen: Vec<Unmasked>,
             /// The way through dot product and tree.
             pipe: FlagPipe,
+            /// The same for the keys that are not masked.
+            live_q: Vec<ResetRegister>,
         }
-        config {}
+        config {
+            masks: usize,
+            plain: usize,
+            live_stages: usize,
+            last_stage: usize,
+        }
     }
 }
 
 impl KeyControl {
-    /// Control for a dot product of `stages` cycles.
-    pub fn new(stages: usize) -> Self {
+    /// Control for a dot product of `stages` cycles, with or without masks.
+    pub fn new(stages: usize, masks: bool) -> Self {
+        let filters = || (0..masks as usize).map(|_| unmasked()).collect();
+        let live_stages = if masks { stages } else { 0 };
         KeyControl {
             tag: Tag::module(
-                format!("key_control_{stages}"),
+                format!("key_control_{}{stages}", if masks { "masked_" } else { "" }),
                 "Key handshake and the flags that follow a key.",
             ),
             quiet: false,
@@ -184,14 +215,24 @@ impl KeyControl {
             k_valid: Bus::new(1),
             k_last: Bus::new(1),
             k_special: Bus::new(1),
+            k_mask: Bus::vector(masks as usize, 1),
             valid: Bus::new(1),
+            live: Bus::vector(masks as usize, 1),
             first: Bus::new(1),
             last: Bus::new(1),
             invalid: Bus::new(1),
             q_special_q: EnabledRegister::new(1),
             expect_first_q: ResetRegister::new(1, 1),
+            seen: filters(),
+            next_first: (0..masks as usize).map(|_| NextFirst::new(NextFirstFunction {})).collect(),
             flags: KeyFlags::new(KeyFlagsFunction {}),
+            invalid_seen: filters(),
             pipe: FlagPipe::new(stages),
+            live_q: (0..live_stages).map(|_| ResetRegister::new(1, 0)).collect(),
+            masks: masks as usize,
+            plain: !masks as usize,
+            live_stages,
+            last_stage: live_stages.saturating_sub(1),
         }
     }
 }
@@ -206,7 +247,35 @@ impl Logic for KeyControl {
         self.expect_first_q.rst.next = self.rst.val();
         self.expect_first_q.d.next = self.flags.next_expect_first.val();
         self.flags.k_valid.next = self.k_valid.val();
-        self.flags.k_last.next = self.k_last.val();
+        for _plain in 0..self.plain {
+            self.flags.k_last.next = self.k_last.val();
+            self.pipe.invalid.next = self.flags.invalid.val();
+        }
+        for i in 0..self.masks {
+            self.seen[i].x.next = self.k_valid.val();
+            self.seen[i].mask.next = self.k_mask[i].val();
+            self.next_first[i].k_last.next = self.k_last.val();
+            self.next_first[i].k_mask.next = self.k_mask[i].val();
+            self.next_first[i].expect_first.next = self.expect_first_q.q.val();
+            self.flags.k_last.next = self.next_first[i].y.val();
+            self.invalid_seen[i].x.next = self.flags.invalid.val();
+            self.invalid_seen[i].mask.next = self.k_mask[i].val();
+            self.pipe.invalid.next = self.invalid_seen[i].y.val();
+        }
+        for i in 0..self.live_stages {
+            self.live_q[i].clk.next = self.clk.val();
+            self.live_q[i].rst.next = self.rst.val();
+        }
+        for i in 1..self.live_stages {
+            self.live_q[i].d.next = self.live_q[i - 1].q.val();
+        }
+        for i in self.last_stage..self.live_stages {
+            self.live_q[0].d.next = self.seen[0].y.val();
+            self.live[0].next = self.live_q[i].q.val();
+        }
+        for _none in self.live_stages..self.masks {
+            self.live[0].next = self.seen[0].y.val();
+        }
         self.flags.expect_first.next = self.expect_first_q.q.val();
         self.flags.k_special.next = self.k_special.val();
         self.flags.q_special.next = self.q_special_q.q.val();
@@ -215,7 +284,6 @@ impl Logic for KeyControl {
         self.pipe.valid.next = self.k_valid.val();
         self.pipe.first.next = self.expect_first_q.q.val();
         self.pipe.last.next = self.k_last.val();
-        self.pipe.invalid.next = self.flags.invalid.val();
         self.valid.next = self.pipe.valid_out.val();
         self.first.next = self.pipe.first_out.val();
         self.last.next = self.pipe.last_out.val();

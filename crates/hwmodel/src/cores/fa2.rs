@@ -10,6 +10,7 @@ use super::literal::LiteralLaneGroup;
 use super::literal_softmax::LiteralSoftmax;
 use super::log_reference::LogReference;
 use super::lse::FactorForm;
+use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction};
 use super::reference::MaximumReference;
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
@@ -20,7 +21,7 @@ use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;
 
 attention_core! {

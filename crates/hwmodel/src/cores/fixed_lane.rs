@@ -236,7 +236,7 @@ fixed_lane! {
 lane_group! {
     /// Up to 16 fixed-point lanes.
     FixedLaneGroup of FixedLane(n);
-    flags: [update update_q update, finish finish_q done];
+    flags: [update update_q update];
     words: [
         w w_q if update: factor_bits(n, lane_bits(n).w),
         upper upper_q if update: 1,
@@ -245,13 +245,14 @@ lane_group! {
     ];
     free: [x x_q: n.format.exponent_bits];
     outside: outside any_outside;
+    ends: finish finish_q done;
 }
 
 lane_group! {
     /// Up to 16 fixed-point lanes whose values have a stage. On a step that holds, neither weight, value nor
     /// accumulator toggle.
     StagedFixedLaneGroup of StagedFixedLane(n);
-    flags: [reads reads_q accept, update update_q update, finish finish_q done];
+    flags: [reads reads_q accept, update update_q update];
     words: [
         w w_q if update: factor_bits(n, lane_bits(n).w),
         upper upper_q if update: 1,
@@ -260,4 +261,5 @@ lane_group! {
     ];
     free: [x x_q: n.format.exponent_bits];
     outside: outside any_outside;
+    ends: finish finish_q done;
 }

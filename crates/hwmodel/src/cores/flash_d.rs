@@ -8,6 +8,7 @@ use super::fused_lane::FusedLaneGroup;
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use super::lse::{FactorForm, LseWeight};
+use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction};
 use super::paper::PaperWeight;
 use super::paper_lane::PaperLaneGroup;
 use super::schedule::{SCORE_TO_VALUE, score_stage};
@@ -16,7 +17,7 @@ use super::special::AnySpecial;
 use super::{Core, CorePorts, Tap};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
+use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;
 
 attention_core! {

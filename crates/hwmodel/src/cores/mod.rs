@@ -11,6 +11,7 @@
 //! | `fa2_lane` | FA2's output update and division | `o <- o c + v e`, `o / l` |
 //! | `literal` | the same as the paper draws it | |
 //! | `control` | flags beside the data | |
+//! | `masks` | the same of keys that a query does not see | |
 //! | `flash_d`, `fa2` | the cores | |
 
 mod attention_core;
@@ -32,6 +33,7 @@ pub mod literal;
 pub mod literal_softmax;
 pub mod log_reference;
 pub mod lse;
+pub mod masks;
 pub mod paper;
 pub mod paper_lane;
 pub mod reference;
@@ -61,12 +63,16 @@ pub struct CorePorts<'a> {
     pub k: &'a mut [Bus<In>],
     pub k_valid: &'a mut Bus<In>,
     pub k_last: &'a mut Bus<In>,
+    /// With masks only.
+    pub k_mask: Option<&'a mut Bus<In>>,
     pub v_step: &'a Bus<Out>,
     pub v_ren: &'a Bus<Out>,
     pub v: &'a mut [Bus<In>],
     pub o: &'a [Bus<Out>],
     pub o_valid: &'a Bus<Out>,
     pub o_invalid: &'a Bus<Out>,
+    /// With masks only.
+    pub o_empty: Option<&'a Bus<Out>>,
     /// Of fixed-point lanes only.
     pub o_overflow: Option<&'a Bus<Out>>,
 }

@@ -161,6 +161,8 @@ struct Ports<'a> {
     k: &'a [Net],
     k_valid: Net,
     k_last: Net,
+    /// With masks only.
+    k_mask: Option<Net>,
     v: &'a [Net],
     v_step: Net,
     v_ren: Net,
@@ -195,6 +197,7 @@ impl<'a> Ports<'a> {
             k: wide("k", true, vector)?,
             k_valid: bit("k_valid", true)?,
             k_last: bit("k_last", true)?,
+            k_mask: config.masks.then(|| bit("k_mask", true)).transpose()?,
             v: wide("v", true, vector)?,
             v_step: bit("v_step", false)?,
             v_ren: bit("v_ren", false)?,
@@ -219,6 +222,9 @@ impl<'a> Ports<'a> {
         bit(self.q_valid, |inputs| inputs.q_valid);
         bit(self.k_valid, |inputs| inputs.k_valid);
         bit(self.k_last, |inputs| inputs.k_last);
+        if let Some(net) = self.k_mask {
+            bit(net, |inputs| inputs.k_mask);
+        }
         for (b, &net) in self.v_exponent.iter().enumerate() {
             let word = streams.iter().enumerate().map(|(s, stream)| (stream.inputs.v_exponent >> b & 1) << s);
             simulation.set(net, word.sum());

@@ -11,6 +11,10 @@ pub struct BlockInputs {
     pub core: Inputs,
     /// The query is its block's last.
     pub q_last: bool,
+    /// Place of the first key that the query sees, for cores with masks; others have no such port.
+    pub q_from: u64,
+    /// Place of the first one that it sees no more, likewise.
+    pub q_to: u64,
 }
 
 /// Everything that an array's outputs carry in one cycle.
@@ -58,6 +62,13 @@ impl BlockEngine {
         if let Some(port) = ports.v_exponent {
             port.next = i.v_exponent;
         }
+        for (port, value) in
+            [(ports.q_from, inputs.q_from), (ports.q_to, inputs.q_to), (ports.k_mask, i.k_mask as u64)]
+        {
+            if let Some(port) = port {
+                port.next = value;
+            }
+        }
         ports.k_valid.next = i.k_valid as u64;
         ports.k_last.next = i.k_last as u64;
         for (port, vector) in [(ports.q, &i.q), (ports.k, &i.k), (ports.v, &i.v)] {
@@ -81,6 +92,7 @@ impl BlockEngine {
         o.o_valid = ports.o_valid.val() != 0;
         o.o_invalid = ports.o_invalid.val() != 0;
         o.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
+        o.o_empty = ports.o_empty.is_some_and(|port| port.val() != 0);
         o.o.clear();
         o.o.extend(ports.o.iter().map(|bus| bus.val()));
         outputs.q_ready = ports.q_ready.val() != 0;

@@ -6,10 +6,11 @@
 use super::engine::{BlockEngine, BlockInputs, BlockOutputs};
 use super::rules::{QueryId, Rules};
 use super::stream::{BlockWorkload, Disturbance, Driver, Offer};
-use crate::lockstep::{Divergence, RunError};
+use crate::lockstep::{Divergence, RunError, is_zero, require_masks};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::cores::v_step_latency;
+use flashd_hwmodel::word::ones;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -30,6 +31,12 @@ pub struct BlockCounters {
     pub v_reads: u64,
     /// Values that the queries would have read one by one.
     pub v_reads_alone: u64,
+    /// Steps whose key was masked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub masked: u64,
+    /// Keys that no query of their block saw.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unseen: u64,
     /// Cycles from a block's last key to its first result.
     pub latency: u64,
     /// Single comparisons made.
@@ -67,9 +74,12 @@ pub fn run(
     observers: &mut [&mut dyn BlockObserver],
 ) -> Result<BlockRun, RunError> {
     config.validate()?;
-    let w = workload.single();
-    let results =
-        Model::new(&config.core).run_scaled(&w.q(), &w.k, &w.v, &w.lengths(), &w.v_exponents(), true);
+    let single = match config.core.masks {
+        true => workload.single_up_to(ones(config.key_index_bits()) as usize),
+        false => workload.single(),
+    };
+    require_masks(&config.core, &single)?;
+    let results = single.results(&Model::new(&config.core), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
     Ok(BlockRun { counters, periods, results })
 }
@@ -129,6 +139,8 @@ struct Checker<'a> {
     results: &'a [QueryResult],
     /// Index of each block's first query in `results`.
     first: Vec<usize>,
+    /// Each block's first key.
+    first_key_of: Vec<usize>,
     rules: Rules,
     latency: u64,
     value: u64,
@@ -153,6 +165,7 @@ impl<'a> Checker<'a> {
             config,
             results,
             first: first.collect(),
+            first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
             rules: Rules::new(config.queries),
             latency: config.latency().into(),
             value: v_step_latency(&config.core).into(),
@@ -191,7 +204,7 @@ impl<'a> Checker<'a> {
             let last = if last { ", last" } else { "" };
             self.remember(format!("cycle {cycle}: query {place} of block {block} taken{last}"));
         }
-        let key = taken.key.is_some();
+        let key_taken = taken.key.is_some();
         if let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) {
             let last = if taken.end { ", last" } else { "" };
             self.remember(format!("cycle {cycle}: key {key} of block {block} taken{last}"));
@@ -205,9 +218,9 @@ impl<'a> Checker<'a> {
                 let due = queries.iter().enumerate();
                 self.due.extend(due.map(|(i, id)| (cycle + self.latency + i as u64, *id, i, i + 1 == n)));
             }
-            self.steps.push_back((cycle + self.value, key, queries));
+            self.steps.push_back((cycle + self.value, self.first_key_of[block] + key, queries));
         }
-        (taken.query, key)
+        (taken.query, key_taken)
     }
 
     fn compare(&mut self, cycle: u64, k_last: bool, out: &BlockOutputs) -> Result<(), Box<Divergence>> {
@@ -216,13 +229,21 @@ impl<'a> Checker<'a> {
         self.check(cycle, "k_ready", k_ready as u64, out.k_ready as u64)?;
 
         let step = pop_if(&mut self.steps, |(at, ..)| *at == cycle);
-        let readers = step.as_ref().map_or(0, |(_, key, queries)| {
-            queries.iter().filter(|id| self.result(**id).steps[*key].action != Action::Hold).count()
-        });
+        let (mut readers, mut masked, mut met) = (0, 0, 0);
+        for (key, id) in step.iter().flat_map(|(_, key, queries)| queries.iter().map(move |id| (*key, *id))) {
+            met += 1;
+            match self.result(id).steps[key].action {
+                Action::Masked => masked += 1,
+                Action::Hold => {}
+                Action::Load | Action::Update => readers += 1,
+            }
+        }
+        self.counters.masked += masked;
+        self.counters.unseen += (met > 0 && masked == met) as u64;
         self.check(cycle, "v_step", step.is_some() as u64, out.core.v_step as u64)?;
         self.check(cycle, "v_ren", (readers > 0) as u64, out.core.v_ren as u64)?;
         self.counters.v_reads += (readers > 0) as u64;
-        self.counters.v_reads_alone += readers as u64;
+        self.counters.v_reads_alone += readers;
 
         let due = pop_if(&mut self.due, |(at, ..)| *at == cycle);
         self.check(cycle, "o_valid", due.is_some() as u64, out.core.o_valid as u64)?;
@@ -232,6 +253,9 @@ impl<'a> Checker<'a> {
             self.check(cycle, "o_index", place as u64, out.o_index)?;
             self.check(cycle, "o_invalid", result.invalid as u64, out.core.o_invalid as u64)?;
             self.check(cycle, "o_overflow", result.overflow as u64, out.core.o_overflow as u64)?;
+            if self.config.core.masks {
+                self.check(cycle, "o_empty", result.empty as u64, out.core.o_empty as u64)?;
+            }
             for (j, (expected, actual)) in result.o.iter().zip(&out.core.o).enumerate() {
                 if expected != actual {
                     self.check(

@@ -8,14 +8,31 @@ use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
 
 /// Queries that meet the same keys at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryBlock {
     /// Queries with their exponents, at least one.
     pub queries: Vec<(Vec<u64>, u64)>,
-    /// Keys `0..keys`, at least one.
+    /// How many keys, at least one.
     pub keys: usize,
+    /// The first of them; other than 0 only for cores with masks.
+    pub first_key: usize,
+    /// For cores with masks: which places of the block's key sequence each query sees; without, all.
+    pub ranges: Vec<Range<usize>>,
+}
+
+impl QueryBlock {
+    /// Queries that all see the first `keys` keys.
+    pub fn new(queries: Vec<(Vec<u64>, u64)>, keys: usize) -> Self {
+        QueryBlock { queries, keys, first_key: 0, ranges: Vec::new() }
+    }
+
+    /// The places that a query sees.
+    pub fn range(&self, place: usize) -> Range<usize> {
+        self.ranges.get(place).cloned().unwrap_or(0..self.keys)
+    }
 }
 
 /// What a run streams through an array.
@@ -29,30 +46,71 @@ pub struct BlockWorkload {
     pub k: Vec<u64>,
     /// Values, `[keys, d]` encodings.
     pub v: Vec<u64>,
+    /// For cores with masks: keys that no query sees, from the first; those for which nothing is said are seen.
+    pub padding: Vec<bool>,
 }
 
 impl BlockWorkload {
     /// A workload's queries in blocks of at most `most`: neighbours with the same number of keys share a block.
     pub fn new(workload: &Workload, most: usize) -> Self {
         let equal_keys = workload.queries.chunk_by(|a, b| a.keys == b.keys);
-        let block = |queries: &[Query]| QueryBlock {
-            queries: queries.iter().map(|q| (q.q.clone(), q.v_exponent)).collect(),
-            keys: queries[0].keys,
-        };
+        let block =
+            |queries: &[Query]| QueryBlock::new(queries.iter().map(operands).collect(), queries[0].keys);
         let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
-        BlockWorkload { d: workload.d, blocks, k: workload.k.clone(), v: workload.v.clone() }
+        let (k, v) = (workload.k.clone(), workload.v.clone());
+        BlockWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
+    }
+
+    /// A workload's queries in blocks of `most` queries of which each sees a range of the keys. A block has the keys
+    /// from the first to the last one that any of its queries sees, and at least one.
+    ///
+    /// # Panics
+    /// If there is not one range for each query or one goes beyond the keys.
+    pub fn windows(workload: &Workload, most: usize, ranges: &[Range<usize>]) -> Self {
+        assert_eq!(ranges.len(), workload.queries.len(), "there must be one range for each query");
+        let total = workload.k.len() / workload.d;
+        assert!(ranges.iter().all(|r| r.end <= total), "a range goes beyond the keys");
+        let most = most.max(1);
+        let block = |(queries, ranges): (&[Query], &[Range<usize>])| {
+            let seen = || ranges.iter().filter(|r| !r.is_empty());
+            let first_key = seen().map(|r| r.start).min().unwrap_or(0);
+            let end = seen().map(|r| r.end).max().unwrap_or(0).max(first_key + 1);
+            let relative = |r: &Range<usize>| match r.is_empty() {
+                true => 0..0,
+                false => r.start - first_key..r.end - first_key,
+            };
+            QueryBlock {
+                queries: queries.iter().map(operands).collect(),
+                keys: end - first_key,
+                first_key,
+                ranges: ranges.iter().map(relative).collect(),
+            }
+        };
+        let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
+        let (k, v) = (workload.k.clone(), workload.v.clone());
+        BlockWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
     }
 
     /// Its queries one by one, in order.
     pub fn single(&self) -> Workload {
-        let queries = self.blocks.iter().flat_map(|b| {
-            let query = |(q, v_exponent): &(Vec<u64>, u64)| Query {
-                q: q.clone(),
-                keys: b.keys,
-                v_exponent: *v_exponent,
+        self.single_up_to(usize::MAX)
+    }
+
+    /// The same for an array whose queries do not see places from `limit` on.
+    pub(super) fn single_up_to(&self, limit: usize) -> Workload {
+        let padding = |key: usize| self.padding.get(key).is_some_and(|&masked| masked);
+        let query = |block: &QueryBlock, place: usize| {
+            let (range, end) = (block.range(place), block.first_key + block.keys);
+            let sees = |key: usize| {
+                let place = key.checked_sub(block.first_key);
+                place.is_some_and(|place| range.contains(&place) && place < limit) && !padding(key)
             };
-            b.queries.iter().map(query)
-        });
+            let masked: Vec<bool> = (0..end).map(|key| !sees(key)).collect();
+            let (q, v_exponent) = block.queries[place].clone();
+            let masked = if masked.contains(&true) { masked } else { Vec::new() };
+            Query { q, keys: end, v_exponent, masked }
+        };
+        let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
         Workload { d: self.d, queries: queries.collect(), k: self.k.clone(), v: self.v.clone() }
     }
 
@@ -60,6 +118,11 @@ impl BlockWorkload {
     pub fn keys(&self) -> usize {
         self.blocks.iter().map(|b| b.keys).sum()
     }
+}
+
+/// What a block has of a query.
+fn operands(query: &Query) -> (Vec<u64>, u64) {
+    (query.q.clone(), query.v_exponent)
 }
 
 /// What makes a stream irregular.
@@ -94,6 +157,8 @@ pub struct Driver<'a> {
     rng: Option<ChaCha8Rng>,
     mask: u64,
     exponent_mask: u64,
+    /// With masks: the largest place of a key.
+    last_place: Option<u64>,
     /// The next query, key and value by block and place.
     query: QueryId,
     key: QueryId,
@@ -115,6 +180,7 @@ impl<'a> Driver<'a> {
             },
             mask: ones(format.width()),
             exponent_mask: format.exponent_mask(),
+            last_place: config.core.masks.then(|| ones(config.key_index_bits())),
             query: (0, 0),
             key: (0, 0),
             value: (0, 0),
@@ -150,6 +216,7 @@ impl<'a> Driver<'a> {
         *inputs = BlockInputs {
             core: Inputs { q: i.q, k: i.k, v: i.v, ..Inputs::default() },
             q_last: self.chance(2),
+            ..BlockInputs::default()
         };
         let i = &mut inputs.core;
         if self.resets.contains(&cycle) {
@@ -162,6 +229,10 @@ impl<'a> Driver<'a> {
         i.k_last = self.chance(2);
         if let Some(rng) = &mut self.rng {
             i.v_exponent = rng.random::<u64>() & self.exponent_mask;
+            if let Some(mask) = self.last_place {
+                i.k_mask = rng.random();
+                (inputs.q_from, inputs.q_to) = (rng.random::<u64>() & mask, rng.random::<u64>() & mask);
+            }
         }
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
@@ -171,7 +242,8 @@ impl<'a> Driver<'a> {
         }
         if previous.core.v_ren && self.value.0 < w.blocks.len() {
             i.v.clear();
-            i.v.extend_from_slice(&w.v[self.value.1 * d..(self.value.1 + 1) * d]);
+            let key = w.blocks[self.value.0].first_key + self.value.1;
+            i.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
         } else {
             self.noise(&mut i.v);
         }
@@ -185,6 +257,10 @@ impl<'a> Driver<'a> {
             i.q.clear();
             i.q.extend_from_slice(q);
             (i.q_valid, i.v_exponent) = (true, *v_exponent);
+            if let Some(last) = self.last_place {
+                let range = w.blocks[self.query.0].range(self.query.1);
+                (inputs.q_from, inputs.q_to) = (last.min(range.start as u64), last.min(range.end as u64));
+            }
             // A block of B queries is complete without q_last.
             let last = self.query.1 + 1 == queries.len();
             inputs.q_last = last && (queries.len() < self.most || !self.chance(2));
@@ -192,8 +268,10 @@ impl<'a> Driver<'a> {
         }
         if !self.finished() && !self.chance(3) {
             i.k.clear();
-            i.k.extend_from_slice(&w.k[self.key.1 * d..(self.key.1 + 1) * d]);
+            let key = w.blocks[self.key.0].first_key + self.key.1;
+            i.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
             i.k_valid = true;
+            i.k_mask = w.padding.get(key).is_some_and(|&masked| masked);
             i.k_last = self.key.1 + 1 == w.blocks[self.key.0].keys;
             offer.key = Some((self.key, i.k_last));
         }
