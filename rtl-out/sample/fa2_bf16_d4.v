@@ -26,10 +26,14 @@ module fa2_bf16_d4 (
     reg  [63:0] q_q;
     wire q_special;
     wire k_special;
-    wire control_valid;
-    wire control_first;
-    wire control_last;
-    wire control_invalid;
+    reg  control_q_special_q;
+    reg  control_expect_first_q;
+    wire control_flags_next_expect_first;
+    wire control_flags_invalid;
+    reg  control_pipe_valid_q;
+    reg  control_pipe_first_q;
+    reg  control_pipe_last_q;
+    reg  control_pipe_invalid_q;
     wire [23:0] score_fused_total;
     wire score_fused_carry;
     wire [21:0] score_exact;
@@ -63,18 +67,23 @@ module fa2_bf16_d4 (
     always @(posedge clk) begin
         if (q_valid) begin
             q_q <= q;
+            control_q_special_q <= q_special;
         end
     end
 
     always @(posedge clk) begin
         if (rst) begin
+            control_expect_first_q <= 1'h1;
+            control_pipe_valid_q <= 1'h0;
             flags_valid_q[0] <= 1'h0;
             flags_valid_q[2:1] <= 2'h0;
             late_flags_valid_q <= 1'h0;
             reads_v_q <= 1'h0;
             result_done_q <= 1'h0;
         end else begin
-            flags_valid_q[0] <= control_valid;
+            control_expect_first_q <= control_flags_next_expect_first;
+            control_pipe_valid_q <= k_valid;
+            flags_valid_q[0] <= control_pipe_valid_q;
             flags_valid_q[2:1] <= flags_valid_q[1:0];
             late_flags_valid_q <= flags_valid_q[2];
             reads_v_q <= v_ren;
@@ -83,11 +92,14 @@ module fa2_bf16_d4 (
     end
 
     always @(posedge clk) begin
-        flags_first_q[0] <= control_first;
+        control_pipe_first_q <= control_expect_first_q;
+        control_pipe_last_q <= k_last;
+        control_pipe_invalid_q <= control_flags_invalid;
+        flags_first_q[0] <= control_pipe_first_q;
         flags_first_q[2:1] <= flags_first_q[1:0];
-        flags_last_q[0] <= control_last;
+        flags_last_q[0] <= control_pipe_last_q;
         flags_last_q[2:1] <= flags_last_q[1:0];
-        flags_invalid_q[0] <= control_invalid;
+        flags_invalid_q[0] <= control_pipe_invalid_q;
         flags_invalid_q[2:1] <= flags_invalid_q[1:0];
         late_flags_first_q <= flags_first_q[2];
         late_flags_last_q <= flags_last_q[2];
@@ -104,19 +116,9 @@ module fa2_bf16_d4 (
 
     bf16_any_special_4 u_q_special (.x(q), .any(q_special));
     bf16_any_special_4 u_k_special (.x(k), .any(k_special));
-    key_control_1 u_control (
-        .clk(clk),
-        .rst(rst),
-        .q_valid(q_valid),
-        .q_special(q_special),
-        .k_valid(k_valid),
-        .k_last(k_last),
-        .k_special(k_special),
-        .valid(control_valid),
-        .first(control_first),
-        .last(control_last),
-        .invalid(control_invalid)
-    );
+    // The key after k_last (or after reset) is a first key; a key is invalid with its query.
+    assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
+    assign control_flags_invalid = k_special | control_q_special_q;
     bf16_fused_dot_product_4 u_score_fused_0 (
         .clk(clk),
         .q(q_q),
@@ -132,8 +134,8 @@ module fa2_bf16_d4 (
         .clk(clk),
         .rst(rst),
         .score(score_base_2),
-        .valid(control_valid),
-        .first(control_first),
+        .valid(control_pipe_valid_q),
+        .first(control_pipe_first_q),
         .finish(finish),
         .step(v_step),
         .reads(v_ren),
@@ -173,7 +175,7 @@ module fa2_bf16_d4 (
     assign o_invalid = result_sticky_q;
 endmodule
 
-`line 177 "fa2_shared_lane_bf16_e8f11_group_4.v" 0
+`line 179 "fa2_shared_lane_bf16_e8f11_group_4.v" 0
 // 4 lanes and their copies of the scalar registers.
 module fa2_shared_lane_bf16_e8f11_group_4 (
     input  wire clk,
@@ -258,7 +260,7 @@ module fa2_shared_lane_bf16_e8f11_group_4 (
     );
 endmodule
 
-`line 262 "fa2_shared_lane_bf16_e8f11.v" 0
+`line 264 "fa2_shared_lane_bf16_e8f11.v" 0
 // One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.
 module fa2_shared_lane_bf16_e8f11 (
     input  wire clk,
@@ -310,7 +312,7 @@ module fa2_shared_lane_bf16_e8f11 (
     assign o = result_q;
 endmodule
 
-`line 314 "e9f13_to_bf16.v" 0
+`line 316 "e9f13_to_bf16.v" 0
 // y = a, rounded from e9f13 to bf16.
 module e9f13_to_bf16 (
     input  wire [22:0] a,
@@ -329,7 +331,7 @@ module e9f13_to_bf16 (
     assign y = {a[22], selected};
 endmodule
 
-`line 333 "e8f11_e9f13_e8f11_add_finite.v" 0
+`line 335 "e8f11_e9f13_e8f11_add_finite.v" 0
 // y = a + b  (a: e8f11, b: e9f13, y: e8f11, round to nearest even, saturating).
 // Operands are finite.
 module e8f11_e9f13_e8f11_add_finite (
@@ -382,7 +384,7 @@ module e8f11_e9f13_e8f11_add_finite (
     assign y = {sign, selected};
 endmodule
 
-`line 386 "e8f11_e9f13_factor_product.v" 0
+`line 388 "e8f11_e9f13_factor_product.v" 0
 // y = a * m * 2^-(10 + right), rounded to e9f13.
 module e8f11_e9f13_factor_product (
     input  wire [19:0] a,
@@ -404,7 +406,7 @@ module e8f11_e9f13_factor_product (
     assign y = {a[19], selected};
 endmodule
 
-`line 408 "shared_factor_m11.v" 0
+`line 410 "shared_factor_m11.v" 0
 // factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first
 // key or none, which needs no factor.
 module shared_factor_m11 (
@@ -433,7 +435,7 @@ module shared_factor_m11 (
     assign take = finish | update;
 endmodule
 
-`line 437 "softmax_m11.v" 0
+`line 439 "softmax_m11.v" 0
 // m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.
 module softmax_m11 (
     input  wire clk,
@@ -537,7 +539,7 @@ module softmax_m11 (
     assign load = first_q;
 endmodule
 
-`line 541 "sum_reciprocal_35_bf16.v" 0
+`line 543 "sum_reciprocal_35_bf16.v" 0
 // 1 / sum = r * 2^-right, r in (1/2, 1] with 16 fraction bits: 16 PWL segments, 0 Newton steps.
 // The sum has 18 fraction bits; the unit rests unless it is final.
 module sum_reciprocal_35_bf16 (
@@ -613,7 +615,7 @@ module sum_reciprocal_35_bf16 (
     assign right = 6'h10 - joined;
 endmodule
 
-`line 617 "running_sum_next_m11.v" 0
+`line 619 "running_sum_next_m11.v" 0
 // The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.
 module running_sum_next_m11 (
     input  wire [34:0] sum,
@@ -638,7 +640,7 @@ module running_sum_next_m11 (
     assign sum_next = first ? 35'h40000 : saturated;
 endmodule
 
-`line 642 "exp_weight_m11.v" 0
+`line 644 "exp_weight_m11.v" 0
 // e = {right, m}: 2^-distance = m * 2^-(10 + right); 1 for a first key.
 module exp_weight_m11 (
     input  wire [19:0] distance,
@@ -692,7 +694,7 @@ module exp_weight_m11 (
     assign e = first ? 20'h400 : exponential;
 endmodule
 
-`line 696 "score_maximum.v" 0
+`line 698 "score_maximum.v" 0
 // maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.
 module score_maximum (
     input  wire [19:0] score,
@@ -712,7 +714,7 @@ module score_maximum (
     assign distance = selected[19:0];
 endmodule
 
-`line 716 "score_base_2_20.v" 0
+`line 718 "score_base_2_20.v" 0
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
 module score_base_2_20 (
     input  wire [21:0] natural,
@@ -729,7 +731,7 @@ module score_base_2_20 (
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
 endmodule
 
-`line 733 "total_to_score_24.v" 0
+`line 735 "total_to_score_24.v" 0
 // natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
@@ -744,7 +746,7 @@ module total_to_score_24 (
     assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
 endmodule
 
-`line 748 "bf16_fused_dot_product_4.v" 0
+`line 750 "bf16_fused_dot_product_4.v" 0
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
 module bf16_fused_dot_product_4 (
     input  wire clk,
@@ -774,7 +776,7 @@ module bf16_fused_dot_product_4 (
     assign carry = tree_carry_q;
 endmodule
 
-`line 778 "term_sum_4_22.v" 0
+`line 780 "term_sum_4_22.v" 0
 // y + carry = sum of 4 terms x + c, signed.
 module term_sum_4_22 (
     input  wire [87:0] x,
@@ -795,7 +797,7 @@ module term_sum_4_22 (
     assign carry = c[3];
 endmodule
 
-`line 799 "bf16_term.v" 0
+`line 801 "bf16_term.v" 0
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
 module bf16_term (
@@ -824,62 +826,7 @@ module bf16_term (
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
 
-`line 828 "key_control_1.v" 0
-// Key handshake and the flags that follow a key.
-module key_control_1 (
-    input  wire clk,
-    input  wire rst,
-    input  wire q_valid,
-    input  wire q_special,
-    input  wire k_valid,
-    input  wire k_last,
-    input  wire k_special,
-    output wire valid,
-    output wire first,
-    output wire last,
-    output wire invalid
-);
-    reg  q_special_q;
-    reg  expect_first_q;
-    wire flags_next_expect_first;
-    wire flags_invalid;
-    reg  pipe_valid_q;
-    reg  pipe_first_q;
-    reg  pipe_last_q;
-    reg  pipe_invalid_q;
-
-    always @(posedge clk) begin
-        if (q_valid) begin
-            q_special_q <= q_special;
-        end
-    end
-
-    always @(posedge clk) begin
-        if (rst) begin
-            expect_first_q <= 1'h1;
-            pipe_valid_q <= 1'h0;
-        end else begin
-            expect_first_q <= flags_next_expect_first;
-            pipe_valid_q <= k_valid;
-        end
-    end
-
-    always @(posedge clk) begin
-        pipe_first_q <= expect_first_q;
-        pipe_last_q <= k_last;
-        pipe_invalid_q <= flags_invalid;
-    end
-
-    // The key after k_last (or after reset) is a first key; a key is invalid with its query.
-    assign flags_next_expect_first = k_valid ? k_last : expect_first_q;
-    assign flags_invalid = k_special | q_special_q;
-    assign valid = pipe_valid_q;
-    assign first = pipe_first_q;
-    assign last = pipe_last_q;
-    assign invalid = pipe_invalid_q;
-endmodule
-
-`line 883 "bf16_any_special_4.v" 0
+`line 830 "bf16_any_special_4.v" 0
 // any = some element of x is Inf or NaN.
 module bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */

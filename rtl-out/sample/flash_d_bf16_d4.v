@@ -28,10 +28,14 @@ module flash_d_bf16_d4 (
     reg  [63:0] q_q;
     wire q_special;
     wire k_special;
-    wire control_valid;
-    wire control_first;
-    wire control_last;
-    wire control_invalid;
+    reg  control_q_special_q;
+    reg  control_expect_first_q;
+    wire control_flags_next_expect_first;
+    wire control_flags_invalid;
+    reg  control_pipe_valid_q;
+    reg  control_pipe_first_q;
+    reg  control_pipe_last_q;
+    reg  control_pipe_invalid_q;
     wire [23:0] score_fused_total;
     wire score_fused_carry;
     wire [21:0] score_exact;
@@ -66,19 +70,24 @@ module flash_d_bf16_d4 (
     always @(posedge clk) begin
         if (q_valid) begin
             q_q <= q;
+            control_q_special_q <= q_special;
             v_exponent_q <= v_exponent;
         end
     end
 
     always @(posedge clk) begin
         if (rst) begin
+            control_expect_first_q <= 1'h1;
+            control_pipe_valid_q <= 1'h0;
             flags_valid_q[0] <= 1'h0;
             flags_valid_q[2:1] <= 2'h0;
             late_flags_valid_q <= 1'h0;
             reads_v_q <= 1'h0;
             result_done_q <= 1'h0;
         end else begin
-            flags_valid_q[0] <= control_valid;
+            control_expect_first_q <= control_flags_next_expect_first;
+            control_pipe_valid_q <= k_valid;
+            flags_valid_q[0] <= control_pipe_valid_q;
             flags_valid_q[2:1] <= flags_valid_q[1:0];
             late_flags_valid_q <= flags_valid_q[2];
             reads_v_q <= v_ren;
@@ -87,11 +96,14 @@ module flash_d_bf16_d4 (
     end
 
     always @(posedge clk) begin
-        flags_first_q[0] <= control_first;
+        control_pipe_first_q <= control_expect_first_q;
+        control_pipe_last_q <= k_last;
+        control_pipe_invalid_q <= control_flags_invalid;
+        flags_first_q[0] <= control_pipe_first_q;
         flags_first_q[2:1] <= flags_first_q[1:0];
-        flags_last_q[0] <= control_last;
+        flags_last_q[0] <= control_pipe_last_q;
         flags_last_q[2:1] <= flags_last_q[1:0];
-        flags_invalid_q[0] <= control_invalid;
+        flags_invalid_q[0] <= control_pipe_invalid_q;
         flags_invalid_q[2:1] <= flags_invalid_q[1:0];
         late_flags_first_q <= flags_first_q[2];
         late_flags_last_q <= flags_last_q[2];
@@ -110,19 +122,9 @@ module flash_d_bf16_d4 (
 
     bf16_any_special_4 u_q_special (.x(q), .any(q_special));
     bf16_any_special_4 u_k_special (.x(k), .any(k_special));
-    key_control_1 u_control (
-        .clk(clk),
-        .rst(rst),
-        .q_valid(q_valid),
-        .q_special(q_special),
-        .k_valid(k_valid),
-        .k_last(k_last),
-        .k_special(k_special),
-        .valid(control_valid),
-        .first(control_first),
-        .last(control_last),
-        .invalid(control_invalid)
-    );
+    // The key after k_last (or after reset) is a first key; a key is invalid with its query.
+    assign control_flags_next_expect_first = k_valid ? k_last : control_expect_first_q;
+    assign control_flags_invalid = k_special | control_q_special_q;
     bf16_fused_dot_product_4 u_score_fused_0 (
         .clk(clk),
         .q(q_q),
@@ -138,8 +140,8 @@ module flash_d_bf16_d4 (
         .clk(clk),
         .rst(rst),
         .score(score_base_2),
-        .valid(control_valid),
-        .first(control_first),
+        .valid(control_pipe_valid_q),
+        .first(control_pipe_first_q),
         .step(v_step),
         .reads(v_ren),
         .update(weight_update),
@@ -173,7 +175,7 @@ module flash_d_bf16_d4 (
     assign o_overflow = overflow_overflow_q;
 endmodule
 
-`line 177 "flash_d_fixed_lane_bf16_23_14_9_group_4.v" 0
+`line 179 "flash_d_fixed_lane_bf16_23_14_9_group_4.v" 0
 // 4 lanes and their copies of the scalar registers.
 module flash_d_fixed_lane_bf16_23_14_9_group_4 (
     input  wire clk,
@@ -286,7 +288,7 @@ module flash_d_fixed_lane_bf16_23_14_9_group_4 (
     assign outside = any_outside[3];
 endmodule
 
-`line 290 "flag_or.v" 0
+`line 292 "flag_or.v" 0
 // y = a or b.
 module flag_or (
     input  wire a,
@@ -296,7 +298,7 @@ module flag_or (
     assign y = a | b;
 endmodule
 
-`line 300 "flash_d_fixed_lane_bf16_23_14_9.v" 0
+`line 302 "flash_d_fixed_lane_bf16_23_14_9.v" 0
 // One element of o in fixed point: o <- o + w * (v - o), when update.
 module flash_d_fixed_lane_bf16_23_14_9 (
     input  wire clk,
@@ -326,7 +328,7 @@ module flash_d_fixed_lane_bf16_23_14_9 (
     fixed_23_to_bf16 u_result (.o(o_q), .x(result_x), .done(done), .y(o));
 endmodule
 
-`line 330 "fixed_23_to_bf16.v" 0
+`line 332 "fixed_23_to_bf16.v" 0
 // y = o relative to 2^(x + 1), cut to 18 bits, rounded to the format; at rest unless done.
 module fixed_23_to_bf16 (
     /* verilator lint_off UNUSEDSIGNAL */
@@ -361,7 +363,7 @@ module fixed_23_to_bf16 (
     assign y = {o_when_done[17], selected};
 endmodule
 
-`line 365 "fixed_update_23_14_9.v" 0
+`line 367 "fixed_update_23_14_9.v" 0
 // o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or
 // t - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.
 module fixed_update_23_14_9 (
@@ -394,7 +396,7 @@ module fixed_update_23_14_9 (
     assign o_next = sum[23:1];
 endmodule
 
-`line 398 "bf16_to_fixed_14.v" 0
+`line 400 "bf16_to_fixed_14.v" 0
 // fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from
 // zero, saturating when v's exponent is outside. Inf and NaN count as 0.
 module bf16_to_fixed_14 (
@@ -421,7 +423,7 @@ module bf16_to_fixed_14 (
     assign outside = outside_2;
 endmodule
 
-`line 425 "lse_weight_m9.v" 0
+`line 427 "lse_weight_m9.v" 0
 // Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:
 // x <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).
 module lse_weight_m9 (
@@ -449,7 +451,7 @@ module lse_weight_m9 (
     reg  [16:0] budget_room_q;
     reg  [4:0] budget_limit_q;
     reg  budget_closed_q;
-    wire budget_comparison;
+    wire budget_next_above;
     wire [16:0] budget_next_room_next;
     wire [4:0] budget_next_limit_next;
     wire budget_next_closed_next;
@@ -521,24 +523,20 @@ module lse_weight_m9 (
         .first(first_q),
         .x_next(difference)
     );
-    budget_comparison u_budget_comparison (
-        .x(x_q),
-        .limit(budget_limit_q),
-        .closed(budget_closed_q),
-        .above(budget_comparison)
-    );
     budget_next u_budget_next (
         .x(x_q),
         .room(budget_room_q),
-        .above(budget_comparison),
+        .limit(budget_limit_q),
+        .closed(budget_closed_q),
         .first(weight_first_q),
+        .above(budget_next_above),
         .room_next(budget_next_room_next),
         .limit_next(budget_next_limit_next),
         .closed_next(budget_next_closed_next)
     );
     // update = valid and x, which tells that x is above the budget's limit; a first key always updates.
-    assign updates_update = step_q & (weight_first_q | budget_comparison);
-    assign updates_grows = ~weight_first_q & budget_comparison;
+    assign updates_update = step_q & (weight_first_q | budget_next_above);
+    assign updates_grows = ~weight_first_q & budget_next_above;
     exp_argument u_argument (.x(x_q), .t(argument_t), .negative(argument_negative));
     log2p1_tail_8 u_tail (.t(argument_t), .tail(tail));
     sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
@@ -552,7 +550,7 @@ module lse_weight_m9 (
     assign load = load_q;
 endmodule
 
-`line 556 "sigmoid_weight_m9.v" 0
+`line 554 "sigmoid_weight_m9.v" 0
 // w = {right, m}: 1 / (1 + 2^t) = m * 2^-(8 + right), the weight itself below 1/2, one minus the
 // weight above; 0 for a first key.
 module sigmoid_weight_m9 (
@@ -749,7 +747,7 @@ module sigmoid_weight_m9 (
     assign w = {15{~first}} & sigmoid;
 endmodule
 
-`line 753 "log2p1_tail_8.v" 0
+`line 751 "log2p1_tail_8.v" 0
 // tail = log2(1 + 2^-t), 8 PWL segments per octave of 2^-t.
 module log2p1_tail_8 (
     input  wire [18:0] t,
@@ -933,26 +931,24 @@ module log2p1_tail_8 (
     assign tail = log2p1_shifted;
 endmodule
 
-`line 937 "exp_argument.v" 0
+`line 935 "exp_argument.v" 0
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
 // negative = x < 0.
 module exp_argument (
+    /* verilator lint_off UNUSEDSIGNAL */
     input  wire [29:0] x,
+    /* verilator lint_on UNUSEDSIGNAL */
     output wire [18:0] t,
     output wire negative
 );
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [29:0] term = x ^ {30{x[29]}};
-    /* verilator lint_on UNUSEDSIGNAL */
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [28:0] magnitude = term[28:0];
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [18:0] clamped = {19{|magnitude[28:23]}} | magnitude[22:4];
+    wire [24:0] magnitude = x[28:4] ^ {25{x[29]}};
+    wire [18:0] clamped = {19{|magnitude[24:19]}} | magnitude[18:0];
     assign t = clamped;
     assign negative = x[29];
 endmodule
 
-`line 956 "budget_next.v" 0
+`line 951 "budget_next.v" 0
+// above = not (-floor(x) - 1 >= limit), and always when closed.
 // What is left of 2^16 units, a unit being 2^-27; F = floor(x).  first: all.
 // held: room - 2^max(0, F + 28).  kept, F < 0: room + (2^16 - room) / 2^(1 - F), rounded down.
 // kept, F >= 0: 2^16 - (2^16 - room) / 2^max(1, F), rounded down.
@@ -962,15 +958,21 @@ module budget_next (
     input  wire [29:0] x,
     /* verilator lint_on UNUSEDSIGNAL */
     input  wire [16:0] room,
-    input  wire above,
+    input  wire [4:0] limit,
+    input  wire closed,
     input  wire first,
+    output wire above,
     output wire [16:0] room_next,
     output wire [4:0] limit_next,
     output wire closed_next
 );
     wire [11:0] floor = x[29:18];
+    wire [11:0] below = ~floor;
+    wire near = $signed(below) < $signed({7'h0, limit});
+    wire too_heavy = closed | near;
+    assign above = too_heavy;
     wire negative = floor[11];
-    wire term = ~above;
+    wire term = ~too_heavy;
     /* verilator lint_off UNUSEDSIGNAL */
     wire [11:0] term_2 = floor ^ {12{negative}};
     /* verilator lint_on UNUSEDSIGNAL */
@@ -987,9 +989,9 @@ module budget_next (
     wire [10:0] difference = places - 11'hd;
     /* verilator lint_on UNUSEDSIGNAL */
     wire [14:0] charge = tiny ? 15'h1 : (15'h4000 >> difference[3:0]);
-    wire [17:0] joined = {(above ? {1'b0, quotient} : ~{2'h0, charge}), term};
+    wire [16:0] selected_2 = too_heavy ? {1'b0, quotient} : ~{2'h0, charge};
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [17:0] sum = {room, term} + joined;
+    wire [17:0] sum = {room, term} + {selected_2, term};
     /* verilator lint_on UNUSEDSIGNAL */
     wire [16:0] sum_2 = sum[17:1];
     wire [16:0] jumped = {room[16], ({16{~room[16]}} & ~quotient)};
@@ -1006,27 +1008,12 @@ module budget_next (
     wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
     /* verilator lint_on UNUSEDSIGNAL */
     wire top_1_empty = ~left_by_2[16];
-    wire [4:0] joined_2 = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    assign limit_next = 5'hd + joined_2;
+    wire [4:0] joined = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
+    assign limit_next = 5'hd + joined;
     assign closed_next = ~(|next[16:2]);
 endmodule
 
-`line 1015 "budget_comparison.v" 0
-// above = not (-floor(x) - 1 >= limit), and always when closed.
-module budget_comparison (
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  wire [29:0] x,
-    /* verilator lint_on UNUSEDSIGNAL */
-    input  wire [4:0] limit,
-    input  wire closed,
-    output wire above
-);
-    wire [11:0] below = ~x[29:18];
-    wire near = $signed(below) < $signed({7'h0, limit});
-    assign above = closed | near;
-endmodule
-
-`line 1030 "score_difference.v" 0
+`line 1017 "score_difference.v" 0
 // x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
 module score_difference (
     input  wire [29:0] base,
@@ -1042,7 +1029,7 @@ module score_difference (
     assign x_next = difference[30:1];
 endmodule
 
-`line 1046 "score_base_2_20.v" 0
+`line 1033 "score_base_2_20.v" 0
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
 module score_base_2_20 (
     input  wire [21:0] natural,
@@ -1059,7 +1046,7 @@ module score_base_2_20 (
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
 endmodule
 
-`line 1063 "total_to_score_24.v" 0
+`line 1050 "total_to_score_24.v" 0
 // natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
@@ -1074,7 +1061,7 @@ module total_to_score_24 (
     assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
 endmodule
 
-`line 1078 "bf16_fused_dot_product_4.v" 0
+`line 1065 "bf16_fused_dot_product_4.v" 0
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
 module bf16_fused_dot_product_4 (
     input  wire clk,
@@ -1104,7 +1091,7 @@ module bf16_fused_dot_product_4 (
     assign carry = tree_carry_q;
 endmodule
 
-`line 1108 "term_sum_4_22.v" 0
+`line 1095 "term_sum_4_22.v" 0
 // y + carry = sum of 4 terms x + c, signed.
 module term_sum_4_22 (
     input  wire [87:0] x,
@@ -1125,7 +1112,7 @@ module term_sum_4_22 (
     assign carry = c[3];
 endmodule
 
-`line 1129 "bf16_term.v" 0
+`line 1116 "bf16_term.v" 0
 // x + c = a * b * 2^11 rounded to an integer, half away from zero, |x + c| <= 2^21;
 // a from the query register, b from the key port; Inf and NaN count as 0.
 module bf16_term (
@@ -1154,62 +1141,7 @@ module bf16_term (
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
 
-`line 1158 "key_control_1.v" 0
-// Key handshake and the flags that follow a key.
-module key_control_1 (
-    input  wire clk,
-    input  wire rst,
-    input  wire q_valid,
-    input  wire q_special,
-    input  wire k_valid,
-    input  wire k_last,
-    input  wire k_special,
-    output wire valid,
-    output wire first,
-    output wire last,
-    output wire invalid
-);
-    reg  q_special_q;
-    reg  expect_first_q;
-    wire flags_next_expect_first;
-    wire flags_invalid;
-    reg  pipe_valid_q;
-    reg  pipe_first_q;
-    reg  pipe_last_q;
-    reg  pipe_invalid_q;
-
-    always @(posedge clk) begin
-        if (q_valid) begin
-            q_special_q <= q_special;
-        end
-    end
-
-    always @(posedge clk) begin
-        if (rst) begin
-            expect_first_q <= 1'h1;
-            pipe_valid_q <= 1'h0;
-        end else begin
-            expect_first_q <= flags_next_expect_first;
-            pipe_valid_q <= k_valid;
-        end
-    end
-
-    always @(posedge clk) begin
-        pipe_first_q <= expect_first_q;
-        pipe_last_q <= k_last;
-        pipe_invalid_q <= flags_invalid;
-    end
-
-    // The key after k_last (or after reset) is a first key; a key is invalid with its query.
-    assign flags_next_expect_first = k_valid ? k_last : expect_first_q;
-    assign flags_invalid = k_special | q_special_q;
-    assign valid = pipe_valid_q;
-    assign first = pipe_first_q;
-    assign last = pipe_last_q;
-    assign invalid = pipe_invalid_q;
-endmodule
-
-`line 1213 "bf16_any_special_4.v" 0
+`line 1145 "bf16_any_special_4.v" 0
 // any = some element of x is Inf or NaN.
 module bf16_any_special_4 (
     /* verilator lint_off UNUSEDSIGNAL */

@@ -47,7 +47,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     let mut cores = CoreConfig::variants(d, format);
     cores.extend(CoreConfig::mixed_precision(d).into_iter().filter(|c| c.format == format));
     let variants = cores.clone();
-    for config in variants.iter().filter(|c| c.dot.is_none()) {
+    for config in variants.iter().filter(|c| c.dot.is_none() && c.value_stage.is_none()) {
         if config.has_fixed_lanes() {
             // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
             let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design {

@@ -206,7 +206,8 @@ impl KeyControl {
             tag: Tag::module(
                 format!("key_control_{}{stages}", if masks { "masked_" } else { "" }),
                 "Key handshake and the flags that follow a key.",
-            ),
+            )
+            .dissolved(),
             quiet: false,
             clk: Bus::new(1),
             rst: Bus::new(1),

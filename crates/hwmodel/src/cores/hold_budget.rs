@@ -16,40 +16,27 @@ use crate::{circuit, function, unit};
 use std::sync::Arc;
 
 function! {
-    /// Whether x is too large for the budget.
-    pub struct BudgetComparisonFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
-    name(this) = "budget_comparison";
-    doc = "above = not (-floor(x) - 1 >= limit), and always when closed.";
-    inputs { x: this.numerics.state_bits() + 1, limit: this.budget.limit_bits(), closed: 1 }
-    outputs { 1 }
-    eval<W> {
-        // Negative for an x that is not: always below the limit.
-        let below = x.drop_low(this.numerics.state_fraction).not().named("below");
-        let near = below.slt(&limit.zext(below.width())).named("near");
-        [closed.or(&near)]
-    }
-}
-unit! {
-    /// Whether x is too large for the budget.
-    pub struct BudgetComparison(BudgetComparisonFunction) { x, limit, closed } -> { above }
-}
-
-function! {
-    /// What is left of the budget after a key.
+    /// Whether a key is too heavy for the budget, and what is left of it afterwards.
     pub struct BudgetNextFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
     name(this) = "budget_next";
     doc = {
         let BudgetNumerics { exponent: b, register: r, reserve: c } = this.budget;
         format!(
-            "What is left of 2^{r} units, a unit being 2^-{}; F = floor(x).  first: all.\nheld: room - 2^max(0, F + {}).  kept, F < 0: room + (2^{r} - room) / 2^(1 - F), rounded down.\nkept, F >= 0: 2^{r} - (2^{r} - room) / 2^max(1, F), rounded down.\nlimit_next = {} + leading zeros of room_next; closed_next = room_next < {}.",
+            "above = not (-floor(x) - 1 >= limit), and always when closed.\nWhat is left of 2^{r} units, a unit being 2^-{}; F = floor(x).  first: all.\nheld: room - 2^max(0, F + {}).  kept, F < 0: room + (2^{r} - room) / 2^(1 - F), rounded down.\nkept, F >= 0: 2^{r} - (2^{r} - room) / 2^max(1, F), rounded down.\nlimit_next = {} + leading zeros of room_next; closed_next = room_next < {}.",
             b + r, 1 + b + r, b + c, 1u32 << c
         )
     };
-    inputs { x: this.numerics.state_bits() + 1, room: this.budget.room_bits(), above: 1, first: 1 }
-    outputs { this.budget.room_bits(), this.budget.limit_bits(), 1 }
+    inputs { x: this.numerics.state_bits() + 1, room: this.budget.room_bits(),
+        limit: this.budget.limit_bits(), closed: 1, first: 1
+    }
+    outputs { 1, this.budget.room_bits(), this.budget.limit_bits(), 1 }
     eval<W> {
         let BudgetNumerics { exponent, register, reserve } = this.budget;
         let floor = x.drop_low(this.numerics.state_fraction).named("floor");
+        // Negative for an x that is not: always below the limit.
+        let below = floor.not().named("below");
+        let near = below.slt(&limit.zext(below.width())).named("near");
+        let above = closed.or(&near).named("too_heavy");
         let all = W::constant(register + 1, 1 << register);
         let negative = floor.msb().named("negative");
         // F or -F - 1.
@@ -85,12 +72,12 @@ function! {
         let bits = this.budget.limit_bits();
         let limit = W::constant(bits, (exponent + reserve).into()).add(&zeros.zext(bits));
         let closed = next.drop_low(reserve).any().not();
-        [next, limit, closed]
+        [above, next, limit, closed]
     }
 }
 unit! {
-    /// What is left of the budget after a key.
-    pub struct BudgetNext(BudgetNextFunction) { x, room, above, first } -> { room_next, limit_next, closed_next }
+    /// Whether a key is too heavy, and what is left.
+    pub struct BudgetNext(BudgetNextFunction) { x, room, limit, closed, first } -> { above, room_next, limit_next, closed_next }
 }
 
 circuit! {
@@ -115,9 +102,7 @@ circuit! {
             limit_q: EnabledRegister,
             /// Less is left than any key may take.
             closed_q: EnabledRegister,
-            /// Kept or held.
-            comparison: BudgetComparison,
-            /// What is left for the next key.
+            /// Kept or held, and what is left for the next key.
             next: BudgetNext,
         }
         config {}
@@ -142,7 +127,6 @@ impl HoldBudget {
             room_q: EnabledRegister::new(budget.room_bits()),
             limit_q: EnabledRegister::new(budget.limit_bits()),
             closed_q: EnabledRegister::new(1),
-            comparison: BudgetComparison::new(BudgetComparisonFunction { numerics: n.clone(), budget }),
             next: BudgetNext::new(BudgetNextFunction { numerics: n.clone(), budget }),
         }
     }
@@ -151,12 +135,10 @@ impl HoldBudget {
 impl Logic for HoldBudget {
     #[hdl_gen]
     fn update(&mut self) {
-        self.comparison.x.next = self.x.val();
-        self.comparison.limit.next = self.limit_q.q.val();
-        self.comparison.closed.next = self.closed_q.q.val();
         self.next.x.next = self.x.val();
         self.next.room.next = self.room_q.q.val();
-        self.next.above.next = self.comparison.above.val();
+        self.next.limit.next = self.limit_q.q.val();
+        self.next.closed.next = self.closed_q.q.val();
         self.next.first.next = self.first.val();
         self.room_q.clk.next = self.clk.val();
         self.room_q.enable.next = self.replaced.val();
@@ -167,6 +149,6 @@ impl Logic for HoldBudget {
         self.closed_q.clk.next = self.clk.val();
         self.closed_q.enable.next = self.replaced.val();
         self.closed_q.d.next = self.next.closed_next.val();
-        self.above.next = self.comparison.above.val();
+        self.above.next = self.next.above.val();
     }
 }

@@ -63,12 +63,11 @@ function! {
         let n = &this.numerics;
         // |x| less one unit of the state where x is negative: far below the table's error, and no carry chain in
         // the loop. Zero stays zero.
-        let magnitude = x.xor(&x.msb().repeat(x.width())).slice(0, x.width() - 1).named("magnitude");
         let b = n.exp.value_fraction;
-        let aligned = match n.state_fraction.checked_sub(b) {
-            Some(low) => magnitude.drop_low(low),
-            None => magnitude.append_zeros(b - n.state_fraction),
-        };
+        let low = n.state_fraction.saturating_sub(b);
+        let kept = x.slice(low, x.width() - 1 - low);
+        let magnitude = kept.xor(&x.msb().repeat(kept.width())).named("magnitude");
+        let aligned = magnitude.append_zeros(b.saturating_sub(n.state_fraction));
         [clamp(&aligned.zext(aligned.width().max(n.octave_argument_bits())), n.octave_argument_bits()), x.msb()]
     }
 }

@@ -95,9 +95,9 @@ fn the_default_grid_has_every_variant_and_every_default() {
         let all = default_grid(16, Format::BF16);
         all.iter().filter(|c| c.design == design && c.has_fixed_lanes()).count()
     };
-    // Accumulators and factors, the defaults, and FLASH-D with the float adder tree; FA2 has two fixed-point variants,
+    // Accumulators and factors, the defaults, and FLASH-D with a value stage and with the float adder tree; FA2 has two fixed-point variants,
     // the defaults of which are among the widths.
-    assert_eq!(lanes(Design::FlashD), 4 * 4 + 2);
+    assert_eq!(lanes(Design::FlashD), 4 * 4 + 3);
     assert_eq!(lanes(Design::Fa2), 2 * 3 * 3);
 }
 

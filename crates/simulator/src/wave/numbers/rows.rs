@@ -100,10 +100,9 @@ const BUDGET: &[Row] = &[
     ("next.room", Room),
     ("room_next", Room),
     ("limit_q", Limit),
-    ("comparison.limit", Limit),
+    ("next.limit", Limit),
     ("limit_next", Limit),
     ("budget.x", Difference),
-    ("comparison.x", Difference),
     ("next.x", Difference),
 ];
 
