@@ -312,7 +312,7 @@ pub struct ListArgs {
     #[arg(long)]
     pub json: bool,
     /// Instead, the flags of every core that is not shipped but has other parts, a line each: all variants in bf16 and
-    /// fp8-e4m3, cores of mixed precision, and cores with a budget for what they hold
+    /// fp8-e4m3, cores of mixed precision, and cores that hold by a fixed threshold
     #[arg(long, conflicts_with = "json")]
     pub variants: bool,
     /// Vector length of those

@@ -265,6 +265,23 @@ pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig { segments: config.segments, ..CoreConfig::new(other, config.d, config.format) }
 }
 
+/// Rows about queries and inputs that are out of the ordinary.
+fn remarks(empty_queries: usize, invalid_queries: usize, saturated_inputs: [usize; 3]) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    if empty_queries > 0 {
+        rows.push(["queries without keys".into(), empty_queries.to_string()]);
+    }
+    if invalid_queries > 0 {
+        rows.push(["invalid queries".into(), invalid_queries.to_string()]);
+    }
+    if saturated_inputs.iter().any(|&n| n > 0) {
+        let [q, k, v] = saturated_inputs;
+        let warning = format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v");
+        rows.push(["warning".into(), warning]);
+    }
+    rows
+}
+
 fn scales(s: &Scaling) -> String {
     format!(
         "score_shift {}, Q * 2^{} * {:.4}, K * 2^{}, V * 2^{}",
@@ -294,19 +311,7 @@ fn text(r: &Report) -> String {
         rows.push(["queries, keys".into(), format!("{}, {}", r.queries, r.keys)]);
     }
     rows.push(["scales".into(), scales(&r.scaling)]);
-    if r.empty_queries > 0 {
-        rows.push(["queries without keys".into(), r.empty_queries.to_string()]);
-    }
-    if r.invalid_queries > 0 {
-        rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
-    }
-    if r.saturated_inputs.iter().any(|&n| n > 0) {
-        let [q, k, v] = r.saturated_inputs;
-        rows.push([
-            "warning".into(),
-            format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v"),
-        ]);
-    }
+    rows.extend(remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
     let hardware = match r.counters {
         Some(c) => vec![

@@ -90,6 +90,20 @@ pub struct Divergence {
     pub history: Vec<String>,
 }
 
+impl Divergence {
+    /// A signal that should have been the first of two values and was the second, after the steps of `history`.
+    pub(crate) fn new(
+        core: String,
+        cycle: u64,
+        signal: &str,
+        [expected, actual]: [(u64, String); 2],
+        history: &VecDeque<String>,
+    ) -> Self {
+        let history = history.iter().cloned().collect();
+        Divergence { core, cycle, signal: signal.to_string(), expected, actual, history }
+    }
+}
+
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: cycle {}: {} differs from the model", self.core, self.cycle, self.signal)?;
@@ -344,14 +358,8 @@ impl<'a> Checker<'a> {
             Kind::Score => self.number(bits, self.widths.0, self.fractions.0),
             Kind::Argument => self.number(bits, self.widths.1, self.fractions.1),
         };
-        Err(Box::new(Divergence {
-            core: self.config.name(),
-            cycle,
-            signal: signal.to_string(),
-            expected: (expected, text(expected)),
-            actual: (actual, text(actual)),
-            history: self.history.iter().cloned().collect(),
-        }))
+        let values = [expected, actual].map(|bits| (bits, text(bits)));
+        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &self.history)))
     }
 }
 

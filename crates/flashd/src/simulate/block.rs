@@ -179,17 +179,7 @@ fn text(r: &Report) -> String {
         ]);
         rows.push(["keys that no query saw".into(), c.unseen.to_string()]);
     }
-    if r.empty_queries > 0 {
-        rows.push(["queries without keys".into(), r.empty_queries.to_string()]);
-    }
-    if r.invalid_queries > 0 {
-        rows.push(["invalid queries".into(), r.invalid_queries.to_string()]);
-    }
-    if r.saturated_inputs.iter().any(|&n| n > 0) {
-        let [q, k, v] = r.saturated_inputs;
-        let warning = format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v");
-        rows.push(["warning".into(), warning]);
-    }
+    rows.extend(super::remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
     let rows = vec![
         vec![

@@ -282,13 +282,7 @@ impl<'a> Checker<'a> {
             true => self.config.core.format.value(bits).to_string(),
             false => bits.to_string(),
         };
-        Err(Box::new(Divergence {
-            core: self.config.name(),
-            cycle,
-            signal: signal.to_string(),
-            expected: (expected, text(expected)),
-            actual: (actual, text(actual)),
-            history: self.history.iter().cloned().collect(),
-        }))
+        let values = [expected, actual].map(|bits| (bits, text(bits)));
+        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &self.history)))
     }
 }
