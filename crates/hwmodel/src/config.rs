@@ -1,8 +1,11 @@
-//! What a user chooses: the configuration of a core, its validation and its name.
+//! What a user chooses: the configuration of a core.
 
 mod kinds;
+mod name;
+mod validate;
 
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+pub use validate::ConfigError;
 
 use crate::format::Format;
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
@@ -119,20 +122,6 @@ pub const SCORE_SHIFT_RANGE: (i32, i32) = (-64, 64);
 /// Smallest and largest vector length.
 pub const D_RANGE: (usize, usize) = (2, 512);
 
-/// What is wrong with a configuration, with what would be right.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{field}: {problem}")]
-pub struct ConfigError {
-    /// The configuration field at fault, as written in JSON and on the command line.
-    pub field: &'static str,
-    /// What was given and what is allowed.
-    pub problem: String,
-}
-
-fn require(ok: bool, field: &'static str, problem: impl FnOnce() -> String) -> Result<(), ConfigError> {
-    if ok { Ok(()) } else { Err(ConfigError { field, problem: problem() }) }
-}
-
 impl CoreConfig {
     /// The shipped defaults for a design, vector length and format.
     pub fn new(design: Design, d: usize, format: Format) -> Self {
@@ -236,143 +225,6 @@ impl CoreConfig {
         self.state_fraction_bits >= BUDGET_STATE_FRACTION
     }
 
-    /// Checks every field and every combination.
-    ///
-    /// # Errors
-    /// Names the field, what was given and what is allowed.
-    pub fn validate(&self) -> Result<(), ConfigError> {
-        let (lo, hi) = D_RANGE;
-        require((lo..=hi).contains(&self.d), "d", || format!("{} is outside {lo} to {hi}", self.d))?;
-        require([4, 8, 16, 32].contains(&self.segments), "segments", || {
-            format!("{} is not one of 4, 8, 16, 32", self.segments)
-        })?;
-        let shift = self.score_shift();
-        let (lo, hi) = SCORE_SHIFT_RANGE;
-        require((lo..=hi).contains(&shift), "score_shift", || format!("{shift} is outside {lo} to {hi}"))?;
-        let within = |field, value: u32, lo: u32, hi: u32| {
-            require((lo..=hi).contains(&value), field, || format!("{value} is outside {lo} to {hi}"))
-        };
-        within("score_integer_bits", self.score_integer_bits, 5, 12)?;
-        within("score_fraction_bits", self.score_fraction_bits, 2, 20)?;
-        within("state_fraction_bits", self.state_fraction_bits, self.score_fraction_bits, 26)?;
-        self.validate_lane()?;
-        self.validate_precision()?;
-        require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
-            "paper and literal have every operation in the format: use tree or leave it out".into()
-        })?;
-        let default = CoreConfig::new(self.design, self.d, self.format);
-        match (self.design, self.weight, self.hold) {
-            (_, WeightUnit::Paper, _) if ![Update::default(), default.update].contains(&self.update) => {
-                require(false, "update", || "the paper's weight unit has its own; leave it out".into())
-            }
-            (Design::Fa2, WeightUnit::Paper, _) => {
-                require(false, "weight", || "fa2 has no weight unit; leave it out".into())
-            }
-            (Design::Fa2, _, Some(Hold::Static | Hold::Budget(_))) if self.fa2 != Fa2Variant::Literal => {
-                require(false, "hold", || "fa2 takes a threshold T or none".into())
-            }
-            (Design::Fa2, _, Some(Hold::Static | Hold::Below(_) | Hold::Budget(_)))
-                if self.fa2 == Fa2Variant::Literal =>
-            {
-                require(false, "hold", || {
-                    "the literal variant has no hold rule; use none or leave it out".into()
-                })
-            }
-            (Design::Fa2, _, _) if self.update != Update::default() => {
-                require(false, "update", || "fa2 has no update variants; choose with fa2".into())
-            }
-            (Design::FlashD, _, _) if self.fa2 != Fa2Variant::default() => {
-                require(false, "fa2", || "flash-d has no fa2 variant; leave it out".into())
-            }
-            (_, WeightUnit::Lse, Some(Hold::Static)) => {
-                require(false, "hold", || "the lse weight unit takes a threshold T, a budget or none".into())
-            }
-            (_, WeightUnit::Lse, Some(Hold::Below(t))) => {
-                require((1.0..=64.0).contains(&t), "hold", || format!("threshold {t} is outside 1 to 64"))
-            }
-            (_, WeightUnit::Lse, Some(Hold::Budget(fraction))) => {
-                let (lo, hi) = BUDGET_FRACTIONS;
-                require((lo..=hi).contains(&fraction), "hold", || {
-                    format!("a budget for {fraction} fraction bits is outside {lo} to {hi}")
-                })?;
-                let (bits, least) = (self.state_fraction_bits, BUDGET_STATE_FRACTION);
-                require(bits >= least, "state_fraction_bits", || {
-                    format!("{bits} is too few for a budget of the hold rule, which needs {least}")
-                })
-            }
-            (_, WeightUnit::Paper, Some(Hold::Below(_) | Hold::Budget(_))) => {
-                require(false, "hold", || "the paper weight unit takes static or none".into())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn validate_lane(&self) -> Result<(), ConfigError> {
-        require(
-            self.value_stage.is_none() || (self.design == Design::FlashD && self.has_fixed_lanes()),
-            "value_stage",
-            || "only the fixed update of flash-d has a choice; leave it out".into(),
-        )?;
-        if !self.has_fixed_lanes() {
-            return require(self.lane.is_none(), "lane", || {
-                "only the fixed update and the fixed and log-reference fa2 variants have lane widths".into()
-            });
-        }
-        require(self.accumulator.is_none(), "accumulator", || {
-            "fixed-point lanes have no float accumulator; use lane".into()
-        })?;
-        let LaneBits { o, v, w } = self.lane_bits();
-        require(
-            (8..=28).contains(&o) && (4..=20).contains(&v) && v <= o && (3..=WIDEST_LANE_WEIGHT).contains(&w),
-            "lane",
-            || {
-                format!(
-                    "widths {o},{v},{w} are outside o 8 to 28, v 4 to 20 and at most o, w 3 to {WIDEST_LANE_WEIGHT}"
-                )
-            },
-        )
-    }
-
-    fn validate_precision(&self) -> Result<(), ConfigError> {
-        let format = self.format;
-        match self.accumulator {
-            Some(Accumulator::Fraction(bits)) => {
-                let (lo, hi) = (format.fraction_bits, 23);
-                require((lo..=hi).contains(&bits), "accumulator", || {
-                    format!("{bits} is outside {lo} to {hi}")
-                })?;
-            }
-            Some(Accumulator::Float(wide)) => {
-                require(wide.holds(format), "accumulator", || {
-                    format!("{wide} does not hold every number of {format}")
-                })?;
-                require(!self.follows_the_paper(), "accumulator", || {
-                    "paper and literal have every operation in the format: use a number of bits or leave it out".into()
-                })?;
-            }
-            Some(Accumulator::Format) | None => {}
-        }
-        if let Some(bits) = self.weight_bits {
-            require(!self.has_fixed_lanes(), "weight_bits", || {
-                "fixed-point lanes have their weight's width in lane".into()
-            })?;
-            require(!self.follows_the_paper(), "weight_bits", || {
-                "paper and literal have their weights in the format; leave it out".into()
-            })?;
-            let (lo, hi) = WEIGHT_BITS_RANGE;
-            require((lo..=hi).contains(&bits), "weight_bits", || format!("{bits} is outside {lo} to {hi}"))?;
-        }
-        // The sum's product with a factor is a 64-bit word.
-        let widest = 63 - SUM_INTEGER_BITS - self.factor_significand();
-        require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
-            format!(
-                "{} is more than {widest}, the most that fits a 64-bit product with {} bits of weight",
-                self.state_fraction_bits,
-                self.factor_significand()
-            )
-        })
-    }
-
     /// Whether the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
         match self.design {
@@ -467,84 +319,6 @@ impl CoreConfig {
             (Design::Fa2, Fa2Variant::SharedScale) => self.weight_bits.unwrap_or(0).max(p + 3),
             _ => self.weight_bits.unwrap_or(p),
         }
-    }
-
-    /// Module and file name: what is not default is a suffix, in fixed order, before format and d:
-    /// `flash_d_bf16_d64`, `flash_d_paper_bf16_d64`, `fa2_literal_fp8_e4m3_d16`.
-    pub fn name(&self) -> String {
-        let default = CoreConfig::new(self.design, self.d, self.format);
-        let mut parts = vec![match self.design {
-            Design::FlashD => "flash_d".to_string(),
-            Design::Fa2 => "fa2".to_string(),
-        }];
-        let mut suffix = |differs: bool, text: String| {
-            if differs {
-                parts.push(text)
-            }
-        };
-        suffix(self.weight == WeightUnit::Paper, "paper".into());
-        let fa2 = match self.fa2 {
-            Fa2Variant::SeparateScale => "separate",
-            Fa2Variant::Literal => "literal",
-            Fa2Variant::SharedScale => "shared",
-            Fa2Variant::Fixed => "fixed",
-            Fa2Variant::LogReference => "logref",
-        };
-        suffix(self.fa2 != default.fa2, fa2.into());
-        let update = match self.update {
-            Update::Rounded => "rounded",
-            Update::Fused => "fused",
-            Update::Fixed => "fixed",
-        };
-        suffix(self.update != default.update, update.into());
-        suffix(
-            self.dot() != CoreConfig { dot: None, ..self.clone() }.dot(),
-            match self.dot() {
-                Dot::Tree => "tree".into(),
-                Dot::Fused => "fuseddot".into(),
-            },
-        );
-        if self.has_fixed_lanes() && self.lane_bits() != default_lane_bits(self.design, self.format) {
-            let LaneBits { o, v, w } = self.lane_bits();
-            suffix(true, format!("o{o}v{v}w{w}"));
-        }
-        suffix(self.value_stage(), "staged".into());
-        suffix(self.masks, "masked".into());
-        if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
-            let text = match self.hold() {
-                Hold::None | Hold::Static => "nohold".to_string(),
-                Hold::Below(t) => format!("hold{t}").replace('.', "p"),
-                Hold::Budget(fraction) => format!("budget{fraction}"),
-            };
-            suffix(true, text);
-        }
-        let bits = self.accumulator_fraction();
-        let own_default = CoreConfig { accumulator: None, ..self.clone() }.accumulator_fraction();
-        match self.accumulator {
-            Some(Accumulator::Float(format)) => suffix(true, format!("acc_{}", format.ident())),
-            _ => suffix(bits != own_default && !self.has_fixed_lanes(), format!("acc{bits}")),
-        }
-        if let Some(bits) = self.weight_bits.filter(|&bits| bits != self.format.precision()) {
-            suffix(true, format!("w{bits}"));
-        }
-        suffix(self.segments != default.segments, format!("seg{}", self.segments));
-        let shift = self.score_shift();
-        suffix(
-            shift != default.score_shift(),
-            format!("shift{}{}", if shift < 0 { "m" } else { "" }, shift.abs()),
-        );
-        suffix(
-            self.score_integer_bits != default.score_integer_bits
-                || self.score_fraction_bits != default.score_fraction_bits,
-            format!("score{}p{}", self.score_integer_bits, self.score_fraction_bits),
-        );
-        suffix(
-            self.state_fraction_bits != default.state_fraction_bits,
-            format!("state{}", self.state_fraction_bits),
-        );
-        parts.push(self.format.ident());
-        parts.push(format!("d{}", self.d));
-        parts.join("_")
     }
 }
 
