@@ -156,6 +156,9 @@ pub struct Selection {
     /// Keys can be masked: a query does not see them
     #[arg(long)]
     pub masks: bool,
+    /// A query can start from a partial result, and its state comes beside its result; with --masks
+    #[arg(long)]
+    pub partial: bool,
     /// Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not
     /// paper), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|budget:F|static|none")]
@@ -195,10 +198,10 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "BITS", conflicts_with_all = ["unit", "all"])]
     pub key_index_bits: Option<u32>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks"])]
+    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial"])]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks"])]
+    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial"])]
     pub all: bool,
     /// Folder to write to
     #[arg(long, default_value = "rtl-out", value_name = "DIR")]
@@ -227,6 +230,9 @@ pub struct SimulateArgs {
     /// With --masks: the query at position i sees no key before position i - W + 1
     #[arg(long, value_name = "W", value_parser = parse_positive)]
     pub window: Option<usize>,
+    /// With --partial: the keys in tiles of N, each tile starting from the state that the one before hands out
+    #[arg(long, value_name = "N", conflicts_with = "queries")]
+    pub tile: Option<usize>,
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     pub lengths: Option<Vec<usize>>,

@@ -146,6 +146,7 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
     config.lane = s.lane.or(config.lane);
     config.value_stage = s.value_stage.or(config.value_stage);
     config.masks |= s.masks;
+    config.partial |= s.partial;
     config.d = s.d.unwrap_or(config.d);
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);

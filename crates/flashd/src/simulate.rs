@@ -7,7 +7,7 @@ use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::core_or_block;
 use flashd_files::AtomicFile;
-use flashd_golden::QueryResult;
+use flashd_golden::{Model, QueryResult};
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::numerics::Numerics;
@@ -81,9 +81,10 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let Some(array) = array {
         return block::run(args, &array, &prepared, &reference, ranges.as_deref());
     }
+    let tiles = tiles(args, &prepared)?;
     let (counters, results) = match args.engine {
         EngineArg::Cycle => {
-            let (counters, results) = cycle_run(args, &prepared)?;
+            let (counters, results) = cycle_run(args, tiles.as_ref().unwrap_or(&prepared))?;
             (Some(counters), results)
         }
         EngineArg::Model => {
@@ -92,8 +93,12 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
                     "--vcd and --vectors need --engine cycle: the model has no cycles",
                 ));
             }
-            (None, model_results(&prepared))
+            (None, model_results(tiles.as_ref().unwrap_or(&prepared)))
         }
+    };
+    let results = match args.tile {
+        Some(tile) => whole_queries(&prepared.workload.last_tiles(tile), results),
+        None => results,
     };
     if let Some(path) = &args.o {
         write_result(path, &prepared, &results)?;
@@ -124,6 +129,37 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         true => print_json(&report),
         false => print(&text(&report)),
     }
+}
+
+/// The workload in tiles of keys, if that is asked for.
+fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, Failure> {
+    let Some(tile) = args.tile else {
+        return Ok(None);
+    };
+    if !prepared.config.partial {
+        return Err(Failure::input("--tile: takes a core with partial results; add --partial --masks"));
+    }
+    if tile == 0 {
+        return Err(Failure::input("--tile: 0 is no number of keys, give 1 or more"));
+    }
+    let workload = prepared.workload.tiled(&Model::new(&prepared.config), tile);
+    Ok(Some(Prepared { workload, ..prepared.clone() }))
+}
+
+/// Results of queries, given those of their tiles and the places of the last ones. Flags are those of all tiles.
+fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
+    let mut queries = Vec::new();
+    let (mut invalid, mut overflow) = (false, false);
+    for (i, mut tile) in tiles.into_iter().enumerate() {
+        invalid |= tile.invalid;
+        overflow |= tile.overflow;
+        if last.get(queries.len()) == Some(&i) {
+            (tile.invalid, tile.overflow) = (invalid, overflow);
+            (invalid, overflow) = (false, false);
+            queries.push(tile);
+        }
+    }
+    queries
 }
 
 fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
@@ -303,6 +339,9 @@ fn text(r: &Report) -> String {
         ]);
         let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
         rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
+        if c.starts > 0 {
+            rows.push(["partial results taken over".into(), c.starts.to_string()]);
+        }
         if r.configuration.masks {
             let share = percent(c.masked as f64 / c.keys.max(1) as f64);
             rows.push(["steps masked".into(), format!("{} ({share})", c.masked)]);

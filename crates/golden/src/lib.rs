@@ -21,6 +21,6 @@ mod scalar;
 mod single;
 pub mod units;
 
-pub use model::{Action, Model, QueryResult, Step};
+pub use model::{Action, Model, PartialState, QueryResult, Step};
 pub use round::{decode, encode, v_exponent};
 pub use single::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};

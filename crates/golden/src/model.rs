@@ -25,6 +25,8 @@ pub enum Action {
     Hold,
     /// The query does not see the key: nothing happened.
     Masked,
+    /// No key, but a partial result that the query starts from.
+    Restore,
 }
 
 /// One step of a query, as recorded on request. All numbers are 0 where the key is masked.
@@ -48,8 +50,20 @@ pub struct Step {
     pub action: Action,
 }
 
-/// Result of one query.
+/// What a core has made of some keys, raw: what it needs to go on with others as if it had never stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartialState {
+    /// The scalars of [`CoreConfig::state_scalars`], 0 where there is only one. FLASH-D: the log-sum-exp L (two's
+    /// complement, FL fraction bits), and what the hold rule's budget has left; FA2: the maximum m (two's complement, FS
+    /// fraction bits) and the sum l (FL fraction bits).
+    pub scalars: [u64; 2],
+    /// The d accumulators: encodings of the accumulator's format, or two's complement in fixed-point lanes, relative
+    /// to the query's `v_exponent`.
+    pub o: Vec<u64>,
+}
+
+/// Result of one query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryResult {
     /// Output encodings, d of them.
     pub o: Vec<u64>,
@@ -63,6 +77,8 @@ pub struct QueryResult {
     pub steps: Vec<Step>,
     /// Roundings in the output lanes (update and result) that saturated.
     pub saturated: u64,
+    /// Of cores with partial results: the state after the last key. None where the query is empty.
+    pub state: Option<PartialState>,
 }
 
 /// The bit-exact model of one core: FLASH-D or FA2 in any variant, format and width.
@@ -125,7 +141,30 @@ impl Model {
         masked: &(dyn Fn(usize, usize) -> bool + Sync),
         record: bool,
     ) -> Vec<QueryResult> {
-        let input = Input { d: self.config.d, q, k, v, lengths, v_exponents, masked, record };
+        self.run_from(q, k, v, lengths, v_exponents, masked, &[], record)
+    }
+
+    /// [`Model::run_masked`] of queries that start from partial results: query i from `starts[i]`, if there is one, whose
+    /// step, [`Action::Restore`], comes before those of the keys. The flags of a result are those of its own keys.
+    ///
+    /// # Panics
+    /// As [`Model::run_masked`], and if a query starts from a state and the core has no partial results.
+    #[allow(clippy::too_many_arguments)]
+    pub fn run_from(
+        &self,
+        q: &[u64],
+        k: &[u64],
+        v: &[u64],
+        lengths: &[usize],
+        v_exponents: &[u64],
+        masked: &(dyn Fn(usize, usize) -> bool + Sync),
+        starts: &[Option<PartialState>],
+        record: bool,
+    ) -> Vec<QueryResult> {
+        let partial = self.config.partial;
+        assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
+        let input =
+            Input { d: self.config.d, q, k, v, lengths, v_exponents, masked, starts, partial, record };
         self.run_in(input, Carriers::Fastest)
     }
 
@@ -196,7 +235,10 @@ impl Model {
         let (format, accumulator) = (n.format, n.accumulator);
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
-        let narrow = carriers == Carriers::Fastest && fits_f32(format, accumulator, longest, input.v);
+        let starts = || input.starts.iter().flatten().flat_map(|start| &start.o);
+        let narrow = carriers == Carriers::Fastest
+            && fits_f32(format, accumulator, longest, input.v)
+            && (format.exponent_bits <= 5 || starts().all(|&o| below(accumulator, 117, o)));
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
@@ -275,9 +317,12 @@ fn fits_f32(format: Format, accumulator: Format, longest: u32, v: &[u64]) -> boo
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }
-    let limit = encode(format, pow2(100));
-    let magnitude = format.sign_bit() - 1;
-    longest < f32::PRECISION && v.iter().all(|&x| x & magnitude < limit || format.is_special(x))
+    longest < f32::PRECISION && v.iter().all(|&x| below(format, 100, x) || format.is_special(x))
+}
+
+/// Whether the magnitude of an encoding is below a power of two.
+fn below(format: Format, exponent: i32, bits: u64) -> bool {
+    bits & (format.sign_bit() - 1) < encode(format, pow2(exponent))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::dot::{BLOCK, DotUnit};
 use crate::lanes::Lanes;
-use crate::model::{Action, QueryResult, Step};
+use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
 use flashd_hwmodel::format::Format;
@@ -19,6 +19,10 @@ pub(crate) struct Input<'a> {
     pub(crate) lengths: &'a [usize],
     pub(crate) v_exponents: &'a [u64],
     pub(crate) masked: Masked<'a>,
+    /// For each query what it starts from; none at all when empty.
+    pub(crate) starts: &'a [Option<PartialState>],
+    /// States are handed out.
+    pub(crate) partial: bool,
     pub(crate) record: bool,
 }
 
@@ -29,13 +33,15 @@ impl Input<'_> {
     /// # Panics
     /// If the operands do not fit each other.
     pub(crate) fn check(&self, format: Format) {
-        let Input { d, q, k, v, lengths, v_exponents, .. } = self;
+        let Input { d, q, k, v, lengths, v_exponents, starts, .. } = self;
         assert_eq!(q.len(), lengths.len() * d, "q must hold one query for each length");
         assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
         assert_eq!(k.len() % d, 0, "k must hold whole vectors");
         assert_eq!(lengths.len(), v_exponents.len(), "there must be one v_exponent for each query");
         let keys = k.len() / d;
         assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
+        assert!(starts.is_empty() || starts.len() == lengths.len(), "there must be one start for each query");
+        assert!(starts.iter().flatten().all(|start| start.o.len() == *d), "a start must have d accumulators");
         let field = format.exponent_mask();
         assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
     }
@@ -76,7 +82,7 @@ where
 {
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
-        let Input { d, q, k, v, lengths, v_exponents, masked, .. } = self.input;
+        let Input { d, q, k, v, lengths, v_exponents, masked, starts, .. } = self.input;
         let special = |x: &[u64]| -> Vec<bool> {
             x.chunks(d).map(|x| x.iter().any(|&b| self.format.is_special(b))).collect()
         };
@@ -92,6 +98,11 @@ where
             let mut queries: Vec<Query<R, L>> = queries
                 .map(|(&length, &v_exponent)| self.query(length, v_exponent, &values[&v_exponent]))
                 .collect();
+            for (query, start) in queries.iter_mut().zip(starts.iter().skip(first)) {
+                if let Some(start) = start {
+                    self.restore(query, start);
+                }
+            }
             let mut dots = self.dot.block(q);
             for key in 0..lengths.iter().copied().max().unwrap_or(0) {
                 let dots = dots.dots(key);
@@ -133,9 +144,18 @@ where
 
     fn query<'v>(&self, length: usize, v_exponent: u64, values: &'v Values<L::Value>) -> Query<'v, R, L> {
         let steps = Vec::with_capacity(if self.input.record { length } else { 0 });
-        let result =
-            QueryResult { o: Vec::new(), invalid: false, overflow: false, empty: true, steps, saturated: 0 };
+        let result = QueryResult { empty: true, steps, ..QueryResult::default() };
         Query { state: None, o: vec![L::Output::default(); self.input.d], values, v_exponent, result }
+    }
+
+    /// A query goes on where a partial result ended.
+    fn restore(&self, query: &mut Query<R, L>, start: &PartialState) {
+        query.state = self.recurrence.restore(start.scalars);
+        query.o = start.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
+        query.result.empty = false;
+        if self.input.record {
+            query.result.steps.push(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Restore });
+        }
     }
 
     /// A key that a query does not see.
@@ -172,6 +192,10 @@ where
         if result.empty {
             result.o = vec![0; o.len()];
             return result;
+        }
+        if let (true, Some(state)) = (self.input.partial, state) {
+            let o = o.iter().map(|&o| self.lanes.bits(o)).collect();
+            result.state = Some(PartialState { scalars: self.recurrence.save(state), o });
         }
         let ending = self.recurrence.ending(state);
         for o in o {

@@ -235,7 +235,7 @@ fn recorded_steps_replay_the_output() {
                         // A -0 becomes +0.
                         Action::Load => *o = encode(acc, decode(format, v) + 0.0),
                         Action::Update => *o = flash_d_lane(&config, *o, v, step.w, step.upper),
-                        Action::Hold | Action::Masked => assert_eq!(step.w, 0),
+                        Action::Hold | Action::Masked | Action::Restore => assert_eq!(step.w, 0),
                     }
                 }
                 *match (step.action, step.upper) {

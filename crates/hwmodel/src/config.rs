@@ -44,6 +44,10 @@ pub struct CoreConfig {
     /// Whether keys can be masked: a port `k_mask`, and `o_empty` for queries all of whose keys are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub masks: bool,
+    /// Whether a query can start from a partial result, in place of its first key, and hands out the state beside its
+    /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// The hold rule; the design's default when absent.
     #[serde(default)]
     pub hold: Option<Hold>,
@@ -140,6 +144,7 @@ impl CoreConfig {
             lane: None,
             value_stage: None,
             masks: false,
+            partial: false,
             hold: None,
             accumulator: None,
             weight_bits: None,
@@ -238,6 +243,24 @@ impl CoreConfig {
         self.value_stage.unwrap_or(false)
     }
 
+    /// Whether the core can take over and hand out partial results: FLASH-D with the log-sum-exp, and FA2 with float
+    /// lanes, an exponential and a running sum.
+    pub fn can_be_partial(&self) -> bool {
+        match self.design {
+            Design::FlashD => self.weight == WeightUnit::Lse,
+            Design::Fa2 => matches!(self.fa2, Fa2Variant::SeparateScale | Fa2Variant::SharedScale),
+        }
+    }
+
+    /// The scalars of a partial result's state beside its accumulators: ports are `state_` and `o_` before the name.
+    pub fn state_scalars(&self) -> &'static [&'static str] {
+        match (self.design, self.hold()) {
+            (Design::FlashD, Hold::Budget(_)) => &["lse", "room"],
+            (Design::FlashD, _) => &["lse"],
+            (Design::Fa2, _) => &["m", "l"],
+        }
+    }
+
     /// Widths of fixed-point lanes: as configured, or the format's default.
     pub fn lane_bits(&self) -> LaneBits {
         self.lane.unwrap_or_else(|| default_lane_bits(self.design, self.format))
@@ -291,6 +314,11 @@ impl CoreConfig {
             (_, bits) if bits != self.format.fraction_bits => self.format.accumulator(bits),
             _ => self.format,
         }
+    }
+
+    /// Width of an accumulator, as partial results hold it.
+    pub fn accumulator_bits(&self) -> u32 {
+        if self.has_fixed_lanes() { self.lane_bits().o } else { self.accumulator_format().width() }
     }
 
     /// The format in which float lanes see v: that of the ports, in the accumulator's exponents where those differ.

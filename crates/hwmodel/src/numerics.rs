@@ -200,6 +200,8 @@ pub struct Numerics {
     pub static_skip: bool,
     /// Keys can be masked.
     pub masks: bool,
+    /// Partial results are taken over and handed out.
+    pub partial: bool,
     /// Exponential, sigmoid, softplus, ln.
     pub exp: ExpNumerics,
     /// FA2's divider.
@@ -245,6 +247,7 @@ impl Numerics {
                 _ => None,
             },
             masks: config.masks,
+            partial: config.partial,
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
@@ -284,6 +287,17 @@ impl Numerics {
     /// Width of what FLASH-D's decision looks at: x, or where there is a budget one bit about it.
     pub fn hold_bits(&self) -> u32 {
         if self.budget.is_some() { 1 } else { self.state_bits() + 1 }
+    }
+
+    /// Widths of [`CoreConfig::state_scalars`].
+    pub fn scalar_bits(&self, config: &CoreConfig) -> Vec<u32> {
+        let of = |name: &&str| match *name {
+            "lse" => self.state_bits(),
+            "room" => self.budget.as_ref().map_or(0, BudgetNumerics::room_bits),
+            "m" => self.score_bits(),
+            _ => self.sum_bits(),
+        };
+        config.state_scalars().iter().map(of).collect()
     }
 
     /// Width of FA2's running sum.

@@ -18,6 +18,10 @@ pub struct Inputs {
     pub k_last: bool,
     /// Meant for cores with masks; others have no such port.
     pub k_mask: bool,
+    /// Of cores with partial results, like all of a state.
+    pub k_state: bool,
+    pub state: Vec<u64>,
+    pub state_o: Vec<u64>,
     pub v: Vec<u64>,
 }
 
@@ -34,6 +38,14 @@ pub struct Outputs {
     pub o_overflow: bool,
     /// False where the core has no such port.
     pub o_empty: bool,
+    /// False where the core has no such port.
+    pub state_ren: bool,
+    /// False where the core has no such port.
+    pub v_state: bool,
+    /// Empty where the core has no such ports.
+    pub o_scalars: Vec<u64>,
+    /// Empty where the core has no such port.
+    pub o_state: Vec<u64>,
 }
 
 /// Sweeps after which a design that still changes is declared unstable; real ones need three or four.
@@ -78,6 +90,15 @@ impl Engine {
         if let Some(port) = ports.k_mask {
             port.next = inputs.k_mask as u64;
         }
+        if let Some(port) = ports.k_state {
+            port.next = inputs.k_state as u64;
+        }
+        for (bus, value) in ports.state.into_iter().zip(&inputs.state) {
+            bus.next = *value;
+        }
+        for (bus, value) in ports.state_o.into_iter().zip(&inputs.state_o) {
+            bus.next = *value;
+        }
         for (bus, value) in ports.q.iter_mut().zip(&inputs.q) {
             bus.next = *value;
         }
@@ -95,6 +116,12 @@ impl Engine {
         outputs.o_invalid = ports.o_invalid.val() != 0;
         outputs.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
         outputs.o_empty = ports.o_empty.is_some_and(|port| port.val() != 0);
+        outputs.state_ren = ports.state_ren.is_some_and(|port| port.val() != 0);
+        outputs.v_state = ports.v_state.is_some_and(|port| port.val() != 0);
+        outputs.o_scalars.clear();
+        outputs.o_scalars.extend(ports.o_scalars.iter().map(|bus| bus.val()));
+        outputs.o_state.clear();
+        outputs.o_state.extend(ports.o_state.iter().map(|bus| bus.val()));
         outputs.o.clear();
         outputs.o.extend(ports.o.iter().map(|bus| bus.val()));
         self.core.tap()

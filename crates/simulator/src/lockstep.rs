@@ -18,6 +18,9 @@ pub struct Counters {
     pub cycles: u64,
     /// Keys accepted.
     pub keys: u64,
+    /// Partial results accepted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub starts: u64,
     /// Results.
     pub queries: u64,
     /// Cycles without a key between a query's first and last.
@@ -130,6 +133,7 @@ pub fn run(
     observers: &mut [&mut dyn Observer],
 ) -> Result<Run, RunError> {
     require_masks(config, workload)?;
+    require_partial(config, workload)?;
     let results = workload.results(&Model::new(config), true);
     let counters = run_against(config, workload, gaps, observers, &results)?;
     Ok(Run { counters, results })
@@ -141,6 +145,17 @@ pub(crate) fn require_masks(config: &CoreConfig, workload: &Workload) -> Result<
         masked if masked > 0 && !config.masks => Err(ConfigError {
             field: "masks",
             problem: format!("{masked} keys are masked, which takes a core with masks"),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Only a core with partial results can start from one.
+fn require_partial(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
+    match workload.queries.iter().filter(|query| query.start.is_some()).count() {
+        starts if starts > 0 && !config.partial => Err(ConfigError {
+            field: "partial",
+            problem: format!("{starts} queries start from a partial result, which takes a core with such"),
         }),
         _ => Ok(()),
     }
@@ -182,7 +197,7 @@ pub fn run_against(
     Ok(checker.counters)
 }
 
-/// A step's events still to come: cycle of acceptance, query, key.
+/// A step's events still to come: cycle of acceptance, query, step.
 type Pending = VecDeque<(u64, usize, usize)>;
 
 struct Checker<'a> {
@@ -193,6 +208,7 @@ struct Checker<'a> {
     fixed: bool,
     fractions: (u32, u32),
     widths: (u32, u32),
+    starts: Pending,
     scores: Pending,
     arguments: Pending,
     values: Pending,
@@ -216,6 +232,7 @@ impl<'a> Checker<'a> {
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
             widths: tap_widths(config),
+            starts: Pending::new(),
             scores: Pending::new(),
             arguments: Pending::new(),
             values: Pending::new(),
@@ -228,12 +245,19 @@ impl<'a> Checker<'a> {
 
     fn accept(&mut self, cycle: u64, accepted: crate::stream::Accepted) {
         self.counters.bubbles += accepted.bubble as u64;
-        if let Some((query, key)) = accepted.key {
+        if let Some((query, step)) = accepted.step {
             self.first_key.get_or_insert(cycle);
-            self.counters.keys += 1;
-            let event = (cycle, query, key);
+            let event = (cycle, query, step);
+            let action = self.results[query].steps[step].action;
+            match action {
+                Action::Restore => {
+                    self.counters.starts += 1;
+                    self.starts.push_back(event);
+                }
+                _ => self.counters.keys += 1,
+            }
             // A masked key has a score that nobody looks at.
-            if self.results[query].steps[key].action != Action::Masked {
+            if action != Action::Masked {
                 self.scores.push_back(event);
                 self.arguments.push_back(event);
             }
@@ -257,8 +281,12 @@ impl<'a> Checker<'a> {
 
     fn compare(&mut self, cycle: u64, outputs: &Outputs, tap: &Tap) -> Result<(), Box<Divergence>> {
         let results = self.results;
-        let step = |(query, key): (usize, usize)| -> &Step { &results[query].steps[key] };
+        let step = |(query, step): (usize, usize)| -> &Step { &results[query].steps[step] };
+        let restores = |at| step(at).action == Action::Restore;
         let (sw, xw) = self.widths;
+
+        let due = Self::due(&mut self.starts, cycle, u64::from(self.stages.score).saturating_sub(1));
+        self.check(cycle, "state_ren", due.is_some() as u64, outputs.state_ren as u64, Kind::Bit)?;
 
         let due = Self::due(&mut self.scores, cycle, self.stages.score.into());
         if let Some((query, key)) = due {
@@ -267,7 +295,7 @@ impl<'a> Checker<'a> {
                 self.history.pop_front();
             }
             self.history.push_back(format!(
-                "query {query} key {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
+                "query {query} step {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
                 self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
                 self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
                 s.w,
@@ -276,7 +304,7 @@ impl<'a> Checker<'a> {
             ));
         }
         self.check(cycle, "score stage valid", due.is_some() as u64, tap.score.is_some() as u64, Kind::Bit)?;
-        if let (Some(at), Some(actual)) = (due, tap.score) {
+        if let (Some(at), Some(actual)) = (due.filter(|&at| !restores(at)), tap.score) {
             self.check(cycle, "score s", step(at).s as u64 & ones(sw), actual, Kind::Score)?;
         }
         let due = Self::due(&mut self.arguments, cycle, self.stages.argument.into());
@@ -288,13 +316,18 @@ impl<'a> Checker<'a> {
         let reads = due.is_some_and(|at| !matches!(step(at).action, Action::Hold | Action::Masked));
         self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
         self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
+        let restored = due.is_some_and(restores);
+        self.check(cycle, "v_state", restored as u64, outputs.v_state as u64, Kind::Bit)?;
         if let Some(at) = due {
-            self.counters.v_reads += reads as u64;
+            self.counters.v_reads += (reads && !restored) as u64;
             let masked = step(at).action == Action::Masked;
             self.counters.masked += masked as u64;
             self.counters.skips += (!reads && !masked) as u64;
             self.counters.loads += (step(at).action == Action::Load) as u64;
             match tap.weight {
+                Some(weight) if restored => {
+                    self.check(cycle, "weight load", 1, weight.load as u64, Kind::Bit)?;
+                }
                 Some(weight) if reads => {
                     self.check(cycle, "weight w", step(at).w, weight.w, Kind::Float)?;
                     let load = step(at).action == Action::Load;
@@ -323,6 +356,16 @@ impl<'a> Checker<'a> {
             for (j, (expected, actual)) in result.o.iter().zip(&outputs.o).enumerate() {
                 if expected != actual {
                     self.check(cycle, &format!("o[{j}] of query {query}"), *expected, *actual, Kind::Float)?;
+                }
+            }
+            if let Some(state) = &result.state {
+                let scalars = state.scalars.iter().zip(&outputs.o_scalars).zip(self.config.state_scalars());
+                for ((expected, actual), name) in scalars {
+                    self.check(cycle, &format!("o_{name} of query {query}"), *expected, *actual, Kind::Bit)?;
+                }
+                for (j, (expected, actual)) in state.o.iter().zip(&outputs.o_state).enumerate() {
+                    let signal = format!("o_state[{j}] of query {query}");
+                    self.check(cycle, &signal, *expected, *actual, Kind::Bit)?;
                 }
             }
             self.counters.comparisons += result.o.len() as u64;

@@ -1,21 +1,26 @@
 //! Queries, keys and values as port activity.
 
 use crate::engine::{Inputs, Outputs};
-use flashd_golden::{Model, QueryResult, v_exponent};
+use flashd_golden::{Model, PartialState, QueryResult, v_exponent};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 
-/// One query and the number of keys it attends to (from the first).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One query and the keys it attends to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
     /// d encodings.
     pub q: Vec<u64>,
-    /// Keys `0..keys`, at least one.
+    /// First key; 0 but for tiles of keys.
+    pub from: usize,
+    /// Keys `from..keys`, at least one unless there is a start.
     pub keys: usize,
+    /// What the query starts from, in a core with partial results.
+    pub start: Option<PartialState>,
     /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
     pub v_exponent: u64,
     /// Keys that the query does not see, from the first; it sees those for which nothing is said.
@@ -23,6 +28,20 @@ pub struct Query {
 }
 
 impl Query {
+    /// Steps that the query takes: its start, if there is one, and its keys.
+    pub fn steps(&self) -> usize {
+        self.starts() + self.keys - self.from
+    }
+
+    /// The key of a step; None for the start.
+    pub fn key(&self, step: usize) -> Option<usize> {
+        Some(self.from + step.checked_sub(self.starts())?)
+    }
+
+    fn starts(&self) -> usize {
+        self.start.is_some().into()
+    }
+
     /// Whether the query does not see a key.
     pub fn masks(&self, key: usize) -> bool {
         self.masked.get(key).is_some_and(|&masked| masked)
@@ -55,7 +74,7 @@ impl Workload {
         let queries = q
             .chunks_exact(d)
             .enumerate()
-            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent, masked: Vec::new() })
+            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent, ..Query::default() })
             .collect();
         Workload { d, queries, k: k.to_vec(), v: v.to_vec() }
     }
@@ -69,9 +88,9 @@ impl Workload {
         self
     }
 
-    /// Keys over all queries.
+    /// Steps over all queries.
     pub fn steps(&self) -> usize {
-        self.queries.iter().map(|q| q.keys).sum()
+        self.queries.iter().map(Query::steps).sum()
     }
 
     /// Keys per query.
@@ -86,14 +105,69 @@ impl Workload {
 
     /// Keys that queries do not see, over all queries.
     pub fn masked(&self) -> usize {
-        self.queries.iter().map(|q| (0..q.keys).filter(|&key| q.masks(key)).count()).sum()
+        self.queries.iter().map(|q| (q.from..q.keys).filter(|&key| q.masks(key)).count()).sum()
     }
 
     /// What a model makes of the workload.
     pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
-        let masked = |query: usize, key: usize| self.queries[query].masks(key);
+        let masked = |query: usize, key: usize| {
+            let query = &self.queries[query];
+            key < query.from || query.masks(key)
+        };
         let (q, lengths, exponents) = (self.q(), self.lengths(), self.v_exponents());
-        model.run_masked(&q, &self.k, &self.v, &lengths, &exponents, &masked, record)
+        let starts: Vec<_> = self.queries.iter().map(|q| q.start.clone()).collect();
+        let mut results =
+            model.run_from(&q, &self.k, &self.v, &lengths, &exponents, &masked, &starts, record);
+        if record {
+            for (query, result) in self.queries.iter().zip(&mut results) {
+                result.steps.drain(query.starts()..query.starts() + query.from);
+            }
+        }
+        results
+    }
+
+    /// The same queries with their keys in tiles of at most `tile` keys: each tile is a query that starts from the state
+    /// of the one before. `model` is that of a core with partial results.
+    ///
+    /// # Panics
+    /// If `tile` is 0 or the core has no partial results.
+    #[must_use]
+    pub fn tiled(&self, model: &Model, tile: usize) -> Workload {
+        assert!(tile > 0, "a tile must have keys");
+        let tiles = |query: &Query| query.keys.saturating_sub(query.from).div_ceil(tile);
+        let most = self.queries.iter().map(tiles).max().unwrap_or(0);
+        let mut starts: Vec<Option<PartialState>> = self.queries.iter().map(|q| q.start.clone()).collect();
+        let mut queries: Vec<Vec<Query>> = vec![Vec::new(); self.queries.len()];
+        for n in 0..most {
+            let of_query = |(query, start): (&Query, &Option<PartialState>)| {
+                let from = (query.from + n * tile).min(query.keys);
+                let keys = (from + tile).min(query.keys);
+                Query { from, keys, start: start.clone(), ..query.clone() }
+            };
+            let round: Vec<Query> = self.queries.iter().zip(&starts).map(of_query).collect();
+            let round = Workload { queries: round, ..self.clone() };
+            let results = round.results(model, false);
+            for (i, (query, result)) in round.queries.into_iter().zip(results).enumerate() {
+                starts[i] = result.state;
+                if query.from < query.keys {
+                    queries[i].push(query);
+                }
+            }
+        }
+        Workload { queries: queries.into_iter().flatten().collect(), ..self.clone() }
+    }
+
+    /// For each of the queries in whole, its last tile's place among `tiled` ones.
+    pub fn last_tiles(&self, tile: usize) -> Vec<usize> {
+        let tiles = self.queries.iter().map(|q| (q.keys - q.from).div_ceil(tile));
+        tiles
+            .scan(0, |end, n| {
+                Some({
+                    *end += n;
+                    *end - 1
+                })
+            })
+            .collect()
     }
 
     /// All queries, `[queries, d]`.
@@ -114,9 +188,9 @@ pub enum Gaps {
 /// What the driver did in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accepted {
-    /// Position of the accepted key: (query, key).
-    pub key: Option<(usize, usize)>,
-    /// It was its query's last.
+    /// Position of the accepted key or partial result: (query, step).
+    pub step: Option<(usize, usize)>,
+    /// It was its query's last step.
     pub last: bool,
     /// Idle although a query was under way.
     pub bubble: bool,
@@ -130,13 +204,17 @@ pub struct Driver<'a> {
     exponent_mask: u64,
     /// Whether the core has masks.
     masks: bool,
-    /// The query whose keys are being sent, and its next key.
+    /// Widths of a state's scalars and of an accumulator, of cores with partial results.
+    partial: Option<(Vec<u32>, u32)>,
+    /// The query whose keys are being sent, and its next step.
     query: usize,
-    key: usize,
+    step: usize,
     /// Queries loaded so far.
     loaded: usize,
-    /// The next value to read: (query, key).
+    /// The next value to read: (query, step).
     value: (usize, usize),
+    /// Queries whose start's scalars may be asked for next, the first of them.
+    start: usize,
     reset_cycles: usize,
 }
 
@@ -155,10 +233,14 @@ impl<'a> Driver<'a> {
             mask: ones(config.format.width()),
             exponent_mask: config.format.exponent_mask(),
             masks: config.masks,
+            partial: config
+                .partial
+                .then(|| (Numerics::new(config).scalar_bits(config), config.accumulator_bits())),
             query: 0,
-            key: 0,
+            step: 0,
             loaded: 0,
             value: (0, 0),
+            start: 0,
             reset_cycles: RESET_CYCLES,
         }
     }
@@ -191,31 +273,38 @@ impl<'a> Driver<'a> {
             q: std::mem::take(&mut inputs.q),
             k: std::mem::take(&mut inputs.k),
             v: std::mem::take(&mut inputs.v),
+            state: std::mem::take(&mut inputs.state),
+            state_o: std::mem::take(&mut inputs.state_o),
             ..Inputs::default()
         };
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
             return Accepted::default();
         }
+        self.drive_start(previous, inputs);
         self.drive_value(previous, inputs);
         let mut accepted = Accepted::default();
         let ready = self.query < self.loaded && !self.finished();
         self.noise(&mut inputs.k);
         if ready {
             if self.chance(3) {
-                accepted.bubble = self.key > 0;
+                accepted.bubble = self.step > 0;
             } else {
                 let query = &w.queries[self.query];
-                inputs.k.clear();
-                inputs.k.extend_from_slice(&w.k[self.key * d..(self.key + 1) * d]);
+                if let Some(key) = query.key(self.step) {
+                    inputs.k.clear();
+                    inputs.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
+                    inputs.k_mask = query.masks(key);
+                } else {
+                    inputs.k_state = true;
+                }
                 inputs.k_valid = true;
-                inputs.k_last = self.key + 1 == query.keys;
-                inputs.k_mask = query.masks(self.key);
-                accepted.key = Some((self.query, self.key));
+                inputs.k_last = self.step + 1 == query.steps();
+                accepted.step = Some((self.query, self.step));
                 accepted.last = inputs.k_last;
-                self.key += 1;
+                self.step += 1;
                 if inputs.k_last {
-                    (self.query, self.key) = (self.query + 1, 0);
+                    (self.query, self.step) = (self.query + 1, 0);
                 }
             }
         }
@@ -225,6 +314,9 @@ impl<'a> Driver<'a> {
         }
         if self.masks && !inputs.k_valid {
             inputs.k_mask = self.chance(2);
+        }
+        if self.partial.is_some() && !inputs.k_valid {
+            inputs.k_state = self.chance(2);
         }
         self.noise(&mut inputs.q);
         if let Some(rng) = &mut self.rng {
@@ -241,19 +333,47 @@ impl<'a> Driver<'a> {
         accepted
     }
 
-    /// The value that the previous cycle asked for; otherwise the bus keeps what it carries, or noise.
+    /// The scalars of the partial result that the previous cycle asked for, or noise.
+    fn drive_start(&mut self, previous: &Outputs, inputs: &mut Inputs) {
+        let Some((widths, accumulator)) = &self.partial else {
+            return;
+        };
+        let rng = &mut self.rng;
+        let mut noise = |width: u32| rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width));
+        inputs.state.clear();
+        inputs.state.extend(widths.iter().map(|&width| noise(width)));
+        inputs.state_o.clear();
+        inputs.state_o.extend((0..self.workload.d).map(|_| noise(*accumulator)));
+        if previous.state_ren {
+            let rest = &self.workload.queries[self.start.min(self.workload.queries.len())..];
+            if let Some(n) = rest.iter().position(|query| query.start.is_some()) {
+                let start = rest[n].start.as_ref();
+                let scalars = start.iter().flat_map(|start| start.scalars);
+                inputs.state.iter_mut().zip(scalars).for_each(|(bus, scalar)| *bus = scalar);
+                self.start += n + 1;
+            }
+        }
+    }
+
+    /// The value or the accumulators that the previous cycle asked for; otherwise the bus keeps what it carries, or
+    /// noise.
     fn drive_value(&mut self, previous: &Outputs, inputs: &mut Inputs) {
         let (w, d) = (self.workload, self.workload.d);
-        if previous.v_ren && self.value.0 < w.queries.len() {
-            let key = self.value.1;
+        let wanted = w.queries.get(self.value.0).filter(|_| previous.v_ren);
+        let key = wanted.and_then(|query| query.key(self.value.1));
+        if let Some(key) = key {
             inputs.v.clear();
             inputs.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
         } else {
             self.noise(&mut inputs.v);
         }
+        if let (Some(start), true) = (wanted.and_then(|query| query.start.as_ref()), previous.v_state) {
+            inputs.state_o.clear();
+            inputs.state_o.extend_from_slice(&start.o);
+        }
         if previous.v_step && self.value.0 < w.queries.len() {
             self.value.1 += 1;
-            if self.value.1 == w.queries[self.value.0].keys {
+            if self.value.1 == w.queries[self.value.0].steps() {
                 self.value = (self.value.0 + 1, 0);
             }
         }

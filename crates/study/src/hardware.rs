@@ -57,7 +57,7 @@ pub(crate) fn check(
         q: q.to_vec(),
         keys: n.min(CHECKED_KEYS),
         v_exponent,
-        masked: Vec::new(),
+        ..Query::default()
     };
     let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys) * d;
     let workload = Workload {

@@ -88,6 +88,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
         lane,
         value_stage,
         masks,
+        partial,
         hold,
         accumulator,
         weight_bits,
@@ -107,6 +108,9 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
     );
     if *masks {
         text += " --masks";
+    }
+    if *partial {
+        text += " --partial";
     }
     let mut flag = |differs: bool, name: &str, value: String| {
         if differs {

@@ -5,6 +5,7 @@ use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_hwmodel::config::LaneBits;
 use flashd_hwmodel::format::{Format, Subnormals};
 use flashd_hwmodel::numerics::fixed_result_bits;
+use flashd_hwmodel::word::{ones, signed};
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer that holds every number of a step.
@@ -110,6 +111,14 @@ impl<W: Word> Lanes for FixedLanes<W> {
             });
         }
         0
+    }
+
+    fn bits(&self, o: W) -> u64 {
+        o.into() as u64 & ones(self.bits.o)
+    }
+
+    fn accumulator(&self, bits: u64) -> W {
+        W::low(signed(bits, self.bits.o))
     }
 
     fn result(&self, _: FloatEnding, o: W, v_exponent: u64) -> (f64, bool) {

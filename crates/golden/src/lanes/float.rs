@@ -2,7 +2,7 @@
 
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;
-use crate::round::{Rounder, decode};
+use crate::round::{Rounder, decode, encode};
 use flashd_hwmodel::format::Format;
 
 /// A step of float lanes.
@@ -46,6 +46,7 @@ struct Rounders<C> {
 /// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
 pub(crate) struct FloatLanes<C, const FLUSH: bool> {
     format: Format,
+    accumulator: Format,
     output: Rounder<f64>,
     own: Rounders<C>,
     wide: Rounders<f64>,
@@ -55,6 +56,7 @@ impl<C: Carrier, const FLUSH: bool> FloatLanes<C, FLUSH> {
     pub(crate) fn new(format: Format, accumulator: Format, intermediate: Format) -> Self {
         FloatLanes {
             format,
+            accumulator,
             output: Rounder::new(format),
             own: Rounders {
                 accumulator: Rounder::new(accumulator),
@@ -91,6 +93,14 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
             }
             _ => self.own.step::<FLUSH>(op, o, v),
         }
+    }
+
+    fn bits(&self, o: C) -> u64 {
+        encode(self.accumulator, o.to_f64())
+    }
+
+    fn accumulator(&self, bits: u64) -> C {
+        C::from_f64(decode(self.accumulator, bits))
     }
 
     fn result(&self, ending: FloatEnding, o: C, _: u64) -> (f64, bool) {

@@ -6,7 +6,7 @@
 
 use super::{BlendOp, FloatEnding, Lanes, each_lane};
 use crate::carrier::Carrier;
-use crate::round::{Rounder, decode, pow2};
+use crate::round::{Rounder, decode, encode, pow2};
 use flashd_hwmodel::format::Format;
 
 /// Bits that the aligned operands keep below the accumulator's significand.
@@ -21,6 +21,7 @@ pub(crate) struct FusedLanes<C, const FLUSH: bool> {
     format: Format,
     output: Rounder<f64>,
     accumulator: Rounder<C>,
+    accumulator_format: Format,
     /// The smallest normal number: the alignment of subnormals.
     min_normal: C,
     /// `pa - 1 + GUARD`: places that an operand of the binade 1 has below the point.
@@ -33,6 +34,7 @@ impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
             format,
             output: Rounder::new(format),
             accumulator: Rounder::new(accumulator),
+            accumulator_format: accumulator,
             min_normal: C::from_f64(pow2(accumulator.min_exponent())),
             places: accumulator.precision() as i32 - 1 + GUARD,
         }
@@ -81,6 +83,14 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
             true => each_lane(o, v, |o, v| self.blend::<true>(u, o, v)),
             false => each_lane(o, v, |o, v| self.blend::<false>(u, o, v)),
         }
+    }
+
+    fn bits(&self, o: C) -> u64 {
+        encode(self.accumulator_format, o.to_f64())
+    }
+
+    fn accumulator(&self, bits: u64) -> C {
+        C::from_f64(decode(self.accumulator_format, bits))
     }
 
     fn result(&self, _: FloatEnding, o: C, _: u64) -> (f64, bool) {

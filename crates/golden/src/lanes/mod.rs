@@ -30,6 +30,12 @@ pub(crate) trait Lanes: Sync {
     /// One step of all lanes of one query. Returns how many roundings saturated.
     fn step(&self, op: Self::Op, o: &mut [Self::Output], v: &[Self::Value]) -> u64;
 
+    /// An accumulator as the core holds it.
+    fn bits(&self, o: Self::Output) -> u64;
+
+    /// The accumulator of these bits.
+    fn accumulator(&self, bits: u64) -> Self::Output;
+
     /// The result, a value of the core's format, and whether its rounding saturated.
     fn result(&self, ending: Self::Ending, o: Self::Output, v_exponent: u64) -> (f64, bool);
 }

@@ -96,6 +96,14 @@ where
         0
     }
 
+    fn bits(&self, o: W) -> u64 {
+        o.into() as u64 & self.mask.into() as u64
+    }
+
+    fn accumulator(&self, bits: u64) -> W {
+        ((W::low(bits as i64) & self.mask) ^ self.sign) - self.sign
+    }
+
     fn result(&self, division: Division, o: W, v_exponent: u64) -> (f64, bool) {
         let o: i64 = o.into();
         let Some((r, exponent)) = division.filter(|_| o != 0) else {

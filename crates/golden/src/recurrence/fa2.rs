@@ -6,6 +6,7 @@ use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{encode, parts, pow2};
 use crate::scalar::{Reduced, Scalar, reciprocal};
 use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics};
+use flashd_hwmodel::word::{ones, signed};
 
 /// `1/l` as `r 2^exponent`, r with the fraction bits of the divider's table, which the exponent counts in; l with
 /// `fraction` fraction bits.
@@ -40,6 +41,7 @@ pub(crate) struct Fa2 {
     scalar: Scalar,
     reciprocal: ReciprocalNumerics,
     score_fraction: u32,
+    score_bits: u32,
     state_fraction: u32,
     largest_sum: u64,
     hold: Option<i64>,
@@ -55,6 +57,7 @@ impl Fa2 {
             scalar: Scalar::new(n.weight, n.exp.clone()),
             reciprocal: n.reciprocal.clone(),
             score_fraction: n.score_fraction,
+            score_bits: n.score_bits(),
             state_fraction: n.state_fraction,
             largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
@@ -124,6 +127,14 @@ impl Recurrence for Fa2 {
         let op = if moved { FloatOp::ScaleOutput(e.value) } else { FloatOp::ScaleValue(e.value) };
         let state = Sum { m: m.max(s), l: grown.min(self.largest_sum) };
         (state, Decision::update(s, x, e.record, moved, op))
+    }
+
+    fn save(&self, Sum { m, l }: Sum) -> [u64; 2] {
+        [m as u64 & ones(self.score_bits), l]
+    }
+
+    fn restore(&self, [m, l]: [u64; 2]) -> Option<Sum> {
+        Some(Sum { m: signed(m, self.score_bits), l })
     }
 
     fn ending(&self, state: Option<Sum>) -> FloatEnding {

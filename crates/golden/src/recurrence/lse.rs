@@ -6,6 +6,7 @@ use crate::lanes::{BlendOp, FloatEnding, FloatOp};
 use crate::round::encode;
 use crate::scalar::{Reduced, Scalar};
 use flashd_hwmodel::numerics::{BudgetNumerics, Numerics};
+use flashd_hwmodel::word::{ones, signed};
 
 /// How the lanes get `u = sigmoid(-|x|)`, at most 1/2: the weight `sigmoid(x)` for a negative x, one minus the
 /// weight otherwise.
@@ -91,6 +92,7 @@ pub(crate) struct Lse<F> {
     score: FixedScore,
     base2: Base2,
     state_fraction: u32,
+    state_bits: u32,
     /// From `s` to the state's fraction bits.
     align: u32,
     hold: Rule,
@@ -104,6 +106,7 @@ impl<F: WeightForm> Lse<F> {
             score: FixedScore::new(n),
             base2: Base2::new(n),
             state_fraction: n.state_fraction,
+            state_bits: n.state_bits(),
             align,
             hold: match (n.hold_threshold, n.budget) {
                 (Some(t), _) => Rule::Below(-((t << align) as i64)),
@@ -143,6 +146,22 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         let (w, op) = self.form.update(&self.base2, argument, upper);
         let grown = score.max(l) + self.base2.growth(argument, self.state_fraction);
         (LogSum { l: grown, spent }, Decision::update(s, x, w, upper, op))
+    }
+
+    fn save(&self, state: LogSum) -> [u64; 2] {
+        let room = match &self.hold {
+            Rule::Budget(budget) => (1 << budget.register) - state.spent,
+            _ => 0,
+        };
+        [state.l as u64 & ones(self.state_bits), room]
+    }
+
+    fn restore(&self, [l, room]: [u64; 2]) -> Option<LogSum> {
+        let spent = match &self.hold {
+            Rule::Budget(budget) => (1u64 << budget.register).saturating_sub(room),
+            _ => 0,
+        };
+        Some(LogSum { l: signed(l, self.state_bits), spent })
     }
 
     fn ending(&self, _: Option<LogSum>) -> FloatEnding {

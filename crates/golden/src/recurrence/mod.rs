@@ -28,6 +28,16 @@ pub(crate) trait Recurrence: Sync {
     /// One key, from what the dot product unit gives. `state` is `None` for a query's first key.
     fn step(&self, state: Option<Self::State>, dot: f64) -> (Self::State, Decision<Self::Op>);
 
+    /// The scalars of a partial result, raw, see [`crate::PartialState`]. Zeros of recurrences that have none.
+    fn save(&self, _state: Self::State) -> [u64; 2] {
+        [0; 2]
+    }
+
+    /// The inverse of [`Recurrence::save`].
+    fn restore(&self, _scalars: [u64; 2]) -> Option<Self::State> {
+        None
+    }
+
     /// After the last key; `state` is `None` for a query without keys.
     fn ending(&self, state: Option<Self::State>) -> Self::Ending;
 }

@@ -57,6 +57,11 @@ impl BlockConfig {
                 return Err(ConfigError { field: "key_index_bits", problem });
             }
         }
+        if self.core.partial {
+            let problem =
+                "an array has no ports for partial results; use single cores, or masks alone".into();
+            return Err(ConfigError { field: "partial", problem });
+        }
         self.core.validate()
     }
 

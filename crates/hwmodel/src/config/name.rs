@@ -43,7 +43,8 @@ impl CoreConfig {
             suffix(true, format!("o{o}v{v}w{w}"));
         }
         suffix(self.value_stage(), "staged".into());
-        suffix(self.masks, "masked".into());
+        suffix(self.masks && !self.partial, "masked".into());
+        suffix(self.partial, "partial".into());
         if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),

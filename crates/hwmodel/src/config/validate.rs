@@ -37,6 +37,7 @@ impl CoreConfig {
         within("score_fraction_bits", self.score_fraction_bits, 2, 20)?;
         within("state_fraction_bits", self.state_fraction_bits, self.score_fraction_bits, 26)?;
         self.validate_lane()?;
+        self.validate_partial()?;
         self.validate_precision()?;
         require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
             "paper and literal have every operation in the format: use tree or leave it out".into()
@@ -86,6 +87,18 @@ impl CoreConfig {
             }
             _ => Ok(()),
         }
+    }
+
+    fn validate_partial(&self) -> Result<(), ConfigError> {
+        if !self.partial {
+            return Ok(());
+        }
+        require(self.can_be_partial(), "partial", || {
+            "partial results are for the lse weight unit of flash-d and for separate-scale and shared-scale of fa2".into()
+        })?;
+        require(self.masks, "partial", || "a core with partial results has masks too: add masks".into())?;
+        // The scalars of a state are asked for a cycle before the score stage, which d = 2 has in the key's own.
+        require(self.d > 2, "partial", || "takes a d of 3 or more".into())
     }
 
     fn validate_lane(&self) -> Result<(), ConfigError> {

@@ -8,6 +8,9 @@
 ///   lanes, and the part that is told.
 /// * `fixed`: fixed-point lanes: stages between the exponent's use at the value and at the result, and what the
 ///   chain of overflow flags starts from.
+/// * `partial`: cores that take over and hand out partial results: cycles from `v_state` to the flag that the groups
+///   get, the accumulator's width, and the state's scalars: ports of core and scalar path, whether there is such a
+///   scalar, width, and cycles from the scalar path's output to the result.
 macro_rules! attention_core {
     (
         $(#[$meta:meta])*
@@ -18,6 +21,9 @@ macro_rules! attention_core {
         $(finish: $finish:ident in $finish_stage:ident $(and $told:ident)?;)?
         $(fixed: $exponent:ident $exponent_q:ident $to_value:ident $to_result:ident($result_delay:expr),
             $outside:ident $any:ident from [$($chain:tt)*] $any_q:ident $overflow:ident $overflow_port:ident;)?
+        $(partial: $restore:ident after $restore_delay:expr, $state_o:ident $o_state:ident: $acc_bits:expr,
+            state [$($state_in:ident $state_out:ident $state_out_q:ident $state_count:ident if $has_state:expr;
+                $state_bits:expr, $state_delay:expr),*];)?
         doc = $doc:expr;
     ) => {
         $crate::circuit! {
@@ -42,6 +48,16 @@ macro_rules! attention_core {
                     k_last: Bus<In>,
                     /// With masks: the query does not see it.
                     k_mask: Vec<Bus<In>>,
+                    /// With partial results: it is one.
+                    k_state: Vec<Bus<In>>,
+                    /// With partial results: the scalars of one are wanted in the next cycle.
+                    state_ren: Vec<Bus<Out>>,
+                    $($(/// Scalar of a partial result.
+                    $state_in: Vec<Bus<In>>,)*)?
+                    /// With partial results, beside `v_ren`: what is wanted are the accumulators of one.
+                    v_state: Vec<Bus<Out>>,
+                    $(/// These, when a value would come.
+                    $state_o: Vec<Bus<In>>,)?
                     /// One step reaches the value stage.
                     v_step: Bus<Out>,
                     /// That step needs its value.
@@ -58,6 +74,10 @@ macro_rules! attention_core {
                     o_empty: Vec<Bus<Out>>,
                     $(/// A value was outside the range that `v_exponent` gives, or the sum too large.
                     $overflow_port: Bus<Out>,)?
+                    $($(/// Scalar of the result's state.
+                    $state_out: Vec<Bus<Out>>,)*
+                    /// The result's accumulators.
+                    $o_state: Vec<Bus<Out>>,)?
                 }
                 parts {
                     /// Query register.
@@ -110,8 +130,20 @@ macro_rules! attention_core {
                     $overflow: OverflowControl,)?
                     /// End of a query.
                     result: ResultControl,
+                    /// From the score stage to `v_state`.
+                    value_state: Vec<Delay>,
+                    /// Beside the value: it is a partial result.
+                    late_state: Vec<Delay>,
+                    /// The step has read a value.
+                    value_read: Vec<Unmasked>,
+                    $(/// The flag for the groups.
+                    $restore: Vec<Delay>,
+                    $(/// To the result.
+                    $state_out_q: Vec<Delay>,)*)?
                 }
                 config {
+                    partials: usize,
+                    $($($state_count: usize,)*)?
                     d: usize,
                     full_groups: usize,
                     groups: usize,
@@ -132,6 +164,7 @@ macro_rules! attention_core {
                 let group: Vec<$group> =
                     group_sizes(d).into_iter().map(|lanes| $group::new($n, lanes)).collect();
                 let masks = config.masks as usize;
+                let partials = $n.partial as usize;
                 let blanks = group.iter().map(|g| g.ends_query.len()).max().unwrap_or(0);
                 $name {
                     tag: Tag::module(config.name(), $doc),
@@ -145,6 +178,13 @@ macro_rules! attention_core {
                     k_valid: Bus::new(1),
                     k_last: Bus::new(1),
                     k_mask: Bus::vector(masks, 1),
+                    k_state: Bus::vector(partials, 1),
+                    state_ren: Bus::vector(partials, 1),
+                    v_state: Bus::vector(partials, 1),
+                    $(
+                        $($state_in: Bus::vector(partials * $has_state as usize, $state_bits),)*
+                        $state_o: Bus::vector(partials * d, $acc_bits),
+                    )?
                     v_step: Bus::new(1),
                     v_ren: Bus::new(1),
                     v: Bus::vector(d, width),
@@ -153,10 +193,27 @@ macro_rules! attention_core {
                     o_invalid: Bus::new(1),
                     o_empty: Bus::vector(masks, 1),
                     $($overflow_port: Bus::new(1),)?
+                    $(
+                        $($state_out: Bus::vector(partials * $has_state as usize, $state_bits),)*
+                        $o_state: Bus::vector(partials * d, $acc_bits),
+                        $restore: (0..partials).map(|_| Delay::new(1, $restore_delay)).collect(),
+                        $(
+                            $state_out_q: (0..partials * $has_state as usize)
+                                .map(|_| Delay::new($state_bits, $state_delay))
+                                .collect(),
+                            $state_count: partials * $has_state as usize,
+                        )*
+                    )?
+                    value_state: (0..partials)
+                        .map(|_| Delay::new(1, SCORE_TO_VALUE as usize - early))
+                        .collect(),
+                    late_state: (0..partials).map(|_| Delay::new(1, 1 + early)).collect(),
+                    value_read: (0..partials).map(|_| unmasked()).collect(),
+                    partials,
                     q_q: (0..d).map(|_| EnabledRegister::new(width)).collect(),
                     q_special: AnySpecial::new(fmt, d),
                     k_special: AnySpecial::new(fmt, d),
-                    control: KeyControl::new(score_stage($n.tree_levels) as usize, config.masks),
+                    control: KeyControl::new(score_stage($n.tree_levels) as usize, config.masks, config.partial),
                     score: $score::new($n, d),
                     flags: FlagPipe::new(SCORE_TO_VALUE as usize),
                     $($finish: EndOfQuery::new(EndOfQueryFunction {}),)?
@@ -252,6 +309,49 @@ macro_rules! attention_core {
                         self.group[g].ends_query[m].next = self.blank_end[m].ends.val();
                     }
                 }
+                for p in 0..self.partials {
+                    self.control.k_state[p].next = self.k_state[p].val();
+                    self.state_ren[p].next = self.control.state_next[p].val();
+                    self.value_state[p].clk.next = self.clk.val();
+                    self.value_state[p].x.next = self.control.state[p].val();
+                    self.v_state[p].next = self.value_state[p].y.val();
+                    self.late_state[p].clk.next = self.clk.val();
+                    self.late_state[p].x.next = self.value_state[p].y.val();
+                    // What the value port carries beside a partial result is no value.
+                    self.value_read[p].x.next = self.late_reads_v.y.val();
+                    self.value_read[p].mask.next = self.late_state[p].y.val();
+                    self.result.reads_v.next = self.value_read[p].y.val();
+                }
+                $(
+                    for p in 0..self.partials {
+                        self.weight.state[p].next = self.control.state[p].val();
+                        self.$restore[p].clk.next = self.clk.val();
+                        self.$restore[p].x.next = self.value_state[p].y.val();
+                        for g in 0..self.groups {
+                            self.group[g].$restore[p].next = self.$restore[p].y.val();
+                        }
+                        for g in 0..self.full_groups {
+                            for i in 0..16 {
+                                self.group[g].$state_o[i].next = self.$state_o[16 * g + i].val();
+                                self.$o_state[16 * g + i].next = self.group[g].$o_state[i].val();
+                            }
+                        }
+                        for g in self.full_groups..self.groups {
+                            for i in 0..self.last_lanes {
+                                self.group[g].$state_o[i].next = self.$state_o[16 * g + i].val();
+                                self.$o_state[16 * g + i].next = self.group[g].$o_state[i].val();
+                            }
+                        }
+                    }
+                    $(
+                        for p in 0..self.$state_count {
+                            self.weight.$state_in[p].next = self.$state_in[p].val();
+                            self.$state_out_q[p].clk.next = self.clk.val();
+                            self.$state_out_q[p].x.next = self.weight.$state_out[p].val();
+                            self.$state_out[p].next = self.$state_out_q[p].y.val();
+                        }
+                    )*
+                )?
                 self.v_ren.next = self.weight.reads.val();
                 self.flags.clk.next = self.clk.val();
                 self.flags.rst.next = self.rst.val();
@@ -300,7 +400,12 @@ macro_rules! attention_core {
                     self.$overflow.clk.next = self.clk.val();
                     self.$overflow.valid.next = self.late_flags.valid_out.val();
                     self.$overflow.first.next = self.late_flags.first_out.val();
-                    self.$overflow.reads_v.next = self.late_reads_v.y.val();
+                    for _keys in self.partials..1 {
+                        self.$overflow.reads_v.next = self.late_reads_v.y.val();
+                    }
+                    for p in 0..self.partials {
+                        self.$overflow.reads_v.next = self.value_read[p].y.val();
+                    }
                     self.$overflow.outside.next = self.$any_q.y.val();
                     self.$overflow_port.next = self.$overflow.overflow.val();
                 )?
@@ -329,7 +434,9 @@ macro_rules! attention_core {
                 self.result.first.next = self.late_flags.first_out.val();
                 self.result.last.next = self.late_flags.last_out.val();
                 self.result.invalid.next = self.late_flags.invalid_out.val();
-                self.result.reads_v.next = self.late_reads_v.y.val();
+                for _keys in self.partials..1 {
+                    self.result.reads_v.next = self.late_reads_v.y.val();
+                }
                 self.result.v_special.next = self.late_v_special.y.val();
                 self.o_valid.next = self.result.done.val();
                 self.o_invalid.next = self.result.done_invalid.val();
@@ -348,6 +455,41 @@ macro_rules! attention_core {
                     k_valid: &mut self.k_valid,
                     k_last: &mut self.k_last,
                     k_mask: self.k_mask.first_mut(),
+                    k_state: self.k_state.first_mut(),
+                    state_ren: self.state_ren.first(),
+                    v_state: self.v_state.first(),
+                    state: {
+                        let scalars: Vec<&mut Bus<In>> = Vec::new();
+                        $($(
+                            let mut scalars = scalars;
+                            scalars.extend(self.$state_in.iter_mut());
+                        )*)?
+                        scalars
+                    },
+                    state_o: {
+                        let accumulators: Vec<&mut Bus<In>> = Vec::new();
+                        $(
+                            let mut accumulators = accumulators;
+                            accumulators.extend(self.$state_o.iter_mut());
+                        )?
+                        accumulators
+                    },
+                    o_scalars: {
+                        let scalars: Vec<&Bus<Out>> = Vec::new();
+                        $($(
+                            let mut scalars = scalars;
+                            scalars.extend(self.$state_out.iter());
+                        )*)?
+                        scalars
+                    },
+                    o_state: {
+                        let accumulators: Vec<&Bus<Out>> = Vec::new();
+                        $(
+                            let mut accumulators = accumulators;
+                            accumulators.extend(self.$o_state.iter());
+                        )?
+                        accumulators
+                    },
                     v_step: &self.v_step,
                     v_ren: &self.v_ren,
                     v: &mut self.v,

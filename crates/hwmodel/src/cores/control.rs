@@ -1,6 +1,8 @@
 //! What travels beside the data: valid, first, last and invalid bits.
 
+use super::lane_group::{FlagOr, flag_or};
 use super::masks::{NextFirst, NextFirstFunction, Unmasked, unmasked};
+use super::partial::{StateStep, StateStepFunction};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use crate::{circuit, function, unit};
 
@@ -159,6 +161,12 @@ circuit! {
             k_special: Bus<In>,
             /// It is masked; none without masks.
             k_mask: Vec<Bus<In>>,
+            /// It is a partial result; none where there are no such steps.
+            k_state: Vec<Bus<In>>,
+            /// A partial result reaches the score stage in the next cycle.
+            state_next: Vec<Bus<Out>>,
+            /// The step at the score stage is a partial result.
+            state: Vec<Bus<Out>>,
             /// Flags at the score stage.
             valid: Bus<Out>,
             /// With masks: the key is not masked, the weight unit sees it.
@@ -187,9 +195,20 @@ circuit! {
             pipe: FlagPipe,
             /// The same for the keys that are not masked.
             live_q: Vec<ResetRegister>,
+            /// A partial result is accepted.
+            state_step: Vec<StateStep>,
+            /// It is a first step, wherever it comes.
+            starts: Vec<FlagOr>,
+            /// It has no key.
+            key_special: Vec<Unmasked>,
+            /// The way of partial results to the score stage.
+            state_q: Vec<ResetRegister>,
         }
         config {
             masks: usize,
+            partials: usize,
+            state_stages: usize,
+            state_requests: usize,
             plain: usize,
             live_stages: usize,
             last_stage: usize,
@@ -198,13 +217,19 @@ circuit! {
 }
 
 impl KeyControl {
-    /// Control for a dot product of `stages` cycles, with or without masks.
-    pub fn new(stages: usize, masks: bool) -> Self {
+    /// Control for a dot product of `stages` cycles, with or without masks and partial results.
+    pub fn new(stages: usize, masks: bool, partial: bool) -> Self {
         let filters = || (0..masks as usize).map(|_| unmasked()).collect();
         let live_stages = if masks { stages } else { 0 };
+        let state_stages = if partial { stages } else { 0 };
+        let partials = partial as usize;
         KeyControl {
             tag: Tag::module(
-                format!("key_control_{}{stages}", if masks { "masked_" } else { "" }),
+                format!(
+                    "key_control_{}{}{stages}",
+                    if masks { "masked_" } else { "" },
+                    if partial { "partial_" } else { "" }
+                ),
                 "Key handshake and the flags that follow a key.",
             )
             .dissolved(),
@@ -217,6 +242,9 @@ impl KeyControl {
             k_last: Bus::new(1),
             k_special: Bus::new(1),
             k_mask: Bus::vector(masks as usize, 1),
+            k_state: Bus::vector(partials, 1),
+            state_next: Bus::vector(partials, 1),
+            state: Bus::vector(partials, 1),
             valid: Bus::new(1),
             live: Bus::vector(masks as usize, 1),
             first: Bus::new(1),
@@ -230,7 +258,14 @@ impl KeyControl {
             invalid_seen: filters(),
             pipe: FlagPipe::new(stages),
             live_q: (0..live_stages).map(|_| ResetRegister::new(1, 0)).collect(),
+            state_step: (0..partials).map(|_| StateStep::new(StateStepFunction {})).collect(),
+            starts: (0..partials).map(|_| flag_or()).collect(),
+            key_special: (0..partials).map(|_| unmasked()).collect(),
+            state_q: (0..state_stages).map(|_| ResetRegister::new(1, 0)).collect(),
             masks: masks as usize,
+            partials,
+            state_stages,
+            state_requests: (state_stages > 1) as usize,
             plain: !masks as usize,
             live_stages,
             last_stage: live_stages.saturating_sub(1),
@@ -277,13 +312,46 @@ impl Logic for KeyControl {
         for _none in self.live_stages..self.masks {
             self.live[0].next = self.seen[0].y.val();
         }
+        for _keys in self.partials..1 {
+            self.flags.k_special.next = self.k_special.val();
+            self.pipe.first.next = self.expect_first_q.q.val();
+        }
+        for i in 0..self.partials {
+            self.state_step[i].x.next = self.seen[i].y.val();
+            self.state_step[i].state.next = self.k_state[i].val();
+            self.starts[i].a.next = self.expect_first_q.q.val();
+            self.starts[i].b.next = self.state_step[i].y.val();
+            self.pipe.first.next = self.starts[i].y.val();
+            self.key_special[i].x.next = self.k_special.val();
+            self.key_special[i].mask.next = self.k_state[i].val();
+            self.flags.k_special.next = self.key_special[i].y.val();
+        }
+        for i in 0..self.state_stages {
+            self.state_q[i].clk.next = self.clk.val();
+            self.state_q[i].rst.next = self.rst.val();
+        }
+        for i in 1..self.state_stages {
+            self.state_q[i].d.next = self.state_q[i - 1].q.val();
+        }
+        for i in 0..self.partials {
+            self.state_q[i].d.next = self.state_step[i].y.val();
+            for n in self.state_stages..(self.state_stages + 1) {
+                self.state[i].next = self.state_q[n - 1].q.val();
+            }
+        }
+        for i in 0..self.state_requests {
+            for n in self.state_stages..(self.state_stages + 1) {
+                self.state_next[i].next = self.state_q[n - 2].q.val();
+            }
+        }
+        for i in self.state_requests..self.partials {
+            self.state_next[i].next = self.state_step[i].y.val();
+        }
         self.flags.expect_first.next = self.expect_first_q.q.val();
-        self.flags.k_special.next = self.k_special.val();
         self.flags.q_special.next = self.q_special_q.q.val();
         self.pipe.clk.next = self.clk.val();
         self.pipe.rst.next = self.rst.val();
         self.pipe.valid.next = self.k_valid.val();
-        self.pipe.first.next = self.expect_first_q.q.val();
         self.pipe.last.next = self.k_last.val();
         self.valid.next = self.pipe.valid_out.val();
         self.first.next = self.pipe.first_out.val();

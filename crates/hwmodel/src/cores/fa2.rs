@@ -10,7 +10,7 @@ use super::literal::LiteralLaneGroup;
 use super::literal_softmax::LiteralSoftmax;
 use super::log_reference::LogReference;
 use super::lse::FactorForm;
-use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction};
+use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction, Unmasked, unmasked};
 use super::reference::MaximumReference;
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
@@ -31,6 +31,11 @@ attention_core! {
     early = true;
     scalars: [update, e, moved, load, r, right];
     finish: finish in flags and weight;
+    partial: restore after 0, state_o o_state: n.accumulator.width(),
+        state [
+            state_m o_m o_m_q maximum_count if true; n.score_bits(), 4,
+            state_l o_l o_l_q sum_count if true; n.sum_bits(), 2
+        ];
     doc = "FlashAttention-2 attention core: running maximum, running sum, division by reciprocal; one key a cycle.";
 }
 
@@ -41,6 +46,11 @@ attention_core! {
     early = true;
     scalars: [update, take, e, moved, load];
     finish: finish in flags and weight;
+    partial: restore after 0, state_o o_state: n.accumulator.width(),
+        state [
+            state_m o_m o_m_q maximum_count if true; n.score_bits(), 4,
+            state_l o_l o_l_q sum_count if true; n.sum_bits(), 2
+        ];
     doc = "FlashAttention-2 attention core: one multiplier a lane for update and final scale; one key a cycle.";
 }
 

@@ -2,6 +2,7 @@
 
 use super::lane::{LaneFormats, LaneOperands, LaneOperandsFunction, lane_suffix};
 use super::lane_group::lane_group;
+use super::partial::{Restore, restores};
 use super::sum::sum_exponent_bits;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
@@ -72,6 +73,12 @@ circuit! {
             done: Bus<In>,
             /// Result.
             o: Bus<Out>,
+            /// With partial results: the accumulator takes that of one over.
+            restore: Vec<Bus<In>>,
+            /// This one, with the value.
+            state_o: Vec<Bus<In>>,
+            /// The accumulator of a result.
+            o_state: Vec<Bus<Out>>,
         }
         parts {
             /// v without Inf, NaN and flushed subnormals.
@@ -88,8 +95,14 @@ circuit! {
             scale: Scale,
             /// The result.
             result_q: EnabledRegister,
+            /// The update or a partial result.
+            restored: Vec<Restore>,
+            /// The accumulator of a result.
+            state_q: Vec<EnabledRegister>,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
@@ -115,11 +128,17 @@ impl Fa2Lane {
             right: Bus::new(sum_exponent_bits()),
             done: Bus::new(1),
             o: Bus::new(width),
+            restore: Bus::vector(n.partial as usize, 1),
+            state_o: Bus::vector(n.partial as usize, f.accumulator.width()),
+            o_state: Bus::vector(n.partial as usize, f.accumulator.width()),
             value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
             product: Mixed::of(Operation::Mul, f.accumulator, f.weight, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
             o_q: EnabledRegister::new(f.accumulator.width()),
+            restored: restores(n, f.accumulator.width()),
+            state_q: (0..n.partial as usize).map(|_| EnabledRegister::new(f.accumulator.width())).collect(),
+            partials: n.partial as usize,
             scale: Scale::new(ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction }),
             result_q: EnabledRegister::new(width),
         }
@@ -140,7 +159,19 @@ impl Logic for Fa2Lane {
         self.sum.b.next = self.product.y.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.sum.y.val();
+        for _keys in self.partials..1 {
+            self.o_q.d.next = self.sum.y.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.sum.y.val();
+            self.restored[p].state.next = self.state_o[p].val();
+            self.restored[p].restore.next = self.restore[p].val();
+            self.o_q.d.next = self.restored[p].y.val();
+            self.state_q[p].clk.next = self.clk.val();
+            self.state_q[p].enable.next = self.done.val();
+            self.state_q[p].d.next = self.o_q.q.val();
+            self.o_state[p].next = self.state_q[p].q.val();
+        }
         self.scale.o.next = self.o_q.q.val();
         self.scale.r.next = self.r.val();
         self.scale.right.next = self.right.val();
@@ -163,4 +194,5 @@ lane_group! {
         right right_q if finish: sum_exponent_bits()
     ];
     free: [];
+    partial: partials restore restore_q state_o o_state: n.accumulator.width();
 }

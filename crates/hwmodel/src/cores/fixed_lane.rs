@@ -13,6 +13,7 @@
 
 use super::factor::factor_bits;
 use super::lane_group::lane_group;
+use super::partial::{Restore, restores};
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::config::LaneBits;
 use crate::numerics::{Numerics, fixed_result_bits};
@@ -118,7 +119,7 @@ unit! {
 
 /// Declares a lane: where the update finds the value, and the register that it waits in, if any.
 macro_rules! fixed_lane {
-    ($(#[$meta:meta])* $name:ident($suffix:expr), value from [$($value:tt)*] $(, kept in $value_q:ident if $accept:ident)?) => {
+    ($(#[$meta:meta])* $name:ident($suffix:expr), value from [$($value:tt)*], state $p:ident from [$($state:tt)*] $(, kept in $value_q:ident $state_q:ident if $accept:ident)?) => {
         circuit! {
             $(#[$meta])*
             pub struct $name {
@@ -147,6 +148,12 @@ macro_rules! fixed_lane {
                     o: Bus<Out>,
                     /// The value's exponent is above the largest.
                     outside: Bus<Out>,
+                    /// With partial results: the accumulator takes that of one over.
+                    restore: Vec<Bus<In>>,
+                    /// This one, with the value.
+                    state_o: Vec<Bus<In>>,
+                    /// The accumulator of a result.
+                    o_state: Vec<Bus<Out>>,
                 }
                 parts {
                     /// v in fixed point.
@@ -159,8 +166,14 @@ macro_rules! fixed_lane {
                     o_q: EnabledRegister,
                     /// The result.
                     result: FixedToFormat,
+                    $(/// The accumulator of a partial result, at the update.
+                    $state_q: Vec<EnabledRegister>,)?
+                    /// The update or a partial result.
+                    restored: Vec<Restore>,
                 }
-                config {}
+                config {
+                    partials: usize,
+                }
             }
         }
 
@@ -186,11 +199,17 @@ macro_rules! fixed_lane {
                     result_x: Bus::new(n.format.exponent_bits),
                     o: Bus::new(width),
                     outside: Bus::new(1),
+                    restore: Bus::vector(n.partial as usize, 1),
+                    state_o: Bus::vector(n.partial as usize, bits.o),
+                    o_state: Bus::vector(n.partial as usize, bits.o),
                     value: ValueToFixed::new(ValueToFixedFunction { numerics: n.clone() }),
                     $($value_q: EnabledRegister::new(bits.v),)?
                     step: FixedUpdate::new(FixedUpdateFunction { numerics: n.clone() }),
                     o_q: EnabledRegister::new(bits.o),
                     result: FixedToFormat::new(FixedToFormatFunction { numerics: n.clone() }),
+                    $($state_q: (0..n.partial as usize).map(|_| EnabledRegister::new(bits.o)).collect(),)?
+                    restored: restores(n, bits.o),
+                    partials: n.partial as usize,
                 }
             }
         }
@@ -213,7 +232,21 @@ macro_rules! fixed_lane {
                 self.step.load.next = self.load.val();
                 self.o_q.clk.next = self.clk.val();
                 self.o_q.enable.next = self.update.val();
-                self.o_q.d.next = self.step.o_next.val();
+                for _keys in self.partials..1 {
+                    self.o_q.d.next = self.step.o_next.val();
+                }
+                for $p in 0..self.partials {
+                    $(
+                        self.$state_q[$p].clk.next = self.clk.val();
+                        self.$state_q[$p].enable.next = self.$accept.val();
+                        self.$state_q[$p].d.next = self.state_o[$p].val();
+                    )?
+                    self.restored[$p].x.next = self.step.o_next.val();
+                    self.restored[$p].state.next = self.$($state)*.val();
+                    self.restored[$p].restore.next = self.restore[$p].val();
+                    self.o_q.d.next = self.restored[$p].y.val();
+                    self.o_state[$p].next = self.o_q.q.val();
+                }
                 self.result.o.next = self.o_q.q.val();
                 self.result.x.next = self.result_x.val();
                 self.result.done.next = self.done.val();
@@ -225,12 +258,12 @@ macro_rules! fixed_lane {
 
 fixed_lane! {
     /// One element of o: the value to fixed point and the update in one stage.
-    FixedLane("flash_d_fixed_lane"), value from [value.fixed]
+    FixedLane("flash_d_fixed_lane"), value from [value.fixed], state p from [state_o[p]]
 }
 
 fixed_lane! {
     /// One element of o: the value to fixed point, a stage before the update.
-    StagedFixedLane("flash_d_staged_fixed_lane"), value from [value_q.q], kept in value_q if accept
+    StagedFixedLane("flash_d_staged_fixed_lane"), value from [value_q.q], state p from [state_q[p].q], kept in value_q state_q if accept
 }
 
 lane_group! {
@@ -246,6 +279,7 @@ lane_group! {
     free: [x x_q: n.format.exponent_bits];
     outside: outside any_outside;
     ends: finish finish_q done;
+    partial: partials restore restore_q state_o o_state: lane_bits(n).o;
 }
 
 lane_group! {
@@ -262,4 +296,5 @@ lane_group! {
     free: [x x_q: n.format.exponent_bits];
     outside: outside any_outside;
     ends: finish finish_q done;
+    partial: partials restore restore_q state_o o_state: lane_bits(n).o;
 }

@@ -5,10 +5,11 @@ use super::control::{EndOfQuery, EndOfQueryFunction, FlagPipe, KeyControl, Overf
 use super::delay::Delay;
 use super::fixed_lane::{FixedLaneGroup, StagedFixedLaneGroup, lane_bits};
 use super::fused_lane::FusedLaneGroup;
+use super::hold_budget::room_bits;
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use super::lse::{FactorForm, LseWeight};
-use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction};
+use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction, Unmasked, unmasked};
 use super::paper::PaperWeight;
 use super::paper_lane::PaperLaneGroup;
 use super::schedule::{SCORE_TO_VALUE, score_stage};
@@ -26,6 +27,11 @@ attention_core! {
     weight(n) = LseWeight::new(n, FactorForm::Format, false);
     early = false;
     scalars: [update, w, upper, load];
+    partial: restore after 0, state_o o_state: n.accumulator.width(),
+        state [
+            state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
+            state_room o_room o_room_q room_count if n.budget.is_some(); room_bits(n), 3
+        ];
     doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle.";
 }
 
@@ -35,6 +41,11 @@ attention_core! {
     weight(n) = LseWeight::new(n, FactorForm::Shift(n.factor_significand), false);
     early = false;
     scalars: [update, w, upper, load];
+    partial: restore after 0, state_o o_state: n.accumulator.width(),
+        state [
+            state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
+            state_room o_room o_room_q room_count if n.budget.is_some(); room_bits(n), 3
+        ];
     doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), rounded once, one key a cycle.";
 }
 
@@ -47,6 +58,11 @@ attention_core! {
     finish: finish in late_flags;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
         outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+    partial: restore after 0, state_o o_state: lane_bits(n).o,
+        state [
+            state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
+            state_room o_room o_room_q room_count if n.budget.is_some(); room_bits(n), 3
+        ];
     doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.";
 }
 
@@ -59,6 +75,11 @@ attention_core! {
     finish: finish in late_flags;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(2),
         outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+    partial: restore after 1, state_o o_state: lane_bits(n).o,
+        state [
+            state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
+            state_room o_room o_room_q room_count if n.budget.is_some(); room_bits(n), 3
+        ];
     doc = "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.";
 }
 

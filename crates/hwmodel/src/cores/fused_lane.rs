@@ -3,6 +3,7 @@
 use super::factor::factor_bits;
 use super::lane::{LaneBefore, LaneBeforeFunction, LaneFormats, lane_suffix, narrow};
 use super::lane_group::lane_group;
+use super::partial::{Restore, restores};
 use crate::arith::fused::flash_d_update;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
@@ -49,6 +50,12 @@ circuit! {
             update: Bus<In>,
             /// The accumulator, rounded to the format.
             o: Bus<Out>,
+            /// With partial results: the accumulator takes that of one over.
+            restore: Vec<Bus<In>>,
+            /// This one, with the value.
+            state_o: Vec<Bus<In>>,
+            /// The accumulator of a result.
+            o_state: Vec<Bus<Out>>,
         }
         parts {
             /// v without Inf, NaN and flushed subnormals.
@@ -61,8 +68,11 @@ circuit! {
             o_q: EnabledRegister,
             /// Rounding of a wider accumulator (none or one).
             narrow: Vec<Convert>,
+            /// The update or a partial result.
+            restored: Vec<Restore>,
         }
         config {
+            partials: usize,
             converts: usize,
         }
     }
@@ -87,10 +97,15 @@ impl FusedLane {
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
+            restore: Bus::vector(n.partial as usize, 1),
+            state_o: Bus::vector(n.partial as usize, f.accumulator.width()),
+            o_state: Bus::vector(n.partial as usize, f.accumulator.width()),
             value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             old: LaneBefore::new(LaneBeforeFunction { formats: f }),
             step: FusedUpdate::new(FusedUpdateFunction { formats: f, factor_bits }),
             o_q: EnabledRegister::new(f.accumulator.width()),
+            restored: restores(n, f.accumulator.width()),
+            partials: n.partial as usize,
             converts: narrow.len(),
             narrow,
         }
@@ -109,7 +124,16 @@ impl Logic for FusedLane {
         self.step.upper.next = self.upper.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.step.o_next.val();
+        for _keys in self.partials..1 {
+            self.o_q.d.next = self.step.o_next.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.step.o_next.val();
+            self.restored[p].state.next = self.state_o[p].val();
+            self.restored[p].restore.next = self.restore[p].val();
+            self.o_q.d.next = self.restored[p].y.val();
+            self.o_state[p].next = self.o_q.q.val();
+        }
         for i in 0..self.converts {
             self.narrow[i].a.next = self.o_q.q.val();
             self.o.next = self.narrow[i].y.val();
@@ -130,4 +154,5 @@ lane_group! {
         load load_q if update: 1
     ];
     free: [];
+    partial: partials restore restore_q state_o o_state: n.accumulator.width();
 }

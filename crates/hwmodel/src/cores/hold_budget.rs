@@ -9,11 +9,30 @@
 //!
 //! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
 
+use super::partial::{BudgetRestore, BudgetRestoreFunction, Restore, restores};
 use crate::numerics::{BudgetNumerics, Numerics};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Tag, ast, hdl_gen, logic};
-use crate::word::bits_for;
+use crate::word::{Word, bits_for};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
+
+/// What `-floor(x) - 1` has to reach with this much left, and whether less is left than any key may take.
+pub(super) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
+    let bits = budget.limit_bits();
+    let (_, zeros) = room.normalise();
+    let limit = W::constant(bits, (budget.exponent + budget.reserve).into()).add(&zeros.zext(bits));
+    (limit, room.drop_low(budget.reserve).any().not())
+}
+
+/// Width of what is left of the budget; 1 where there is none.
+pub(super) fn room_bits(n: &Numerics) -> u32 {
+    n.budget.as_ref().map_or(1, BudgetNumerics::room_bits)
+}
+
+/// Width of the limit; 1 where there is none.
+pub(super) fn limit_bits(n: &Numerics) -> u32 {
+    n.budget.as_ref().map_or(1, BudgetNumerics::limit_bits)
+}
 
 function! {
     /// Whether a key is too heavy for the budget, and what is left of it afterwards.
@@ -68,10 +87,7 @@ function! {
         let addend = above.select(&quotient.zext(register + 1), &charge.zext(register + 1).not());
         let sum = room.concat(&held).add(&addend.concat(&held)).drop_low(1).named("sum");
         let next = first.select(&all, &negative.select(&sum, &jumped)).named("next");
-        let (_, zeros) = next.normalise();
-        let bits = this.budget.limit_bits();
-        let limit = W::constant(bits, (exponent + reserve).into()).add(&zeros.zext(bits));
-        let closed = next.drop_low(reserve).any().not();
+        let (limit, closed) = limits(&this.budget, &next);
         [above, next, limit, closed]
     }
 }
@@ -94,6 +110,12 @@ circuit! {
             replaced: Bus<In>,
             /// The key is kept, but for a first one, which always is.
             above: Bus<Out>,
+            /// With partial results: the step at the weight stage is one.
+            restore: Vec<Bus<In>>,
+            /// What it has left.
+            room_in: Vec<Bus<In>>,
+            /// What is left after the key at the weight stage.
+            room_out: Vec<Bus<Out>>,
         }
         parts {
             /// What is left, `2^R - h`.
@@ -104,8 +126,18 @@ circuit! {
             closed_q: EnabledRegister,
             /// Kept or held, and what is left for the next key.
             next: BudgetNext,
+            /// Registers for what a partial result has left.
+            limits: Vec<BudgetRestore>,
+            /// What is left, or what a partial result has.
+            room: Vec<Restore>,
+            /// The same of the limit.
+            limit: Vec<Restore>,
+            /// And of closed.
+            closed: Vec<Restore>,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
@@ -124,10 +156,20 @@ impl HoldBudget {
             first: Bus::new(1),
             replaced: Bus::new(1),
             above: Bus::new(1),
+            restore: Bus::vector(n.partial as usize, 1),
+            room_in: Bus::vector(n.partial as usize, budget.room_bits()),
+            room_out: Bus::vector(n.partial as usize, budget.room_bits()),
             room_q: EnabledRegister::new(budget.room_bits()),
             limit_q: EnabledRegister::new(budget.limit_bits()),
             closed_q: EnabledRegister::new(1),
             next: BudgetNext::new(BudgetNextFunction { numerics: n.clone(), budget }),
+            limits: (0..n.partial as usize)
+                .map(|_| BudgetRestore::new(BudgetRestoreFunction { numerics: n.clone() }))
+                .collect(),
+            room: restores(n, budget.room_bits()),
+            limit: restores(n, budget.limit_bits()),
+            closed: restores(n, 1),
+            partials: n.partial as usize,
         }
     }
 }
@@ -142,13 +184,31 @@ impl Logic for HoldBudget {
         self.next.first.next = self.first.val();
         self.room_q.clk.next = self.clk.val();
         self.room_q.enable.next = self.replaced.val();
-        self.room_q.d.next = self.next.room_next.val();
         self.limit_q.clk.next = self.clk.val();
         self.limit_q.enable.next = self.replaced.val();
-        self.limit_q.d.next = self.next.limit_next.val();
         self.closed_q.clk.next = self.clk.val();
         self.closed_q.enable.next = self.replaced.val();
-        self.closed_q.d.next = self.next.closed_next.val();
+        for _keys in self.partials..1 {
+            self.room_q.d.next = self.next.room_next.val();
+            self.limit_q.d.next = self.next.limit_next.val();
+            self.closed_q.d.next = self.next.closed_next.val();
+        }
+        for p in 0..self.partials {
+            self.limits[p].room.next = self.room_in[p].val();
+            self.room[p].x.next = self.next.room_next.val();
+            self.room[p].state.next = self.room_in[p].val();
+            self.room[p].restore.next = self.restore[p].val();
+            self.limit[p].x.next = self.next.limit_next.val();
+            self.limit[p].state.next = self.limits[p].limit.val();
+            self.limit[p].restore.next = self.restore[p].val();
+            self.closed[p].x.next = self.next.closed_next.val();
+            self.closed[p].state.next = self.limits[p].closed.val();
+            self.closed[p].restore.next = self.restore[p].val();
+            self.room_q.d.next = self.room[p].y.val();
+            self.limit_q.d.next = self.limit[p].y.val();
+            self.closed_q.d.next = self.closed[p].y.val();
+            self.room_out[p].next = self.room[p].y.val();
+        }
         self.above.next = self.next.above.val();
     }
 }

@@ -1,6 +1,7 @@
 //! FLASH-D's output update with every operation rounded.
 
 use super::lane_group::lane_group;
+use super::partial::{Restore, restores};
 use crate::arith::widen;
 use crate::format::Format;
 use crate::numerics::Numerics;
@@ -116,6 +117,12 @@ circuit! {
             update: Bus<In>,
             /// The accumulator, rounded to the format.
             o: Bus<Out>,
+            /// With partial results: the accumulator takes that of one over.
+            restore: Vec<Bus<In>>,
+            /// This one, with the value.
+            state_o: Vec<Bus<In>>,
+            /// The accumulator of a result.
+            o_state: Vec<Bus<Out>>,
         }
         parts {
             /// v without Inf, NaN and flushed subnormals.
@@ -134,8 +141,11 @@ circuit! {
             o_q: EnabledRegister,
             /// Rounding of a wider accumulator (none or one).
             narrow: Vec<Convert>,
+            /// The update or a partial result.
+            restored: Vec<Restore>,
         }
         config {
+            partials: usize,
             converts: usize,
         }
     }
@@ -159,6 +169,9 @@ impl FlashDLane {
             load: Bus::new(1),
             update: Bus::new(1),
             o: Bus::new(f.format.width()),
+            restore: Bus::vector(n.partial as usize, 1),
+            state_o: Bus::vector(n.partial as usize, f.accumulator.width()),
+            o_state: Bus::vector(n.partial as usize, f.accumulator.width()),
             value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             old: LaneBefore::new(LaneBeforeFunction { formats: f }),
             difference: Mixed::of(Operation::Sub, f.value, f.accumulator, f.inner),
@@ -166,6 +179,8 @@ impl FlashDLane {
             product: Mixed::of(Operation::Mul, f.weight, f.inner, f.inner),
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
             o_q: EnabledRegister::new(f.accumulator.width()),
+            restored: restores(n, f.accumulator.width()),
+            partials: n.partial as usize,
             converts: narrow.len(),
             narrow,
         }
@@ -210,7 +225,16 @@ impl Logic for FlashDLane {
         self.sum.b.next = self.product.y.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.sum.y.val();
+        for _keys in self.partials..1 {
+            self.o_q.d.next = self.sum.y.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.sum.y.val();
+            self.restored[p].state.next = self.state_o[p].val();
+            self.restored[p].restore.next = self.restore[p].val();
+            self.o_q.d.next = self.restored[p].y.val();
+            self.o_state[p].next = self.o_q.q.val();
+        }
         for i in 0..self.converts {
             self.narrow[i].a.next = self.o_q.q.val();
             self.o.next = self.narrow[i].y.val();
@@ -231,4 +255,5 @@ lane_group! {
         load load_q if update: 1
     ];
     free: [];
+    partial: partials restore restore_q state_o o_state: n.accumulator.width();
 }

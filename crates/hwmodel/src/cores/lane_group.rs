@@ -16,7 +16,8 @@ pub fn group_sizes(d: usize) -> Vec<usize> {
 /// Declares a group of lanes. `flags` are one-bit scalars with reset, `words` are captured while their enable
 /// (a port of the group) is high, `free` words in every cycle; all reach the lanes a cycle later, under the
 /// names in the third column. `outside` adds the lanes' flags up,
-/// `takes` is an enable that is no flag, `ends` the flag of a query's end for lanes that show zero without it.
+/// `takes` is an enable that is no flag, `ends` the flag of a query's end for lanes that show zero without it, `partial`
+/// the width of the accumulator of lanes that can take over a partial result.
 ///
 /// With masks a query can end without having seen a key, and its result is zero whatever the lanes hold. Lanes with
 /// `ends` get no such flag then, which takes one gate a group; behind the others there is a gate for each bit, because
@@ -31,6 +32,7 @@ macro_rules! lane_group {
         $(outside: $outside:ident $any:ident;)?
         $(takes: $takes:ident;)?
         $(ends: $finish:ident $finish_q:ident $done:ident;)?
+        $(partial: $partials:ident $restore:ident $restore_q:ident $state_o:ident $o_state:ident: $acc_bits:expr;)?
     ) => {
         $crate::circuit! {
             $(#[$meta])*
@@ -60,6 +62,12 @@ macro_rules! lane_group {
                     o: Vec<Bus<Out>>,
                     $(/// Some value that was read lies outside the range of the lanes.
                     $outside: Bus<Out>,)?
+                    $(/// With partial results: the accumulators take those of one over.
+                    $restore: Vec<Bus<In>>,
+                    /// These, with the values.
+                    $state_o: Vec<Bus<In>>,
+                    /// The accumulators of a result.
+                    $o_state: Vec<Bus<Out>>,)?
                 }
                 parts {
                     $(/// Copy.
@@ -76,6 +84,8 @@ macro_rules! lane_group {
                     shows: Vec<$crate::cores::masks::Unmasked>,
                     /// Lanes.
                     lane: Vec<$lane>,
+                    $(/// Copy.
+                    $restore_q: Vec<$crate::rtl::Register>,)?
                     /// The result is to be shown as zero.
                     blank_q: Vec<EnabledRegister>,
                     /// The lanes' results or zeros.
@@ -87,6 +97,7 @@ macro_rules! lane_group {
                     lanes: usize,
                     rests: usize,
                     blanks: usize,
+                    $($partials: usize,)?
                 }
             }
         }
@@ -97,12 +108,18 @@ macro_rules! lane_group {
                 let lane: Vec<$lane> = (0..lanes).map(|_| $lane::new($n)).collect();
                 let width = $n.format.width();
                 let masks = $n.masks as usize;
+                $(let $partials = $n.partial as usize;)?
                 let rests = masks * <[&str]>::len(&[$(stringify!($finish))?]);
                 let blanks = masks - rests;
                 let blank = $crate::cores::lane_group::BlankFunction { width };
                 $name {
                     tag: Tag::module(
-                        format!("{}_{}group_{lanes}", lane[0].tag.name, if $n.masks { "masked_" } else { "" }),
+                        format!(
+                            "{}_{}{}group_{lanes}",
+                            lane[0].tag.name,
+                            if $n.masks { "masked_" } else { "" },
+                            if $n.partial { "partial_" } else { "" }
+                        ),
                         format!("{lanes} lanes and their copies of the scalar registers."),
                     ),
                     quiet: false,
@@ -118,6 +135,12 @@ macro_rules! lane_group {
                     v: Bus::vector(lanes, width),
                     o: Bus::vector(lanes, width),
                     $($outside: Bus::new(1),)?
+                    $(
+                        $restore: Bus::vector($partials, 1),
+                        $state_o: Bus::vector($partials * lanes, $acc_bits),
+                        $o_state: Bus::vector($partials * lanes, $acc_bits),
+                        $restore_q: (0..$partials).map(|_| $crate::rtl::Register::new(1)).collect(),
+                    )?
                     $($flag_q: ResetRegister::new(1, 0),)*
                     $($finish_q: ResetRegister::new(1, 0),)?
                     $($word_q: EnabledRegister::new($word_bits),)*
@@ -133,6 +156,7 @@ macro_rules! lane_group {
                     lanes,
                     rests,
                     blanks,
+                    $($partials,)?
                 }
             }
         }
@@ -182,6 +206,17 @@ macro_rules! lane_group {
                     $(self.lane[i].$word.next = self.$word_q.q.val();)*
                     $(self.lane[i].$free.next = self.$free_q.q.val();)*
                 }
+                $(
+                    for p in 0..self.$partials {
+                        self.$restore_q[p].clk.next = self.clk.val();
+                        self.$restore_q[p].d.next = self.$restore[p].val();
+                        for i in 0..self.lanes {
+                            self.lane[i].restore[p].next = self.$restore_q[p].q.val();
+                            self.lane[i].state_o[p].next = self.$state_o[i].val();
+                            self.$o_state[i].next = self.lane[i].o_state[p].val();
+                        }
+                    }
+                )?
                 for _plain in self.blanks..1 {
                     for i in 0..self.lanes {
                         self.o[i].next = self.lane[i].o.val();

@@ -16,7 +16,8 @@
 //! `w = 1` becomes a factor of 0 that returns v by itself.
 
 use super::factor::{factor_bits, table_factor};
-use super::hold_budget::HoldBudget;
+use super::hold_budget::{HoldBudget, room_bits};
+use super::partial::{LogSumExp, LogSumExpFunction, LseRestore, LseRestoreFunction};
 use super::{Tap, WeightTap};
 use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
@@ -252,6 +253,16 @@ circuit! {
             valid: Bus<In>,
             /// It is a first key.
             first: Bus<In>,
+            /// With partial results: it is one, in place of a first key.
+            state: Vec<Bus<In>>,
+            /// Its log-sum-exp.
+            state_lse: Vec<Bus<In>>,
+            /// What its hold rule has left.
+            state_room: Vec<Bus<In>>,
+            /// The log-sum-exp after the step at the weight stage.
+            o_lse: Vec<Bus<Out>>,
+            /// What the hold rule has left then.
+            o_room: Vec<Bus<Out>>,
             /// A step asks for its value.
             step: Bus<Out>,
             /// That step updates: it needs its value.
@@ -306,10 +317,26 @@ circuit! {
             late_step_q: Vec<ResetRegister>,
             /// Distribution stage.
             late_update_q: ResetRegister,
+            /// State stage: the step is a partial result.
+            state_q: Vec<Register>,
+            /// State stage: its log-sum-exp.
+            lse_q: Vec<Register>,
+            /// The next x and its score, or those of a partial result.
+            restored: Vec<LseRestore>,
+            /// The log-sum-exp.
+            lse: Vec<LogSumExp>,
+            /// State stage: what its hold rule has left.
+            room_q: Vec<Register>,
+            /// Weight stage, kept until the next key: the step is a partial result.
+            weight_state_q: Vec<EnabledRegister>,
+            /// The same of what its hold rule has left.
+            weight_room_q: Vec<EnabledRegister>,
         }
         config {
             early: usize,
             budgets: usize,
+            partials: usize,
+            restored_budgets: usize,
         }
     }
 }
@@ -320,6 +347,8 @@ impl LseWeight {
     pub fn new(n: &Arc<Numerics>, form: FactorForm, early_value: bool) -> Self {
         let numerics = n.clone();
         let w_bits = form.bits(n);
+        let partials = n.partial as usize;
+        let restored_budgets = partials * n.budget.iter().len();
         LseWeight {
             tag: Tag::module(
                 format!("lse_weight_{}", form.suffix(n)),
@@ -331,6 +360,11 @@ impl LseWeight {
             score: Bus::new(n.score_bits()),
             valid: Bus::new(1),
             first: Bus::new(1),
+            state: Bus::vector(partials, 1),
+            state_lse: Bus::vector(partials, n.state_bits()),
+            state_room: Bus::vector(restored_budgets, room_bits(n)),
+            o_lse: Bus::vector(partials, n.state_bits()),
+            o_room: Bus::vector(restored_budgets, room_bits(n)),
             step: Bus::new(1),
             reads: Bus::new(1),
             update: Bus::new(1),
@@ -350,15 +384,28 @@ impl LseWeight {
             updates: HoldDecision::new(HoldDecisionFunction { numerics: numerics.clone() }),
             argument: ExpArgument::new(ExpArgumentFunction { numerics: numerics.clone() }),
             tail: Log2p1Tail::new(Log2p1TailFunction { numerics: numerics.clone() }),
-            sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics, form }),
+            sigmoid: SigmoidWeight::new(SigmoidWeightFunction { numerics: numerics.clone(), form }),
             side: Upper::new(UpperFunction {}),
             w_q: EnabledRegister::new(w_bits),
             upper_q: EnabledRegister::new(1),
             load_q: Register::new(1),
             late_step_q: (early_value as usize..1).map(|_| ResetRegister::new(1, 0)).collect(),
             late_update_q: ResetRegister::new(1, 0),
+            state_q: (0..partials).map(|_| Register::new(1)).collect(),
+            lse_q: (0..partials).map(|_| Register::new(n.state_bits())).collect(),
+            restored: (0..partials)
+                .map(|_| LseRestore::new(LseRestoreFunction { numerics: numerics.clone() }))
+                .collect(),
+            lse: (0..partials)
+                .map(|_| LogSumExp::new(LogSumExpFunction { numerics: numerics.clone() }))
+                .collect(),
+            room_q: (0..restored_budgets).map(|_| Register::new(room_bits(n))).collect(),
+            weight_state_q: (0..restored_budgets).map(|_| EnabledRegister::new(1)).collect(),
+            weight_room_q: (0..restored_budgets).map(|_| EnabledRegister::new(room_bits(n))).collect(),
             early: early_value as usize,
             budgets: n.budget.iter().len(),
+            partials,
+            restored_budgets,
         }
     }
 }
@@ -419,10 +466,42 @@ impl Logic for LseWeight {
         self.difference.first.next = self.first_q.q.val();
         self.x_q.clk.next = self.clk.val();
         self.x_q.enable.next = self.valid_q.q.val();
-        self.x_q.d.next = self.difference.x_next.val();
         self.previous_q.clk.next = self.clk.val();
         self.previous_q.enable.next = self.valid_q.q.val();
-        self.previous_q.d.next = self.score_q.q.val();
+        for _keys in self.partials..1 {
+            self.x_q.d.next = self.difference.x_next.val();
+            self.previous_q.d.next = self.score_q.q.val();
+        }
+        for p in 0..self.partials {
+            self.state_q[p].clk.next = self.clk.val();
+            self.state_q[p].d.next = self.state[p].val();
+            self.lse_q[p].clk.next = self.clk.val();
+            self.lse_q[p].d.next = self.state_lse[p].val();
+            self.restored[p].x.next = self.difference.x_next.val();
+            self.restored[p].score.next = self.score_q.q.val();
+            self.restored[p].lse.next = self.lse_q[p].q.val();
+            self.restored[p].restore.next = self.state_q[p].q.val();
+            self.x_q.d.next = self.restored[p].x_next.val();
+            self.previous_q.d.next = self.restored[p].score_next.val();
+            self.lse[p].score.next = self.previous_q.q.val();
+            self.lse[p].x.next = self.x_q.q.val();
+            self.lse[p].tail.next = self.tail.tail.val();
+            self.lse[p].grows.next = self.updates.grows.val();
+            self.o_lse[p].next = self.lse[p].lse.val();
+        }
+        for p in 0..self.restored_budgets {
+            self.room_q[p].clk.next = self.clk.val();
+            self.room_q[p].d.next = self.state_room[p].val();
+            self.weight_state_q[p].clk.next = self.clk.val();
+            self.weight_state_q[p].enable.next = self.valid_q.q.val();
+            self.weight_state_q[p].d.next = self.state_q[p].q.val();
+            self.weight_room_q[p].clk.next = self.clk.val();
+            self.weight_room_q[p].enable.next = self.valid_q.q.val();
+            self.weight_room_q[p].d.next = self.room_q[p].q.val();
+            self.budget[p].restore[p].next = self.weight_state_q[p].q.val();
+            self.budget[p].room_in[p].next = self.weight_room_q[p].q.val();
+            self.o_room[p].next = self.budget[p].room_out[p].val();
+        }
         self.weight_first_q.clk.next = self.clk.val();
         self.weight_first_q.enable.next = self.valid_q.q.val();
         self.weight_first_q.d.next = self.first_q.q.val();

@@ -12,6 +12,7 @@
 //! | `literal` | the same as the paper draws it | |
 //! | `control` | flags beside the data | |
 //! | `masks` | the same of keys that a query does not see | |
+//! | `partial` | starting from a partial result, and handing one out | |
 //! | `flash_d`, `fa2` | the cores | |
 
 mod attention_core;
@@ -36,6 +37,7 @@ pub mod lse;
 pub mod masks;
 pub mod paper;
 pub mod paper_lane;
+pub mod partial;
 pub mod reference;
 pub mod schedule;
 pub mod score;
@@ -65,6 +67,17 @@ pub struct CorePorts<'a> {
     pub k_last: &'a mut Bus<In>,
     /// With masks only.
     pub k_mask: Option<&'a mut Bus<In>>,
+    /// With partial results only.
+    pub k_state: Option<&'a mut Bus<In>>,
+    /// With partial results only.
+    pub state_ren: Option<&'a Bus<Out>>,
+    /// With partial results only: the scalars of the state, in the order of
+    /// [`CoreConfig::state_scalars`].
+    pub state: Vec<&'a mut Bus<In>>,
+    /// With partial results only.
+    pub v_state: Option<&'a Bus<Out>>,
+    /// With partial results only: accumulators.
+    pub state_o: Vec<&'a mut Bus<In>>,
     pub v_step: &'a Bus<Out>,
     pub v_ren: &'a Bus<Out>,
     pub v: &'a mut [Bus<In>],
@@ -75,6 +88,10 @@ pub struct CorePorts<'a> {
     pub o_empty: Option<&'a Bus<Out>>,
     /// Of fixed-point lanes only.
     pub o_overflow: Option<&'a Bus<Out>>,
+    /// With partial results only: scalars, as in `state`.
+    pub o_scalars: Vec<&'a Bus<Out>>,
+    /// With partial results only: accumulators.
+    pub o_state: Vec<&'a Bus<Out>>,
 }
 
 /// Internal values of the current cycle, for the lock-step check.

@@ -6,6 +6,7 @@
 use super::factor::factor_bits;
 use super::lane::{LaneFormats, LaneNext, LaneNextFunction, LaneOperands, LaneOperandsFunction, lane_suffix};
 use super::lane_group::lane_group;
+use super::partial::{Restore, restores};
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
@@ -82,6 +83,12 @@ circuit! {
             done: Bus<In>,
             /// Result.
             o: Bus<Out>,
+            /// With partial results: the accumulator takes that of one over.
+            restore: Vec<Bus<In>>,
+            /// This one, with the value.
+            state_o: Vec<Bus<In>>,
+            /// The accumulator of a result.
+            o_state: Vec<Bus<Out>>,
         }
         parts {
             /// v without Inf, NaN and flushed subnormals.
@@ -102,8 +109,14 @@ circuit! {
             narrow: Convert,
             /// The result.
             result_q: EnabledRegister,
+            /// The update or a partial result.
+            restored: Vec<Restore>,
+            /// The accumulator of a result.
+            state_q: Vec<EnabledRegister>,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
@@ -128,6 +141,9 @@ impl SharedLane {
             update: Bus::new(1),
             done: Bus::new(1),
             o: Bus::new(width),
+            restore: Bus::vector(n.partial as usize, 1),
+            state_o: Bus::vector(n.partial as usize, f.accumulator.width()),
+            o_state: Bus::vector(n.partial as usize, f.accumulator.width()),
             value: Canonical::new(CanonicalFunction { format: f.format, to: f.value }),
             operands: LaneOperands::new(LaneOperandsFunction { formats: f }),
             operand: ScaledOperand::new(ScaledOperandFunction { formats: f }),
@@ -140,6 +156,9 @@ impl SharedLane {
             sum: Mixed::of(Operation::Add, f.accumulator, f.inner, f.accumulator),
             select: LaneNext::new(LaneNextFunction { formats: f }),
             o_q: EnabledRegister::new(f.accumulator.width()),
+            restored: restores(n, f.accumulator.width()),
+            state_q: (0..n.partial as usize).map(|_| EnabledRegister::new(f.accumulator.width())).collect(),
+            partials: n.partial as usize,
             narrow: Convert::new(ConvertFunction { from: f.inner, to: f.format }),
             result_q: EnabledRegister::new(width),
         }
@@ -166,7 +185,19 @@ impl Logic for SharedLane {
         self.select.sum.next = self.sum.y.val();
         self.o_q.clk.next = self.clk.val();
         self.o_q.enable.next = self.update.val();
-        self.o_q.d.next = self.select.o_next.val();
+        for _keys in self.partials..1 {
+            self.o_q.d.next = self.select.o_next.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.select.o_next.val();
+            self.restored[p].state.next = self.state_o[p].val();
+            self.restored[p].restore.next = self.restore[p].val();
+            self.o_q.d.next = self.restored[p].y.val();
+            self.state_q[p].clk.next = self.clk.val();
+            self.state_q[p].enable.next = self.done.val();
+            self.state_q[p].d.next = self.o_q.q.val();
+            self.o_state[p].next = self.state_q[p].q.val();
+        }
         self.narrow.a.next = self.product.y.val();
         self.result_q.clk.next = self.clk.val();
         self.result_q.enable.next = self.done.val();
@@ -186,4 +217,5 @@ lane_group! {
     ];
     free: [];
     takes: take;
+    partial: partials restore restore_q state_o o_state: n.accumulator.width();
 }

@@ -50,6 +50,16 @@ circuit! {
             first: Bus<In>,
             /// The step at the value stage is its query's last.
             finish: Bus<In>,
+            /// As [`Softmax`]'s, like all of a partial result.
+            state: Vec<Bus<In>>,
+            /// Maximum of a partial result.
+            state_m: Vec<Bus<In>>,
+            /// Its sum.
+            state_l: Vec<Bus<In>>,
+            /// The maximum.
+            o_m: Vec<Bus<Out>>,
+            /// The sum.
+            o_l: Vec<Bus<Out>>,
             /// A step asks for its value.
             step: Bus<Out>,
             /// That step updates: it needs its value.
@@ -71,13 +81,16 @@ circuit! {
             /// The factor.
             factor: SharedFactor,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
 impl SharedSoftmax {
     /// The unit for a configuration.
     pub fn new(n: &Arc<Numerics>, form: FactorForm) -> Self {
+        let partials = n.partial as usize;
         SharedSoftmax {
             tag: Tag::module("shared_softmax", "Scalar path and shared factor.").dissolved(),
             quiet: false,
@@ -87,6 +100,11 @@ impl SharedSoftmax {
             valid: Bus::new(1),
             first: Bus::new(1),
             finish: Bus::new(1),
+            state: Bus::vector(partials, 1),
+            state_m: Bus::vector(partials, n.score_bits()),
+            state_l: Bus::vector(partials, n.sum_bits()),
+            o_m: Bus::vector(partials, n.score_bits()),
+            o_l: Bus::vector(partials, n.sum_bits()),
             step: Bus::new(1),
             reads: Bus::new(1),
             update: Bus::new(1),
@@ -96,6 +114,7 @@ impl SharedSoftmax {
             load: Bus::new(1),
             softmax: Softmax::new(n, form),
             factor: SharedFactor::new(SharedFactorFunction { numerics: n.clone(), form }),
+            partials,
         }
     }
 
@@ -114,6 +133,13 @@ impl Logic for SharedSoftmax {
         self.softmax.valid.next = self.valid.val();
         self.softmax.first.next = self.first.val();
         self.softmax.finish.next = self.finish.val();
+        for p in 0..self.partials {
+            self.softmax.state[p].next = self.state[p].val();
+            self.softmax.state_m[p].next = self.state_m[p].val();
+            self.softmax.state_l[p].next = self.state_l[p].val();
+            self.o_m[p].next = self.softmax.o_m[p].val();
+            self.o_l[p].next = self.softmax.o_l[p].val();
+        }
         self.factor.r.next = self.softmax.r.val();
         self.factor.right.next = self.softmax.right.val();
         self.factor.e.next = self.softmax.e.val();

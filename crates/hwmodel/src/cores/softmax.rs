@@ -3,8 +3,10 @@
 //! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1: a single
 //! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.
 
+use super::delay::Delay;
 use super::factor::{base_2_argument, one, table_factor};
 use super::lse::FactorForm;
+use super::partial::{Restore, restores};
 use super::sum::RunningSum;
 use super::{Tap, WeightTap};
 use crate::arith::exp::{exp_tail, octaves};
@@ -109,6 +111,16 @@ circuit! {
             first: Bus<In>,
             /// The step at the value stage is its query's last.
             finish: Bus<In>,
+            /// With partial results: the step at the score stage is one, in place of a first key.
+            state: Vec<Bus<In>>,
+            /// Its maximum.
+            state_m: Vec<Bus<In>>,
+            /// Its sum.
+            state_l: Vec<Bus<In>>,
+            /// The maximum, a stage after the score stage.
+            o_m: Vec<Bus<Out>>,
+            /// The sum, two stages later.
+            o_l: Vec<Bus<Out>>,
             /// A step asks for its value.
             step: Bus<Out>,
             /// That step updates: it needs its value.
@@ -157,8 +169,16 @@ circuit! {
             update_q: ResetRegister,
             /// l and 1 / l.
             sum: RunningSum,
+            /// The maximum or that of a partial result.
+            restored: Vec<Restore>,
+            /// Sum's stage: the step is a partial result.
+            sum_state: Vec<Delay>,
+            /// Sum's stage: its sum.
+            sum_in: Vec<Delay>,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
@@ -166,6 +186,7 @@ impl Softmax {
     /// The unit for a configuration.
     pub fn new(n: &Arc<Numerics>, form: FactorForm) -> Self {
         let (score, factor) = (n.score_bits(), form.bits(n));
+        let partials = n.partial as usize;
         Softmax {
             tag: Tag::module(
                 format!("softmax_{}", form.suffix(n)),
@@ -178,6 +199,11 @@ impl Softmax {
             valid: Bus::new(1),
             first: Bus::new(1),
             finish: Bus::new(1),
+            state: Bus::vector(partials, 1),
+            state_m: Bus::vector(partials, score),
+            state_l: Bus::vector(partials, n.sum_bits()),
+            o_m: Bus::vector(partials, score),
+            o_l: Bus::vector(partials, n.sum_bits()),
             step: Bus::new(1),
             reads: Bus::new(1),
             update: Bus::new(1),
@@ -201,6 +227,10 @@ impl Softmax {
             step_q: ResetRegister::new(1, 0),
             update_q: ResetRegister::new(1, 0),
             sum: RunningSum::new(n, form),
+            restored: restores(n, score),
+            sum_state: (0..partials).map(|_| Delay::new(1, 2)).collect(),
+            sum_in: (0..partials).map(|_| Delay::new(n.sum_bits(), 2)).collect(),
+            partials,
         }
     }
 }
@@ -235,7 +265,23 @@ impl Logic for Softmax {
         self.maximum.first.next = self.first.val();
         self.maximum_q.clk.next = self.clk.val();
         self.maximum_q.enable.next = self.valid.val();
-        self.maximum_q.d.next = self.maximum.maximum_next.val();
+        for _keys in self.partials..1 {
+            self.maximum_q.d.next = self.maximum.maximum_next.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.maximum.maximum_next.val();
+            self.restored[p].state.next = self.state_m[p].val();
+            self.restored[p].restore.next = self.state[p].val();
+            self.maximum_q.d.next = self.restored[p].y.val();
+            self.sum_state[p].clk.next = self.clk.val();
+            self.sum_state[p].x.next = self.state[p].val();
+            self.sum_in[p].clk.next = self.clk.val();
+            self.sum_in[p].x.next = self.state_l[p].val();
+            self.sum.restore[p].next = self.sum_state[p].y.val();
+            self.sum.state_l[p].next = self.sum_in[p].y.val();
+            self.o_m[p].next = self.maximum_q.q.val();
+            self.o_l[p].next = self.sum.o_l[p].val();
+        }
         self.updates.distance.next = self.maximum.distance.val();
         self.updates.moved.next = self.maximum.moved.val();
         self.updates.first.next = self.first.val();

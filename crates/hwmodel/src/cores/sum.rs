@@ -1,6 +1,7 @@
 //! FA2's running sum, and its reciprocal for the final scale.
 
 use super::lse::FactorForm;
+use super::partial::{Restore, restores};
 use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;
 use crate::numerics::{Numerics, SUM_INTEGER_BITS};
@@ -102,6 +103,12 @@ circuit! {
             moved: Bus<In>,
             /// The sum is a query's final one.
             finish: Bus<In>,
+            /// With partial results: the step is one.
+            restore: Vec<Bus<In>>,
+            /// Its sum.
+            state_l: Vec<Bus<In>>,
+            /// The sum.
+            o_l: Vec<Bus<Out>>,
             /// Normalised reciprocal of the sum.
             r: Bus<Out>,
             /// The sum's exponent.
@@ -114,8 +121,12 @@ circuit! {
             sum: SumNext,
             /// 1 / l.
             reciprocal: SumReciprocal,
+            /// Next l or that of a partial result.
+            restored: Vec<Restore>,
         }
-        config {}
+        config {
+            partials: usize,
+        }
     }
 }
 
@@ -136,11 +147,16 @@ impl RunningSum {
             e: Bus::new(form.bits(n)),
             moved: Bus::new(1),
             finish: Bus::new(1),
+            restore: Bus::vector(n.partial as usize, 1),
+            state_l: Bus::vector(n.partial as usize, bits),
+            o_l: Bus::vector(n.partial as usize, bits),
             r: Bus::new(n.reciprocal.table.value_fraction + 1),
             right: Bus::new(sum_exponent_bits()),
             sum_q: EnabledRegister::new(bits),
             sum: SumNext::new(SumNextFunction { numerics: n.clone(), form }),
             reciprocal: SumReciprocal::new(SumReciprocalFunction { numerics: n.clone(), bits }),
+            restored: restores(n, bits),
+            partials: n.partial as usize,
         }
     }
 }
@@ -154,7 +170,16 @@ impl Logic for RunningSum {
         self.sum.first.next = self.first.val();
         self.sum_q.clk.next = self.clk.val();
         self.sum_q.enable.next = self.update.val();
-        self.sum_q.d.next = self.sum.sum_next.val();
+        for _keys in self.partials..1 {
+            self.sum_q.d.next = self.sum.sum_next.val();
+        }
+        for p in 0..self.partials {
+            self.restored[p].x.next = self.sum.sum_next.val();
+            self.restored[p].state.next = self.state_l[p].val();
+            self.restored[p].restore.next = self.restore[p].val();
+            self.sum_q.d.next = self.restored[p].y.val();
+            self.o_l[p].next = self.sum_q.q.val();
+        }
         self.reciprocal.sum.next = self.sum_q.q.val();
         self.reciprocal.finish.next = self.finish.val();
         self.r.next = self.reciprocal.r.val();

@@ -135,7 +135,7 @@ fn one_stream(
     let mut row = first;
     while total < steps {
         let keys = if causal { (before + row + 1).min(head.keys) } else { head.keys };
-        queries.push(Query { q: head.query(row).to_vec(), keys, v_exponent, masked: Vec::new() });
+        queries.push(Query { q: head.query(row).to_vec(), keys, v_exponent, ..Query::default() });
         total += keys;
         row = (row + 1) % head.queries;
     }

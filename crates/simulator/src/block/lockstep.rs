@@ -235,7 +235,7 @@ impl<'a> Checker<'a> {
             match self.result(id).steps[key].action {
                 Action::Masked => masked += 1,
                 Action::Hold => {}
-                Action::Load | Action::Update => readers += 1,
+                Action::Load | Action::Update | Action::Restore => readers += 1,
             }
         }
         self.counters.masked += masked;

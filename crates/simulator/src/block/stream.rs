@@ -108,7 +108,7 @@ impl BlockWorkload {
             let masked: Vec<bool> = (0..end).map(|key| !sees(key)).collect();
             let (q, v_exponent) = block.queries[place].clone();
             let masked = if masked.contains(&true) { masked } else { Vec::new() };
-            Query { q, keys: end, v_exponent, masked }
+            Query { q, keys: end, v_exponent, masked, ..Query::default() }
         };
         let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
         Workload { d: self.d, queries: queries.collect(), k: self.k.clone(), v: self.v.clone() }
