@@ -159,6 +159,9 @@ pub struct Selection {
     /// A query can start from a partial result, and its state comes beside its result; with --masks
     #[arg(long)]
     pub partial: bool,
+    /// Cycles from v_ren to the value, 1 to 16 (default: 1)
+    #[arg(long, value_name = "CYCLES")]
+    pub value_latency: Option<u32>,
     /// Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not
     /// paper), static (paper) or none
     #[arg(long, value_parser = parse_hold, value_name = "T|budget:F|static|none")]

@@ -147,6 +147,7 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
     config.value_stage = s.value_stage.or(config.value_stage);
     config.masks |= s.masks;
     config.partial |= s.partial;
+    config.value_latency = s.value_latency.unwrap_or(config.value_latency);
     config.d = s.d.unwrap_or(config.d);
     config.format = s.format.unwrap_or(config.format);
     config.hold = s.hold.or(config.hold);

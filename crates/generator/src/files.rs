@@ -57,6 +57,8 @@ pub struct Manifest<C = CoreConfig> {
     pub latency: u32,
     /// Cycles from an accepted key to its `v_step`.
     pub v_step_latency: u32,
+    /// Cycles from `v_ren` to its value.
+    pub value_latency: u32,
     /// Cycles between keys.
     pub initiation_interval: u32,
     /// Of arrays: with n queries, a block takes `max(keys, n + transfer_cycles)` cycles.
@@ -162,6 +164,7 @@ fn manifest<C>(name: String, config: &CoreConfig, configuration: C, emitted: &Em
             .collect(),
         latency: n.latency(),
         v_step_latency: v_step_latency(config),
+        value_latency: n.value_latency,
         initiation_interval: 1,
         transfer_cycles: None,
         widths: widths.into_iter().map(|(k, v)| (k.to_string(), v)).collect(),

@@ -48,6 +48,10 @@ pub struct CoreConfig {
     /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// Cycles from `v_ren` to its value, 1 to 16: the way to the memory and back. Each beyond the first takes a stage of
+    /// registers for the scalars that wait for the value, and adds one to the latency; the rate stays one key a cycle.
+    #[serde(default = "default_value_latency", skip_serializing_if = "is_default_value_latency")]
+    pub value_latency: u32,
     /// The hold rule; the design's default when absent.
     #[serde(default)]
     pub hold: Option<Hold>,
@@ -74,6 +78,12 @@ pub struct CoreConfig {
     pub state_fraction_bits: u32,
 }
 
+const fn default_value_latency() -> u32 {
+    1
+}
+fn is_default_value_latency(latency: &u32) -> bool {
+    *latency == default_value_latency()
+}
 const fn default_segments() -> u32 {
     8
 }
@@ -121,6 +131,8 @@ pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
 /// sum of many small updates, FLASH-D more of it; with three FLASH-D's mean error on real traces is up to 1.054
 /// times FA2's in bf16, with four up to 1.037 times, and both are smaller.
 pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
+/// Fewest and most cycles from `v_ren` to the value.
+pub const VALUE_LATENCY_RANGE: (u32, u32) = (1, 16);
 /// Smallest and largest `score_shift`.
 pub const SCORE_SHIFT_RANGE: (i32, i32) = (-64, 64);
 /// Smallest and largest vector length.
@@ -145,6 +157,7 @@ impl CoreConfig {
             value_stage: None,
             masks: false,
             partial: false,
+            value_latency: default_value_latency(),
             hold: None,
             accumulator: None,
             weight_bits: None,

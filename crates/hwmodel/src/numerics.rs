@@ -202,6 +202,8 @@ pub struct Numerics {
     pub masks: bool,
     /// Partial results are taken over and handed out.
     pub partial: bool,
+    /// Cycles from `v_ren` to the value.
+    pub value_latency: u32,
     /// Exponential, sigmoid, softplus, ln.
     pub exp: ExpNumerics,
     /// FA2's divider.
@@ -248,6 +250,7 @@ impl Numerics {
             },
             masks: config.masks,
             partial: config.partial,
+            value_latency: config.value_latency,
             static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
@@ -305,9 +308,10 @@ impl Numerics {
         SUM_INTEGER_BITS + self.state_fraction
     }
 
-    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`.
+    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, and more where the value takes more than one
+    /// cycle to come.
     pub fn latency(&self) -> u32 {
-        4 + self.tree_levels
+        3 + self.tree_levels + self.value_latency
     }
 }
 

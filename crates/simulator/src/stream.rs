@@ -8,6 +8,7 @@ use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// One query and the keys it attends to.
@@ -196,6 +197,16 @@ pub struct Accepted {
     pub bubble: bool,
 }
 
+/// What a core asks for with `v_ren`.
+#[derive(Clone, Copy)]
+enum Asked {
+    Nothing,
+    /// The value of a key.
+    Value(usize),
+    /// The accumulators that a query starts from.
+    Start(usize),
+}
+
 /// Drives a core's inputs by the port protocol.
 pub struct Driver<'a> {
     workload: &'a Workload,
@@ -213,6 +224,8 @@ pub struct Driver<'a> {
     loaded: usize,
     /// The next value to read: (query, step).
     value: (usize, usize),
+    /// What was asked for in the cycles before, the oldest first.
+    asked: VecDeque<Asked>,
     /// Queries whose start's scalars may be asked for next, the first of them.
     start: usize,
     reset_cycles: usize,
@@ -240,6 +253,7 @@ impl<'a> Driver<'a> {
             step: 0,
             loaded: 0,
             value: (0, 0),
+            asked: (1..config.value_latency).map(|_| Asked::Nothing).collect(),
             start: 0,
             reset_cycles: RESET_CYCLES,
         }
@@ -359,15 +373,22 @@ impl<'a> Driver<'a> {
     /// noise.
     fn drive_value(&mut self, previous: &Outputs, inputs: &mut Inputs) {
         let (w, d) = (self.workload, self.workload.d);
-        let wanted = w.queries.get(self.value.0).filter(|_| previous.v_ren);
-        let key = wanted.and_then(|query| query.key(self.value.1));
-        if let Some(key) = key {
+        let query = w.queries.get(self.value.0).filter(|_| previous.v_ren);
+        self.asked.push_back(match query.map(|query| query.key(self.value.1)) {
+            None => Asked::Nothing,
+            Some(Some(key)) => Asked::Value(key),
+            Some(None) => Asked::Start(self.value.0),
+        });
+        let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
+        if let Asked::Value(key) = asked {
             inputs.v.clear();
             inputs.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
         } else {
             self.noise(&mut inputs.v);
         }
-        if let (Some(start), true) = (wanted.and_then(|query| query.start.as_ref()), previous.v_state) {
+        if let Asked::Start(query) = asked
+            && let Some(start) = &w.queries[query].start
+        {
             inputs.state_o.clear();
             inputs.state_o.extend_from_slice(&start.o);
         }

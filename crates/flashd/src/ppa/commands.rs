@@ -89,6 +89,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
         value_stage,
         masks,
         partial,
+        value_latency,
         hold,
         accumulator,
         weight_bits,
@@ -117,6 +118,7 @@ pub(crate) fn flags(config: &CoreConfig) -> String {
             text += &format!(" --{name} {value}");
         }
     };
+    flag(*value_latency != default.value_latency, "value-latency", value_latency.to_string());
     flag(
         *weight != default.weight,
         "weight",

@@ -45,6 +45,7 @@ impl CoreConfig {
         suffix(self.value_stage(), "staged".into());
         suffix(self.masks && !self.partial, "masked".into());
         suffix(self.partial, "partial".into());
+        suffix(self.value_latency != default.value_latency, format!("vlat{}", self.value_latency));
         if self.hold() != (CoreConfig { hold: None, ..self.clone() }).hold() {
             let text = match self.hold() {
                 Hold::None | Hold::Static => "nohold".to_string(),

@@ -36,6 +36,8 @@ impl CoreConfig {
         within("score_integer_bits", self.score_integer_bits, 5, 12)?;
         within("score_fraction_bits", self.score_fraction_bits, 2, 20)?;
         within("state_fraction_bits", self.state_fraction_bits, self.score_fraction_bits, 26)?;
+        let (lo, hi) = VALUE_LATENCY_RANGE;
+        within("value_latency", self.value_latency, lo, hi)?;
         self.validate_lane()?;
         self.validate_partial()?;
         self.validate_precision()?;

@@ -7,7 +7,7 @@
 /// * `finish`: the flags (`flags` at the value stage, `late_flags` one later) whose last step ends a query for the
 ///   lanes, and the part that is told.
 /// * `fixed`: fixed-point lanes: stages between the exponent's use at the value and at the result, and what the
-///   chain of overflow flags starts from.
+///   chain of overflow flags starts from, if from the scalar path as much later as the value comes.
 /// * `partial`: cores that take over and hand out partial results: cycles from `v_state` to the flag that the groups
 ///   get, the accumulator's width, and the state's scalars: ports of core and scalar path, whether there is such a
 ///   scalar, width, and cycles from the scalar path's output to the result.
@@ -18,9 +18,9 @@ macro_rules! attention_core {
         weight($n:ident) = $new_weight:expr;
         early = $early:expr;
         scalars: [$($scalar:ident),*];
-        $(finish: $finish:ident in $finish_stage:ident $(and $told:ident)?;)?
+        $(finish: $finish:ident $finish_q:ident in $finish_stage:ident after $finish_delay:expr $(, $told:ident)?;)?
         $(fixed: $exponent:ident $exponent_q:ident $to_value:ident $to_result:ident($result_delay:expr),
-            $outside:ident $any:ident from [$($chain:tt)*] $any_q:ident $overflow:ident $overflow_port:ident;)?
+            $outside:ident $any:ident from [$($chain:tt)*] after $chain_delay:expr, $chain_q:ident $any_q:ident $overflow:ident $overflow_port:ident;)?
         $(partial: $restore:ident after $restore_delay:expr, $state_o:ident $o_state:ident: $acc_bits:expr,
             state [$($state_in:ident $state_out:ident $state_out_q:ident $state_count:ident if $has_state:expr;
                 $state_bits:expr, $state_delay:expr),*];)?
@@ -96,6 +96,12 @@ macro_rules! attention_core {
                     $finish: EndOfQuery,)?
                     /// The scalar path.
                     weight: $weight,
+                    $(/// To the lanes, as late as the value comes.
+                    $scalar: Delay,)*
+                    $(/// The same of the end of a query.
+                    $finish_q: Delay,)?
+                    /// Flags, as late as the value comes.
+                    value_flags: FlagPipe,
                     /// With masks: the steps that the weight unit knows of, and the masked ones.
                     steps: Vec<FlagOr>,
                     /// Flags one stage later.
@@ -122,7 +128,9 @@ macro_rules! attention_core {
                     $to_result: Delay,)?
                     /// `o`.
                     group: Vec<$group>,
-                    $(/// Groups' flags, one after the other.
+                    $(/// What the chain of flags starts from.
+                    $chain_q: Delay,
+                    /// Groups' flags, one after the other.
                     $any: Vec<FlagOr>,
                     /// The flag with the late flags.
                     $any_q: Delay,
@@ -161,6 +169,8 @@ macro_rules! attention_core {
                 let (d, fmt) = (config.d, $n.format);
                 let width = fmt.width();
                 let early = $early as usize;
+                let late = $n.value_latency as usize - 1;
+                let weight = $new_weight;
                 let group: Vec<$group> =
                     group_sizes(d).into_iter().map(|lanes| $group::new($n, lanes)).collect();
                 let masks = config.masks as usize;
@@ -196,10 +206,10 @@ macro_rules! attention_core {
                     $(
                         $($state_out: Bus::vector(partials * $has_state as usize, $state_bits),)*
                         $o_state: Bus::vector(partials * d, $acc_bits),
-                        $restore: (0..partials).map(|_| Delay::new(1, $restore_delay)).collect(),
+                        $restore: (0..partials).map(|_| Delay::new(1, $restore_delay + late)).collect(),
                         $(
                             $state_out_q: (0..partials * $has_state as usize)
-                                .map(|_| Delay::new($state_bits, $state_delay))
+                                .map(|_| Delay::new($state_bits, $state_delay + late))
                                 .collect(),
                             $state_count: partials * $has_state as usize,
                         )*
@@ -207,7 +217,7 @@ macro_rules! attention_core {
                     value_state: (0..partials)
                         .map(|_| Delay::new(1, SCORE_TO_VALUE as usize - early))
                         .collect(),
-                    late_state: (0..partials).map(|_| Delay::new(1, 1 + early)).collect(),
+                    late_state: (0..partials).map(|_| Delay::new(1, 1 + early + late)).collect(),
                     value_read: (0..partials).map(|_| unmasked()).collect(),
                     partials,
                     q_q: (0..d).map(|_| EnabledRegister::new(width)).collect(),
@@ -217,11 +227,14 @@ macro_rules! attention_core {
                     score: $score::new($n, d),
                     flags: FlagPipe::new(SCORE_TO_VALUE as usize),
                     $($finish: EndOfQuery::new(EndOfQueryFunction {}),)?
-                    weight: $new_weight,
+                    $($scalar: Delay::new(weight.$scalar.width(), late),)*
+                    $($finish_q: Delay::new(1, $finish_delay * late),)?
+                    value_flags: FlagPipe::new(late),
+                    weight,
                     steps: (0..masks).map(|_| flag_or()).collect(),
                     late_flags: FlagPipe::new(1),
                     reads_v_q: ResetRegister::new(1, 0),
-                    late_reads_v: Delay::new(1, early),
+                    late_reads_v: Delay::new(1, early + late),
                     empty: (0..masks).map(|_| EmptyQuery::new(EmptyQueryFunction {})).collect(),
                     blank_end: (0..blanks).map(|_| QueryEnds::new(QueryEndsFunction {})).collect(),
                     empty_q: (0..masks).map(|_| Register::new(1)).collect(),
@@ -231,9 +244,10 @@ macro_rules! attention_core {
                         $exponent_q: EnabledRegister::new(fmt.exponent_bits),
                         // The groups' own registers are the last stage of both ways.
                         $to_value: Delay::new(
-                            fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE) as usize - early
+                            fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE) as usize + late - early
                         ),
                         $to_result: Delay::new(fmt.exponent_bits, $result_delay),
+                        $chain_q: Delay::new(1, $chain_delay * late),
                         $any: group.iter().map(|_| flag_or()).collect(),
                         $any_q: Delay::new(1, early),
                         $overflow: OverflowControl::new(),
@@ -361,20 +375,32 @@ macro_rules! attention_core {
                 self.flags.invalid.next = self.control.invalid.val();
                 self.late_flags.clk.next = self.clk.val();
                 self.late_flags.rst.next = self.rst.val();
-                self.late_flags.valid.next = self.flags.valid_out.val();
-                self.late_flags.first.next = self.flags.first_out.val();
-                self.late_flags.last.next = self.flags.last_out.val();
-                self.late_flags.invalid.next = self.flags.invalid_out.val();
+                self.value_flags.clk.next = self.clk.val();
+                self.value_flags.rst.next = self.rst.val();
+                self.value_flags.valid.next = self.flags.valid_out.val();
+                self.value_flags.first.next = self.flags.first_out.val();
+                self.value_flags.last.next = self.flags.last_out.val();
+                self.value_flags.invalid.next = self.flags.invalid_out.val();
+                self.late_flags.valid.next = self.value_flags.valid_out.val();
+                self.late_flags.first.next = self.value_flags.first_out.val();
+                self.late_flags.last.next = self.value_flags.last_out.val();
+                self.late_flags.invalid.next = self.value_flags.invalid_out.val();
                 $(
                     self.$finish.valid.next = self.$finish_stage.valid_out.val();
                     self.$finish.last.next = self.$finish_stage.last_out.val();
                     $(self.$told.finish.next = self.$finish.end.val();)?
+                    self.$finish_q.clk.next = self.clk.val();
+                    self.$finish_q.x.next = self.$finish.end.val();
                 )?
+                $(
+                    self.$scalar.clk.next = self.clk.val();
+                    self.$scalar.x.next = self.weight.$scalar.val();
+                )*
                 for g in 0..self.groups {
                     self.group[g].clk.next = self.clk.val();
                     self.group[g].rst.next = self.rst.val();
-                    $(self.group[g].$scalar.next = self.weight.$scalar.val();)*
-                    $(self.group[g].finish.next = self.$finish.end.val();)?
+                    $(self.group[g].$scalar.next = self.$scalar.y.val();)*
+                    $(self.group[g].finish.next = self.$finish_q.y.val();)?
                 }
                 $(
                     self.$exponent_q.clk.next = self.clk.val();
@@ -389,7 +415,9 @@ macro_rules! attention_core {
                         self.group[g].result_x.next = self.$to_result.y.val();
                         self.$any[g].a.next = self.group[g].$outside.val();
                     }
-                    self.$any[0].b.next = self.$($chain)*.val();
+                    self.$chain_q.clk.next = self.clk.val();
+                    self.$chain_q.x.next = self.$($chain)*.val();
+                    self.$any[0].b.next = self.$chain_q.y.val();
                     for g in 1..self.groups {
                         self.$any[g].b.next = self.$any[g - 1].y.val();
                     }

@@ -30,7 +30,7 @@ attention_core! {
     weight(n) = Softmax::new(n, FactorForm::Format);
     early = true;
     scalars: [update, e, moved, load, r, right];
-    finish: finish in flags and weight;
+    finish: finish finish_q in flags after 1, weight;
     partial: restore after 0, state_o o_state: n.accumulator.width(),
         state [
             state_m o_m o_m_q maximum_count if true; n.score_bits(), 4,
@@ -45,7 +45,7 @@ attention_core! {
     weight(n) = SharedSoftmax::new(n, FactorForm::Shift(n.factor_significand));
     early = true;
     scalars: [update, take, e, moved, load];
-    finish: finish in flags and weight;
+    finish: finish finish_q in flags after 1, weight;
     partial: restore after 0, state_o o_state: n.accumulator.width(),
         state [
             state_m o_m o_m_q maximum_count if true; n.score_bits(), 4,
@@ -60,9 +60,9 @@ attention_core! {
     weight(n) = MaximumReference::new(n);
     early = true;
     scalars: [update, e, delta, load, r, right];
-    finish: finish in flags and weight;
+    finish: finish finish_q in flags after 1, weight;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [weight.overflow] any_outside_q overflow o_overflow;
+        outside any_outside from [weight.overflow] after 1, outside_q any_outside_q overflow o_overflow;
     doc = "FlashAttention-2 attention core in fixed point, relative to the maximum; one key a cycle.";
 }
 
@@ -72,9 +72,9 @@ attention_core! {
     weight(n) = LogReference::new(n);
     early = true;
     scalars: [update, e, delta, load, r, right];
-    finish: finish in flags and weight;
+    finish: finish finish_q in flags after 1, weight;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
     doc = "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.";
 }
 
@@ -84,6 +84,6 @@ attention_core! {
     weight(n) = LiteralSoftmax::new(n);
     early = true;
     scalars: [update, c, e, load, r];
-    finish: finish in flags and weight;
+    finish: finish finish_q in flags after 1, weight;
     doc = "FlashAttention-2 attention core as the paper draws it: two exponentials, two multipliers a lane.";
 }

@@ -55,9 +55,9 @@ attention_core! {
     weight(n) = LseWeight::new(n, FactorForm::Shift(lane_bits(n).w), false);
     early = false;
     scalars: [update, w, upper, load];
-    finish: finish in late_flags;
+    finish: finish finish_q in late_flags after 0;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
     partial: restore after 0, state_o o_state: lane_bits(n).o,
         state [
             state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
@@ -72,9 +72,9 @@ attention_core! {
     weight(n) = LseWeight::new(n, FactorForm::Shift(lane_bits(n).w), true);
     early = true;
     scalars: [reads, update, w, upper, load];
-    finish: finish in late_flags;
+    finish: finish finish_q in late_flags after 0;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(2),
-        outside any_outside from [group[0].outside] any_outside_q overflow o_overflow;
+        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
     partial: restore after 1, state_o o_state: lane_bits(n).o,
         state [
             state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,

@@ -8,6 +8,7 @@ use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Queries that meet the same keys at the same time.
@@ -163,6 +164,8 @@ pub struct Driver<'a> {
     query: QueryId,
     key: QueryId,
     value: QueryId,
+    /// Keys whose values were asked for in the cycles before, the oldest first.
+    asked: VecDeque<Option<usize>>,
     resets: Vec<u64>,
     reset_cycles: usize,
 }
@@ -184,6 +187,7 @@ impl<'a> Driver<'a> {
             query: (0, 0),
             key: (0, 0),
             value: (0, 0),
+            asked: (1..config.core.value_latency).map(|_| None).collect(),
             resets: disturbance.resets.clone(),
             reset_cycles: RESET_CYCLES,
         }
@@ -221,6 +225,7 @@ impl<'a> Driver<'a> {
         let i = &mut inputs.core;
         if self.resets.contains(&cycle) {
             self.reset_cycles = RESET_CYCLES;
+            self.asked.iter_mut().for_each(|asked| *asked = None);
             let next = self.query.0 + (self.query.1 > 0) as usize;
             (self.query, self.key, self.value) = ((next, 0), (next, 0), (next, 0));
         }
@@ -240,9 +245,10 @@ impl<'a> Driver<'a> {
             (i.q_valid, i.k_valid) = (self.chance(2), self.chance(2));
             return Offer::default();
         }
-        if previous.core.v_ren && self.value.0 < w.blocks.len() {
+        let wanted = previous.core.v_ren && self.value.0 < w.blocks.len();
+        self.asked.push_back(wanted.then(|| w.blocks[self.value.0].first_key + self.value.1));
+        if let Some(key) = self.asked.pop_front().flatten() {
             i.v.clear();
-            let key = w.blocks[self.value.0].first_key + self.value.1;
             i.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
         } else {
             self.noise(&mut i.v);

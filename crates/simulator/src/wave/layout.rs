@@ -56,20 +56,24 @@ impl Group {
 
     /// The stage `after` the score stage, with its flags and, where the value is asked for, the handshake.
     fn after_score(config: &CoreConfig, after: usize, what: &str) -> Self {
-        let number = Stages::of(config).score as usize + after;
+        let (score, value) = (Stages::of(config).score as usize, v_step_latency(config) as usize);
+        // What follows the handshake waits for the value.
+        let waits = (score + after > value && config.value_latency > 1) as usize;
+        let number = score + after + waits * (config.value_latency as usize - 1);
         let mut group = Group::stage(number, what);
         group.rows.extend(["valid", "first", "last", "invalid"].map(|flag| {
             let path = match after {
                 0 => format!("control.{flag}"),
                 // The pipe's own output is its last register.
                 1 | 2 => format!("flags.{flag}_q_{}.q", after - 1),
+                3 if waits > 0 => format!("value_flags.{flag}_out"),
                 3 => format!("flags.{flag}_out"),
                 _ => format!("late_flags.{flag}_out"),
             };
             let label = if flag == "first" || flag == "last" { format!("{flag} key") } else { flag.into() };
             Row { path, label, look: Look::Bits }
         }));
-        if number == v_step_latency(config) as usize {
+        if number == value {
             group.add(Look::Bits, &[("v_step", "v_step"), ("v_ren", "v_ren")]);
         }
         group
@@ -118,7 +122,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
         (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => fa2_fixed::stages(config),
         (Design::Fa2, _, Fa2Variant::Literal) => to_the_letter::literal(config),
     });
-    let mut result = Group::stage(Stages::of(config).score as usize + 5, "result");
+    let mut result = Group::stage(Numerics::new(config).latency() as usize, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
     if config.has_fixed_lanes() {
         result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
