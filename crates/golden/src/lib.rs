@@ -13,6 +13,7 @@ mod dot;
 pub mod f64_attention;
 pub mod family;
 mod lanes;
+mod merge;
 mod model;
 mod recurrence;
 mod round;
@@ -21,6 +22,7 @@ mod scalar;
 mod single;
 pub mod units;
 
+pub use merge::Merge;
 pub use model::{Action, Model, PartialState, QueryResult, Step};
 pub use round::{decode, encode, v_exponent};
 pub use single::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};

@@ -5,6 +5,7 @@ pub mod block;
 pub mod config;
 pub mod cores;
 pub mod format;
+pub mod merge;
 pub mod netlist;
 pub mod numerics;
 pub mod pwl;

@@ -5,6 +5,7 @@
 //! * [`evaluate`] scales and rounds a head of attention for a core and measures errors against f64.
 //! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
 //!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
+//! * [`split`] does the same for split keys, cores and the tree that merges their parts.
 //! * [`block`] does the same for arrays of cores that share keys and values.
 //! * [`record`] writes test vectors for other simulators.
 //! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
@@ -14,6 +15,7 @@ pub mod engine;
 pub mod evaluate;
 pub mod lockstep;
 pub mod record;
+pub mod split;
 pub mod stream;
 pub mod wave;
 

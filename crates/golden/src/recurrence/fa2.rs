@@ -19,12 +19,42 @@ pub(crate) fn divide(numerics: &ReciprocalNumerics, l: u64, fraction: u32) -> (u
 }
 
 /// An exponential, at most 1.
-struct Exponential {
-    value: f64,
+pub(crate) struct Exponential {
+    pub(crate) value: f64,
     /// `significand 2^-shift` is the value.
     significand: u64,
     shift: u32,
     record: u64,
+}
+
+/// `2^-t` as a factor of this many significand bits.
+pub(crate) fn exponential_factor(base2: &Base2, r: Reduced, bits: u32) -> Exponential {
+    let factor = base2.exp_factor(r, bits);
+    Exponential {
+        value: factor.value(),
+        significand: factor.m,
+        shift: factor.shift(),
+        record: factor.record(),
+    }
+}
+
+/// `l e` in units of l, rounded half up.
+pub(crate) fn scaled(l: u64, e: &Exponential) -> u64 {
+    // Sum and significand together have less than 100 bits.
+    match e.shift {
+        0 => l * e.significand,
+        1..=100 => {
+            let product = u128::from(l) * u128::from(e.significand);
+            ((product + (1 << (e.shift - 1))) >> e.shift) as u64
+        }
+        _ => 0,
+    }
+}
+
+/// `1/l` for the final scale.
+pub(crate) fn reciprocal_of_sum(n: &Numerics, l: u64) -> f64 {
+    let (r, exponent) = divide(&n.reciprocal, l, n.state_fraction);
+    r as f64 * pow2(exponent)
 }
 
 /// State of a query: maximum (FS fraction bits) and sum (FL fraction bits).
@@ -72,32 +102,13 @@ impl Fa2 {
 
     fn exponential(&self, r: Reduced) -> Exponential {
         if let Some(bits) = self.shared {
-            let factor = self.base2.exp_factor(r, bits);
-            return Exponential {
-                value: factor.value(),
-                significand: factor.m,
-                shift: factor.shift(),
-                record: factor.record(),
-            };
+            return exponential_factor(&self.base2, r, bits);
         }
         let format = self.scalar.format;
         let value = self.scalar.round_integer(self.base2.exp(r), -((self.base2.fraction() + r.k) as i32));
         // At most 1, so its last significand bit never lies above the integers.
         let (significand, exponent) = parts(format, value);
         Exponential { value, significand, shift: -exponent as u32, record: encode(format, value) }
-    }
-
-    /// `l e` in units of l, rounded half up.
-    fn scaled(l: u64, e: &Exponential) -> u64 {
-        // Sum and significand together have less than 100 bits.
-        match e.shift {
-            0 => l * e.significand,
-            1..=100 => {
-                let product = u128::from(l) * u128::from(e.significand);
-                ((product + (1 << (e.shift - 1))) >> e.shift) as u64
-            }
-            _ => 0,
-        }
     }
 }
 
@@ -123,7 +134,7 @@ impl Recurrence for Fa2 {
         }
         let moved = s > m;
         let e = self.exponential(self.base2.reduce(x.unsigned_abs(), self.score_fraction));
-        let grown = if moved { Self::scaled(l, &e) + one } else { l + Self::scaled(one, &e) };
+        let grown = if moved { scaled(l, &e) + one } else { l + scaled(one, &e) };
         let op = if moved { FloatOp::ScaleOutput(e.value) } else { FloatOp::ScaleValue(e.value) };
         let state = Sum { m: m.max(s), l: grown.min(self.largest_sum) };
         (state, Decision::update(s, x, e.record, moved, op))

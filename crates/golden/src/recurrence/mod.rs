@@ -5,9 +5,9 @@ mod fa2_fixed;
 mod lse;
 mod paper;
 
-pub(crate) use fa2::Fa2;
+pub(crate) use fa2::{Fa2, exponential_factor, reciprocal_of_sum, scaled};
 pub(crate) use fa2_fixed::{Fa2Fixed, Reference};
-pub(crate) use lse::{FactorWeight, Lse, RoundedWeight};
+pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
 
 use crate::base2::{Score, round_half_up};

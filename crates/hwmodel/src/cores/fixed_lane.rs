@@ -23,7 +23,7 @@ use crate::{circuit, function, unit};
 use std::sync::Arc;
 
 /// Widths of a core with fixed-point lanes.
-pub(super) fn lane_bits(n: &Numerics) -> LaneBits {
+pub(crate) fn lane_bits(n: &Numerics) -> LaneBits {
     n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
 }
 

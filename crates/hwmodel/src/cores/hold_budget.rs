@@ -25,7 +25,7 @@ pub(super) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
 }
 
 /// Width of what is left of the budget; 1 where there is none.
-pub(super) fn room_bits(n: &Numerics) -> u32 {
+pub(crate) fn room_bits(n: &Numerics) -> u32 {
     n.budget.as_ref().map_or(1, BudgetNumerics::room_bits)
 }
 

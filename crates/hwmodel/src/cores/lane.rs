@@ -188,7 +188,7 @@ impl FlashDLane {
 }
 
 /// Formats as a part of module names.
-pub(super) fn lane_suffix(f: LaneFormats) -> String {
+pub(crate) fn lane_suffix(f: LaneFormats) -> String {
     let mut suffix = f.format.ident();
     if f.accumulator != f.format {
         suffix += &format!("_{}", f.accumulator.ident());
@@ -200,7 +200,7 @@ pub(super) fn lane_suffix(f: LaneFormats) -> String {
 }
 
 /// The converter that a wider accumulator needs.
-pub(super) fn narrow(f: LaneFormats) -> Vec<Convert> {
+pub(crate) fn narrow(f: LaneFormats) -> Vec<Convert> {
     match f.accumulator == f.format {
         true => vec![],
         false => vec![Convert::new(ConvertFunction { from: f.accumulator, to: f.format })],

@@ -6,13 +6,37 @@ use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;
 use crate::numerics::{Numerics, SUM_INTEGER_BITS};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Tag, ast, hdl_gen, logic};
-use crate::word::{bits_for, index_bits, ones};
+use crate::word::{Word, bits_for, index_bits, ones};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
 /// Bits of the exponent of `l`: -1 to 16, two's complement.
 pub fn sum_exponent_bits() -> u32 {
     index_bits(SUM_INTEGER_BITS as usize) + 1
+}
+
+/// `addend + multiplicand e`, the product rounded half up, saturating; sums in fixed point.
+pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, addend: &W, e: &W) -> W {
+    let (bits, fmt) = (n.sum_bits(), n.weight);
+    // e = significand 2^-right, and right is at least 1.
+    let (significand, right_less_one) = match form {
+        FactorForm::Format => {
+            let u = unpack(fmt, e, "e");
+            let wide = fmt.exponent_bits + 1;
+            let top = W::constant(wide, (fmt.bias as u64 + fmt.fraction_bits as u64 - 1) & ones(wide));
+            (u.significand, top.sub(&u.exponent.zext(wide)))
+        }
+        FactorForm::Shift(m) => {
+            let right = e.drop_low(m);
+            let wide = right.width().max(bits_for(m as u64)) + 1;
+            (e.slice(0, m), right.zext(wide).add(&W::constant(wide, m as u64 - 2)))
+        }
+    };
+    let product = multiplicand.mul(&significand).named("product");
+    let halves = product.shr(&right_less_one.named("right_less_one")).named("scaled_halves");
+    let scaled = halves.slice(0, bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("scaled");
+    let total = addend.zext(bits + 1).add(&scaled).named("total");
+    total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
 }
 
 function! {
@@ -24,30 +48,12 @@ function! {
     outputs { this.numerics.sum_bits() }
     eval<W> {
         let n = &this.numerics;
-        let (bits, fmt) = (n.sum_bits(), n.weight);
+        let bits = n.sum_bits();
         let one = W::constant(bits, 1 << n.state_fraction);
         let multiplicand = moved.select(&sum, &one).named("multiplicand");
         let addend = moved.select(&one, &sum).named("addend");
-        // e = significand 2^-right, and right is at least 1.
-        let (significand, right_less_one) = match this.form {
-            FactorForm::Format => {
-                let u = unpack(fmt, &e, "e");
-                let wide = fmt.exponent_bits + 1;
-                let top = W::constant(wide, (fmt.bias as u64 + fmt.fraction_bits as u64 - 1) & ones(wide));
-                (u.significand, top.sub(&u.exponent.zext(wide)))
-            }
-            FactorForm::Shift(m) => {
-                let right = e.drop_low(m);
-                let wide = right.width().max(bits_for(m as u64)) + 1;
-                (e.slice(0, m), right.zext(wide).add(&W::constant(wide, m as u64 - 2)))
-            }
-        };
-        let product = multiplicand.mul(&significand).named("product");
-        let halves = product.shr(&right_less_one.named("right_less_one")).named("scaled_halves");
-        let scaled = halves.slice(0, bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("scaled");
-        let total = addend.zext(bits + 1).add(&scaled).named("total");
-        let saturated = total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated");
-        [first.select(&one, &saturated)]
+        let sum = scaled_sum(n, this.form, &multiplicand, &addend, &e);
+        [first.select(&one, &sum)]
     }
 }
 unit! {

@@ -1,0 +1,339 @@
+//! Split keys: cores that share a query, and the tree that merges their parts, in lock-step with the model.
+
+use crate::engine::SWEEP_LIMIT;
+use crate::lockstep::{Divergence, RunError};
+use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
+use flashd_golden::{Action, Merge, Model, QueryResult};
+use flashd_hwmodel::config::ConfigError;
+use flashd_hwmodel::merge::{SplitConfig, SplitCore, build};
+use flashd_hwmodel::word::ones;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SplitCounters {
+    /// Cycles from the first accepted keys to the last result, both included.
+    pub cycles: u64,
+    /// Steps, of a key for each part.
+    pub steps: u64,
+    /// Values read.
+    pub v_reads: u64,
+    /// Results.
+    pub queries: u64,
+    /// Cycles from the acceptance of the last keys to the result.
+    pub latency: u64,
+    /// Single comparisons made.
+    pub comparisons: u64,
+}
+
+/// A finished run without differences.
+#[derive(Clone, Debug)]
+pub struct SplitRun {
+    /// Counts.
+    pub counters: SplitCounters,
+    /// The model's results, equal to the hardware's.
+    pub results: Vec<QueryResult>,
+}
+
+/// Queries whose keys are in parts of one length: part p has the keys `p n .. (p + 1) n`, as far as there are.
+pub struct Parts {
+    /// A query each part, all parts of a query one after another.
+    workload: Workload,
+    parts: usize,
+    /// Steps of each query.
+    lengths: Vec<usize>,
+}
+
+impl Parts {
+    /// The keys of every query in so many parts.
+    pub fn new(workload: &Workload, parts: usize) -> Self {
+        let length = |query: &Query| (query.keys - query.from).div_ceil(parts).max(1);
+        let of_query = |query: &Query| -> Vec<Query> {
+            let n = length(query);
+            let range = |p: usize| (query.from + p * n).min(query.keys);
+            (0..parts).map(|p| Query { from: range(p), keys: range(p + 1), ..query.clone() }).collect()
+        };
+        Parts {
+            lengths: workload.queries.iter().map(length).collect(),
+            workload: Workload {
+                queries: workload.queries.iter().flat_map(of_query).collect(),
+                ..workload.clone()
+            },
+            parts,
+        }
+    }
+
+    /// What the cores make of the parts, for each query.
+    pub fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
+        let results = self.workload.results(model, record);
+        results.chunks(self.parts).map(<[QueryResult]>::to_vec).collect()
+    }
+
+    /// What the tree makes of that.
+    pub fn results(&self, config: &SplitConfig, partial: &[Vec<QueryResult>]) -> Vec<QueryResult> {
+        let exponents: Vec<u64> =
+            self.workload.queries.iter().step_by(self.parts).map(|q| q.v_exponent).collect();
+        Merge::new(&config.core).results(partial, &exponents)
+    }
+
+    fn query(&self, query: usize, part: usize) -> &Query {
+        &self.workload.queries[query * self.parts + part]
+    }
+}
+
+/// The model's results of queries whose keys are split, without the hardware.
+pub fn split_results(config: &SplitConfig, workload: &Workload) -> Vec<QueryResult> {
+    let parts = Parts::new(workload, config.parts);
+    parts.results(config, &parts.partial_results(&Model::new(&config.core), false))
+}
+
+/// Runs a workload through cores and tree, and compares every output in every cycle with the model.
+///
+/// # Errors
+/// The first difference, or an invalid configuration.
+pub fn run(config: &SplitConfig, workload: &Workload, gaps: Gaps) -> Result<SplitRun, RunError> {
+    let parts = Parts::new(workload, config.parts);
+    let partial = parts.partial_results(&Model::new(&config.core), true);
+    let results = parts.results(config, &partial);
+    let counters = run_against(config, workload, gaps, &partial, &results)?;
+    Ok(SplitRun { counters, results })
+}
+
+/// [`run`] against given results of the parts, with steps, and of the tree.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_against(
+    config: &SplitConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    partial: &[Vec<QueryResult>],
+    results: &[QueryResult],
+) -> Result<SplitCounters, RunError> {
+    let parts = Parts::new(workload, config.parts);
+    let mut bench = Bench::new(config, &parts, gaps, partial, results)?;
+    let mut drain = u64::from(config.latency()) + 4;
+    while drain > 0 {
+        drain -= u64::from(bench.finished());
+        bench.cycle().map_err(RunError::Divergence)?;
+    }
+    Ok(bench.counters)
+}
+
+struct Bench<'a> {
+    config: &'a SplitConfig,
+    parts: &'a Parts,
+    partial: &'a [Vec<QueryResult>],
+    results: &'a [QueryResult],
+    core: Box<dyn SplitCore>,
+    rng: Option<ChaCha8Rng>,
+    cycle: u64,
+    loaded: usize,
+    query: usize,
+    step: usize,
+    /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
+    values: VecDeque<(u64, usize, usize)>,
+    outputs: VecDeque<(u64, usize)>,
+    /// Keys asked for by the parts in the cycles before.
+    asked: VecDeque<Vec<Option<usize>>>,
+    value_stage: u64,
+    first_key: Option<u64>,
+    counters: SplitCounters,
+}
+
+impl<'a> Bench<'a> {
+    fn new(
+        config: &'a SplitConfig,
+        parts: &'a Parts,
+        gaps: Gaps,
+        partial: &'a [Vec<QueryResult>],
+        results: &'a [QueryResult],
+    ) -> Result<Self, ConfigError> {
+        Ok(Bench {
+            core: build(config)?,
+            rng: match gaps {
+                Gaps::None => None,
+                Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
+            },
+            cycle: 0,
+            loaded: 0,
+            query: 0,
+            step: 0,
+            values: VecDeque::new(),
+            outputs: VecDeque::new(),
+            asked: (0..config.core.value_latency).map(|_| vec![None; config.parts]).collect(),
+            value_stage: flashd_hwmodel::cores::v_step_latency(&config.core).into(),
+            first_key: None,
+            counters: SplitCounters::default(),
+            config,
+            parts,
+            partial,
+            results,
+        })
+    }
+
+    fn finished(&self) -> bool {
+        self.query == self.results.len()
+    }
+
+    fn chance(&mut self, one_in: u32) -> bool {
+        self.rng.as_mut().is_some_and(|rng| rng.random_ratio(1, one_in))
+    }
+
+    /// The contents of a bus that carries nothing.
+    fn noise(&mut self, width: u32) -> u64 {
+        self.rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width))
+    }
+
+    /// A cycle: inputs, comparison, clock.
+    fn cycle(&mut self) -> Result<(), Box<Divergence>> {
+        let (d, parts) = (self.config.core.d, self.config.parts);
+        let width = self.config.core.format.width();
+        let reset = self.cycle < RESET_CYCLES as u64;
+        let send = !reset && self.query < self.loaded && !self.finished() && !self.chance(3);
+        let mut k = vec![None; parts];
+        if send {
+            for (p, k) in k.iter_mut().enumerate() {
+                let query = self.parts.query(self.query, p);
+                let key = query.from + self.step;
+                *k = (key < query.keys && !query.masks(key)).then_some(key);
+            }
+        }
+        let last = send && self.step + 1 == self.parts.lengths[self.query];
+        // The next query may be loaded from the cycle of the previous one's last keys on.
+        let idle = self.query + usize::from(last) == self.loaded;
+        let load = !reset && idle && self.loaded < self.results.len() && !self.chance(3);
+        let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
+        let vector = |bench: &mut Self, data: &[u64], key: Option<usize>| -> Vec<u64> {
+            match key {
+                Some(key) => data[key * d..(key + 1) * d].to_vec(),
+                None => (0..d).map(|_| bench.noise(width)).collect(),
+            }
+        };
+        let source = self.parts;
+        let w = &source.workload;
+        let keys: Vec<u64> = k.iter().flat_map(|&key| vector(self, &w.k, key)).collect();
+        let values: Vec<u64> =
+            (0..parts).flat_map(|p| vector(self, &w.v, arriving.get(p).copied().flatten())).collect();
+        let exponent = self.noise(self.config.core.format.exponent_bits);
+        let (q, exponent) = match load {
+            true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
+            false => (vector(self, &w.k, None), exponent),
+        };
+        let idle_last = !send && self.chance(2);
+        let idle_masks: Vec<bool> = (0..parts).map(|_| !send && self.chance(2)).collect();
+        let ports = self.core.ports();
+        ports.clk.next = 0;
+        ports.rst.next = reset.into();
+        ports.q_valid.next = load.into();
+        if let Some(port) = ports.v_exponent {
+            port.next = exponent;
+        }
+        ports.q.iter_mut().zip(q).for_each(|(bus, x)| bus.next = x);
+        ports.k_valid.next = send.into();
+        ports.k_last.next = (last || idle_last).into();
+        ports.k.iter_mut().zip(keys).for_each(|(bus, x)| bus.next = x);
+        ports.v.iter_mut().zip(values).for_each(|(bus, x)| bus.next = x);
+        for (p, mask) in ports.k_mask.iter_mut().enumerate() {
+            mask.next = (idle_masks[p] || send && k[p].is_none()).into();
+        }
+        self.settle();
+        self.loaded += usize::from(load);
+        if send {
+            self.first_key.get_or_insert(self.cycle);
+            self.counters.steps += 1;
+            self.values.push_back((self.cycle, self.query, self.step));
+            self.step += 1;
+            if last {
+                self.outputs.push_back((self.cycle, self.query));
+                (self.query, self.step) = (self.query + 1, 0);
+            }
+        }
+        if !reset {
+            self.compare()?;
+        }
+        self.core.ports().clk.next = 1;
+        self.core.update_all();
+        self.cycle += 1;
+        Ok(())
+    }
+
+    fn settle(&mut self) {
+        for _ in 0..SWEEP_LIMIT {
+            self.core.update_all();
+            if !self.core.has_changed() {
+                return;
+            }
+        }
+        unreachable!("there are no combinational loops, RustHDL's check has seen to that");
+    }
+
+    fn compare(&mut self) -> Result<(), Box<Divergence>> {
+        let cycle = self.cycle;
+        let due = self.values.pop_front_if(|&mut (at, ..)| at + self.value_stage == cycle);
+        let v_step = self.core.ports().v_step.val();
+        self.check("v_step", due.is_some().into(), v_step)?;
+        let mut asked = vec![None; self.config.parts];
+        for (p, asked) in asked.iter_mut().enumerate() {
+            let reads = due.is_some_and(|(_, query, step)| {
+                let steps = &self.partial[query][p].steps;
+                steps.get(step).is_some_and(|s| !matches!(s.action, Action::Hold | Action::Masked))
+            });
+            let v_ren = self.core.ports().v_ren[p].val();
+            self.check(&format!("v_ren[{p}]"), reads.into(), v_ren)?;
+            self.counters.v_reads += u64::from(reads);
+            *asked = due.filter(|_| reads).map(|(_, query, step)| self.parts.query(query, p).from + step);
+        }
+        self.asked.push_back(asked);
+        let latency = u64::from(self.config.latency());
+        let due = self.outputs.pop_front_if(|&mut (at, _)| at + latency == cycle);
+        let o_valid = self.core.ports().o_valid.val();
+        self.check("o_valid", due.is_some().into(), o_valid)?;
+        let Some((_, query)) = due else {
+            return Ok(());
+        };
+        let results = self.results;
+        let result = &results[query];
+        let ports = self.core.ports();
+        let flags = [
+            ("o_invalid", result.invalid, ports.o_invalid.val()),
+            ("o_empty", result.empty, ports.o_empty.val()),
+            ("o_overflow", result.overflow, ports.o_overflow.map_or(0, |port| port.val())),
+        ];
+        let o: Vec<u64> = ports.o.iter().map(|bus| bus.val()).collect();
+        let scalars: Vec<u64> = ports.o_scalars.iter().map(|bus| bus.val()).collect();
+        let state: Vec<u64> = ports.o_state.iter().map(|bus| bus.val()).collect();
+        for (name, expected, actual) in flags {
+            self.check(name, expected.into(), actual)?;
+        }
+        for (j, (expected, actual)) in result.o.iter().zip(o).enumerate() {
+            self.check(&format!("o[{j}]"), *expected, actual)?;
+        }
+        if let Some(expected) = &result.state {
+            let names = self.config.core.state_scalars();
+            for ((expected, actual), name) in expected.scalars.iter().zip(scalars).zip(names) {
+                self.check(&format!("o_{name}"), *expected, actual)?;
+            }
+            for (j, (expected, actual)) in expected.o.iter().zip(state).enumerate() {
+                self.check(&format!("o_state[{j}]"), *expected, actual)?;
+            }
+        }
+        self.counters.queries += 1;
+        self.counters.latency = latency;
+        self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
+        Ok(())
+    }
+
+    fn check(&mut self, signal: &str, expected: u64, actual: u64) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += 1;
+        if expected == actual {
+            return Ok(());
+        }
+        let values = [expected, actual].map(|bits| (bits, bits.to_string()));
+        let name = self.config.name();
+        Err(Box::new(Divergence::new(name, self.cycle, signal, values, &VecDeque::new())))
+    }
+}

@@ -1,0 +1,102 @@
+//! Cores and trees of merges in lock-step with the model, and the model against f64.
+
+use flashd_golden::Merge;
+use flashd_golden::Model;
+use flashd_hwmodel::config::{CoreConfig, Hold};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::SplitConfig;
+use flashd_simulator::split::{run, split_results};
+use flashd_simulator::{Gaps, Workload};
+use flashd_workload::quantise::round_to;
+use flashd_workload::synthetic;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+    let variants = CoreConfig::variants(d, format).into_iter();
+    let mixed = CoreConfig::mixed_precision(d).into_iter().filter(move |c| c.format == format);
+    let threshold = CoreConfig::with_hold(d, format, Hold::Below(6.0));
+    variants.chain(mixed).chain(threshold).filter(CoreConfig::can_be_partial).collect()
+}
+
+/// Scores spread widely; keys masked by chance, among them those of whole parts and queries.
+fn workload(core: &CoreConfig, keys: &[usize], seed: u64) -> Workload {
+    let most = keys.iter().copied().max().unwrap_or(0);
+    let a = synthetic::attention_like(seed, keys.len().max(2), most.max(2), core.d);
+    let encoded = |x: &[f32], factor: f64| -> Vec<u64> {
+        x.iter().map(|x| round_to(core.format, *x as f64 * factor)).collect()
+    };
+    let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
+    let mut w = Workload::new(core.format, core.d, &q[..keys.len() * core.d], &k, &v, false);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for (i, (query, &keys)) in w.queries.iter_mut().zip(keys).enumerate() {
+        query.keys = keys;
+        let share = [0.0, 0.4, 0.9, 1.0][i % 4];
+        query.masked = (0..keys).map(|_| rng.random_bool(share)).collect();
+    }
+    w
+}
+
+#[test]
+fn every_core_in_lockstep() {
+    for (_, format) in Format::NAMED {
+        for core in cores(5, format) {
+            for parts in [2, 4] {
+                let split = SplitConfig::new(core.clone(), parts);
+                let w = workload(&split.core, &[9, 12, 13, 5, 1, 3, 8, 20, 1, 1], 7);
+                for gaps in [Gaps::None, Gaps::Random(3)] {
+                    let run = run(&split, &w, gaps).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
+                    assert_eq!(run.counters.queries as usize, w.queries.len());
+                    assert_eq!(run.counters.latency, u64::from(split.latency()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn many_parts_and_late_values() {
+    for core in cores(3, Format::BF16) {
+        let core = CoreConfig { value_latency: 3, ..core };
+        let split = SplitConfig::new(core, 16);
+        let w = workload(&split.core, &[40, 16, 7, 64], 5);
+        run(&split, &w, Gaps::Random(9)).unwrap_or_else(|e| panic!("{e}"));
+    }
+}
+
+/// An empty part is the identity, and a merge with itself in two orders is the same to the lanes' last bits.
+#[test]
+fn an_empty_part_changes_nothing() {
+    for (_, format) in Format::NAMED {
+        for core in cores(6, format) {
+            let core = SplitConfig::new(core, 2).core;
+            let w = workload(&core, &[12], 3);
+            let state = w.results(&Model::new(&core), false)[0].state.clone();
+            let merge = Merge::new(&core);
+            assert_eq!(merge.merge(state.as_ref(), None), state, "{}", core.name());
+            assert_eq!(merge.merge(None, state.as_ref()), state);
+            assert_eq!(merge.merge(None, None), None);
+            let four = [None, state.clone(), None, None];
+            assert_eq!(merge.tree(&four), state);
+        }
+    }
+}
+
+/// One part that has all the keys: the result of a single core, wherever the part stands.
+#[test]
+fn one_part_is_the_core() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        for core in cores(6, format) {
+            let split = SplitConfig::new(core.clone(), 4);
+            let mut w = workload(&split.core, &[16], 3);
+            w.queries[0].masked = (0..16).map(|key| key / 4 != 2).collect();
+            let whole = w.results(&Model::new(&split.core), false);
+            let parts = split_results(&split, &w);
+            // FA2's shared multiplier rounds the scaled result to the lanes' product format first.
+            if core.fa2 != flashd_hwmodel::config::Fa2Variant::SharedScale {
+                assert_eq!(parts[0].o, whole[0].o, "{}", core.name());
+            }
+            assert_eq!(parts[0].state, whole[0].state, "{}", core.name());
+        }
+    }
+}
