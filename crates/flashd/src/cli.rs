@@ -200,6 +200,9 @@ pub struct GenerateArgs {
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
     #[arg(long, value_name = "BITS", conflicts_with_all = ["unit", "all"])]
     pub key_index_bits: Option<u32>,
+    /// P cores for one query, 2 to 64, each with a part of the keys, and a tree that merges their results
+    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"])]
+    pub parts: Option<usize>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
     #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial"])]
     pub unit: Option<String>,
@@ -236,6 +239,9 @@ pub struct SimulateArgs {
     /// With --partial: the keys in tiles of N, each tile starting from the state that the one before hands out
     #[arg(long, value_name = "N", conflicts_with = "queries")]
     pub tile: Option<usize>,
+    /// P cores for each query, 2 to 64, each with a part of the keys, and a tree that merges their results
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "vcd", "vectors"])]
+    pub parts: Option<usize>,
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     pub lengths: Option<Vec<usize>>,

@@ -2,8 +2,8 @@
 
 use crate::cli::GenerateArgs;
 use crate::output::{Failure, print, print_json};
-use crate::select::core_or_block;
-use flashd_generator::{GeneratedFile, block_files, core_files, unit_file, write_all};
+use crate::select::{configuration, core_or_block, split};
+use flashd_generator::{GeneratedFile, block_files, core_files, split_files, unit_file, write_all};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
@@ -37,6 +37,9 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             files.extend(core_files(&config)?);
         }
         return Ok(files);
+    }
+    if let Some(parts) = args.parts {
+        return Ok(split_files(&split(&configuration(&args.selection, None)?, parts)?)?);
     }
     Ok(match core_or_block(&args.selection, args.queries, args.key_index_bits, None)? {
         (_, Some(block)) => block_files(&block)?,

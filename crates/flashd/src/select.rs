@@ -6,6 +6,7 @@ use clap::Parser;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::SplitConfig;
 use std::path::Path;
 
 /// The flags of one core, as `--core` takes them.
@@ -56,6 +57,16 @@ pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreCo
         ))),
         ((core, _), _) => Ok(core),
     }
+}
+
+/// Cores of a configuration for so many parts of the keys.
+pub fn split(core: &CoreConfig, parts: usize) -> Result<SplitConfig, Failure> {
+    let split = SplitConfig::new(core.clone(), parts);
+    split.validate().map_err(|e| match e.field {
+        "partial" => Failure::input(format!("--parts: {}", e.problem)),
+        field => Failure::input(format!("--{}: {}", field.replace('_', "-"), e.problem)),
+    })?;
+    Ok(split)
 }
 
 /// The selected core, and the array of it that `--queries` or the file ask for.

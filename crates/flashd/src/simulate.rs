@@ -1,6 +1,7 @@
 //! `flashd simulate`.
 
 mod block;
+mod split;
 mod visible;
 
 use crate::cli::{EngineArg, SimulateArgs};
@@ -62,6 +63,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if array.is_some() {
         block::check(args, config.masks)?;
     }
+    let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
     let ranges = visible::ranges(args, config.masks, &attention)?;
     check_writable(args)?;
     let scenario =
@@ -80,6 +82,9 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {
         return block::run(args, &array, &prepared, &reference, ranges.as_deref());
+    }
+    if let Some(split) = parts {
+        return split::run(args, &split, &prepared, &reference);
     }
     let tiles = tiles(args, &prepared)?;
     let (counters, results) = match args.engine {

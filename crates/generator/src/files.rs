@@ -5,6 +5,7 @@ use flashd_hwmodel::block::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::cores::{build, v_step_latency};
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::{self, SplitConfig};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::units::FormatUnit;
 use serde::{Deserialize, Serialize};
@@ -99,6 +100,22 @@ pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateE
     let does = format!(
         "{} queries, one key a cycle for all, first result {} cycles after the last key",
         config.queries, manifest.latency
+    );
+    Ok(files(&manifest, &does, &emitted))
+}
+
+/// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    let split = merge::build(config)?;
+    let emitted = emit(&elaborate(split.as_ref())?)?;
+    let core = manifest(config.name(), &config.core, config.clone(), &emitted);
+    let manifest = Manifest { latency: config.latency(), ..core };
+    let does = format!(
+        "{} keys a cycle for one query, result {} cycles after the last keys",
+        config.parts, manifest.latency
     );
     Ok(files(&manifest, &does, &emitted))
 }

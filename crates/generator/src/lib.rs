@@ -16,7 +16,7 @@ mod kernel;
 
 pub use elaborate::elaborate;
 pub use emit::{Emitted, EmittedModule, emit};
-pub use files::{GeneratedFile, Manifest, block_files, core_files, unit_file, write_all};
+pub use files::{GeneratedFile, Manifest, block_files, core_files, split_files, unit_file, write_all};
 
 /// A design that cannot be turned into Verilog: always a mistake in the design's description.
 #[derive(Debug, thiserror::Error)]

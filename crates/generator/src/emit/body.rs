@@ -4,6 +4,7 @@ use super::{Vector, is_register, vectors};
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::Path;
 use flashd_hwmodel::netlist::{is_keyword, range};
+use flashd_hwmodel::rtl::TagKind;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -184,11 +185,30 @@ impl<'a> Body<'a> {
                         elements += ports.iter().find(|v| v.name == output.name).map_or(0, |v| v.elements);
                     }
                     let bits = output.width * elements as u32;
-                    let _ = writeln!(text, "    {kind} {}{};", range(bits), self.wires[&key]);
+                    let declaration = format!("    {kind} {}{};", range(bits), self.wires[&key]);
+                    let _ = match self.module.tag.kind == TagKind::Open && self.reads(&key) < elements {
+                        true => writeln!(
+                            text,
+                            "    /* verilator lint_off UNUSEDSIGNAL */\n{declaration}\n    /* verilator lint_on UNUSEDSIGNAL */"
+                        ),
+                        false => writeln!(text, "{declaration}"),
+                    };
                 }
             }
         }
         text.push('\n');
+    }
+
+    /// How many elements of a family's output anything reads.
+    fn reads(&self, (family, port): &(String, String)) -> usize {
+        let of_family = |path: &&Path| {
+            path.port == *port && path.instance.as_ref().is_some_and(|(instance, _)| instance == family)
+        };
+        let read: HashSet<(Option<usize>, Option<usize>)> = (self.sources.values())
+            .filter(of_family)
+            .map(|path| (path.instance.as_ref().and_then(|(_, index)| *index), path.element))
+            .collect();
+        read.len()
     }
 
     /// The expression that drives an input of a child.

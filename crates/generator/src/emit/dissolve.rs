@@ -20,7 +20,12 @@ pub(super) fn dissolve(module: &Module) -> Result<(Module, HashMap<Path, Path>),
         }
         let (inner, inner_sources) = dissolve(&child.module)?;
         let me = (child.name.clone(), child.index);
-        let prefixed = |name: &str| format!("{}_{name}", child.name);
+        // Contents of one of several of a kind carry its number.
+        let several = module.children.iter().filter(|c| c.name == child.name).count() > 1;
+        let prefixed = |name: &str| match child.index.filter(|_| several) {
+            Some(index) => format!("{}_{index}_{name}", child.name),
+            None => format!("{}_{name}", child.name),
+        };
         // A path inside the child, seen from here: its ports become what drives them.
         let outward = |path: &Path, sources: &HashMap<Path, Path>| match &path.instance {
             Some((name, index)) => Some(Path { instance: Some((prefixed(name), *index)), ..path.clone() }),

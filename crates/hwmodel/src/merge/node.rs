@@ -175,14 +175,17 @@ macro_rules! merge_node {
                     /// Lanes.
                     group: Vec<$group>,
                     /// The next merge's factor takes a cycle more than its parts' accumulators.
-                    o_q: Vec<Delay>,
+                    o_q: Vec<Register>,
                 }
                 config {
-                    d: usize,
+                    delayed: usize,
                     $($rooms: usize,)?
                     full_groups: usize,
                     groups: usize,
                     last_lanes: usize,
+                    late_groups: usize,
+                    late_end: usize,
+                    direct_tail: usize,
                 }
             }
         }
@@ -196,6 +199,7 @@ macro_rules! merge_node {
                 )?
                 let group: Vec<$group> =
                     group_sizes(d).into_iter().map(|lanes| $group::new($n, lanes)).collect();
+                let delayed = if last { 0 } else { d };
                 let group_name = format!("{}_{d}", group[0].lane[0].tag.name);
                 $name {
                     tag: Tag::module(
@@ -227,8 +231,11 @@ macro_rules! merge_node {
                     both_empty: StateStep::new(StateStepFunction {}),
                     empty_q: Register::new(1),
                     group,
-                    o_q: (0..d).map(|_| Delay::new($acc_bits, !last as usize)).collect(),
-                    d,
+                    o_q: (0..delayed).map(|_| Register::new($acc_bits)).collect(),
+                    delayed,
+                    late_groups: if last { 0 } else { d / LANES_PER_GROUP },
+                    late_end: if last { 0 } else { d.div_ceil(LANES_PER_GROUP) },
+                    direct_tail: if last { d / LANES_PER_GROUP } else { d.div_ceil(LANES_PER_GROUP) },
                     $($rooms,)?
                     full_groups: d / LANES_PER_GROUP,
                     groups: d.div_ceil(LANES_PER_GROUP),
@@ -285,19 +292,37 @@ macro_rules! merge_node {
                     for i in 0..16 {
                         self.group[g].a[i].next = self.a[16 * g + i].val();
                         self.group[g].b[i].next = self.b[16 * g + i].val();
-                        self.o_q[16 * g + i].x.next = self.group[g].o[i].val();
                     }
                 }
                 for g in self.full_groups..self.groups {
                     for i in 0..self.last_lanes {
                         self.group[g].a[i].next = self.a[16 * g + i].val();
                         self.group[g].b[i].next = self.b[16 * g + i].val();
-                        self.o_q[16 * g + i].x.next = self.group[g].o[i].val();
                     }
                 }
-                for i in 0..self.d {
+                for g in 0..self.late_groups {
+                    for i in 0..16 {
+                        self.o_q[16 * g + i].d.next = self.group[g].o[i].val();
+                    }
+                }
+                for g in self.late_groups..self.late_end {
+                    for i in 0..self.last_lanes {
+                        self.o_q[16 * g + i].d.next = self.group[g].o[i].val();
+                    }
+                }
+                for g in self.late_end..self.full_groups {
+                    for i in 0..16 {
+                        self.o[16 * g + i].next = self.group[g].o[i].val();
+                    }
+                }
+                for g in self.direct_tail..self.groups {
+                    for i in 0..self.last_lanes {
+                        self.o[16 * g + i].next = self.group[g].o[i].val();
+                    }
+                }
+                for i in 0..self.delayed {
                     self.o_q[i].clk.next = self.clk.val();
-                    self.o[i].next = self.o_q[i].y.val();
+                    self.o[i].next = self.o_q[i].q.val();
                 }
             }
         }

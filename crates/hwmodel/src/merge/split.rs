@@ -69,7 +69,9 @@ macro_rules! split_core {
                     /// The cores.
                     core: Vec<$core>,
                     /// Accumulators of the cores: the first merges' factors take two cycles.
-                    core_o: Vec<Delay>,
+                    core_o_q: Vec<Register>,
+                    /// The same a cycle later.
+                    core_o_qq: Vec<Register>,
                     /// Merges, a tree, leaves first.
                     merge: Vec<$node>,
                     /// The merged accumulators are there.
@@ -95,7 +97,7 @@ macro_rules! split_core {
                     $(/// To the result.
                     $room: Vec<Delay>,)?
                     /// To the result.
-                    state_q: Vec<Delay>,
+                    state_q: Vec<Register>,
                     /// Result.
                     result: $result,
                 }
@@ -106,6 +108,7 @@ macro_rules! split_core {
                     nodes: usize,
                     $($rooms: usize,)?
                     waits: usize,
+                    states: usize,
                 }
             }
         }
@@ -125,7 +128,8 @@ macro_rules! split_core {
                     tag: Tag::module(
                         config.name(),
                         format!("{parts} cores for one query, each with a part of its keys, and the merges of their results."),
-                    ),
+                    )
+                    .open(),
                     quiet: false,
                     clk: Bus::new(1),
                     rst: Bus::new(1),
@@ -152,7 +156,8 @@ macro_rules! split_core {
                     $($a_room: (0..$rooms).map(|_| Zero::new(ZeroFunction { width: $room })).collect(),)?
                     zero: Zero::new(ZeroFunction { width: $acc_bits }),
                     core: (0..parts).map(|_| $core::new(&config.core, $n)).collect(),
-                    core_o: (0..parts * d).map(|_| Delay::new($acc_bits, MERGE_CYCLES as usize)).collect(),
+                    core_o_q: (0..parts * d).map(|_| Register::new($acc_bits)).collect(),
+                    core_o_qq: (0..parts * d).map(|_| Register::new($acc_bits)).collect(),
                     merge: (0..nodes).map(|node| $node::new($n, d, node + 1 == nodes)).collect(),
                     done_q: ResetRegister::new(1, 0),
                     valid_q: (0..waits).map(|_| ResetRegister::new(1, 0)).collect(),
@@ -167,7 +172,8 @@ macro_rules! split_core {
                     empty_q: Delay::new(1, 1 + waits),
                     $($both: Delay::new($bits, 1 + waits),)*
                     $($room: (0..$rooms).map(|_| Delay::new($room, 1 + waits)).collect(),)?
-                    state_q: (0..d).map(|_| Delay::new($acc_bits, waits)).collect(),
+                    state_q: (0..waits * d).map(|_| Register::new($acc_bits)).collect(),
+                    states: waits * d,
                     result: $result::new($n, d),
                     d,
                     parts,
@@ -198,8 +204,10 @@ macro_rules! split_core {
                             self.core[p].k[i].next = self.k[d * p + i].val();
                             self.core[p].v[i].next = self.v[d * p + i].val();
                             self.core[p].state_o[i].next = self.zero.y.val();
-                            self.core_o[d * p + i].clk.next = self.clk.val();
-                            self.core_o[d * p + i].x.next = self.core[p].o_state[i].val();
+                            self.core_o_q[d * p + i].clk.next = self.clk.val();
+                            self.core_o_q[d * p + i].d.next = self.core[p].o_state[i].val();
+                            self.core_o_qq[d * p + i].clk.next = self.clk.val();
+                            self.core_o_qq[d * p + i].d.next = self.core_o_q[d * p + i].q.val();
                         }
                     }
                 }
@@ -242,8 +250,8 @@ macro_rules! split_core {
                     )?
                     for d in self.d..(self.d + 1) {
                         for j in 0..self.d {
-                            self.merge[i].a[j].next = self.core_o[2 * d * i + j].y.val();
-                            self.merge[i].b[j].next = self.core_o[2 * d * i + d + j].y.val();
+                            self.merge[i].a[j].next = self.core_o_qq[2 * d * i + j].q.val();
+                            self.merge[i].b[j].next = self.core_o_qq[2 * d * i + d + j].q.val();
                         }
                     }
                 }
@@ -315,14 +323,19 @@ macro_rules! split_core {
                     )?
                     for j in 0..self.d {
                         self.result.o[j].next = self.merge[n - 1].o[j].val();
+                    }
+                    for j in 0..self.states {
                         self.state_q[j].clk.next = self.clk.val();
-                        self.state_q[j].x.next = self.merge[n - 1].o[j].val();
+                        self.state_q[j].d.next = self.merge[n - 1].o[j].val();
+                        self.o_state[j].next = self.state_q[j].q.val();
+                    }
+                    for j in self.states..self.d {
+                        self.o_state[j].next = self.merge[n - 1].o[j].val();
                     }
                 }
                 self.result.empty.next = self.empty_q.y.val();
                 for j in 0..self.d {
                     self.o[j].next = self.result.y[j].val();
-                    self.o_state[j].next = self.state_q[j].y.val();
                 }
                 for w in 0..self.waits {
                     self.valid_q[w].clk.next = self.clk.val();

@@ -14,6 +14,8 @@ pub enum TagKind {
     Module,
     /// A structural module that is dissolved into its parent: a way to write, not a way to read.
     Dissolved,
+    /// A module of its own that leaves outputs of its parts unread on purpose.
+    Open,
     /// A flip-flop, written into the parent as an `always` block.
     Register {
         /// Value after reset; `None` without reset.
@@ -48,6 +50,12 @@ impl Tag {
         Tag { kind: TagKind::Dissolved, ..self }
     }
 
+    /// The same, with outputs of its parts that nothing reads.
+    #[must_use]
+    pub fn open(self) -> Tag {
+        Tag { kind: TagKind::Open, ..self }
+    }
+
     /// A register.
     pub fn register(reset: Option<u64>, enable: bool) -> Tag {
         Tag { name: "register".into(), doc: String::new(), kind: TagKind::Register { reset, enable } }
@@ -63,6 +71,7 @@ impl Tag {
         let (name, doc) = (fields.next()?.to_string(), fields.next()?.to_string());
         let kind = match (fields.next(), fields.next()) {
             (Some("dissolved"), _) => TagKind::Dissolved,
+            (Some("open"), _) => TagKind::Open,
             (Some(reset), Some(enable)) => {
                 TagKind::Register { reset: reset.parse().ok(), enable: enable == "enable" }
             }
@@ -104,6 +113,9 @@ impl Atom for Tag {
         let mut name = format!("{}{SEPARATOR}{}", self.name, self.doc);
         if self.kind == TagKind::Dissolved {
             name += &format!("{SEPARATOR}dissolved");
+        }
+        if self.kind == TagKind::Open {
+            name += &format!("{SEPARATOR}open");
         }
         if let TagKind::Register { reset, enable } = self.kind {
             let reset = reset.map_or("none".to_string(), |r| r.to_string());
