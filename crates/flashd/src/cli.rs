@@ -190,6 +190,20 @@ pub struct Selection {
     pub state_fraction_bits: Option<u32>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WrapperArg {
+    /// AXI4-Stream for queries, keys, values and results, AXI4-Lite for registers
+    Axis,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ValuesArg {
+    /// Those that it asks for; others are never fetched
+    Requested,
+    /// All; those that no query needs are dropped
+    All,
+}
+
 #[derive(Args)]
 pub struct GenerateArgs {
     #[command(flatten)]
@@ -203,6 +217,15 @@ pub struct GenerateArgs {
     /// P cores for one query, 2 to 64, each with a part of the keys, and a tree that merges their results
     #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"])]
     pub parts: Option<usize>,
+    /// With --queries: AXI4-Stream ports and registers around the array
+    #[arg(long, value_enum, conflicts_with_all = ["unit", "all", "parts"])]
+    pub wrapper: Option<WrapperArg>,
+    /// With --wrapper: bits of a beat, which divide those of a vector (default: the most up to 512)
+    #[arg(long, value_name = "BITS", requires = "wrapper")]
+    pub beat: Option<u32>,
+    /// With --wrapper: the values that it takes (default: requested)
+    #[arg(long, value_enum, requires = "wrapper")]
+    pub values: Option<ValuesArg>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
     #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial"])]
     pub unit: Option<String>,

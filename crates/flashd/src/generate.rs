@@ -1,9 +1,13 @@
 //! `flashd generate`.
 
-use crate::cli::GenerateArgs;
+use crate::cli::{GenerateArgs, ValuesArg};
 use crate::output::{Failure, print, print_json};
-use crate::select::{configuration, core_or_block, split};
-use flashd_generator::{GeneratedFile, block_files, core_files, split_files, unit_file, write_all};
+use crate::select::{configuration, core_or_block, split, wrapper_in_file};
+use flashd_generator::{
+    GeneratedFile, axis_files, block_files, core_files, split_files, unit_file, write_all,
+};
+use flashd_hwmodel::axis::{AxisConfig, Values};
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
@@ -41,8 +45,34 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
     if let Some(parts) = args.parts {
         return Ok(split_files(&split(&configuration(&args.selection, None)?, parts)?)?);
     }
-    Ok(match core_or_block(&args.selection, args.queries, args.key_index_bits, None)? {
-        (_, Some(block)) => block_files(&block)?,
-        (core, None) => core_files(&core)?,
+    let (core, block) = core_or_block(&args.selection, args.queries, args.key_index_bits, None)?;
+    let in_file = wrapper_in_file(&args.selection);
+    Ok(match (args.wrapper.is_some() || in_file.is_some(), block) {
+        (true, Some(block)) => axis_files(&wrapper(args, in_file, block)?)?,
+        (true, None) => {
+            return Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"));
+        }
+        (false, Some(block)) => block_files(&block)?,
+        (false, None) => core_files(&core)?,
     })
+}
+
+/// The wrapper around an array that the arguments ask for, which override what a file says.
+fn wrapper(
+    args: &GenerateArgs,
+    in_file: Option<AxisConfig>,
+    block: BlockConfig,
+) -> Result<AxisConfig, Failure> {
+    let base = in_file.unwrap_or_else(|| AxisConfig::new(block.clone()));
+    let values = match args.values {
+        Some(ValuesArg::All) => Values::All,
+        Some(ValuesArg::Requested) => Values::Requested,
+        None => base.values,
+    };
+    let config = AxisConfig { block, beat_bits: args.beat.or(base.beat_bits), values };
+    config.validate().map_err(|e| match (&args.selection.config, args.beat) {
+        (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
+        _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
+    })?;
+    Ok(config)
 }

@@ -3,6 +3,7 @@
 use crate::cli::{DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
 use clap::Parser;
+use flashd_hwmodel::axis::AxisConfig;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
@@ -94,16 +95,23 @@ pub fn core_or_block(
     Ok((core, Some(block)))
 }
 
-/// A file's core and, if it describes one, its array.
+/// A file's core and, if it describes one, its array, also that in a stream wrapper.
 fn read(path: &Path) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
     let bad = |e: &dyn std::fmt::Display| Failure::input(format!("--config {}: {e}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| bad(&e))?;
-    let is_block = serde_json::from_str::<serde_json::Value>(&text).is_ok_and(|v| v.get("core").is_some());
-    match is_block {
-        true => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core.clone(), Some(b))),
-        false => serde_json::from_str::<CoreConfig>(&text).map(|core| (core, None)),
+    let value = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+    match (value.get("block").is_some(), value.get("core").is_some()) {
+        (true, _) => serde_json::from_str::<AxisConfig>(&text).map(|a| (a.block.core.clone(), Some(a.block))),
+        (_, true) => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core.clone(), Some(b))),
+        _ => serde_json::from_str::<CoreConfig>(&text).map(|core| (core, None)),
     }
     .map_err(|e| bad(&e))
+}
+
+/// The stream wrapper that the selected file describes, if it does: its array is that of [`core_or_block`].
+pub fn wrapper_in_file(s: &Selection) -> Option<AxisConfig> {
+    let text = std::fs::read_to_string(s.config.as_ref()?).ok()?;
+    serde_json::from_str(&text).ok()
 }
 
 fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {

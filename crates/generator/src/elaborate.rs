@@ -41,6 +41,8 @@ pub struct Module {
     pub children: Vec<Child>,
     /// RustHDL's description of the behaviour.
     pub code: Verilog,
+    /// Behind a clock gate.
+    pub frozen: bool,
 }
 
 /// Walks a connected design.
@@ -78,7 +80,7 @@ impl Probe for Walk {
     fn visit_start_scope(&mut self, name: &str, node: &dyn Block) {
         let (name, index) = split_index(name);
         let tag = Tag { name: name.clone(), doc: String::new(), kind: TagKind::Module };
-        let module = Module { tag, ports: Vec::new(), children: Vec::new(), code: node.hdl() };
+        let module = Module { tag, ports: Vec::new(), children: Vec::new(), code: node.hdl(), frozen: false };
         self.stack.push(Child { name, index, module });
     }
 

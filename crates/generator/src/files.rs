@@ -83,7 +83,7 @@ pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateErr
     let emitted = emit(&elaborate(core.as_ref())?)?;
     let manifest = manifest(config.name(), config, config.clone(), &emitted);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
-    Ok(files(&manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted))
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of an array of cores.
@@ -101,7 +101,7 @@ pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateE
         "{} queries, one key a cycle for all, first result {} cycles after the last key",
         config.queries, manifest.latency
     );
-    Ok(files(&manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted))
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
@@ -117,12 +117,18 @@ pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateE
         "{} keys a cycle for one query, result {} cycles after the last keys",
         config.parts, manifest.latency
     );
-    Ok(files(&manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted))
 }
 
-fn files<C: Serialize>(manifest: &Manifest<C>, does: &str, emitted: &Emitted) -> Vec<GeneratedFile> {
+/// The four files of a design; `whole` is its manifest as it is written, with what it has beside `manifest`.
+pub(crate) fn files<C: Serialize>(
+    manifest: &Manifest<C>,
+    whole: &impl Serialize,
+    does: &str,
+    emitted: &Emitted,
+) -> Vec<GeneratedFile> {
     let name = &manifest.name;
-    let json = serde_json::to_string_pretty(manifest).unwrap_or_default() + "\n";
+    let json = serde_json::to_string_pretty(whole).unwrap_or_default() + "\n";
     let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
     let about = [format!("{name}: {does}."), format!("Configuration: {configuration}")];
     vec![
@@ -148,7 +154,12 @@ pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<Gene
 }
 
 /// The manifest of a design around cores of one configuration.
-fn manifest<C>(name: String, config: &CoreConfig, configuration: C, emitted: &Emitted) -> Manifest<C> {
+pub(crate) fn manifest<C>(
+    name: String,
+    config: &CoreConfig,
+    configuration: C,
+    emitted: &Emitted,
+) -> Manifest<C> {
     let n = Numerics::new(config);
     let to_the_letter = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
     let mut widths = vec![("element", n.format.width())];
@@ -219,11 +230,15 @@ fn verilog_file(about: &[String], emitted: &Emitted) -> String {
     text
 }
 
+/// Clock of a stream wrapper, by the name that AXI gives it.
+const STREAM_CLOCK: &str = "aclk";
+
 /// Clock and I/O constraints. Ports are listed one by one: that is what every tool understands alike.
 fn constraints<C>(manifest: &Manifest<C>) -> String {
     let io = CLOCK_PERIOD_NS / 4.0;
+    let clock = if manifest.ports.iter().any(|p| p.name == STREAM_CLOCK) { STREAM_CLOCK } else { "clk" };
     let ports = |direction: &str| -> String {
-        let of_direction = manifest.ports.iter().filter(|p| p.direction == direction && p.name != "clk");
+        let of_direction = manifest.ports.iter().filter(|p| p.direction == direction && p.name != clock);
         let names = of_direction.map(|p| match p.width {
             1 => p.name.clone(),
             _ => format!("{}[*]", p.name),
@@ -232,9 +247,9 @@ fn constraints<C>(manifest: &Manifest<C>) -> String {
     };
     format!(
         "# Timing constraints for {}. Periods in ns; scale to your library's unit if it differs.\n\
-         create_clock -name clk -period {CLOCK_PERIOD_NS} [get_ports clk]\n\
-         set_input_delay {io} -clock clk [get_ports {{{}}}]\n\
-         set_output_delay {io} -clock clk [get_ports {{{}}}]\n",
+         create_clock -name {clock} -period {CLOCK_PERIOD_NS} [get_ports {clock}]\n\
+         set_input_delay {io} -clock {clock} [get_ports {{{}}}]\n\
+         set_output_delay {io} -clock {clock} [get_ports {{{}}}]\n",
         manifest.name,
         ports("input"),
         ports("output")

@@ -7,13 +7,16 @@
 //! * [`elaborate`] walks a RustHDL design with a probe and records modules, ports, instances and code.
 //! * `kernel` unrolls the loops of a structural kernel and yields who drives whom.
 //! * `emit` prints each distinct module once, registers as `always` blocks, buses packed.
-//! * [`files`] adds header, manifest, constraints and file list, and writes them.
+//! * [`files`] adds header, manifest, constraints and file list, and writes them; [`axis`] does so for stream wrappers,
+//!   with a description of ports and registers.
 
+pub mod axis;
 pub mod elaborate;
 mod emit;
 pub mod files;
 mod kernel;
 
+pub use axis::{AxisManifest, axis_files};
 pub use elaborate::elaborate;
 pub use emit::{Emitted, EmittedModule, emit};
 pub use files::{GeneratedFile, Manifest, block_files, core_files, split_files, unit_file, write_all};

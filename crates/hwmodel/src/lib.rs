@@ -1,6 +1,7 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
 
 pub mod arith;
+pub mod axis;
 pub mod block;
 pub mod config;
 pub mod cores;

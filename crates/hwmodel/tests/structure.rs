@@ -1,5 +1,6 @@
 //! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
 
+use flashd_hwmodel::axis::{self, AxisConfig, Values};
 use flashd_hwmodel::block::{self, BlockConfig};
 use flashd_hwmodel::config::{Accumulator, CoreConfig};
 use flashd_hwmodel::cores::build;
@@ -47,6 +48,23 @@ fn arrays_pass_rusthdl_checks() {
                 let array = block::build(&config).unwrap();
                 let design: &dyn Block = array.as_ref();
                 check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
+            }
+        }
+    }
+}
+
+#[test]
+fn wrappers_pass_rusthdl_checks() {
+    for queries in [1, 3] {
+        for core in CoreConfig::variants(3, Format::BF16) {
+            for (masks, values) in [(false, Values::Requested), (true, Values::All)] {
+                for beat_bits in [48, 24, 8] {
+                    let block = BlockConfig::new(CoreConfig { masks, ..core.clone() }, queries);
+                    let config = AxisConfig { beat_bits: Some(beat_bits), values, ..AxisConfig::new(block) };
+                    let wrapper = axis::build(&config).unwrap();
+                    let design: &dyn Block = wrapper.as_ref();
+                    check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
+                }
             }
         }
     }

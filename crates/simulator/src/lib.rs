@@ -6,10 +6,12 @@
 //! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
 //!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
 //! * [`split`] does the same for split keys, cores and the tree that merges their parts.
+//! * [`axis`] drives stream wrappers at their ports.
 //! * [`block`] does the same for arrays of cores that share keys and values.
 //! * [`record`] writes test vectors for other simulators.
 //! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
 
+pub mod axis;
 pub mod block;
 pub mod engine;
 pub mod evaluate;

@@ -1,5 +1,6 @@
 //! Split keys: cores that share a query, and the tree that merges their parts, in lock-step with the model.
 
+use crate::block::lockstep::pop_if;
 use crate::engine::SWEEP_LIMIT;
 use crate::lockstep::{Divergence, RunError};
 use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
@@ -273,7 +274,8 @@ impl<'a> Bench<'a> {
 
     fn compare(&mut self) -> Result<(), Box<Divergence>> {
         let cycle = self.cycle;
-        let due = self.values.pop_front_if(|&mut (at, ..)| at + self.value_stage == cycle);
+        let stage = self.value_stage;
+        let due = pop_if(&mut self.values, |&(at, ..)| at + stage == cycle);
         let v_step = self.core.ports().v_step.val();
         self.check("v_step", due.is_some().into(), v_step)?;
         let mut asked = vec![None; self.config.parts];
@@ -289,7 +291,7 @@ impl<'a> Bench<'a> {
         }
         self.asked.push_back(asked);
         let latency = u64::from(self.config.latency());
-        let due = self.outputs.pop_front_if(|&mut (at, _)| at + latency == cycle);
+        let due = pop_if(&mut self.outputs, |&(at, _)| at + latency == cycle);
         let o_valid = self.core.ports().o_valid.val();
         self.check("o_valid", due.is_some().into(), o_valid)?;
         let Some((_, query)) = due else {

@@ -122,7 +122,7 @@ impl<'a> Body<'a> {
             .filter(|p| p.port == port && p.instance.as_ref().is_some_and(|(n, _)| *n == instance))
             .map(|p| (p.instance.as_ref().and_then(|(_, i)| *i), p.element.unwrap_or(0)))
             .collect();
-        (in_order == wanted).then_some((instance, port))
+        (wanted.len() == paths.len() && in_order == wanted).then_some((instance, port))
     }
 
     /// What a path reads.
@@ -170,6 +170,11 @@ impl<'a> Body<'a> {
     }
 
     fn print_declarations(&self, text: &mut String) {
+        let read: HashSet<(&str, &str)> = self
+            .sources
+            .values()
+            .filter_map(|path| Some((path.instance.as_ref()?.0.as_str(), path.port.as_str())))
+            .collect();
         let mut done = HashSet::new();
         for child in &self.module.children {
             if !done.insert(&child.name) {
@@ -185,13 +190,16 @@ impl<'a> Body<'a> {
                         elements += ports.iter().find(|v| v.name == output.name).map_or(0, |v| v.elements);
                     }
                     let bits = output.width * elements as u32;
-                    let declaration = format!("    {kind} {}{};", range(bits), self.wires[&key]);
-                    let _ = match self.module.tag.kind == TagKind::Open && self.reads(&key) < elements {
-                        true => writeln!(
+                    let wire = format!("    {kind} {}{};", range(bits), self.wires[&key]);
+                    // An output that nothing here needs is there for others.
+                    let needed = read.contains(&(child.name.as_str(), output.name.as_str()))
+                        && (self.module.tag.kind != TagKind::Open || self.reads(&key) == elements);
+                    let _ = match needed {
+                        true => writeln!(text, "{wire}"),
+                        false => writeln!(
                             text,
-                            "    /* verilator lint_off UNUSEDSIGNAL */\n{declaration}\n    /* verilator lint_on UNUSEDSIGNAL */"
+                            "    /* verilator lint_off UNUSEDSIGNAL */\n{wire}\n    /* verilator lint_on UNUSEDSIGNAL */"
                         ),
-                        false => writeln!(text, "{declaration}"),
                     };
                 }
             }

@@ -24,16 +24,16 @@ impl Body<'_> {
         let mut names: HashMap<&str, String> = HashMap::new();
         for port in vectors(&child.module.ports) {
             let port_name = child.module.ports.iter().find(|p| p.name == port.name)?;
+            // A vector of one element has an element all the same.
+            let element = port_name.index;
             let expression = match port.output {
                 true => {
-                    let path = Path {
-                        instance: Some((child.name.clone(), None)),
-                        port: port.name.clone(),
-                        element: None,
-                    };
+                    let path =
+                        Path { instance: Some((child.name.clone(), None)), port: port.name.clone(), element };
                     join(&[self.source(&path)])
                 }
-                false => self.input(child, &port.name, &[None]),
+                false if port.elements > 1 => return None,
+                false => self.input(child, &port.name, &[element]),
             };
             let whole = expression.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if port.elements > 1 || !whole && body.contains(&format!("{}[", port.name)) {

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 mod body;
+mod clock_enable;
 mod dissolve;
 mod inline;
 mod registers;
 
 use body::Body;
+use clock_enable::clock_enables;
 use dissolve::dissolve;
 
 /// One emitted module.
@@ -113,7 +115,8 @@ impl Emitter {
         let (module, sources) = match &module.code {
             Verilog::Combinatorial(_) => {
                 let (dissolved, sources) = dissolve(module)?;
-                flat = dissolved;
+                let (enabled, sources) = clock_enables(&dissolved, sources)?;
+                flat = enabled;
                 (&flat, sources)
             }
             _ => (module, HashMap::new()),

@@ -1,6 +1,7 @@
 //! Registers as `always` blocks.
 
 use super::body::{Body, Source, join};
+use super::clock_enable::ENABLE;
 use super::is_register;
 use crate::elaborate::Child;
 use crate::kernel::Path;
@@ -10,6 +11,7 @@ use std::fmt::Write;
 /// Assignments that share a clock and a reset or an enable.
 struct Block {
     clk: String,
+    ce: String,
     rst: String,
     enable: String,
     assignments: Vec<String>,
@@ -51,8 +53,8 @@ impl Body<'_> {
                 }
                 _ => String::new(),
             };
-            let (clk, rst, enable) = key;
-            let same = |b: &&mut Block| b.clk == clk && b.rst == rst && b.enable == enable;
+            let (clk, ce, rst, enable) = key;
+            let same = |b: &&mut Block| b.clk == clk && b.ce == ce && b.rst == rst && b.enable == enable;
             match blocks.iter_mut().find(same) {
                 Some(block) => {
                     block.assignments.push(assignment);
@@ -60,6 +62,7 @@ impl Body<'_> {
                 }
                 None => blocks.push(Block {
                     clk,
+                    ce,
                     rst,
                     enable,
                     assignments: vec![assignment],
@@ -68,36 +71,46 @@ impl Body<'_> {
             }
             start += run.len();
         }
-        for Block { clk, rst, enable, assignments, resets } in blocks {
-            let indent = |lines: &[String], by: &str| -> String {
-                lines.iter().map(|l| format!("{by}{l}\n")).collect()
-            };
+        for Block { clk, ce, rst, enable, assignments, resets } in blocks {
             let _ = writeln!(text, "    always @(posedge {clk}) begin");
+            // Frozen registers hold all that they would otherwise do.
+            let frozen = !ce.is_empty();
+            let by = if frozen { "    " } else { "" };
+            let indent = |lines: &[String], more: &str| -> String {
+                lines.iter().map(|l| format!("        {by}{more}{l}\n")).collect()
+            };
+            if frozen {
+                let _ = writeln!(text, "        if ({ce}) begin");
+            }
             match (rst.as_str(), enable.as_str()) {
-                ("", "") => text.push_str(&indent(&assignments, "        ")),
+                ("", "") => text.push_str(&indent(&assignments, "")),
                 ("", enable) => {
-                    let body = indent(&assignments, "            ");
-                    let _ = writeln!(text, "        if ({enable}) begin\n{body}        end");
+                    let body = indent(&assignments, "    ");
+                    let _ = writeln!(text, "        {by}if ({enable}) begin\n{body}        {by}end");
                 }
                 (rst, _) => {
-                    let clear = indent(&resets, "            ");
-                    let body = indent(&assignments, "            ");
+                    let clear = indent(&resets, "    ");
+                    let body = indent(&assignments, "    ");
                     let _ = writeln!(
                         text,
-                        "        if ({rst}) begin\n{clear}        end else begin\n{body}        end"
+                        "        {by}if ({rst}) begin\n{clear}        {by}end else begin\n{body}        {by}end"
                     );
                 }
+            }
+            if frozen {
+                text.push_str("        end\n");
             }
             text.push_str("    end\n\n");
         }
     }
 
-    fn register_key(&self, register: &Child) -> (String, String, String) {
+    /// Clock, clock enable, reset and enable; empty where there is none.
+    fn register_key(&self, register: &Child) -> (String, String, String, String) {
         let control = |port: &str| match register.module.ports.iter().any(|p| p.name == port) {
             true => self.input(register, port, &[None]),
             false => String::new(),
         };
-        (control("clk"), control("rst"), control("enable"))
+        (control("clk"), control(ENABLE), control("rst"), control("enable"))
     }
 
     fn register_data(&self, register: &Child) -> Source {

@@ -85,6 +85,11 @@ impl BlockConfig {
         Numerics::new(&self.core).latency()
     }
 
+    /// Cycles from `v_ren` to the cycle in which the value is on the port.
+    pub fn value_latency(&self) -> u32 {
+        self.core.value_latency
+    }
+
     /// Width of `o_index`.
     pub fn index_bits(&self) -> u32 {
         index_bits(self.queries)

@@ -24,7 +24,7 @@
 mod array;
 mod config;
 pub mod control;
-mod kinds;
+pub mod kinds;
 pub mod pick;
 pub mod results;
 pub mod shadow;

@@ -487,35 +487,27 @@ macro_rules! attention_core {
                     state_ren: self.state_ren.first(),
                     v_state: self.v_state.first(),
                     state: {
-                        let scalars: Vec<&mut Bus<In>> = Vec::new();
-                        $($(
-                            let mut scalars = scalars;
-                            scalars.extend(self.$state_in.iter_mut());
-                        )*)?
+                        #[allow(unused_mut)]
+                        let mut scalars: Vec<&mut Bus<In>> = Vec::new();
+                        $($(scalars.extend(self.$state_in.iter_mut());)*)?
                         scalars
                     },
                     state_o: {
-                        let accumulators: Vec<&mut Bus<In>> = Vec::new();
-                        $(
-                            let mut accumulators = accumulators;
-                            accumulators.extend(self.$state_o.iter_mut());
-                        )?
+                        #[allow(unused_mut)]
+                        let mut accumulators: Vec<&mut Bus<In>> = Vec::new();
+                        $(accumulators.extend(self.$state_o.iter_mut());)?
                         accumulators
                     },
                     o_scalars: {
-                        let scalars: Vec<&Bus<Out>> = Vec::new();
-                        $($(
-                            let mut scalars = scalars;
-                            scalars.extend(self.$state_out.iter());
-                        )*)?
+                        #[allow(unused_mut)]
+                        let mut scalars: Vec<&Bus<Out>> = Vec::new();
+                        $($(scalars.extend(self.$state_out.iter());)*)?
                         scalars
                     },
                     o_state: {
-                        let accumulators: Vec<&Bus<Out>> = Vec::new();
-                        $(
-                            let mut accumulators = accumulators;
-                            accumulators.extend(self.$o_state.iter());
-                        )?
+                        #[allow(unused_mut)]
+                        let mut accumulators: Vec<&Bus<Out>> = Vec::new();
+                        $(accumulators.extend(self.$o_state.iter());)?
                         accumulators
                     },
                     v_step: &self.v_step,

@@ -372,11 +372,9 @@ macro_rules! split_core {
                     o_empty: &self.o_empty,
                     o_overflow: [$(&self.$overflow)?].into_iter().next(),
                     o_scalars: {
-                        let scalars: Vec<&Bus<Out>> = vec![$(&self.$o_scalar),*];
-                        $(
-                            let mut scalars = scalars;
-                            scalars.extend(&self.$o_room);
-                        )?
+                        #[allow(unused_mut)]
+                        let mut scalars: Vec<&Bus<Out>> = vec![$(&self.$o_scalar),*];
+                        $(scalars.extend(&self.$o_room);)?
                         scalars
                     },
                     o_state: &self.o_state,

@@ -8,13 +8,16 @@
 //!   on numbers, `hdl()` prints the same function as Verilog.
 //! * [`circuit!`](crate::circuit) makes a structural module: its `#[hdl_gen]` kernel only connects.
 //! * [`register`] has the three kinds of flip-flop.
+//! * [`clock_gate`] stops the clock of a part.
 
 pub mod bus;
+pub mod clock_gate;
 pub mod register;
 pub mod tag;
 pub mod unit;
 
 pub use bus::Bus;
+pub use clock_gate::ClockGate;
 pub use register::{EnabledRegister, Register, ResetRegister};
 pub use tag::{Tag, TagKind};
 pub use unit::Function;

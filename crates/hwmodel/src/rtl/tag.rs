@@ -16,6 +16,8 @@ pub enum TagKind {
     Dissolved,
     /// A module of its own that leaves outputs of its parts unread on purpose.
     Open,
+    /// A clock gate, in Verilog a clock enable of the registers behind it.
+    ClockGate,
     /// A flip-flop, written into the parent as an `always` block.
     Register {
         /// Value after reset; `None` without reset.
@@ -32,7 +34,7 @@ pub struct Tag {
     pub name: String,
     /// One or more lines for the module's header comment.
     pub doc: String,
-    /// Module or register.
+    /// Module, register or clock gate.
     pub kind: TagKind,
 }
 
@@ -72,6 +74,7 @@ impl Tag {
         let kind = match (fields.next(), fields.next()) {
             (Some("dissolved"), _) => TagKind::Dissolved,
             (Some("open"), _) => TagKind::Open,
+            (Some("clock_gate"), _) => TagKind::ClockGate,
             (Some(reset), Some(enable)) => {
                 TagKind::Register { reset: reset.parse().ok(), enable: enable == "enable" }
             }
@@ -116,6 +119,9 @@ impl Atom for Tag {
         }
         if self.kind == TagKind::Open {
             name += &format!("{SEPARATOR}open");
+        }
+        if self.kind == TagKind::ClockGate {
+            name += &format!("{SEPARATOR}clock_gate");
         }
         if let TagKind::Register { reset, enable } = self.kind {
             let reset = reset.map_or("none".to_string(), |r| r.to_string());

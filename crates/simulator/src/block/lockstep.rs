@@ -130,7 +130,7 @@ const HISTORY: usize = 6;
 type Step = (u64, usize, Vec<QueryId>);
 
 /// The first entry, if it is the one.
-fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
+pub(crate) fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
     if queue.front().is_some_and(is_it) { queue.pop_front() } else { None }
 }
 

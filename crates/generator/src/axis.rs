@@ -1,0 +1,69 @@
+//! The files of a stream wrapper: what those of an array have, with streams and registers, and a description to read.
+
+use crate::files::{GeneratedFile, Manifest, files, manifest};
+use crate::{GenerateError, elaborate, emit};
+use flashd_hwmodel::axis::{self, AxisConfig, Register, registers};
+use flashd_hwmodel::block::TRANSFER_CYCLES;
+use serde::{Deserialize, Serialize};
+
+mod describe;
+mod streams;
+
+use describe::description;
+pub use streams::{Stream, StreamSignal, streams};
+
+/// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
+/// key to the first beat of its first result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AxisManifest {
+    /// What the manifest of an array has.
+    #[serde(flatten)]
+    pub array: Manifest<AxisConfig>,
+    /// Beats of a vector.
+    pub beats: u32,
+    /// Cycles that the streams add to the array's latency.
+    pub stream_latency: u32,
+    /// Cycles from `v_ren` to the value on the array's port.
+    pub value_latency: u32,
+    /// Most cycles from a request to the first beat of its value that cost no time.
+    pub value_delay: u32,
+    /// The streams.
+    pub streams: Vec<Stream>,
+    /// Bits of a register's address.
+    pub address_bits: u32,
+    /// The registers.
+    pub registers: Vec<Register>,
+}
+
+/// `<name>.v`, `.json`, `.sdc`, `.f` and `.md` of a stream wrapper.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    let wrapper = axis::build(config)?;
+    let emitted = emit(&elaborate(wrapper.as_ref())?)?;
+    let array = Manifest {
+        transfer_cycles: Some(TRANSFER_CYCLES),
+        latency: config.latency(),
+        ..manifest(config.name(), &config.block.core, config.clone(), &emitted)
+    };
+    let manifest = AxisManifest {
+        beats: config.beats(),
+        stream_latency: axis::STREAM_LATENCY,
+        value_latency: config.block.value_latency(),
+        value_delay: config.value_delay(),
+        streams: streams(config),
+        address_bits: axis::registers::ADDRESS_BITS,
+        registers: registers(config),
+        array,
+    };
+    let does = format!(
+        "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a vector",
+        config.block.queries,
+        config.beat(),
+        config.beats()
+    );
+    let mut files = files(&manifest.array, &manifest, &does, &emitted);
+    files.push(GeneratedFile { name: format!("{}.md", config.name()), text: description(config, &manifest) });
+    Ok(files)
+}

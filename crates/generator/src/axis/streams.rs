@@ -1,0 +1,125 @@
+//! The streams of a wrapper.
+
+use flashd_hwmodel::axis::{AxisConfig, INDEX_BITS, Values};
+use serde::{Deserialize, Serialize};
+
+/// A signal of a stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamSignal {
+    /// Name of the port.
+    pub port: String,
+    /// Bits.
+    pub width: u32,
+    /// What it carries.
+    pub meaning: String,
+}
+
+/// A stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// What the names of its ports begin with.
+    pub name: String,
+    /// Into the wrapper.
+    pub input: bool,
+    /// What it carries.
+    pub meaning: String,
+    /// What a packet is; absent where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet: Option<String>,
+    /// Beats of an item.
+    pub beats: u32,
+    /// Signals beside `tvalid` and `tready`.
+    pub signals: Vec<StreamSignal>,
+}
+
+/// A stream with its data and what else it has.
+fn stream(
+    name: &str,
+    meaning: String,
+    packet: Option<&str>,
+    (beats, bits, data): (u32, u32, &str),
+    others: &[(&str, u32, &str)],
+) -> Stream {
+    let signal = |signal: &str, width, meaning: &str| StreamSignal {
+        port: format!("{name}_{signal}"),
+        width,
+        meaning: meaning.into(),
+    };
+    let mut signals = vec![signal("tdata", bits, data)];
+    signals.extend(packet.map(|_| signal("tlast", 1, "the packet's last beat")));
+    signals.extend(others.iter().map(|(suffix, width, meaning)| signal(suffix, *width, meaning)));
+    Stream {
+        name: name.into(),
+        input: name.starts_with("s_"),
+        meaning,
+        packet: packet.map(str::to_string),
+        beats,
+        signals,
+    }
+}
+
+/// The streams of a wrapper, in the order of its ports.
+pub fn streams(config: &AxisConfig) -> Vec<Stream> {
+    let core = &config.block.core;
+    let queries = config.block.queries;
+    let vector = (
+        config.beats(),
+        config.beat(),
+        "a beat of the vector; element 0 is in the low bits of the first one",
+    );
+    let mask = [("tuser", 1, "bit 0, on a key's last beat: no query sees the key")];
+    let masks = if core.masks { &mask[..] } else { &[] };
+    let flags = [(
+        "tuser",
+        3,
+        "bit 0: an operand was Inf or NaN; bit 1, fixed-point lanes: a value was beyond V_EXPONENT; bit 2, masks: the \
+         query has seen no key. The same on all beats of a result",
+    )];
+    let mut streams = vec![
+        stream(
+            "s_axis_q",
+            format!("queries, 1 to {queries} a block"),
+            Some("the queries of a block"),
+            vector,
+            &[],
+        ),
+        stream(
+            "s_axis_k",
+            "keys, each for all queries of the block".into(),
+            Some("the keys of a block"),
+            vector,
+            masks,
+        ),
+    ];
+    match config.values {
+        Values::Requested => {
+            let index = (1, INDEX_BITS, "the key's place in its block, from 0 on");
+            streams.push(stream(
+                "m_axis_vreq",
+                "requests: the keys whose value some query needs, in order".into(),
+                None,
+                index,
+                &[],
+            ));
+            streams.push(stream(
+                "s_axis_v",
+                "the values that were asked for, in the order of the requests".into(),
+                None,
+                vector,
+                &[],
+            ));
+        }
+        Values::All => {
+            let meaning = "a value for each key of the block; those that no query needs are dropped";
+            streams.push(stream("s_axis_v", meaning.into(), Some("the values of a block"), vector, &[]));
+        }
+    }
+    streams.push(stream(
+        "m_axis_o",
+        "results, in the order of the queries".into(),
+        Some("the results of a block"),
+        vector,
+        &flags,
+    ));
+    streams
+}

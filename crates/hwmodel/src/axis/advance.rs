@@ -1,0 +1,108 @@
+//! When the array moves, and what a cycle is counted as.
+
+use crate::{function, unit};
+
+function! {
+    /// Reset, active high.
+    pub struct ResetFunction {}
+    name(this) = "reset_high";
+    doc = "rst = not aresetn.";
+    inputs { aresetn: 1 }
+    outputs { 1 }
+    eval<W> { [aresetn.not()] }
+}
+unit! {
+    /// Reset, active high.
+    pub struct Reset(ResetFunction) { aresetn } -> { rst }
+}
+
+function! {
+    /// Whether the array moves.
+    pub struct AdvanceFunction {}
+    name(this) = "array_advance";
+    doc = "The array is frozen while a key or a value is missing, a request or a result cannot leave. A reset reaches it.";
+    inputs { rst: 1, key_missing: 1, value_missing: 1, request_blocked: 1, result_blocked: 1 }
+    outputs { 1 }
+    eval<W> {
+        let missing = value_missing.or(&key_missing).named("missing");
+        let stall = missing.or(&request_blocked).or(&result_blocked).named("stall");
+        [rst.or(&stall.not())]
+    }
+}
+unit! {
+    /// Whether the array moves.
+    pub struct Advance(AdvanceFunction) { rst, key_missing, value_missing, request_blocked, result_blocked } -> { ce }
+}
+
+function! {
+    /// What a cycle is counted as.
+    pub struct ActivityFunction {}
+    name(this) = "array_activity";
+    doc = "A cycle is counted once: frozen for a result, a request or a value, in this order; waiting; or with a key.";
+    inputs {
+        ce: 1, value_missing: 1, request_blocked: 1, result_blocked: 1, running: 1, k_valid: 1, k_ready: 1,
+        q_ready: 1, run: 1, v_step: 1, v_ren: 1
+    }
+    outputs { 1, 1, 1, 1, 1, 1 }
+    eval<W> {
+        let blocked = value_missing.or(&request_blocked).or(&result_blocked).named("blocked");
+        let held_last = ce.and(&running).and(&k_valid).and(&k_ready.not()).named("held_last");
+        let steps = ce.and(&v_step).named("steps");
+        [
+            steps.and(&v_ren),
+            steps.and(&v_ren.not()),
+            value_missing.and(&request_blocked.or(&result_blocked).not()),
+            result_blocked.or(&held_last),
+            running.and(&k_valid.not()).and(&blocked.not()),
+            ce.and(&running.not()).and(&q_ready).and(&run),
+        ]
+    }
+}
+unit! {
+    /// What a cycle is counted as.
+    pub struct Activity(ActivityFunction) {
+        ce, value_missing, request_blocked, result_blocked, running, k_valid, k_ready, q_ready, run, v_step, v_ren
+    } -> { values_read, values_skipped, stall_value, stall_result, wait_keys, wait_queries }
+}
+
+function! {
+    /// Whether a request alone freezes the array.
+    pub struct RequestStallFunction {}
+    name(this) = "request_stall";
+    doc = "A blocked request, counted where no result is blocked.";
+    inputs { request_blocked: 1, result_blocked: 1 }
+    outputs { 1 }
+    eval<W> { [request_blocked.and(&result_blocked.not())] }
+}
+unit! {
+    /// Whether a request alone freezes the array.
+    pub struct RequestStall(RequestStallFunction) { request_blocked, result_blocked } -> { stall }
+}
+
+function! {
+    /// The last beat of a block leaves.
+    pub struct DoneFunction {}
+    name(this) = "block_done";
+    doc = "A packet of results has left.";
+    inputs { tvalid: 1, tready: 1, tlast: 1 }
+    outputs { 1 }
+    eval<W> { [tvalid.and(&tready).and(&tlast)] }
+}
+unit! {
+    /// The last beat of a block leaves.
+    pub struct Done(DoneFunction) { tvalid, tready, tlast } -> { done }
+}
+
+function! {
+    /// The flags of a result.
+    pub struct ResultFlagsFunction {}
+    name(this) = "result_flags";
+    doc = "tuser of a result: invalid, overflow, empty, from bit 0 on.";
+    inputs { invalid: 1, overflow: 1, empty: 1 }
+    outputs { super::buffer::FLAG_BITS }
+    eval<W> { [empty.concat(&overflow).concat(&invalid)] }
+}
+unit! {
+    /// The flags of a result.
+    pub struct ResultFlags(ResultFlagsFunction) { invalid, overflow, empty } -> { flags }
+}

@@ -1,0 +1,19 @@
+//! The stream wrapper, driven at its ports.
+//!
+//! Sources and sinks pause as they like, a memory answers requests after some cycles, a host writes and reads
+//! registers. Compared with the model: every result, every request, the counters. Checked in every cycle: that what is
+//! offered stays until it is taken.
+
+mod bench;
+mod engine;
+mod lite;
+mod pace;
+mod run;
+mod workload;
+
+pub use bench::{Bench, Paces};
+pub use engine::{AxisEngine, AxisInputs, AxisOutputs, Beat, LiteInputs, LiteOutputs};
+pub use lite::{LiteAccess, LiteAnswer, LiteHost};
+pub use pace::{Pace, Side};
+pub use run::{AxisRun, run, run_against};
+pub use workload::{AxisBlock, AxisWorkload, Expected, Mask};
