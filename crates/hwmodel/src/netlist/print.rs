@@ -91,6 +91,16 @@ impl Printer {
         }
     }
 
+    /// An input, whole. Verilog has no `c[0]` of a port of one bit: that is a vector whose only element is one bit wide.
+    fn port_bits(&mut self, net: &Net) -> String {
+        let name = self.identifier(net);
+        let nodes = self.inputs.iter().filter(|(other, ..)| *other == name).count();
+        match net.0.op {
+            Op::Input(Some(0)) if net.width() == 1 && nodes == 1 => name,
+            _ => net.bits(&name, 0, net.width()),
+        }
+    }
+
     fn unique(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         let mut n = 2;
@@ -153,7 +163,7 @@ impl Printer {
     fn operand(&mut self, net: &Net) -> String {
         let shared = self.uses.get(&net.0.id).copied().unwrap_or(0) > 1;
         match &net.0.op {
-            Op::Input(_) => net.bits(&self.identifier(net), 0, net.width()),
+            Op::Input(_) => self.port_bits(net),
             Op::Lookup(..) => self.identifier(net),
             Op::Constant(_) | Op::Slice(..) if net.0.name.is_none() => self.expression(net, false),
             Op::Multiply(..) => self.identifier(net),
@@ -171,7 +181,7 @@ impl Printer {
         }
         let (open, close) = if outermost { ("", "") } else { ("(", ")") };
         match &net.0.op {
-            Op::Input(_) => net.bits(&self.identifier(net), 0, net.width()),
+            Op::Input(_) => self.port_bits(net),
             Op::Constant(v) if net.width() == 1 => format!("1'b{v}"),
             Op::Constant(v) => format!("{}'h{v:x}", net.width()),
             Op::Unary(op, a) => match self.operand(a) {
@@ -275,6 +285,14 @@ mod tests {
         let a = Net::input("a", 8);
         let joined = a.slice(6, 2).concat(&a.slice(3, 3)).concat(&a.slice(0, 3));
         assert_eq!(body(joined), "    assign y = a;\n");
+    }
+
+    #[test]
+    fn a_vector_of_one_bit_has_no_index() {
+        let element = |i| Net::element("a", i, 1);
+        assert_eq!(body(element(0)), "    assign y = a;\n");
+        assert_eq!(body(element(0).not()), "    assign y = ~a;\n");
+        assert_eq!(body(element(0).and(&element(1))), "    assign y = a[0] & a[1];\n");
     }
 
     #[test]
