@@ -23,8 +23,6 @@ pub struct AxisManifest {
     pub beats: u32,
     /// Cycles that the streams add to the array's latency.
     pub stream_latency: u32,
-    /// Cycles from `v_ren` to the value on the array's port.
-    pub value_latency: u32,
     /// Most cycles from a request to the first beat of its value that cost no time.
     pub value_delay: u32,
     /// The streams.
@@ -35,7 +33,7 @@ pub struct AxisManifest {
     pub registers: Vec<Register>,
 }
 
-/// `<name>.v`, `.json`, `.sdc`, `.f` and `.md` of a stream wrapper.
+/// `<name>.v`, `.json`, `.sdc`, `.f`, `.md`, `.core` and `.svg` of a stream wrapper.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -50,7 +48,6 @@ pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateErr
     let manifest = AxisManifest {
         beats: config.beats(),
         stream_latency: axis::STREAM_LATENCY,
-        value_latency: config.block.value_latency(),
         value_delay: config.value_delay(),
         streams: streams(config),
         address_bits: axis::registers::ADDRESS_BITS,
@@ -65,5 +62,7 @@ pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateErr
     );
     let mut files = files(&manifest.array, &manifest, &does, &emitted);
     files.push(GeneratedFile { name: format!("{}.md", config.name()), text: description(config, &manifest) });
+    files.push(crate::fusesoc::fusesoc_core(&manifest));
+    files.push(crate::wave_svg::packet_wave(config)?);
     Ok(files)
 }

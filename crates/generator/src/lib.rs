@@ -14,7 +14,9 @@ pub mod axis;
 pub mod elaborate;
 mod emit;
 pub mod files;
+pub mod fusesoc;
 mod kernel;
+pub mod wave_svg;
 
 pub use axis::{AxisManifest, axis_files};
 pub use elaborate::elaborate;

@@ -127,7 +127,7 @@ fn timing(config: &AxisConfig, manifest: &AxisManifest) -> String {
              step takes (R + {}) / {} cycles.",
             manifest.value_delay,
             beats + 1,
-            manifest.value_latency + 1
+            manifest.array.value_latency + 1
         );
     }
     if config.is_dense() {

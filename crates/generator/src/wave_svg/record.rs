@@ -1,0 +1,213 @@
+//! A block on its way through a wrapper, recorded at its streams.
+
+use crate::GenerateError;
+use crate::axis::streams;
+use flashd_hwmodel::axis::registers::RUN_BIT;
+use flashd_hwmodel::axis::{AxisConfig, AxisWrapper, RegisterName, Values, build, registers};
+use flashd_hwmodel::rtl::{Bus, In, Out};
+use std::collections::VecDeque;
+
+/// Queries and keys of the recorded block; a smaller array takes as many queries as it has.
+const QUERIES: usize = 2;
+const KEYS: usize = 3;
+
+/// Cycles of reset, and from the write of RUN to the block: the write is taken, made, and the register holds it.
+const RESET: u64 = 2;
+const START: u64 = 3;
+
+/// Sweeps after which a design that has no combinational loop has settled.
+const SWEEPS: usize = 100;
+
+/// A beat that is offered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// What the item is: `q`, `k`, `v` or `o` and its place in the block, or the place that is asked for.
+    pub item: String,
+    /// Which of the item's beats, of how many.
+    pub place: (u32, u32),
+    /// `tlast`, where the stream has one.
+    pub last: bool,
+}
+
+/// A stream in one cycle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// The beat, while `tvalid` is high.
+    pub beat: Option<Beat>,
+    /// `tready`.
+    pub ready: bool,
+}
+
+impl Lane {
+    /// The beat passes.
+    fn passes(&self) -> bool {
+        self.ready && self.beat.is_some()
+    }
+}
+
+/// The streams of a wrapper over some cycles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Names of the streams, and whether they have `tlast`.
+    pub streams: Vec<(String, bool)>,
+    /// The streams in each cycle, in the order of the names.
+    pub cycles: Vec<Vec<Lane>>,
+}
+
+/// Beats of vectors in order.
+fn vectors(
+    letter: char,
+    places: impl Iterator<Item = usize>,
+    beats: u32,
+    packet: Option<usize>,
+) -> VecDeque<Beat> {
+    let beat = move |place: usize| {
+        (0..beats).map(move |b| Beat {
+            item: format!("{letter}{place}"),
+            place: (b, beats),
+            last: b + 1 == beats && packet == Some(place + 1),
+        })
+    };
+    places.flat_map(beat).collect()
+}
+
+/// Drives the valid side of a stream; all data are zero.
+fn offer(tvalid: &mut Bus<In>, tlast: Option<&mut Bus<In>>, beat: Option<&Beat>) {
+    tvalid.next = u64::from(beat.is_some());
+    if let Some(tlast) = tlast {
+        tlast.next = u64::from(beat.is_some_and(|beat| beat.last));
+    }
+}
+
+fn high(bus: &Bus<Out>) -> bool {
+    bus.val() != 0
+}
+
+fn settle(wrapper: &mut dyn AxisWrapper) {
+    for _ in 0..SWEEPS {
+        wrapper.update_all();
+        if !wrapper.has_changed() {
+            break;
+        }
+    }
+}
+
+/// What the block still has to send, and what has left.
+struct Pending {
+    q: VecDeque<Beat>,
+    k: VecDeque<Beat>,
+    v: VecDeque<Beat>,
+    /// Cycle from which the first beat of each value that was asked for is offered.
+    answers: VecDeque<(u64, usize)>,
+    o: VecDeque<Beat>,
+    o_ready: bool,
+    started: bool,
+}
+
+/// Records a block from its first query's first beat to its last result's last one. All sources offer what they have; a
+/// value that is asked for comes as late as it may without costing time; the sink of the results takes its first beat
+/// one cycle late.
+///
+/// # Errors
+/// If the configuration is not valid, or the block does not end.
+pub fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
+    let mut wrapper = build(config)?;
+    let beats = config.beats();
+    let queries = QUERIES.min(config.block.queries);
+    let all = config.values == Values::All;
+    let mut block = Pending {
+        q: vectors('q', 0..queries, beats, Some(queries)),
+        k: vectors('k', 0..KEYS, beats, Some(KEYS)),
+        v: vectors('v', 0..if all { KEYS } else { 0 }, beats, Some(KEYS)),
+        answers: VecDeque::new(),
+        o: vectors('o', 0..queries, beats, Some(queries)),
+        o_ready: false,
+        started: false,
+    };
+    let names = streams(config);
+    let recorded = names.iter().map(|s| (s.name.clone(), s.packet.is_some())).collect();
+    let mut cycles = Vec::new();
+    // Every step waits for its value at most.
+    let step = u64::from(config.value_delay() + beats + 2);
+    let limit = 64 + u64::from(config.latency()) * step + (queries + KEYS) as u64 * step;
+    for cycle in 0..limit {
+        let lanes = step_once(wrapper.as_mut(), config, &mut block, cycle);
+        if block.started {
+            cycles.push(lanes);
+        }
+        if block.o.is_empty() {
+            return Ok(Recording { streams: recorded, cycles });
+        }
+    }
+    Err(GenerateError::Check {
+        module: config.name(),
+        detail: format!("a block of {queries} queries and {KEYS} keys has not ended in {limit} cycles"),
+    })
+}
+
+/// One cycle: drives, samples and clocks. The wrapper is in reset in the first one, and RUN is written in the next ones.
+fn step_once(
+    wrapper: &mut dyn AxisWrapper,
+    config: &AxisConfig,
+    block: &mut Pending,
+    cycle: u64,
+) -> Vec<Lane> {
+    let control =
+        registers(config).into_iter().find(|r| r.name == RegisterName::Control).map_or(0, |r| r.offset);
+    while block.answers.front().is_some_and(|(at, _)| *at <= cycle) {
+        if let Some((_, place)) = block.answers.pop_front() {
+            block.v.extend(vectors('v', place..place + 1, config.beats(), None));
+        }
+    }
+    let writes = cycle == RESET;
+    let (q, k, v) = match block.started {
+        true => (block.q.front().cloned(), block.k.front().cloned(), block.v.front().cloned()),
+        false => (None, None, None),
+    };
+    let ports = wrapper.ports();
+    ports.aclk.next = 0;
+    ports.aresetn.next = u64::from(cycle >= RESET);
+    offer(ports.q.tvalid, ports.q.tlast, q.as_ref());
+    offer(ports.k.tvalid, ports.k.tlast, k.as_ref());
+    offer(ports.v.tvalid, ports.v.tlast, v.as_ref());
+    if let Some(vreq) = ports.vreq {
+        vreq.tready.next = 1;
+    }
+    ports.o.tready.next = u64::from(block.o_ready);
+    ports.lite.awvalid.next = u64::from(writes);
+    ports.lite.awaddr.next = u64::from(control);
+    ports.lite.wvalid.next = u64::from(writes);
+    ports.lite.wdata.next = 1 << RUN_BIT;
+    ports.lite.wstrb.next = 15;
+    ports.lite.bready.next = 1;
+    settle(wrapper);
+
+    let ports = wrapper.ports();
+    let (q_ready, k_ready, v_ready) = (high(ports.q.tready), high(ports.k.tready), high(ports.v.tready));
+    let request = ports.vreq.map(|vreq| high(vreq.tvalid).then(|| vreq.tdata[0].val() as usize));
+    let offered = high(ports.o.tvalid);
+    let o_last = ports.o.tlast.is_some_and(high);
+    let result = block.o.front().filter(|_| offered).map(|beat| Beat { last: o_last, ..beat.clone() });
+    let mut lanes = vec![Lane { beat: q, ready: q_ready }, Lane { beat: k, ready: k_ready }];
+    if let Some(request) = request {
+        let beat = request.map(|place| Beat { item: place.to_string(), place: (0, 1), last: false });
+        lanes.push(Lane { beat, ready: true });
+        block.answers.extend(request.map(|place| (cycle + u64::from(config.value_delay()), place)));
+    }
+    lanes.push(Lane { beat: v, ready: v_ready });
+    lanes.push(Lane { beat: result, ready: block.o_ready });
+    // The sink is ready from the cycle on after the first one with a result.
+    block.o_ready |= offered;
+    let places = lanes.len();
+    for (queue, lane) in
+        [(&mut block.q, 0), (&mut block.k, 1), (&mut block.v, places - 2), (&mut block.o, places - 1)]
+    {
+        if lanes[lane].passes() {
+            queue.pop_front();
+        }
+    }
+    block.started |= cycle == RESET + START;
+    wrapper.ports().aclk.next = 1;
+    wrapper.update_all();
+    lanes
+}

@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Turns a vector file of an array of cores into the packets of its stream wrapper.
+
+    packets.py MANIFEST [VECTORS] --out DIR
+
+MANIFEST is the wrapper's .json, VECTORS what `flashd simulate --queries B --vectors` has written for the same array.
+The vector file holds the operands, the results and the keys whose value is asked for, bit for bit; nothing is
+computed again here. Into DIR go q.hex, k.hex, v.hex, o.hex, r.hex (requests) and s.hex (runs), bench.vh with their
+lengths, and the bench: all that a simulator needs. Without VECTORS, bench.vh alone, without lengths.
+
+A line of q, k, v and o is a beat: one digit of flags (bit 0 tlast, bits 3 to 1 tuser), then the data. A value that no
+query needs is written with all bits ones, a NaN or the format's largest code, so that its use would show.
+A run is a number of blocks between two starts: blocks whose masks follow from one setting of the registers.
+"""
+
+import argparse
+import json
+import shutil
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BENCH = ("axis_tb.v", "axis_pace.v", "axis_host.vh")
+LIMIT_BITS = 32
+"""Bits of q_from and q_to in a vector file."""
+
+
+def fail(message):
+    """Ends the program as for any bad input."""
+    print(f"packets.py: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+@dataclass
+class Block:
+    """A block: its queries, keys and results in the order in which they pass."""
+
+    queries: list = field(default_factory=list)
+    limits: list = field(default_factory=list)
+    exponents: list = field(default_factory=list)
+    keys: list = field(default_factory=list)
+    masked: list = field(default_factory=list)
+    asked: list = field(default_factory=list)
+    values: list = field(default_factory=list)
+    results: list = field(default_factory=list)
+
+
+@dataclass
+class Run:
+    """Blocks that one start of the wrapper takes, and the registers before it."""
+
+    blocks: list
+    exponent: int
+    mode: int
+    stride: int
+    window: int
+    position: int
+
+
+class Wrapper:
+    """What the manifest says."""
+
+    def __init__(self, path):
+        try:
+            self.manifest = json.loads(Path(path).read_text())
+            block = self.manifest["configuration"]["block"]
+            self.streams = {s["name"]: s for s in self.manifest["streams"]}
+            self.registers = {r["name"]: r for r in self.manifest["registers"]}
+        except (OSError, ValueError, KeyError, TypeError) as e:
+            fail(f"{path} is not the manifest of a stream wrapper: {e}")
+        self.name = self.manifest["name"]
+        self.d = block["core"]["d"]
+        self.queries = block["queries"]
+        self.masks = bool(self.signal("s_axis_k", "tuser"))
+        self.fixed = "V_EXPONENT" in self.registers
+        self.requested = "m_axis_vreq" in self.streams
+        self.beats = self.manifest["beats"]
+        self.beat = self.signal("s_axis_q", "tdata")
+        self.width = self.beat * self.beats // self.d
+        self.value_latency = self.manifest["value_latency"]
+
+    def signal(self, stream, signal):
+        """Bits of a stream's signal; 0 where it has none."""
+        widths = [s["width"] for s in self.streams[stream]["signals"] if s["port"] == f"{stream}_{signal}"]
+        return widths[0] if widths else 0
+
+
+def read_blocks(wrapper, path):
+    """The blocks of a vector file."""
+    bus = wrapper.d * wrapper.width // 4
+    limits = 2 * LIMIT_BITS // 4 if wrapper.masks else 0
+    head = limits + (1 if wrapper.masks else 0)
+    lanes = head + 3
+    flags_at = lanes + (3 if wrapper.fixed else 0)
+    length = flags_at + 2 + 4 * bus
+    try:
+        lines = Path(path).read_text().split()
+    except (OSError, UnicodeDecodeError) as e:
+        fail(f"{path}: {e}")
+    loading, meeting, stepping, answering = [Block()], [], [], []
+    due = {}
+    for number, line in enumerate(lines):
+        if len(line) != length:
+            fail(f"{path}, line {number + 1}: {len(line)} digits, but a cycle of {wrapper.name} has {length}")
+        flags = int(line[flags_at : flags_at + 2], 16)
+        rst, q_valid, k_valid, k_last, v_step, v_ren, o_valid, invalid = ((flags >> i) & 1 for i in range(7, -1, -1))
+        if rst:
+            continue
+        block = int(line[head], 16)
+        q_last, q_ready, k_ready, o_last = ((block >> i) & 1 for i in range(3, -1, -1))
+        mask = int(line[limits], 16) if wrapper.masks else 0
+        overflow, exponent = (int(line[lanes], 16), int(line[lanes + 1 : lanes + 3], 16)) if wrapper.fixed else (0, 0)
+        q, k, v, o = (line[flags_at + 2 + i * bus : flags_at + 2 + (i + 1) * bus] for i in range(4))
+        if number in due:
+            of, place = due.pop(number)
+            of.values[place] = v
+        if v_step:
+            while len(stepping[0].asked) == len(stepping[0].keys) and len(stepping) > 1:
+                stepping.pop(0)
+            of = stepping[0]
+            of.asked.append(v_ren)
+            of.values.append("f" * bus)
+            if v_ren:
+                due[number + wrapper.value_latency] = (of, len(of.values) - 1)
+        if k_valid and k_ready:
+            of = meeting[0]
+            of.keys.append(k)
+            of.masked.append((mask >> 1) & 1)
+            if k_last:
+                meeting.pop(0)
+        if q_valid and q_ready:
+            of = loading[-1]
+            of.queries.append(q)
+            of.limits.append((int(line[0:8], 16), int(line[8:16], 16)) if wrapper.masks else None)
+            of.exponents.append(exponent)
+            if q_last or len(of.queries) == wrapper.queries:
+                meeting.append(of)
+                stepping.append(of)
+                answering.append(of)
+                loading.append(Block())
+        if o_valid:
+            of = next(b for b in answering if len(b.results) < len(b.queries))
+            of.results.append((o, invalid | (overflow & 1) << 1 | (mask & 1) << 2))
+            if o_last != (len(of.results) == len(of.queries)):
+                fail(f"{path}, line {number + 1}: o_last is not at its block's last result")
+    blocks = loading[:-1]
+    if not blocks or any(len(b.results) != len(b.queries) or len(b.asked) != len(b.keys) for b in blocks):
+        fail(f"{path} ends before the last result")
+    return blocks
+
+
+def window_of(wrapper, blocks, path):
+    """MASK_MODE and WINDOW with which all queries see what the vector file says."""
+    limits = [(f, t, len(b.keys)) for b in blocks for f, t in b.limits]
+    if all(f == 0 and t >= n for f, t, n in limits):
+        return 0, 0
+    if all(f == 0 for f, _, _ in limits):
+        return 1, 0
+    window = max(t - f for f, t, _ in limits)
+    if window < 0 or any(f != max(t - window, 0) for f, t, _ in limits):
+        fail(f"{path}: what the queries see is neither all keys, nor causal, nor a sliding window")
+    return 2, window
+
+
+def find_runs(wrapper, blocks, path):
+    """The runs of the blocks, in order."""
+    mode, window = window_of(wrapper, blocks, path) if wrapper.masks else (0, 0)
+    runs = []
+    following = None
+    for block in blocks:
+        if len(set(block.exponents)) != 1:
+            fail(f"{path}: the queries of a block have different exponents of v")
+        places = [t - 1 for _, t in block.limits] if mode else [0]
+        stride = int(len(places) > 1 and places[1] != places[0])
+        if min(places) < 0 or any(p != places[0] + stride * i for i, p in enumerate(places)):
+            fail(f"{path}: the places of a block's queries are neither equal nor one after another")
+        registers = (block.exponents[0], mode, stride, window)
+        # A block of one query goes with either stride.
+        same = runs and registers == (runs[-1].exponent, runs[-1].mode, runs[-1].stride, runs[-1].window)
+        if same and (not mode or places[0] == following):
+            runs[-1].blocks.append(block)
+        else:
+            runs.append(Run([block], *registers, position=places[0]))
+        following = places[0] + stride * len(block.queries)
+    return runs
+
+
+def packet(wrapper, vectors, users=None, user_at_last=False, packets=True):
+    """The beats of a packet of vectors, or of vectors where there are no packets."""
+    digits = wrapper.beat // 4
+    lines = []
+    for place, vector in enumerate(vectors):
+        for i in range(wrapper.beats):
+            end = len(vector) - i * digits
+            final = i == wrapper.beats - 1
+            user = users[place] if users and (final or not user_at_last) else 0
+            last = packets and final and place == len(vectors) - 1
+            lines.append(f"{user << 1 | last:x}{vector[end - digits : end]}")
+    return lines
+
+
+def write(wrapper, blocks, runs, out):
+    """The .hex files, and the bench itself."""
+    streams = {name: [] for name in "qkvors"}
+    row = 0
+    for run in runs:
+        counts = {"keys": 0, "read": 0}
+        for b in run.blocks:
+            streams["q"] += packet(wrapper, b.queries)
+            streams["k"] += packet(wrapper, b.keys, b.masked, user_at_last=True)
+            streams["v"] += packet(wrapper, b.values, packets=not wrapper.requested)
+            streams["o"] += packet(wrapper, [o for o, _ in b.results], [u for _, u in b.results])
+            streams["r"] += [f"{row + i:08x}{i:08x}" for i, asked in enumerate(b.asked) if asked]
+            row += len(b.keys)
+            counts["keys"] += len(b.keys)
+            counts["read"] += sum(b.asked)
+        lengths = {len(b.keys) for b in run.blocks}
+        words = [len(run.blocks), run.exponent, run.mode, run.stride, run.window, run.position]
+        # LENGTH that may be set: 0 where the blocks differ.
+        words += [lengths.pop() if len(lengths) == 1 else 0, counts["keys"], counts["read"]]
+        words += [len(streams[name]) for name in "qkor"]
+        streams["s"].append("".join(f"{word:08x}" for word in reversed(words)))
+    for name, lines in streams.items():
+        # A memory has at least one word.
+        (out / f"{name}.hex").write_text("\n".join(lines or ["0"]) + "\n")
+    if HERE != out.resolve():
+        for file in BENCH:
+            shutil.copy(HERE / file, out / file)
+    return streams
+
+
+def write_header(wrapper, streams, out):
+    """bench.vh: what Verilog needs to know of the wrapper and the packets."""
+    defines = {
+        "TOP": wrapper.name,
+        "BEAT": wrapper.beat,
+        "BEATS": wrapper.beats,
+        "ADDRESS_BITS": wrapper.manifest["address_bits"],
+    }
+    for flag, name in ((wrapper.masks, "MASKS"), (wrapper.fixed, "FIXED"), (wrapper.requested, "REQUESTED")):
+        if flag:
+            defines[f"HAS_{name}"] = ""
+    for name, lines in streams.items():
+        defines[f"N_{name.upper()}"] = len(lines)
+    for name, register in wrapper.registers.items():
+        defines[f"REG_{name}"] = f"'h{register['offset']:x}"
+    lines = [f"// Made by packets.py for {wrapper.name}.\n"]
+    lines += [f"`define AXIS_{name} {value}".rstrip() + "\n" for name, value in defines.items()]
+    (out / "bench.vh").write_text("".join(lines))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("manifest", help="the wrapper's .json")
+    parser.add_argument("vectors", nargs="?", help="vector file of the same array")
+    parser.add_argument("--out", required=True, type=Path, help="folder to write to")
+    options = parser.parse_args()
+    wrapper = Wrapper(options.manifest)
+    options.out.mkdir(parents=True, exist_ok=True)
+    if options.vectors is None:
+        write_header(wrapper, {}, options.out)
+        return
+    blocks = read_blocks(wrapper, options.vectors)
+    runs = find_runs(wrapper, blocks, options.vectors)
+    streams = write(wrapper, blocks, runs, options.out)
+    write_header(wrapper, streams, options.out)
+    asked, keys = len(streams["r"]), sum(len(b.keys) for b in blocks)
+    print(f"{wrapper.name}: {len(blocks)} blocks in {len(runs)} runs, {keys} keys, {asked} values needed")
+
+
+if __name__ == "__main__":
+    main()
