@@ -76,6 +76,8 @@ fn narrow_and_wide_carriers_give_the_same_bits() {
                     lengths: &lengths,
                     v_exponents: &exponents,
                     masked: &|_, _| false,
+                    starts: &[],
+                    partial: false,
                     record: true,
                 };
                 let run = |carriers| model.run_in(input, carriers);
