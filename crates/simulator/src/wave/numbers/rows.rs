@@ -107,13 +107,14 @@ const BUDGET: &[Row] = &[
 ];
 
 /// FLASH-D's factor where it is not rounded to the format.
-const WEIGHT_FACTOR: &[Row] = &[("w", Factor), ("w_q", Factor)];
+const WEIGHT_FACTOR: &[Row] = &[("w", Factor), ("w.x", Factor), ("w.y", Factor), ("w_q", Factor)];
 
 /// FLASH-D's weight rounded to a format.
-const WEIGHT: &[Row] = &[("w", Weight), ("w_q", Weight)];
+const WEIGHT: &[Row] = &[("w", Weight), ("w.x", Weight), ("w.y", Weight), ("w_q", Weight)];
 
 /// FA2's exponential rounded to a format.
-const EXPONENTIAL: &[Row] = &[("e", Weight), ("e_q", Weight), ("lane.product.b", Weight)];
+const EXPONENTIAL: &[Row] =
+    &[("e", Weight), ("e.x", Weight), ("e.y", Weight), ("e_q", Weight), ("lane.product.b", Weight)];
 
 /// FA2's maximum.
 const MAXIMUM: &[Row] = &[
@@ -132,6 +133,8 @@ const REFERENCE: &[Row] = &[
     ("tau", Tau),
     ("tau_q", Tau),
     ("delta", Bits),
+    ("delta.x", Bits),
+    ("delta.y", Bits),
     ("delta_q", Bits),
     ("exp_delta_q", Bits),
 ];
@@ -146,13 +149,18 @@ const SUM: &[Row] = &[
     ("final_sum_q", Sum),
     ("reciprocal.sum", Sum),
     ("r", Reciprocal),
+    ("r.x", Reciprocal),
+    ("r.y", Reciprocal),
     ("r_q", Reciprocal),
     ("right", SumExponent),
+    ("right.x", SumExponent),
+    ("right.y", SumExponent),
     ("right_q", SumExponent),
 ];
 
 /// FA2's factor where it is not rounded to the format.
-const EXPONENTIAL_FACTOR: &[Row] = &[("e", Factor), ("e_q", Factor), ("factor", Factor)];
+const EXPONENTIAL_FACTOR: &[Row] =
+    &[("e", Factor), ("e.x", Factor), ("e.y", Factor), ("e_q", Factor), ("factor", Factor)];
 
 /// Every float lane.
 const FLOAT_LANE: &[Row] = &[
