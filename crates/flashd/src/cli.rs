@@ -1,12 +1,16 @@
 //! The command line as typed.
 
 mod accuracy;
+mod cosim;
 mod measure;
 mod skips;
+mod units;
 
 pub use accuracy::*;
+pub use cosim::*;
 pub use measure::*;
 pub use skips::*;
+pub use units::*;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashd_hwmodel::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
@@ -29,6 +33,13 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Run a core cycle by cycle on Q, K and V, checked bit for bit against the model
     Simulate(SimulateArgs),
+    /// Compare the emitted Verilog in Verilator with the bit-exact model and the cycle engine
+    ///
+    /// Every output is compared in every cycle, over seeded streams of short and long queries with gaps, masks, partial
+    /// results, special values and resets, as far as the core has them.
+    Cosim(CosimArgs),
+    /// Compare the emitted units in Verilator with correctly rounded results, over all operands
+    Units(UnitsArgs),
     /// The whole tour: generate, simulate and trace all shipped cores on a bundled sample
     Demo(DemoArgs),
     /// Print the piecewise-linear tables with their errors and draw them
@@ -232,6 +243,15 @@ pub struct GenerateArgs {
     /// All shipped cores
     #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial"])]
     pub all: bool,
+    /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator
+    #[arg(long)]
+    pub testbench: bool,
+    /// Seed of the testbench's vectors
+    #[arg(long, default_value_t = 1, requires = "testbench")]
+    pub seed: u64,
+    /// Keys in the testbench's vectors (default: as many as an interpreting simulator manages in seconds)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), requires = "testbench")]
+    pub keys: Option<u64>,
     /// Folder to write to
     #[arg(long, default_value = "rtl-out", value_name = "DIR")]
     pub out: PathBuf,
@@ -263,7 +283,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", conflicts_with = "queries")]
     pub tile: Option<usize>,
     /// P cores for each query, 2 to 64, each with a part of the keys, and a tree that merges their results
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "vcd", "vectors"])]
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "vcd"])]
     pub parts: Option<usize>,
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]

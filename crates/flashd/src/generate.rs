@@ -12,6 +12,11 @@ use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
 
+mod testbench;
+
+pub use testbench::unit_result;
+use testbench::{Plan, block_testbench, core_testbench, split_testbench, unit_testbench};
+
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let files = files(args)?;
     let written = write_all(&args.out, &files)?;
@@ -23,6 +28,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 }
 
 fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
+    let plan = args.testbench.then_some(Plan { seed: args.seed, keys: args.keys });
     if let Some(name) = &args.unit {
         let unit = FormatUnit::ALL.into_iter().find(|u| u.name() == name).ok_or_else(|| {
             let known: Vec<&str> = FormatUnit::ALL.iter().map(|u| u.name()).collect();
@@ -33,28 +39,54 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             return Err(Failure::input(format!("--segments: {segments} is not one of 4, 8, 16, 32")));
         }
         let format = args.selection.format.unwrap_or(Format::BF16);
-        return Ok(vec![unit_file(unit, format, segments)?]);
+        let mut files = vec![unit_file(unit, format, segments)?];
+        if let Some(plan) = plan {
+            files.extend(unit_testbench(unit, format, segments, &plan));
+        }
+        return Ok(files);
     }
+    let core = |config: &CoreConfig| -> Result<Vec<GeneratedFile>, Failure> {
+        let mut files = core_files(config)?;
+        if let Some(plan) = plan {
+            files.extend(core_testbench(config, &plan)?);
+        }
+        Ok(files)
+    };
     if args.all {
         let mut files = Vec::new();
         for config in CoreConfig::shipped() {
-            files.extend(core_files(&config)?);
+            files.extend(core(&config)?);
         }
         return Ok(files);
     }
     if let Some(parts) = args.parts {
-        return Ok(split_files(&split(&configuration(&args.selection, None)?, parts)?)?);
-    }
-    let (core, block) = core_or_block(&args.selection, args.queries, args.key_index_bits, None)?;
-    let in_file = wrapper_in_file(&args.selection);
-    Ok(match (args.wrapper.is_some() || in_file.is_some(), block) {
-        (true, Some(block)) => axis_files(&wrapper(args, in_file, block)?)?,
-        (true, None) => {
-            return Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"));
+        let split = split(&configuration(&args.selection, None)?, parts)?;
+        let mut files = split_files(&split)?;
+        if let Some(plan) = plan {
+            files.extend(split_testbench(&split, &plan)?);
         }
-        (false, Some(block)) => block_files(&block)?,
-        (false, None) => core_files(&core)?,
-    })
+        return Ok(files);
+    }
+    let (config, block) = core_or_block(&args.selection, args.queries, args.key_index_bits, None)?;
+    let in_file = wrapper_in_file(&args.selection);
+    match (args.wrapper.is_some() || in_file.is_some(), block) {
+        (true, _) if plan.is_some() => Err(Failure::input(
+            "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
+             it, and scripts/axis runs them",
+        )),
+        (true, Some(block)) => Ok(axis_files(&wrapper(args, in_file, block)?)?),
+        (true, None) => {
+            Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"))
+        }
+        (false, Some(block)) => {
+            let mut files = block_files(&block)?;
+            if let Some(plan) = plan {
+                files.extend(block_testbench(&block, &plan)?);
+            }
+            Ok(files)
+        }
+        (false, None) => core(&config),
+    }
 }
 
 /// The wrapper around an array that the arguments ask for, which override what a file says.

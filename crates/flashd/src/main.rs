@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod cli;
+mod cosim;
 mod demo;
 mod explore;
 mod figure;
@@ -20,6 +21,7 @@ mod select;
 mod simulate;
 mod skips;
 mod traffic;
+mod units;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -29,6 +31,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Generate(args) => generate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Cosim(args) => cosim::run(&args),
+        Command::Units(args) => units::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),

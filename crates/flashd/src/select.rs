@@ -23,7 +23,12 @@ pub fn parse_core(text: &str) -> Result<Selection, Failure> {
     if !text.starts_with('-') {
         return Ok(Selection { config: Some(text.into()), ..Selection::default() });
     }
-    CoreFlags::try_parse_from(text.split_whitespace()).map(|flags| flags.selection).map_err(|e| {
+    parse_flags::<CoreFlags>(text).map(|flags| flags.selection)
+}
+
+/// Flags between spaces.
+pub fn parse_flags<T: Parser>(text: &str) -> Result<T, Failure> {
+    T::try_parse_from(text.split_whitespace()).map_err(|e| {
         // The first paragraph; the others are about the usage of a program that does not exist.
         let text = e.to_string();
         let words: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();

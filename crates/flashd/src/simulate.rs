@@ -226,7 +226,7 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     };
     let mut vectors = match &args.vectors {
         Some(path) => {
-            Some((path, VectorFile::create(path, &prepared.config).map_err(|e| io("--vectors", path, &e))?))
+            Some((path, VectorFile::for_core(path, &prepared.config).map_err(|e| io("--vectors", path, &e))?))
         }
         None => None,
     };
@@ -246,7 +246,7 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
         wave.finish().map_err(|e| wave_failure(path, &e))?;
     }
     if let Some((path, vectors)) = vectors {
-        vectors.finish().map_err(|e| io("--vectors", path, &e))?;
+        vectors.commit().map_err(|e| io("--vectors", path, &e))?;
     }
     let run = run?;
     Ok((run.counters, run.results))

@@ -2,6 +2,7 @@
 
 use crate::GenerateError;
 use flashd_hwmodel::rtl::{Block, Probe, Tag, TagKind, Verilog};
+use flashd_hwmodel::vectors::split_index;
 use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Atom;
@@ -63,17 +64,6 @@ pub fn elaborate(design: &dyn Block) -> Result<Module, GenerateError> {
 struct Walk {
     stack: Vec<Child>,
     root: Option<Child>,
-}
-
-/// `name$3` is element 3 of `name`.
-fn split_index(name: &str) -> (String, Option<usize>) {
-    match name.rsplit_once('$') {
-        Some((base, index)) => match index.parse() {
-            Ok(i) => (base.to_string(), Some(i)),
-            Err(_) => (name.to_string(), None),
-        },
-        None => (name.to_string(), None),
-    }
 }
 
 impl Probe for Walk {

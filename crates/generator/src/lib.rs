@@ -7,6 +7,7 @@
 //! * [`elaborate`] walks a RustHDL design with a probe and records modules, ports, instances and code.
 //! * `kernel` unrolls the loops of a structural kernel and yields who drives whom.
 //! * `emit` prints each distinct module once, registers as `always` blocks, buses packed.
+//! * [`testbench`] prints a self-checking testbench from the layout of test vectors.
 //! * [`files`] adds header, manifest, constraints and file list, and writes them; [`axis`] does so for stream wrappers,
 //!   with a description of ports and registers.
 
@@ -16,12 +17,14 @@ mod emit;
 pub mod files;
 pub mod fusesoc;
 mod kernel;
+pub mod testbench;
 pub mod wave_svg;
 
 pub use axis::{AxisManifest, axis_files};
 pub use elaborate::elaborate;
 pub use emit::{Emitted, EmittedModule, emit};
 pub use files::{GeneratedFile, Manifest, block_files, core_files, split_files, unit_file, write_all};
+pub use testbench::{testbench_files, vector_file_name};
 
 /// A design that cannot be turned into Verilog: always a mistake in the design's description.
 #[derive(Debug, thiserror::Error)]

@@ -12,4 +12,5 @@ pub mod numerics;
 pub mod pwl;
 pub mod rtl;
 pub mod units;
+pub mod vectors;
 pub mod word;

@@ -8,7 +8,7 @@
 //! * [`split`] does the same for split keys, cores and the tree that merges their parts.
 //! * [`axis`] drives stream wrappers at their ports.
 //! * [`block`] does the same for arrays of cores that share keys and values.
-//! * [`record`] writes test vectors for other simulators.
+//! * [`record`] writes test vectors for other simulators, [`selftest`] makes streams for them, [`schedule`] says what is due when.
 //! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
 
 pub mod axis;
@@ -17,6 +17,8 @@ pub mod engine;
 pub mod evaluate;
 pub mod lockstep;
 pub mod record;
+pub mod schedule;
+pub mod selftest;
 pub mod split;
 pub mod stream;
 pub mod wave;

@@ -1,6 +1,7 @@
 //! The lock-step run: core and model, compared in every cycle.
 
 use crate::engine::{Engine, Inputs, Outputs};
+use crate::schedule::{Pending, Schedule, StepId};
 use crate::stream::{Driver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, WeightUnit};
@@ -177,7 +178,7 @@ pub fn run_against(
     let mut driver = Driver::new(config, workload, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     // After the last key: its latency, and some cycles in which nothing more may come out.
-    let mut drain = checker.latency + HISTORY as u64;
+    let mut drain = checker.schedule.latency() + HISTORY as u64;
     while drain > 0 {
         if driver.finished() {
             drain -= 1;
@@ -197,22 +198,16 @@ pub fn run_against(
     Ok(checker.counters)
 }
 
-/// A step's events still to come: cycle of acceptance, query, step.
-type Pending = VecDeque<(u64, usize, usize)>;
-
 struct Checker<'a> {
     config: &'a CoreConfig,
     results: &'a [QueryResult],
-    latency: u64,
+    schedule: Schedule<'a>,
     stages: Stages,
     fixed: bool,
     fractions: (u32, u32),
     widths: (u32, u32),
-    starts: Pending,
     scores: Pending,
     arguments: Pending,
-    values: Pending,
-    outputs: Pending,
     history: VecDeque<String>,
     counters: Counters,
     first_key: Option<u64>,
@@ -227,16 +222,13 @@ impl<'a> Checker<'a> {
         Checker {
             config,
             results,
-            latency: n.latency() as u64,
+            schedule: Schedule::new(config, results),
             stages,
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
             widths: tap_widths(config),
-            starts: Pending::new(),
-            scores: Pending::new(),
-            arguments: Pending::new(),
-            values: Pending::new(),
-            outputs: Pending::new(),
+            scores: Pending::default(),
+            arguments: Pending::default(),
             history: VecDeque::new(),
             counters: Counters::default(),
             first_key: None,
@@ -247,48 +239,29 @@ impl<'a> Checker<'a> {
         self.counters.bubbles += accepted.bubble as u64;
         if let Some((query, step)) = accepted.step {
             self.first_key.get_or_insert(cycle);
-            let event = (cycle, query, step);
-            let action = self.results[query].steps[step].action;
-            match action {
-                Action::Restore => {
-                    self.counters.starts += 1;
-                    self.starts.push_back(event);
-                }
+            let id = (query, step);
+            match self.schedule.action(id) {
+                Action::Restore => self.counters.starts += 1,
                 _ => self.counters.keys += 1,
             }
             // A masked key has a score that nobody looks at.
-            if action != Action::Masked {
-                self.scores.push_back(event);
-                self.arguments.push_back(event);
+            if self.schedule.action(id) != Action::Masked {
+                self.scores.push(cycle, id);
+                self.arguments.push(cycle, id);
             }
-            self.values.push_back(event);
-            if accepted.last {
-                self.outputs.push_back(event);
-            }
-        }
-    }
-
-    /// The step due in this cycle, if any.
-    fn due(pending: &mut Pending, cycle: u64, latency: u64) -> Option<(usize, usize)> {
-        match pending.front() {
-            Some(&(at, query, key)) if at + latency == cycle => {
-                pending.pop_front();
-                Some((query, key))
-            }
-            _ => None,
+            self.schedule.accept(cycle, id, accepted.last);
         }
     }
 
     fn compare(&mut self, cycle: u64, outputs: &Outputs, tap: &Tap) -> Result<(), Box<Divergence>> {
         let results = self.results;
-        let step = |(query, step): (usize, usize)| -> &Step { &results[query].steps[step] };
-        let restores = |at| step(at).action == Action::Restore;
+        let step = |(query, step): StepId| -> &Step { &results[query].steps[step] };
         let (sw, xw) = self.widths;
+        let ports = self.schedule.due(cycle);
+        let (reads, restored) = (self.schedule.reads(&ports), self.schedule.restores(&ports));
+        self.check(cycle, "state_ren", ports.start.is_some() as u64, outputs.state_ren as u64, Kind::Bit)?;
 
-        let due = Self::due(&mut self.starts, cycle, u64::from(self.stages.score).saturating_sub(1));
-        self.check(cycle, "state_ren", due.is_some() as u64, outputs.state_ren as u64, Kind::Bit)?;
-
-        let due = Self::due(&mut self.scores, cycle, self.stages.score.into());
+        let due = self.scores.due(cycle, self.stages.score.into());
         if let Some((query, key)) = due {
             let s = step((query, key));
             if self.history.len() == HISTORY {
@@ -304,19 +277,17 @@ impl<'a> Checker<'a> {
             ));
         }
         self.check(cycle, "score stage valid", due.is_some() as u64, tap.score.is_some() as u64, Kind::Bit)?;
-        if let (Some(at), Some(actual)) = (due.filter(|&at| !restores(at)), tap.score) {
+        if let (Some(at), Some(actual)) = (due.filter(|&at| step(at).action != Action::Restore), tap.score) {
             self.check(cycle, "score s", step(at).s as u64 & ones(sw), actual, Kind::Score)?;
         }
-        let due = Self::due(&mut self.arguments, cycle, self.stages.argument.into());
+        let due = self.arguments.due(cycle, self.stages.argument.into());
         if let (Some(at), Some(actual)) = (due, tap.x) {
             self.check(cycle, "argument x", step(at).x as u64 & ones(xw), actual, Kind::Argument)?;
         }
 
-        let due = Self::due(&mut self.values, cycle, self.stages.value.into());
-        let reads = due.is_some_and(|at| !matches!(step(at).action, Action::Hold | Action::Masked));
+        let due = ports.value;
         self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
         self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
-        let restored = due.is_some_and(restores);
         self.check(cycle, "v_state", restored as u64, outputs.v_state as u64, Kind::Bit)?;
         if let Some(at) = due {
             self.counters.v_reads += (reads && !restored) as u64;
@@ -344,7 +315,7 @@ impl<'a> Checker<'a> {
             }
         }
 
-        let due = Self::due(&mut self.outputs, cycle, self.latency);
+        let due = ports.result;
         self.check(cycle, "o_valid", due.is_some() as u64, outputs.o_valid as u64, Kind::Bit)?;
         if let Some((query, _)) = due {
             let result = &results[query];
@@ -370,7 +341,7 @@ impl<'a> Checker<'a> {
             }
             self.counters.comparisons += result.o.len() as u64;
             self.counters.queries += 1;
-            self.counters.latency = self.latency;
+            self.counters.latency = self.schedule.latency();
             self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
         }
         Ok(())

@@ -1,111 +1,238 @@
 //! Test vectors for simulators that are not ours: every input and expected output of every cycle.
 //!
-//! One line a cycle, hexadecimal, one word of
-//! `{rst, q_valid, k_valid, k_last, v_step, v_ren, o_valid, o_invalid, q, k, v, o}` (most significant
-//! first; the four vectors are `d * W` bits each, element 0 lowest). The eight flags are the first two
-//! digits, so that the file suits `$readmemh` as well as a C++ reader.
-//!
-//! Cores with fixed-point lanes have three digits more in front: `o_overflow`, and two for `v_exponent`. Arrays have
-//! three before those: `{q_last, q_ready, k_ready, o_last}`, and two for `o_index`. Cores with masks have one digit
-//! before all that, `{k_mask, o_empty}`, and arrays of them before it eight for each of `q_from` and `q_to`.
+//! A line is a cycle; which digits belong to which port, and what is compared when, says
+//! [`Layout`], which is made from the design's port list.
 
 use crate::block::{BlockInputs, BlockObserver, BlockOutputs};
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
+use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
-use flashd_hwmodel::config::CoreConfig;
-use std::io::Write;
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::vectors::{Field, Layout};
+use std::io::{Error, Result, Write};
 use std::path::Path;
 
-/// Writes vectors while a run goes on; [`VectorFile::finish`] gives the file its name.
-pub struct VectorFile {
-    file: AtomicFile,
-    element_bits: u32,
-    fixed_lanes: bool,
-    masks: bool,
+/// Writes vectors while a run goes on.
+pub struct VectorWriter<W: Write> {
+    out: W,
+    layout: Layout,
+    /// The scalars of a partial result, as ports name them.
+    scalars: &'static [&'static str],
     lines: u64,
+    line: String,
+    /// Lines that are written at most; what comes later is left out.
+    limit: u64,
+}
+
+impl<W: Write> VectorWriter<W> {
+    /// Vectors of a layout; `config` is that of the core, or of an array's cores.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn new(mut out: W, layout: Layout, config: &CoreConfig) -> Result<Self> {
+        out.write_all(layout.header().as_bytes())?;
+        let scalars = if config.partial { config.state_scalars() } else { &[] };
+        Ok(VectorWriter { out, layout, scalars, lines: 0, line: String::new(), limit: u64::MAX })
+    }
+
+    /// From now on writes `lines` more lines at most: the run breaks off there, in the middle of what it was about.
+    pub fn stop_after(&mut self, lines: u64) {
+        self.limit = self.lines.saturating_add(lines);
+    }
+
+    /// Writes without a limit again.
+    pub fn resume(&mut self) {
+        self.limit = u64::MAX;
+    }
+
+    /// Lines so far.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Writes the end mark and returns what was written to, and the number of cycles.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn finish(mut self) -> Result<(W, u64)> {
+        self.out.write_all(self.layout.end_mark().as_bytes())?;
+        self.out.flush()?;
+        Ok((self.out, self.lines))
+    }
+
+    /// Writes a core's cycle.
+    ///
+    /// # Errors
+    /// If writing fails, or the core has a port that no simulation knows.
+    pub fn core_cycle(&mut self, i: &Inputs, o: &Outputs) -> Result<()> {
+        let scalars = self.scalars;
+        self.write(|field, elements| core_value(scalars, field, i, o, elements))
+    }
+
+    fn write(&mut self, value: impl Fn(&Field, &mut Vec<u64>) -> bool) -> Result<()> {
+        if self.lines >= self.limit {
+            return Ok(());
+        }
+        self.line.clear();
+        let mut unknown = None;
+        self.layout.line(&mut self.line, |field, elements| {
+            if !value(field, elements) {
+                unknown = Some(field.port.name.clone());
+            }
+        });
+        if let Some(port) = unknown {
+            let text = format!("{}: no vectors for the port {port}", self.layout.name);
+            return Err(Error::other(text));
+        }
+        self.lines += 1;
+        self.out.write_all(self.line.as_bytes())
+    }
+}
+
+/// What a core's port carries; false for a port that is not there.
+fn core_value(scalars: &[&str], field: &Field, i: &Inputs, o: &Outputs, elements: &mut Vec<u64>) -> bool {
+    let name = field.port.name.as_str();
+    let flag = match name {
+        "rst" => i.rst,
+        "q_valid" => i.q_valid,
+        "k_valid" => i.k_valid,
+        "k_last" => i.k_last,
+        "k_mask" => i.k_mask,
+        "k_state" => i.k_state,
+        "v_step" => o.v_step,
+        "v_ren" => o.v_ren,
+        "state_ren" => o.state_ren,
+        "v_state" => o.v_state,
+        "o_valid" => o.o_valid,
+        "o_invalid" => o.o_invalid,
+        "o_overflow" => o.o_overflow,
+        "o_empty" => o.o_empty,
+        _ => {
+            let vector = match name {
+                "q" => &i.q,
+                "k" => &i.k,
+                "v" => &i.v,
+                "state_o" => &i.state_o,
+                "o" => &o.o,
+                "o_state" => &o.o_state,
+                "v_exponent" => {
+                    elements.push(i.v_exponent);
+                    return true;
+                }
+                _ => return scalar_value(scalars, name, i, o, elements),
+            };
+            elements.extend_from_slice(vector);
+            return true;
+        }
+    };
+    elements.push(flag.into());
+    true
+}
+
+/// A scalar of a partial result: `state_` in front of its name, or `o_`.
+fn scalar_value(scalars: &[&str], port: &str, i: &Inputs, o: &Outputs, elements: &mut Vec<u64>) -> bool {
+    let (values, name) = match (port.strip_prefix("state_"), port.strip_prefix("o_")) {
+        (Some(name), _) => (&i.state, name),
+        (_, Some(name)) => (&o.o_scalars, name),
+        _ => return false,
+    };
+    let Some(place) = scalars.iter().position(|scalar| *scalar == name) else {
+        return false;
+    };
+    // Nothing is driven before the first partial result.
+    elements.push(values.get(place).copied().unwrap_or(0));
+    true
+}
+
+impl<W: Write> Observer for VectorWriter<W> {
+    fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> Result<()> {
+        self.core_cycle(inputs, outputs)
+    }
+}
+
+impl<W: Write> BlockObserver for VectorWriter<W> {
+    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> Result<()> {
+        let scalars = self.scalars;
+        self.write(|field, elements| {
+            elements.push(match field.port.name.as_str() {
+                "q_last" => i.q_last.into(),
+                "q_ready" => o.q_ready.into(),
+                "q_from" => i.q_from,
+                "q_to" => i.q_to,
+                "k_ready" => o.k_ready.into(),
+                "o_index" => o.o_index,
+                "o_last" => o.o_last.into(),
+                _ => return core_value(scalars, field, &i.core, &o.core, elements),
+            });
+            true
+        })
+    }
+}
+
+impl<W: Write> SplitObserver for VectorWriter<W> {
+    fn cycle(&mut self, i: &SplitInputs, o: &SplitOutputs) -> Result<()> {
+        let scalars = self.scalars;
+        self.write(|field, elements| {
+            let flags = match field.port.name.as_str() {
+                "k_mask" => &i.k_mask,
+                "v_ren" => &o.v_ren,
+                _ => return core_value(scalars, field, &i.core, &o.core, elements),
+            };
+            elements.extend(flags.iter().map(|&flag| u64::from(flag)));
+            true
+        })
+    }
+}
+
+/// Vectors in a file; [`VectorFile::finish`] gives it its name.
+pub type VectorFile = VectorWriter<AtomicFile>;
+
+/// What keeps vectors from being written.
+#[derive(Debug, thiserror::Error)]
+pub enum VectorError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file cannot be written.
+    #[error(transparent)]
+    Write(#[from] Error),
 }
 
 impl VectorFile {
     /// Vectors for a core, written beside `path` until finished.
     ///
     /// # Errors
-    /// If no file can be created there.
-    pub fn create(path: &Path, config: &CoreConfig) -> std::io::Result<Self> {
-        Ok(VectorFile {
-            file: AtomicFile::create(path)?,
-            element_bits: config.format.width(),
-            fixed_lanes: config.has_fixed_lanes(),
-            masks: config.masks,
-            lines: 0,
-        })
+    /// If the configuration is not valid or no file can be created there.
+    pub fn for_core(path: &Path, config: &CoreConfig) -> std::result::Result<Self, VectorError> {
+        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_core(config)?, config)?)
+    }
+
+    /// Vectors for an array, likewise.
+    ///
+    /// # Errors
+    /// As [`VectorFile::for_core`].
+    pub fn for_block(path: &Path, config: &BlockConfig) -> std::result::Result<Self, VectorError> {
+        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_block(config)?, &config.core)?)
+    }
+
+    /// Vectors for split keys, likewise.
+    ///
+    /// # Errors
+    /// As [`VectorFile::for_core`].
+    pub fn for_split(path: &Path, config: &SplitConfig) -> std::result::Result<Self, VectorError> {
+        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_split(config)?, &config.core)?)
     }
 
     /// Completes the file under its name and returns the number of cycles in it.
     ///
     /// # Errors
     /// If writing fails.
-    pub fn finish(self) -> std::io::Result<u64> {
-        self.file.commit()?;
-        Ok(self.lines)
-    }
-
-    /// A vector as hexadecimal digits, element d-1 first. `d * W` is a multiple of 4 for every format.
-    fn digits(&self, out: &mut String, elements: &[u64]) {
-        use std::fmt::Write;
-        let digits = (self.element_bits / 4) as usize;
-        for e in elements.iter().rev() {
-            let _ = write!(out, "{e:0digits$x}");
-        }
-    }
-}
-
-impl VectorFile {
-    /// The digit of masks, if there are any.
-    fn mask_digit(&self, i: &Inputs, o: &Outputs) -> String {
-        match self.masks {
-            true => format!("{:x}", (i.k_mask as u8) << 1 | (o.o_empty && o.o_valid) as u8),
-            false => String::new(),
-        }
-    }
-
-    /// A line that starts with the given digits.
-    fn line(&mut self, mut line: String, i: &Inputs, o: &Outputs) -> std::io::Result<()> {
-        let flags =
-            [i.rst, i.q_valid, i.k_valid, i.k_last, o.v_step, o.v_ren, o.o_valid, o.o_invalid && o.o_valid];
-        let byte = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
-        if self.fixed_lanes {
-            line += &format!("{:x}{:02x}", (o.o_overflow && o.o_valid) as u8, i.v_exponent);
-        }
-        line += &format!("{byte:02x}");
-        for vector in [&i.q, &i.k, &i.v] {
-            self.digits(&mut line, vector);
-        }
-        // o means something only while it is valid.
-        match o.o_valid {
-            true => self.digits(&mut line, &o.o),
-            false => self.digits(&mut line, &vec![0; o.o.len()]),
-        }
-        line.push('\n');
-        self.lines += 1;
-        self.file.write_all(line.as_bytes())
-    }
-}
-
-impl Observer for VectorFile {
-    fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
-        self.line(self.mask_digit(inputs, outputs), inputs, outputs)
-    }
-}
-
-impl BlockObserver for VectorFile {
-    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> std::io::Result<()> {
-        let flags = [i.q_last, o.q_ready, o.k_ready, o.o_last];
-        let digit = flags.iter().fold(0u8, |acc, &bit| acc << 1 | bit as u8);
-        // The index means something only while a result is there.
-        let index = if o.core.o_valid { o.o_index } else { 0 };
-        let limits = if self.masks { format!("{:08x}{:08x}", i.q_from, i.q_to) } else { String::new() };
-        let masks = self.mask_digit(&i.core, &o.core);
-        self.line(format!("{limits}{masks}{digit:x}{index:02x}"), &i.core, &o.core)
+    pub fn commit(self) -> Result<u64> {
+        let (file, lines) = self.finish()?;
+        file.commit()?;
+        Ok(lines)
     }
 }

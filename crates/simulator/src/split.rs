@@ -1,7 +1,7 @@
 //! Split keys: cores that share a query, and the tree that merges their parts, in lock-step with the model.
 
 use crate::block::lockstep::pop_if;
-use crate::engine::SWEEP_LIMIT;
+use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
 use crate::lockstep::{Divergence, RunError};
 use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
 use flashd_golden::{Action, Merge, Model, QueryResult};
@@ -28,6 +28,33 @@ pub struct SplitCounters {
     pub latency: u64,
     /// Single comparisons made.
     pub comparisons: u64,
+}
+
+/// What cores and tree have at their inputs in one cycle.
+#[derive(Clone, Debug, Default)]
+pub struct SplitInputs {
+    /// As of a core; keys and values of all parts one after another.
+    pub core: Inputs,
+    /// One bit a part.
+    pub k_mask: Vec<bool>,
+}
+
+/// What they have at their outputs.
+#[derive(Clone, Debug, Default)]
+pub struct SplitOutputs {
+    /// As of a core.
+    pub core: Outputs,
+    /// One bit a part.
+    pub v_ren: Vec<bool>,
+}
+
+/// Sees every settled cycle.
+pub trait SplitObserver {
+    /// Called once a cycle, before the clock rises.
+    ///
+    /// # Errors
+    /// An I/O error ends the run.
+    fn cycle(&mut self, inputs: &SplitInputs, outputs: &SplitOutputs) -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
@@ -95,11 +122,16 @@ pub fn split_results(config: &SplitConfig, workload: &Workload) -> Vec<QueryResu
 ///
 /// # Errors
 /// The first difference, or an invalid configuration.
-pub fn run(config: &SplitConfig, workload: &Workload, gaps: Gaps) -> Result<SplitRun, RunError> {
+pub fn run(
+    config: &SplitConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    observers: &mut [&mut dyn SplitObserver],
+) -> Result<SplitRun, RunError> {
     let parts = Parts::new(workload, config.parts);
     let partial = parts.partial_results(&Model::new(&config.core), true);
     let results = parts.results(config, &partial);
-    let counters = run_against(config, workload, gaps, &partial, &results)?;
+    let counters = run_against(config, workload, gaps, &partial, &results, observers)?;
     Ok(SplitRun { counters, results })
 }
 
@@ -113,13 +145,18 @@ pub fn run_against(
     gaps: Gaps,
     partial: &[Vec<QueryResult>],
     results: &[QueryResult],
+    observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitCounters, RunError> {
     let parts = Parts::new(workload, config.parts);
     let mut bench = Bench::new(config, &parts, gaps, partial, results)?;
     let mut drain = u64::from(config.latency()) + 4;
     while drain > 0 {
         drain -= u64::from(bench.finished());
-        bench.cycle().map_err(RunError::Divergence)?;
+        bench.drive();
+        for observer in &mut *observers {
+            observer.cycle(&bench.inputs, &bench.outputs)?;
+        }
+        bench.compare_and_clock().map_err(RunError::Divergence)?;
     }
     Ok(bench.counters)
 }
@@ -137,12 +174,14 @@ struct Bench<'a> {
     step: usize,
     /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
     values: VecDeque<(u64, usize, usize)>,
-    outputs: VecDeque<(u64, usize)>,
+    outputs_due: VecDeque<(u64, usize)>,
     /// Keys asked for by the parts in the cycles before.
     asked: VecDeque<Vec<Option<usize>>>,
     value_stage: u64,
     first_key: Option<u64>,
     counters: SplitCounters,
+    inputs: SplitInputs,
+    outputs: SplitOutputs,
 }
 
 impl<'a> Bench<'a> {
@@ -164,11 +203,13 @@ impl<'a> Bench<'a> {
             query: 0,
             step: 0,
             values: VecDeque::new(),
-            outputs: VecDeque::new(),
+            outputs_due: VecDeque::new(),
             asked: (0..config.core.value_latency).map(|_| vec![None; config.parts]).collect(),
             value_stage: flashd_hwmodel::cores::v_step_latency(&config.core).into(),
             first_key: None,
             counters: SplitCounters::default(),
+            inputs: SplitInputs::default(),
+            outputs: SplitOutputs::default(),
             config,
             parts,
             partial,
@@ -189,15 +230,15 @@ impl<'a> Bench<'a> {
         self.rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width))
     }
 
-    /// A cycle: inputs, comparison, clock.
-    fn cycle(&mut self) -> Result<(), Box<Divergence>> {
+    /// The inputs of a cycle, and what the hardware makes of them.
+    fn drive(&mut self) {
         let (d, parts) = (self.config.core.d, self.config.parts);
         let width = self.config.core.format.width();
         let reset = self.cycle < RESET_CYCLES as u64;
         let send = !reset && self.query < self.loaded && !self.finished() && !self.chance(3);
-        let mut k = vec![None; parts];
+        let mut keys = vec![None; parts];
         if send {
-            for (p, k) in k.iter_mut().enumerate() {
+            for (p, k) in keys.iter_mut().enumerate() {
                 let query = self.parts.query(self.query, p);
                 let key = query.from + self.step;
                 *k = (key < query.keys && !query.masks(key)).then_some(key);
@@ -216,31 +257,30 @@ impl<'a> Bench<'a> {
         };
         let source = self.parts;
         let w = &source.workload;
-        let keys: Vec<u64> = k.iter().flat_map(|&key| vector(self, &w.k, key)).collect();
-        let values: Vec<u64> =
-            (0..parts).flat_map(|p| vector(self, &w.v, arriving.get(p).copied().flatten())).collect();
+        let k = keys.iter().flat_map(|&key| vector(self, &w.k, key)).collect();
+        let v = (0..parts).flat_map(|p| vector(self, &w.v, arriving.get(p).copied().flatten())).collect();
         let exponent = self.noise(self.config.core.format.exponent_bits);
-        let (q, exponent) = match load {
+        let (q, v_exponent) = match load {
             true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
             false => (vector(self, &w.k, None), exponent),
         };
         let idle_last = !send && self.chance(2);
-        let idle_masks: Vec<bool> = (0..parts).map(|_| !send && self.chance(2)).collect();
-        let ports = self.core.ports();
-        ports.clk.next = 0;
-        ports.rst.next = reset.into();
-        ports.q_valid.next = load.into();
-        if let Some(port) = ports.v_exponent {
-            port.next = exponent;
-        }
-        ports.q.iter_mut().zip(q).for_each(|(bus, x)| bus.next = x);
-        ports.k_valid.next = send.into();
-        ports.k_last.next = (last || idle_last).into();
-        ports.k.iter_mut().zip(keys).for_each(|(bus, x)| bus.next = x);
-        ports.v.iter_mut().zip(values).for_each(|(bus, x)| bus.next = x);
-        for (p, mask) in ports.k_mask.iter_mut().enumerate() {
-            mask.next = (idle_masks[p] || send && k[p].is_none()).into();
-        }
+        let k_mask = keys.iter().map(|key| if send { key.is_none() } else { self.chance(2) }).collect();
+        self.inputs = SplitInputs {
+            core: Inputs {
+                rst: reset,
+                q,
+                // Nothing that comes with a reset is taken.
+                q_valid: load || reset && self.chance(2),
+                v_exponent,
+                k,
+                k_valid: send || reset && self.chance(2),
+                k_last: last || idle_last,
+                v,
+                ..Inputs::default()
+            },
+            k_mask,
+        };
         self.settle();
         self.loaded += usize::from(load);
         if send {
@@ -249,12 +289,17 @@ impl<'a> Bench<'a> {
             self.values.push_back((self.cycle, self.query, self.step));
             self.step += 1;
             if last {
-                self.outputs.push_back((self.cycle, self.query));
+                self.outputs_due.push_back((self.cycle, self.query));
                 (self.query, self.step) = (self.query + 1, 0);
             }
         }
-        if !reset {
-            self.compare()?;
+    }
+
+    fn compare_and_clock(&mut self) -> Result<(), Box<Divergence>> {
+        if !self.inputs.core.rst {
+            let outputs = std::mem::take(&mut self.outputs);
+            self.compare(&outputs)?;
+            self.outputs = outputs;
         }
         self.core.ports().clk.next = 1;
         self.core.update_all();
@@ -262,65 +307,85 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
+    /// Inputs to the ports, logic, and outputs from the ports.
     fn settle(&mut self) {
-        for _ in 0..SWEEP_LIMIT {
+        let SplitInputs { core: i, k_mask } = &self.inputs;
+        let ports = self.core.ports();
+        ports.clk.next = 0;
+        ports.rst.next = i.rst.into();
+        ports.q_valid.next = i.q_valid.into();
+        if let Some(port) = ports.v_exponent {
+            port.next = i.v_exponent;
+        }
+        ports.k_valid.next = i.k_valid.into();
+        ports.k_last.next = i.k_last.into();
+        for (buses, values) in [(ports.q, &i.q), (ports.k, &i.k), (ports.v, &i.v)] {
+            buses.iter_mut().zip(values).for_each(|(bus, x)| bus.next = *x);
+        }
+        ports.k_mask.iter_mut().zip(k_mask).for_each(|(bus, x)| bus.next = (*x).into());
+        let mut sweeps = 0;
+        loop {
             self.core.update_all();
             if !self.core.has_changed() {
-                return;
+                break;
             }
+            sweeps += 1;
+            assert!(
+                sweeps < SWEEP_LIMIT,
+                "RustHDL's check has seen to it that there are no combinational loops"
+            );
         }
-        unreachable!("there are no combinational loops, RustHDL's check has seen to that");
+        let ports = self.core.ports();
+        let SplitOutputs { core: o, v_ren } = &mut self.outputs;
+        o.v_step = ports.v_step.val() != 0;
+        o.o_valid = ports.o_valid.val() != 0;
+        o.o_invalid = ports.o_invalid.val() != 0;
+        o.o_empty = ports.o_empty.val() != 0;
+        o.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
+        o.o = ports.o.iter().map(|bus| bus.val()).collect();
+        o.o_scalars = ports.o_scalars.iter().map(|bus| bus.val()).collect();
+        o.o_state = ports.o_state.iter().map(|bus| bus.val()).collect();
+        *v_ren = ports.v_ren.iter().map(|bus| bus.val() != 0).collect();
     }
 
-    fn compare(&mut self) -> Result<(), Box<Divergence>> {
+    fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
+        let SplitOutputs { core: o, v_ren } = outputs;
         let cycle = self.cycle;
         let stage = self.value_stage;
         let due = pop_if(&mut self.values, |&(at, ..)| at + stage == cycle);
-        let v_step = self.core.ports().v_step.val();
-        self.check("v_step", due.is_some().into(), v_step)?;
+        self.check("v_step", due.is_some().into(), o.v_step.into())?;
         let mut asked = vec![None; self.config.parts];
         for (p, asked) in asked.iter_mut().enumerate() {
             let reads = due.is_some_and(|(_, query, step)| {
                 let steps = &self.partial[query][p].steps;
                 steps.get(step).is_some_and(|s| !matches!(s.action, Action::Hold | Action::Masked))
             });
-            let v_ren = self.core.ports().v_ren[p].val();
-            self.check(&format!("v_ren[{p}]"), reads.into(), v_ren)?;
+            self.check(&format!("v_ren[{p}]"), reads.into(), v_ren[p].into())?;
             self.counters.v_reads += u64::from(reads);
             *asked = due.filter(|_| reads).map(|(_, query, step)| self.parts.query(query, p).from + step);
         }
         self.asked.push_back(asked);
         let latency = u64::from(self.config.latency());
-        let due = pop_if(&mut self.outputs, |&(at, _)| at + latency == cycle);
-        let o_valid = self.core.ports().o_valid.val();
-        self.check("o_valid", due.is_some().into(), o_valid)?;
+        let due = pop_if(&mut self.outputs_due, |&(at, _)| at + latency == cycle);
+        self.check("o_valid", due.is_some().into(), o.o_valid.into())?;
         let Some((_, query)) = due else {
             return Ok(());
         };
         let results = self.results;
         let result = &results[query];
-        let ports = self.core.ports();
-        let flags = [
-            ("o_invalid", result.invalid, ports.o_invalid.val()),
-            ("o_empty", result.empty, ports.o_empty.val()),
-            ("o_overflow", result.overflow, ports.o_overflow.map_or(0, |port| port.val())),
-        ];
-        let o: Vec<u64> = ports.o.iter().map(|bus| bus.val()).collect();
-        let scalars: Vec<u64> = ports.o_scalars.iter().map(|bus| bus.val()).collect();
-        let state: Vec<u64> = ports.o_state.iter().map(|bus| bus.val()).collect();
-        for (name, expected, actual) in flags {
-            self.check(name, expected.into(), actual)?;
-        }
-        for (j, (expected, actual)) in result.o.iter().zip(o).enumerate() {
-            self.check(&format!("o[{j}]"), *expected, actual)?;
+        self.check("o_invalid", result.invalid.into(), o.o_invalid.into())?;
+        self.check("o_empty", result.empty.into(), o.o_empty.into())?;
+        self.check("o_overflow", result.overflow.into(), o.o_overflow.into())?;
+        for (j, (expected, actual)) in result.o.iter().zip(&o.o).enumerate() {
+            self.check(&format!("o[{j}]"), *expected, *actual)?;
         }
         if let Some(expected) = &result.state {
             let names = self.config.core.state_scalars();
-            for ((expected, actual), name) in expected.scalars.iter().zip(scalars).zip(names) {
-                self.check(&format!("o_{name}"), *expected, actual)?;
+            for ((expected, actual), name) in expected.scalars.iter().zip(&o.o_scalars).zip(names) {
+                self.check(&format!("o_{name}"), *expected, *actual)?;
             }
-            for (j, (expected, actual)) in expected.o.iter().zip(state).enumerate() {
-                self.check(&format!("o_state[{j}]"), *expected, actual)?;
+            for (j, (expected, actual)) in expected.o.iter().zip(&o.o_state).enumerate() {
+                self.check(&format!("o_state[{j}]"), *expected, *actual)?;
             }
         }
         self.counters.queries += 1;

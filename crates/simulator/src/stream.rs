@@ -279,6 +279,9 @@ impl<'a> Driver<'a> {
     /// The inputs of the next cycle, `previous` being the outputs of the last one.
     pub fn next(&mut self, previous: &Outputs, inputs: &mut Inputs) -> Accepted {
         let (w, d) = (self.workload, self.workload.d);
+        // Outputs of a reset cycle mean nothing.
+        let quiet = Outputs::default();
+        let previous = if inputs.rst { &quiet } else { previous };
         for bus in [&mut inputs.q, &mut inputs.k, &mut inputs.v] {
             bus.resize(d, 0);
         }
@@ -293,6 +296,12 @@ impl<'a> Driver<'a> {
         };
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
+            // Nothing that comes with a reset is taken.
+            self.noise(&mut inputs.q);
+            self.noise(&mut inputs.k);
+            (inputs.q_valid, inputs.k_valid) = (self.chance(2), self.chance(2));
+            (inputs.k_last, inputs.k_mask) = (self.chance(2), self.masks && self.chance(2));
+            inputs.k_state = self.partial.is_some() && self.chance(2);
             return Accepted::default();
         }
         self.drive_start(previous, inputs);

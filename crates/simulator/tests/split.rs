@@ -45,7 +45,7 @@ fn every_core_in_lockstep() {
                 let split = SplitConfig::new(core.clone(), parts);
                 let w = workload(&split.core, &[9, 12, 13, 5, 1, 3, 8, 20, 1, 1], 7);
                 for gaps in [Gaps::None, Gaps::Random(3)] {
-                    let run = run(&split, &w, gaps).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
+                    let run = run(&split, &w, gaps, &mut []).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
                     assert_eq!(run.counters.queries as usize, w.queries.len());
                     assert_eq!(run.counters.latency, u64::from(split.latency()));
                 }
@@ -60,7 +60,7 @@ fn many_parts_and_late_values() {
         let core = CoreConfig { value_latency: 3, ..core };
         let split = SplitConfig::new(core, 16);
         let w = workload(&split.core, &[40, 16, 7, 64], 5);
-        run(&split, &w, Gaps::Random(9)).unwrap_or_else(|e| panic!("{e}"));
+        run(&split, &w, Gaps::Random(9), &mut []).unwrap_or_else(|e| panic!("{e}"));
     }
 }
 

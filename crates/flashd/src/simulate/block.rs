@@ -88,7 +88,7 @@ pub fn run(
     }
     let mut vectors = match &args.vectors {
         Some(path) => {
-            let file = VectorFile::create(path, &config.core);
+            let file = VectorFile::for_block(path, &config);
             Some(file.map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?)
         }
         None => None,
@@ -102,7 +102,7 @@ pub fn run(
     let run = run_lockstep(&config, &workload, &disturbance, &mut observers);
     drop(progress);
     if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
-        vectors.finish().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
+        vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
     }
     let run = run?;
     if let Some(path) = &args.o {

@@ -6,9 +6,11 @@ use crate::output::{Failure, percent, print, print_json, table};
 use flashd_hwmodel::merge::SplitConfig;
 use flashd_simulator::Gaps;
 use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, model_results};
-use flashd_simulator::split::{SplitCounters, run as run_lockstep, split_results};
+use flashd_simulator::record::{VectorError, VectorFile};
+use flashd_simulator::split::{SplitCounters, SplitObserver, run as run_lockstep, split_results};
 use flashd_workload::Scaling;
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Report {
@@ -45,8 +47,26 @@ pub fn run(
     let (counters, results) = match args.engine {
         EngineArg::Cycle => {
             let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
-            let run = run_lockstep(&config, &prepared.workload, gaps)?;
+            let io = |e: VectorError| {
+                let path = args.vectors.as_deref().unwrap_or(Path::new("")).display();
+                Failure::input(format!("--vectors {path}: {e}"))
+            };
+            let mut vectors = args
+                .vectors
+                .as_ref()
+                .map(|path| VectorFile::for_split(path, &config))
+                .transpose()
+                .map_err(io)?;
+            let mut observers: Vec<&mut dyn SplitObserver> = Vec::new();
+            observers.extend(vectors.as_mut().map(|v| v as &mut dyn SplitObserver));
+            let run = run_lockstep(&config, &prepared.workload, gaps, &mut observers)?;
+            if let Some(vectors) = vectors {
+                vectors.commit().map_err(|e| io(e.into()))?;
+            }
             (Some(run.counters), run.results)
+        }
+        EngineArg::Model if args.vectors.is_some() => {
+            return Err(Failure::input("--vectors needs --engine cycle: the model has no cycles"));
         }
         EngineArg::Model => (None, split_results(&config, &prepared.workload)),
     };

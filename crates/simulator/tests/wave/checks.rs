@@ -46,7 +46,7 @@ pub fn check_ports(config: &CoreConfig, vcd: &Vcd, seen: &[(Inputs, Outputs)]) {
 
 /// Cycle of acceptance, query and key of every step.
 fn steps(workload: &Workload, seen: &[(Inputs, Outputs)]) -> Vec<(u64, usize, usize)> {
-    let accepted = (0u64..).zip(seen).filter(|(_, (i, _))| i.k_valid).map(|(cycle, _)| cycle);
+    let accepted = (0u64..).zip(seen).filter(|(_, (i, _))| i.k_valid && !i.rst).map(|(cycle, _)| cycle);
     let keys = (0..workload.queries.len()).flat_map(|q| (0..workload.queries[q].keys).map(move |k| (q, k)));
     accepted.zip(keys).map(|(cycle, (q, k))| (cycle, q, k)).collect()
 }

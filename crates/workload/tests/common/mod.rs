@@ -1,4 +1,5 @@
 //! Files for the tests of the readers.
+#![allow(dead_code)]
 
 use flashd_workload::write_npy;
 use std::path::PathBuf;

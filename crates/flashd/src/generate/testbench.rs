@@ -1,0 +1,160 @@
+//! `flashd generate --testbench`: vectors, the testbench that reads them, and the port list for the C++ harness.
+
+use crate::output::Failure;
+use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
+use flashd_golden::units;
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::units::FormatUnit;
+use flashd_hwmodel::vectors::{Layout, ports};
+use flashd_hwmodel::word::ones;
+use flashd_simulator::record::{VectorError, VectorWriter};
+use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What the vectors are made from.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    pub seed: u64,
+    pub keys: Option<u64>,
+}
+
+impl Plan {
+    fn stream(&self, d: usize) -> Stream {
+        self.keys.map_or_else(|| Stream::short(self.seed, d), |keys| Stream::of(self.seed, keys))
+    }
+
+    fn about(&self, streamed: &Streamed) -> String {
+        let Streamed { cycles, keys, results } = streamed;
+        format!("{cycles} cycles, {keys} keys, {results} results from seed {}", self.seed)
+    }
+}
+
+fn failure(e: VectorError) -> Failure {
+    Failure::input(format!("--testbench: {e}"))
+}
+
+fn all_files(layout: &Layout, vectors: Vec<u8>, lines: u64, about: &str) -> Vec<GeneratedFile> {
+    let mut files = testbench_files(layout, lines, about);
+    let text = String::from_utf8_lossy(&vectors).into_owned();
+    files.push(GeneratedFile { name: vector_file_name(&layout.name), text });
+    files
+}
+
+/// A core's, expected outputs from core and model in lock-step.
+pub fn core_testbench(config: &CoreConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout = Layout::of_core(config).map_err(|e| failure(e.into()))?;
+    let mut out = VectorWriter::new(Vec::new(), layout.clone(), config).map_err(|e| failure(e.into()))?;
+    let stream = plan.stream(config.d);
+    let streamed = selftest::core(config, &stream, Expected::Lockstep, &mut out, &mut |_| ())?;
+    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
+    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
+}
+
+/// An array's.
+pub fn block_testbench(config: &BlockConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout = Layout::of_block(config).map_err(|e| failure(e.into()))?;
+    let mut out =
+        VectorWriter::new(Vec::new(), layout.clone(), &config.core).map_err(|e| failure(e.into()))?;
+    let streamed =
+        selftest::array(config, &plan.stream(config.core.d * config.queries), &mut out, &mut |_| ())?;
+    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
+    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
+}
+
+/// That of split keys.
+pub fn split_testbench(config: &SplitConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout = Layout::of_split(config).map_err(|e| failure(e.into()))?;
+    let mut out =
+        VectorWriter::new(Vec::new(), layout.clone(), &config.core).map_err(|e| failure(e.into()))?;
+    let stream = plan.stream(config.core.d * config.parts);
+    let streamed = selftest::split_keys(config, &stream, &mut out, &mut |_| ())?;
+    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
+    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
+}
+
+/// Widest operands of which all combinations are tried.
+const EXHAUSTIVE_BITS: u32 = 16;
+/// Combinations otherwise: random ones, half of them with neighbouring exponents.
+const RANDOM_OPERANDS: usize = 20_000;
+
+/// A unit's: all operands of up to 16 bits together, or corner cases and random ones. Results are those of the model.
+pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Plan) -> Vec<GeneratedFile> {
+    let module = unit.module(format, segments);
+    let name = flashd_hwmodel::units::FormatFunction::new(unit, format, segments).name();
+    let layout = Layout::new(name, ports(module.as_ref()));
+    let operands = operands(unit, format, plan.seed);
+    let mut text = layout.header();
+    for &(a, b) in &operands {
+        let y = unit_result(unit, format, segments, a, b);
+        layout.line(&mut text, |field, elements| {
+            elements.push(match field.port.name.as_str() {
+                "a" => a,
+                "b" => b,
+                _ => y,
+            });
+        });
+    }
+    text += &layout.end_mark();
+    let width = format.width();
+    let about = match exhaustive(unit, width) {
+        true => format!("all {} operands", operands.len()),
+        false => format!("{} operands from seed {}", operands.len(), plan.seed),
+    };
+    all_files(&layout, text.into_bytes(), operands.len() as u64, &about)
+}
+
+fn exhaustive(unit: FormatUnit, width: u32) -> bool {
+    width * if unit.is_binary() { 2 } else { 1 } <= EXHAUSTIVE_BITS
+}
+
+fn operands(unit: FormatUnit, format: Format, seed: u64) -> Vec<(u64, u64)> {
+    let width = format.width();
+    let all = 0..=ones(width);
+    if exhaustive(unit, width) {
+        return match unit.is_binary() {
+            true => all.clone().flat_map(|a| all.clone().map(move |b| (a, b))).collect(),
+            false => all.map(|a| (a, 0)).collect(),
+        };
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let normal = 1 << format.fraction_bits;
+    let special = format.max_finite() + 1;
+    let near = |x: u64| [x.saturating_sub(1), x, x + 1];
+    let corners: Vec<u64> = [0, normal, format.one(), format.max_finite(), special]
+        .into_iter()
+        .flat_map(near)
+        .flat_map(|x| [x, x | format.sign_bit()])
+        .map(|x| x & ones(width))
+        .collect();
+    let mut pairs: Vec<(u64, u64)> =
+        corners.iter().flat_map(|&a| corners.iter().map(move |&b| (a, b))).collect();
+    for n in 0..RANDOM_OPERANDS {
+        let a = rng.random::<u64>() & ones(width);
+        let apart = rng.random_range(-12i64..=12) * normal as i64 + rng.random_range(-64i64..64);
+        let b = match n % 2 {
+            0 => rng.random::<u64>(),
+            _ => a.wrapping_add_signed(apart) ^ if rng.random() { format.sign_bit() } else { 0 },
+        };
+        pairs.push((a, b & ones(width)));
+    }
+    pairs
+}
+
+/// The unit in the model, which shares no arithmetic with the hardware.
+pub fn unit_result(unit: FormatUnit, format: Format, segments: u32, a: u64, b: u64) -> u64 {
+    match unit {
+        FormatUnit::Add => units::add(format, a, b),
+        FormatUnit::Sub => units::sub(format, a, b),
+        FormatUnit::Mul => units::mul(format, a, b),
+        FormatUnit::Max => units::max(format, a, b),
+        FormatUnit::Sigmoid => units::sigmoid(format, segments, a),
+        FormatUnit::Softplus => units::softplus(format, segments, a),
+        FormatUnit::Ln => units::ln(format, segments, a),
+        FormatUnit::Exp => units::exp(format, segments, a),
+        FormatUnit::Reciprocal => units::reciprocal(format, a),
+    }
+}

@@ -1,0 +1,332 @@
+//! The layout of test vectors: which digits of a line belong to which port, and what is compared when.
+//!
+//! It follows from the port list of the design alone, so that the writer of vectors, the emitted testbench and the
+//! C++ harness cannot disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], one line
+//! of hexadecimal digits a cycle, and a line of `f` only, the end mark. A line holds every port but `clk` in the order
+//! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest.
+
+use crate::block::{self, BlockConfig};
+use crate::config::{ConfigError, CoreConfig};
+use crate::cores;
+use crate::merge::{self, SplitConfig};
+use crate::rtl::{Block, Probe, Tag};
+use rust_hdl::core::atom::AtomKind;
+use rust_hdl::core::prelude::Atom;
+
+/// A port of a design, its elements packed into one bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortShape {
+    /// Name.
+    pub name: String,
+    /// Output or input.
+    pub output: bool,
+    /// Bits of an element.
+    pub width: u32,
+    /// Elements; element j is bits `[j*width +: width]`.
+    pub elements: usize,
+}
+
+impl PortShape {
+    /// Bits of the bus.
+    pub fn bits(&self) -> usize {
+        self.width as usize * self.elements
+    }
+}
+
+/// `name$3` is element 3 of `name`.
+pub fn split_index(name: &str) -> (String, Option<usize>) {
+    match name.rsplit_once('$') {
+        Some((base, index)) => match index.parse() {
+            Ok(i) => (base.to_string(), Some(i)),
+            Err(_) => (name.to_string(), None),
+        },
+        None => (name.to_string(), None),
+    }
+}
+
+/// The ports of a design in order of declaration.
+pub fn ports(design: &dyn Block) -> Vec<PortShape> {
+    let mut walk = Walk { depth: 0, ports: Vec::new() };
+    design.accept("top", &mut walk);
+    walk.ports
+}
+
+struct Walk {
+    depth: usize,
+    ports: Vec<PortShape>,
+}
+
+impl Probe for Walk {
+    fn visit_start_scope(&mut self, _name: &str, _node: &dyn Block) {
+        self.depth += 1;
+    }
+    fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
+        if self.depth != 1 || Tag::of(signal).is_some() {
+            return;
+        }
+        let (name, index) = split_index(name);
+        match self.ports.last_mut() {
+            Some(last) if index.is_some_and(|i| i > 0) && last.name == name => last.elements += 1,
+            _ => self.ports.push(PortShape {
+                name,
+                output: signal.kind() == AtomKind::OutputParameter,
+                width: signal.bits() as u32,
+                elements: 1,
+            }),
+        }
+    }
+    fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
+        self.depth -= 1;
+    }
+}
+
+/// When an output means something. Never while `rst` is high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// In every cycle.
+    Always,
+    /// While `v_ren` is expected high.
+    WithRead,
+    /// While `o_valid` is expected high.
+    WithResult,
+    /// While `o_valid` is expected high and `o_empty` is not: a query without keys has no state.
+    WithState,
+}
+
+impl Compared {
+    fn of(output: &str) -> Compared {
+        match output {
+            // It says which of two things is asked for.
+            "v_state" => Compared::WithRead,
+            "o" | "o_invalid" | "o_overflow" | "o_empty" | "o_index" => Compared::WithResult,
+            "o_lse" | "o_room" | "o_m" | "o_l" | "o_state" => Compared::WithState,
+            // Flags, and ports that this table does not know: the strictest rule.
+            _ => Compared::Always,
+        }
+    }
+}
+
+/// A port's place in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The port.
+    pub port: PortShape,
+    /// When the output is compared; None of an input.
+    pub compared: Option<Compared>,
+    /// Its first digit, from the left.
+    pub first: usize,
+}
+
+impl Field {
+    /// Digits in a line.
+    pub fn digits(&self) -> usize {
+        self.port.bits().div_ceil(4)
+    }
+}
+
+/// The layout of a design's vectors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The design's module.
+    pub name: String,
+    /// Whether it has a clock; otherwise a line is one evaluation.
+    pub clocked: bool,
+    /// Ports in the order of a line.
+    pub fields: Vec<Field>,
+    /// Digits of a line.
+    pub digits: usize,
+}
+
+impl Layout {
+    /// The layout of a port list.
+    pub fn new(name: String, ports: Vec<PortShape>) -> Layout {
+        let clocked = ports.iter().any(|port| port.name == "clk");
+        let mut digits = 0;
+        let fields = ports
+            .into_iter()
+            .filter(|port| port.name != "clk")
+            .map(|port| {
+                let compared = port.output.then(|| Compared::of(&port.name));
+                let field = Field { port, compared, first: digits };
+                digits += field.digits();
+                field
+            })
+            .collect();
+        Layout { name, clocked, fields, digits }
+    }
+
+    /// That of a core.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn of_core(config: &CoreConfig) -> Result<Layout, ConfigError> {
+        Ok(Layout::new(config.name(), ports(cores::build(config)?.as_ref())))
+    }
+
+    /// That of an array.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn of_block(config: &BlockConfig) -> Result<Layout, ConfigError> {
+        Ok(Layout::new(config.name(), ports(block::build(config)?.as_ref())))
+    }
+
+    /// That of split keys.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn of_split(config: &SplitConfig) -> Result<Layout, ConfigError> {
+        Ok(Layout::new(config.name(), ports(merge::build(config)?.as_ref())))
+    }
+
+    /// The field of a port.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.port.name == name)
+    }
+
+    /// The layout as text, `rst:1 q:16x64 ...`: ports with element bits and, of vectors, elements.
+    pub fn fields_text(&self) -> String {
+        let field = |f: &Field| match f.port.elements {
+            1 => format!("{}:{}", f.port.name, f.port.width),
+            n => format!("{}:{}x{n}", f.port.name, f.port.width),
+        };
+        self.fields.iter().map(field).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The comment that a vector file begins with.
+    pub fn header(&self) -> String {
+        format!("// {} {}\n", self.name, self.fields_text())
+    }
+
+    /// The end mark. No cycle looks like it: while `rst` is high expected outputs are written as zeros, and a unit's
+    /// vectors have all digits at most where operands and result are all ones, which is no number.
+    pub fn end_mark(&self) -> String {
+        "f".repeat(self.digits) + "\n"
+    }
+
+    /// Appends a cycle's line. `value` gives a port's elements; outputs that are not compared are written as zeros.
+    pub fn line(&self, out: &mut String, mut value: impl FnMut(&Field, &mut Vec<u64>)) {
+        let mut elements = Vec::new();
+        let mut flag = |name: &str, value: &mut dyn FnMut(&Field, &mut Vec<u64>)| {
+            self.field(name).is_some_and(|field| {
+                elements.clear();
+                value(field, &mut elements);
+                elements.first() == Some(&1)
+            })
+        };
+        let reset = flag("rst", &mut value);
+        let read = flag("v_ren", &mut value);
+        let result = flag("o_valid", &mut value);
+        let empty = flag("o_empty", &mut value);
+        for field in &self.fields {
+            let means_something = match field.compared {
+                None => true,
+                _ if reset => false,
+                Some(Compared::Always) => true,
+                Some(Compared::WithRead) => read,
+                Some(Compared::WithResult) => result,
+                Some(Compared::WithState) => result && !empty,
+            };
+            elements.clear();
+            if means_something {
+                value(field, &mut elements);
+            }
+            elements.resize(field.port.elements, 0);
+            digits(out, &elements, field.port.width);
+        }
+        out.push('\n');
+    }
+}
+
+/// A packed bus as hexadecimal digits, most significant first.
+fn digits(out: &mut String, elements: &[u64], width: u32) {
+    let start = out.len();
+    let (mut pending, mut bits) = (0u128, 0);
+    let digit = |nibble: u128| char::from(b"0123456789abcdef"[(nibble & 15) as usize]);
+    for &element in elements {
+        pending |= u128::from(element) << bits;
+        bits += width;
+        while bits >= 4 {
+            out.push(digit(pending));
+            pending >>= 4;
+            bits -= 4;
+        }
+    }
+    if bits > 0 {
+        out.push(digit(pending));
+    }
+    let reversed: String = out[start..].chars().rev().collect();
+    out.replace_range(start.., &reversed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Design;
+    use crate::format::Format;
+
+    #[test]
+    fn digits_pack_elements_of_any_width() {
+        let text = |elements: &[u64], width| {
+            let mut out = String::from("x");
+            digits(&mut out, elements, width);
+            out
+        };
+        assert_eq!(text(&[0x12, 0xab], 8), "xab12");
+        assert_eq!(text(&[1], 1), "x1");
+        // 101 011 in six bits.
+        assert_eq!(text(&[0b011, 0b101], 3), "x2b");
+        assert_eq!(text(&[u64::MAX, 1], 64), "x0000000000000001ffffffffffffffff");
+    }
+
+    #[test]
+    fn a_layout_follows_the_ports() {
+        let plain = CoreConfig::new(Design::Fa2, 5, Format::BF16);
+        let layout = Layout::of_core(&plain).unwrap();
+        assert_eq!(
+            layout.fields_text(),
+            "rst:1 q:16x5 q_valid:1 k:16x5 k_valid:1 k_last:1 v_step:1 v_ren:1 v:16x5 o:16x5 o_valid:1 o_invalid:1"
+        );
+        let partial = CoreConfig { masks: true, partial: true, ..plain };
+        let layout = Layout::of_core(&partial).unwrap();
+        for (name, compared) in [
+            ("k_state", None),
+            ("state_ren", Some(Compared::Always)),
+            ("v_state", Some(Compared::WithRead)),
+            ("o_empty", Some(Compared::WithResult)),
+            ("o_m", Some(Compared::WithState)),
+            ("o_state", Some(Compared::WithState)),
+        ] {
+            assert_eq!(layout.field(name).unwrap().compared, compared, "{name}");
+        }
+        let end = layout.fields.last().unwrap();
+        assert_eq!(layout.digits, end.first + end.digits());
+    }
+
+    #[test]
+    fn what_is_not_compared_is_zero() {
+        let layout = Layout::of_core(&CoreConfig::new(Design::Fa2, 2, Format::FP8_E4M3)).unwrap();
+        let line = |rst: u64, o_valid: u64| {
+            let mut out = String::new();
+            layout.line(&mut out, |field, elements| match field.port.name.as_str() {
+                "rst" => elements.push(rst),
+                "o_valid" => elements.push(o_valid),
+                _ => elements.extend(vec![1; field.port.elements]),
+            });
+            out
+        };
+        // rst, q, q_valid, k, k_valid, k_last, v_step, v_ren, v, o, o_valid, o_invalid: two digits an element.
+        assert_eq!(
+            line(0, 1),
+            "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0101" + "1" + "1\n"
+        );
+        assert_eq!(
+            line(0, 0),
+            "0".to_owned() + "0101" + "1" + "0101" + "11" + "11" + "0101" + "0000" + "0" + "0\n"
+        );
+        assert_eq!(
+            line(1, 1),
+            "1".to_owned() + "0101" + "1" + "0101" + "11" + "00" + "0101" + "0000" + "0" + "0\n"
+        );
+    }
+}

@@ -1,0 +1,397 @@
+//! Seeded streams that look for faults in a core, an array or split keys: what an emitted testbench and the co-simulation run.
+//!
+//! A stream is a sequence of rounds, each from reset. Rounds differ in their data: scores as in trained models, raw
+//! encodings with Inf, NaN and the ends of the format, scores that jump, saturate or are equal. Every second one has
+//! gaps in the key stream and noise on idle ports. Queries are short and long and follow each other; some have an exponent
+//! that is too small for their values; cores with masks have masked keys, and cores with partial results get their keys in tiles.
+//! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
+
+use crate::block::{self, BlockWorkload, Disturbance, QueryBlock};
+use crate::engine::{Inputs, Outputs};
+use crate::lockstep::{RunError, run};
+use crate::record::VectorWriter;
+use crate::schedule::Schedule;
+use crate::split;
+use crate::stream::{Driver, Gaps, Query, Workload};
+use flashd_golden::{Model, v_exponent};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::word::ones;
+use flashd_workload::quantise::round_to;
+use flashd_workload::synthetic;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::io::Write;
+use std::ops::AddAssign;
+
+/// What a stream is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stream {
+    /// The same seed gives the same stream.
+    pub seed: u64,
+    /// Keys at least, all rounds together.
+    pub keys: u64,
+    /// Keys of a round, about.
+    pub round: usize,
+}
+
+impl Stream {
+    /// A stream short enough for an interpreting simulator: fewer keys where the vectors are longer.
+    pub fn short(seed: u64, d: usize) -> Stream {
+        let keys = (SHORT_ELEMENTS / d).clamp(LEAST_KEYS, MOST_KEYS);
+        Stream::of(seed, keys as u64)
+    }
+
+    /// A stream of a given number of keys: sixteen rounds or more.
+    pub fn of(seed: u64, keys: u64) -> Stream {
+        Stream { seed, keys, round: (keys / ROUNDS).clamp(8, LONGEST_ROUND) as usize }
+    }
+}
+
+/// Keys times vector length of a short stream, and its limits.
+const SHORT_ELEMENTS: usize = 32_768;
+const LEAST_KEYS: usize = 96;
+const MOST_KEYS: usize = 3000;
+/// Rounds of a stream, unless they would be too long.
+const ROUNDS: u64 = 16;
+const LONGEST_ROUND: u64 = 20_000;
+/// Different keys of a round.
+const POOL: usize = 512;
+
+/// What a stream brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Streamed {
+    /// Cycles, with those of reset.
+    pub cycles: u64,
+    /// Keys accepted.
+    pub keys: u64,
+    /// Results.
+    pub results: u64,
+}
+
+impl AddAssign for Streamed {
+    fn add_assign(&mut self, other: Streamed) {
+        self.cycles += other.cycles;
+        self.keys += other.keys;
+        self.results += other.results;
+    }
+}
+
+/// Which engines give the expected outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// The RustHDL core, compared with the bit-exact model in every cycle.
+    Lockstep,
+    /// The bit-exact model and the latencies alone, which is much faster.
+    Model,
+}
+
+/// Writes the vectors of a core; `progress` is told of every round.
+///
+/// # Errors
+/// If core and model differ, the configuration is not valid or writing fails.
+pub fn core<W: Write>(
+    config: &CoreConfig,
+    stream: &Stream,
+    expected: Expected,
+    out: &mut VectorWriter<W>,
+    progress: &mut dyn FnMut(&Streamed),
+) -> Result<Streamed, RunError> {
+    config.validate()?;
+    let mut total = Streamed::default();
+    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
+    for round in 0.. {
+        if total.keys >= stream.keys {
+            break;
+        }
+        let w = workload(config, round, stream.round, &mut rng);
+        let gaps = gaps(round, &mut rng);
+        // The first round breaks off, and later ones now and then.
+        let cut = (round % CUT_EVERY == 0).then(|| 3 + rng.random_range(w.steps() / 2..=w.steps()) as u64);
+        let before = out.lines();
+        if let Some(cut) = cut {
+            out.stop_after(cut);
+        }
+        let mut counted = match expected {
+            Expected::Lockstep => {
+                let counters = run(config, &w, gaps, &mut [out])?.counters;
+                Streamed { cycles: 0, keys: counters.keys, results: counters.queries }
+            }
+            Expected::Model => predict(config, &w, gaps, out)?,
+        };
+        out.resume();
+        counted.cycles = out.lines() - before;
+        if cut.is_some() {
+            // What was cut off is not counted: the keys are at most one a cycle.
+            counted.keys = counted.keys.min(counted.cycles) / 2;
+            counted.results = 0;
+        }
+        total += counted;
+        progress(&total);
+    }
+    Ok(total)
+}
+
+/// One round in so many breaks off.
+const CUT_EVERY: usize = 6;
+
+fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
+    if round % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
+}
+
+/// A core's ports from the model alone.
+fn predict<W: Write>(
+    config: &CoreConfig,
+    w: &Workload,
+    gaps: Gaps,
+    out: &mut VectorWriter<W>,
+) -> Result<Streamed, RunError> {
+    let results = w.results(&Model::new(config), true);
+    let mut schedule = Schedule::new(config, &results);
+    let mut driver = Driver::new(config, w, gaps);
+    let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
+    let mut counted = Streamed::default();
+    let mut drain = schedule.latency() + 2;
+    for cycle in 0.. {
+        if drain == 0 {
+            break;
+        }
+        drain -= u64::from(driver.finished());
+        let accepted = driver.next(&outputs, &mut inputs);
+        if let Some(step) = accepted.step {
+            schedule.accept(cycle, step, accepted.last);
+            counted.keys += u64::from(!inputs.k_state);
+        }
+        let due = schedule.due(cycle);
+        schedule.outputs(&due, &mut outputs);
+        counted.results += u64::from(outputs.o_valid);
+        out.core_cycle(&inputs, &outputs)?;
+    }
+    Ok(counted)
+}
+
+/// Writes the vectors of an array, always in lock-step with the model; `progress` is told of every round.
+///
+/// # Errors
+/// As [`core`].
+pub fn array<W: Write>(
+    config: &BlockConfig,
+    stream: &Stream,
+    out: &mut VectorWriter<W>,
+    progress: &mut dyn FnMut(&Streamed),
+) -> Result<Streamed, RunError> {
+    config.validate()?;
+    let mut total = Streamed::default();
+    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
+    for round in 0.. {
+        if total.keys >= stream.keys {
+            break;
+        }
+        let w = block_workload(config, round, stream.round, &mut rng);
+        let middle = rng.random_range(w.keys() / 3..=w.keys()) as u64;
+        let resets = if round % 3 == 0 { vec![3 + middle] } else { Vec::new() };
+        let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, &mut rng)) };
+        let before = out.lines();
+        let counters = block::run(config, &w, &disturbance, &mut [out])?.counters;
+        total +=
+            Streamed { cycles: out.lines() - before, keys: counters.keys.max(1), results: counters.queries };
+        progress(&total);
+    }
+    Ok(total)
+}
+
+/// Writes the vectors of split keys, always in lock-step with the model; `progress` is told of every round.
+///
+/// # Errors
+/// As [`core`].
+pub fn split_keys<W: Write>(
+    config: &SplitConfig,
+    stream: &Stream,
+    out: &mut VectorWriter<W>,
+    progress: &mut dyn FnMut(&Streamed),
+) -> Result<Streamed, RunError> {
+    config.validate()?;
+    // Queries begin with a key; their parts are what is merged.
+    let core = CoreConfig { partial: false, ..config.core.clone() };
+    let mut total = Streamed::default();
+    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
+    for round in 0.. {
+        if total.keys >= stream.keys {
+            break;
+        }
+        let w = workload(&core, round, stream.round, &mut rng);
+        let keys: usize = w.queries.iter().map(|query| query.keys - query.from).sum();
+        let cut = (round % CUT_EVERY == 0).then(|| 3 + (keys / config.parts) as u64);
+        let before = out.lines();
+        if let Some(cut) = cut {
+            out.stop_after(cut);
+        }
+        let counters = split::run(config, &w, gaps(round, &mut rng), &mut [out])?.counters;
+        out.resume();
+        let cycles = out.lines() - before;
+        total += match cut {
+            // What was cut off is not counted.
+            Some(_) => Streamed { cycles, keys: cycles / 2, results: 0 },
+            None => Streamed { cycles, keys: keys as u64, results: counters.queries },
+        };
+        progress(&total);
+    }
+    Ok(total)
+}
+
+/// A round for a core.
+fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
+    let pool = keys.clamp(4, POOL);
+    let (k, v) = (operands(config, round, pool, rng), operands_v(config, round, pool, rng));
+    let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
+    let mut w = Workload { d: config.d, queries: Vec::new(), k: k.1, v };
+    let mut left = keys as i64;
+    while left > 0 {
+        // A fault shows at a query's end: most of them are short.
+        let most = match rng.random_range(0..64) {
+            0..36 => 3,
+            36..56 => 8,
+            56..63 => 24,
+            _ => pool,
+        };
+        let n = rng.random_range(1..=most.min(pool));
+        let from = rng.random_range(0..=pool - n);
+        let masked = match config.masks {
+            true => {
+                let share = [0.0, 0.3, 0.9, 1.0][rng.random_range(0..4)];
+                (0..from + n).map(|_| rng.random_bool(share)).collect()
+            }
+            false => Vec::new(),
+        };
+        let mut exponent = v_exponent(config.format, &w.v[from * config.d..(from + n) * config.d]);
+        if rng.random_ratio(1, 6) {
+            exponent = exponent.saturating_sub(rng.random_range(1..4));
+        } else if rng.random_ratio(1, 6) {
+            exponent = (exponent + rng.random_range(1..20)).min(config.format.exponent_mask());
+        }
+        let q = row(&k.0, rng.random_range(0..pool));
+        w.queries.push(Query { q, from, keys: from + n, start: None, v_exponent: exponent, masked });
+        left -= n as i64;
+    }
+    match config.partial {
+        true => w.tiled(&Model::new(config), [1, 2, 5, 9][rng.random_range(0..4)]),
+        false => w,
+    }
+}
+
+/// Queries and keys of a round, a pool of each.
+fn operands(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
+    let (d, format) = (config.d, config.format);
+    let encode = |x: &[f32], factor: f64| -> Vec<u64> {
+        x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
+    };
+    match round % 4 {
+        0 => {
+            let a = synthetic::attention_like(rng.random(), pool, pool, d);
+            let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
+            (encode(&a.q, factor), encode(&a.k, 1.0))
+        }
+        1 => (raw(config, pool, rng), raw(config, pool, rng)),
+        2 => {
+            // Scores along the first axis; what is left of 1/sqrt(d) in the core's own shift does not matter.
+            let mut score = || -> f32 {
+                match rng.random_range(0..6) {
+                    0 => rng.random_range(-40.0..-20.0),
+                    1 => rng.random_range(-600.0..600.0),
+                    2 => [0.0, -6.0, 11.0, 10.875][rng.random_range(0..4)],
+                    _ => rng.random_range(-8.0..8.0),
+                }
+            };
+            let scores: Vec<f32> = (0..pool).map(|_| score()).collect();
+            let axis = |x: f32| std::iter::once(x).chain(std::iter::repeat_n(0.0, d - 1));
+            let q: Vec<f32> = (0..pool).flat_map(|_| axis((d as f32).sqrt())).collect();
+            let k: Vec<f32> = scores.into_iter().flat_map(axis).collect();
+            (encode(&q, 1.0), encode(&k, 1.0))
+        }
+        _ => {
+            let a = synthetic::equal_scores(rng.random(), pool, d);
+            (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
+        }
+    }
+}
+
+fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    if round % 4 == 1 {
+        return raw(config, pool, rng);
+    }
+    let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
+    a.v.iter().map(|&x| round_to(config.format, f64::from(x))).collect()
+}
+
+/// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
+fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let format = config.format;
+    let magnitudes = format.sign_bit() - 1;
+    let corners = [
+        0,
+        1,
+        format.one() - 1,
+        format.one(),
+        format.one() + 1,
+        format.max_finite(),
+        format.min_positive(),
+        (1 << format.fraction_bits) - 1,
+        1 << format.fraction_bits,
+    ];
+    let mut elements = Vec::with_capacity(pool * config.d);
+    for _ in 0..pool {
+        let kind = rng.random_range(0..8);
+        for _ in 0..config.d {
+            let magnitude = match (kind, rng.random_range(0..4)) {
+                (0..3, _) | (3, 0) => {
+                    // Within some octaves of one: terms that meet in a sum.
+                    let spread = rng.random_range(-6i64..6) << format.fraction_bits;
+                    let near = format.one() as i64
+                        + spread
+                        + (rng.random::<u64>() & ones(format.fraction_bits)) as i64;
+                    near.clamp(0, format.max_finite() as i64) as u64
+                }
+                (3..6, 0 | 1) => corners[rng.random_range(0..corners.len())],
+                _ => rng.random::<u64>() & magnitudes,
+            };
+            let sign = if rng.random() { format.sign_bit() } else { 0 };
+            let bits = magnitude | sign;
+            elements.push(if kind < 7 && format.is_special(bits) {
+                format.max_finite() | sign
+            } else {
+                bits
+            });
+        }
+    }
+    elements
+}
+
+/// A round for an array.
+fn block_workload(config: &BlockConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> BlockWorkload {
+    let core = &config.core;
+    let pool = keys.clamp(4, 64);
+    let (qk, v) = (operands(core, round, pool, rng), operands_v(core, round, pool, rng));
+    let exponent = v_exponent(core.format, &v);
+    let mut blocks = Vec::new();
+    let mut left = keys as i64;
+    while left > 0 {
+        let n = if rng.random() { config.queries } else { rng.random_range(1..=config.queries) };
+        let most = if rng.random() { 4 } else { pool };
+        let keys = rng.random_range(1..=most.min(pool));
+        let query = |rng: &mut ChaCha8Rng| {
+            let i = rng.random_range(0..pool);
+            let low = if rng.random_ratio(1, 6) { rng.random_range(1..4) } else { 0 };
+            (qk.0[i * core.d..(i + 1) * core.d].to_vec(), exponent.saturating_sub(low))
+        };
+        let mut block = QueryBlock::new((0..n).map(|_| query(rng)).collect(), keys);
+        if core.masks {
+            block.first_key = rng.random_range(0..=pool - keys);
+            block.ranges = (0..n).map(|_| rng.random_range(0..=keys)..rng.random_range(0..=keys)).collect();
+        }
+        blocks.push(block);
+        left -= keys as i64;
+    }
+    let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
+    BlockWorkload { d: core.d, blocks, k: qk.1, v, padding }
+}
