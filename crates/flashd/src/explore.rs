@@ -190,7 +190,7 @@ fn measure(args: &ExploreArgs, flow: &Flow, results: &mut [FormatResult]) -> Res
     let bar = bar(results.iter().map(|result| result.points.len()).sum());
     for point in results.iter_mut().flat_map(|result| &mut result.points) {
         bar.set_prefix(point.core.clone());
-        let (figures, mapped) = map(flow, &point.configuration, &bar)?;
+        let (figures, mapped) = map(flow, &point.configuration.clone().into(), &bar)?;
         let meets_clock = figures.timing.slack >= 0.0;
         let power = match args.cost {
             CostArg::Power if meets_clock => {

@@ -1,7 +1,7 @@
-//! Figures of one core, with what is going on shown in a bar: for `flashd ppa` and `flashd explore`.
+//! Figures of one core or array, with what is going on shown in a bar: for `flashd ppa` and `flashd explore`.
 
 use crate::output::Failure;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_ppa::Target;
 use flashd_ppa::figures::{CoreFigures, PowerFigures};
 use flashd_ppa::netlist::Simulation;
 use flashd_ppa::power::{PowerOptions, STREAMS, estimate};
@@ -18,7 +18,7 @@ pub fn check_clock(clock: Option<f64>) -> Result<(), Failure> {
 }
 
 /// Area and timing, and the netlist.
-pub fn map(flow: &Flow, core: &CoreConfig, bar: &ProgressBar) -> Result<(CoreFigures, Mapped), Failure> {
+pub fn map(flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<(CoreFigures, Mapped), Failure> {
     let progress = |progress: Progress| {
         bar.set_message(match progress {
             Progress::Module { name, done, of, .. } => format!("module {done} of {of} mapped: {name}"),
@@ -27,7 +27,7 @@ pub fn map(flow: &Flow, core: &CoreConfig, bar: &ProgressBar) -> Result<(CoreFig
             }
         });
     };
-    Ok(flow.figures(core, &progress)?)
+    Ok(flow.figures(target, &progress)?)
 }
 
 /// Power at the clock of the core's figures, on the heads of a folder.
@@ -47,5 +47,5 @@ pub fn power(
     let mut observer = |cycle: usize, of: usize, _: &Simulation<'_>| {
         bar.set_message(format!("power: cycle {cycle} of {of}"));
     };
-    Ok(estimate(&figures.configuration, mapped, &flow.library.cells, &options, &mut observer)?)
+    Ok(estimate(&figures.target(), mapped, &flow.library.cells, &options, &mut observer)?)
 }

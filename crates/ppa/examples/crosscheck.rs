@@ -51,7 +51,7 @@ fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
         let cells = library.clone();
         let clock_ns = Some(1e3 / clock_mhz);
         let flow = Flow { tools: Tools::discover()?, library: cells, clock_ns, cache, flat: false };
-        let core = flow.map(&config, &|_| {})?;
+        let core = flow.map(&config.clone().into(), &|_| {})?;
         let (mut verilog, mut paths) = (String::new(), String::new());
         for module in &core.mapped.modules {
             verilog += &std::fs::read_to_string(&module.verilog)?;
@@ -93,7 +93,7 @@ fn bench(
         rows.push('\n');
         count += 1;
     };
-    simulate(config, netlist, options, &mut record)?;
+    simulate(&config.clone().into(), netlist, options, &mut record)?;
     let width: usize = driven(netlist).map(|port| port.nets.len()).sum();
     let inputs: Vec<&str> = driven(netlist).map(|port| port.name.as_str()).collect();
     let clock = netlist.ports.iter().find(|port| Some(port.nets[0]) == netlist.clock);
@@ -225,8 +225,8 @@ fn compare(
     options: &PowerOptions,
     folder: &Path,
 ) -> Result<bool, Box<dyn Error>> {
-    let (activity, workload) = simulate(config, netlist, options, &mut |_, _, _| {})?;
-    let first = warm_up(config) as u64;
+    let (activity, workload) = simulate(&config.clone().into(), netlist, options, &mut |_, _, _| {})?;
+    let first = warm_up(&config.clone().into()) as u64;
     println!("{}: {} cells, {workload}", config.name(), netlist.cells.len());
     let wave = read_wave(&folder.join("zero.vcd"), netlist, first)?;
     let outputs: Vec<u32> = netlist

@@ -1,5 +1,7 @@
 //! What is known of a core after synthesis, timing and power.
 
+use crate::Target;
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use serde::{Deserialize, Serialize};
 
@@ -169,13 +171,26 @@ pub struct Run {
     pub data: Option<String>,
 }
 
-/// Everything about one core in one library.
+/// What makes an array of a core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArrayShape {
+    /// Cores, which share keys and values.
+    pub queries: usize,
+    /// Width of a key's place in its block, where it is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_index_bits: Option<u32>,
+}
+
+/// Everything about one core, or one array, in one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoreFigures {
     /// Core.
     pub core: String,
-    /// Its configuration.
+    /// Its configuration; that of the cores of an array.
     pub configuration: CoreConfig,
+    /// Of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayShape>,
     /// Library.
     pub library: String,
     /// Area.
@@ -186,4 +201,17 @@ pub struct CoreFigures {
     pub power: Option<PowerFigures>,
     /// What the figures were made with.
     pub run: Run,
+}
+
+impl CoreFigures {
+    /// What was measured.
+    pub fn target(&self) -> Target {
+        let core = self.configuration.clone();
+        match self.array {
+            None => Target::Core(core),
+            Some(ArrayShape { queries, key_index_bits }) => {
+                Target::Array(BlockConfig { core, queries, key_index_bits })
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Area, timing and power of emitted cores with Yosys, OpenSTA and any Liberty library.
+//! Area, timing and power of emitted cores, and of arrays of them, with Yosys, OpenSTA and any Liberty library.
 //!
 //! ```text
 //!  .v --synthesis--> mapped modules --timing--> minimum period, worst path
@@ -13,6 +13,8 @@ pub mod netlist;
 pub mod power;
 pub mod report;
 pub mod synthesis;
+mod target;
 pub mod timing;
 
 pub use error::PpaError;
+pub use target::Target;

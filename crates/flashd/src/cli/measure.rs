@@ -19,7 +19,7 @@ pub enum AttentionArg {
 pub struct PpaArgs {
     #[command(flatten)]
     pub selection: Selection,
-    /// A core by its flags, in quotes, or by a configuration file; any number of them
+    /// A core or array by its flags, in quotes, or by a configuration file; any number of them
     ///
     /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
     /// for flags that do not give their own.
@@ -31,6 +31,9 @@ pub struct PpaArgs {
     /// Every variant of both designs, of one --d and --format
     #[arg(long, conflicts_with_all = ["config", "design", "weight", "fa2", "update", "dot"])]
     pub variants: bool,
+    /// Also arrays of each core, of B cores that share keys and values, next to B single cores
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',')]
+    pub queries: Vec<usize>,
     /// Cell library, plain or .xz; several for figures side by side (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE")]
     pub liberty: Vec<PathBuf>,
@@ -51,7 +54,7 @@ pub struct PpaArgs {
     pub cache: Option<PathBuf>,
     /// Show the figures of an earlier run, as --json printed them, and measure nothing; several are joined
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "Selection", "core", "variants", "liberty", "clock", "flat", "cycles", "data", "cache",
+        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "cycles", "data", "cache",
     ])]
     pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path

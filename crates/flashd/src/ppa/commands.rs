@@ -9,9 +9,8 @@ use flashd_ppa::report::compare::groups;
 
 /// A command for each core, and those for all of them.
 pub(super) fn commands(figures: &[CoreFigures]) -> Commands {
-    let one = |f: &CoreFigures| {
-        format!("flashd ppa {}{}{}", flags(&f.configuration), libraries(&[&f.run]), options(&f.run))
-    };
+    let one =
+        |f: &CoreFigures| format!("flashd ppa {}{}{}", all_flags(f), libraries(&[&f.run]), options(&f.run));
     Commands { cores: figures.iter().map(one).collect(), whole: whole(figures) }
 }
 
@@ -26,7 +25,7 @@ fn whole(figures: &[CoreFigures]) -> Vec<String> {
             default_library: false,
             ..group.run.clone()
         };
-        let cores: Vec<String> = group.cores.iter().map(|core| flags(&core.configuration)).collect();
+        let cores: Vec<String> = group.cores.iter().map(|core| all_flags(core)).collect();
         match parts.iter_mut().find(|(run, same, _)| *run == key && *same == cores) {
             Some((.., libraries)) => libraries.push(group.run),
             None => parts.push((key, cores, vec![group.run])),
@@ -72,6 +71,16 @@ fn quoted(word: &str) -> String {
         true => word.to_string(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
+}
+
+/// The flags of a core or an array.
+fn all_flags(f: &CoreFigures) -> String {
+    let mut text = flags(&f.configuration);
+    if let Some(array) = f.array {
+        text += &format!(" --queries {}", array.queries);
+        text += &array.key_index_bits.map_or(String::new(), |bits| format!(" --key-index-bits {bits}"));
+    }
+    text
 }
 
 /// The flags that select a configuration: the inverse of [`crate::select::configuration`].

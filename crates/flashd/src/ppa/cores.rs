@@ -1,13 +1,86 @@
-//! Which cores are measured.
+//! Which cores and arrays are measured.
 
 use crate::cli::{PpaArgs, Selection};
 use crate::output::Failure;
-use crate::select::{add_core, configuration, parse_core};
+use crate::select::{configuration, core_or_block, parse_flags};
+use clap::Parser;
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, D_RANGE};
 use flashd_hwmodel::format::Format;
+use flashd_ppa::Target;
 
-/// The cores asked for; by default the shipped ones but for those that follow the paper to the letter.
-pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
+/// What is asked for: cores, each followed by its arrays, and the arrays named as such.
+pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
+    if let Some(twice) = args.queries.iter().enumerate().find(|(i, n)| args.queries[..*i].contains(n)) {
+        return Err(Failure::input(format!("--queries: {} is there twice; name each number once", twice.1)));
+    }
+    let mut all: Vec<Target> = Vec::new();
+    let mut add = |target: Target, what: &str| match all.iter().any(|other| other.name() == target.name()) {
+        true => Err(Failure::input(format!("{what}{} is there already; name each core once", target.name()))),
+        false => {
+            all.push(target);
+            Ok(())
+        }
+    };
+    let named = args.core.iter().map(|text| {
+        let what = format!("--core \"{text}\": ");
+        let target = named(text, &args.selection).map_err(|e| Failure::input(format!("{what}{e}")))?;
+        Ok((target, what))
+    });
+    let listed = match args.core.is_empty() {
+        true => cores(args)?.into_iter().map(|core| Ok((Target::Core(core), String::new()))).collect(),
+        false => named.collect::<Vec<Result<_, Failure>>>(),
+    };
+    for target in listed {
+        let (target, what) = target?;
+        let core = match &target {
+            Target::Core(core) => Some(core.clone()),
+            Target::Array(_) => None,
+        };
+        add(target, &what)?;
+        for (core, &queries) in core.iter().flat_map(|core| args.queries.iter().map(move |n| (core, n))) {
+            let array = BlockConfig::new(core.clone(), queries);
+            array.validate().map_err(|e| Failure::input(format!("--{}: {}", e.field, e.problem)))?;
+            add(Target::Array(array), &what)?;
+        }
+    }
+    Ok(all)
+}
+
+/// The flags of a core or an array.
+#[derive(Parser)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct TargetFlags {
+    #[command(flatten)]
+    selection: Selection,
+    #[arg(long)]
+    queries: Option<usize>,
+    #[arg(long)]
+    key_index_bits: Option<u32>,
+}
+
+/// One core or array by its flags, which begin with a dash, or by its file.
+fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
+    let mut flags = match text.starts_with('-') {
+        true => parse_flags::<TargetFlags>(text)?,
+        false => TargetFlags {
+            selection: Selection { config: Some(text.into()), ..Selection::default() },
+            queries: None,
+            key_index_bits: None,
+        },
+    };
+    let s = &mut flags.selection;
+    if s.config.is_none() {
+        s.d = s.d.or(outer.d);
+        s.format = s.format.or(outer.format);
+    }
+    let (core, array) = core_or_block(s, flags.queries, flags.key_index_bits, None)?;
+    Ok(array.map_or(Target::Core(core), Target::Array))
+}
+
+/// The cores asked for without their flags in quotes; by default the shipped ones but for those that follow the paper to the
+/// letter.
+fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
     let s = &args.selection;
     if args.variants {
         let (lo, hi) = D_RANGE;
@@ -17,13 +90,6 @@ pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
         let all = CoreConfig::variants(s.d.ok_or_else(missing)?, s.format.unwrap_or(Format::BF16));
         for core in &all {
             core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
-        }
-        return Ok(all);
-    }
-    if !args.core.is_empty() {
-        let mut all: Vec<CoreConfig> = Vec::new();
-        for text in &args.core {
-            add_core(&mut all, text, named(text, s))?;
         }
         return Ok(all);
     }
@@ -37,14 +103,4 @@ pub(super) fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
         true => Err(Failure::input("no shipped core has that --d and --format; name a --design")),
         false => Ok(all),
     }
-}
-
-/// One core by its flags, which begin with a dash, or by its file.
-fn named(text: &str, outer: &Selection) -> Result<CoreConfig, Failure> {
-    let mut s = parse_core(text)?;
-    if s.config.is_none() {
-        s.d = s.d.or(outer.d);
-        s.format = s.format.or(outer.format);
-    }
-    configuration(&s, None)
 }

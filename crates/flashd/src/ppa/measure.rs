@@ -1,10 +1,10 @@
 //! Measuring: everything that can be wrong is looked at before the first core is mapped.
 
-use super::cores::cores;
+use super::cores::targets;
 use crate::cli::PpaArgs;
 use crate::measure::{check_clock, map, power};
 use crate::output::Failure;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_ppa::Target;
 use flashd_ppa::figures::CoreFigures;
 use flashd_ppa::power::check_heads;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// What is going to be measured.
 pub(super) struct Plan<'a> {
     args: &'a PpaArgs,
-    cores: Vec<CoreConfig>,
+    targets: Vec<Target>,
     tools: Tools,
     cache: Cache,
     libraries: Vec<CellLibrary>,
@@ -25,9 +25,9 @@ impl<'a> Plan<'a> {
     /// Reads and checks everything that the run needs.
     pub fn new(args: &'a PpaArgs) -> Result<Self, Failure> {
         check_clock(args.clock)?;
-        let cores = cores(args)?;
+        let targets = targets(args)?;
         if args.cycles > 0 {
-            cores.iter().try_for_each(|core| heads(core, &args.data))?;
+            targets.iter().try_for_each(|target| heads(target, &args.data))?;
         }
         let tools = Tools::discover()?;
         let cache = Cache::new(args.cache.as_deref())?;
@@ -44,7 +44,7 @@ impl<'a> Plan<'a> {
             }
             libraries.push(library);
         }
-        Ok(Plan { args, cores, tools, cache, libraries })
+        Ok(Plan { args, targets, tools, cache, libraries })
     }
 
     /// Measures all cores in all libraries.
@@ -56,7 +56,7 @@ impl<'a> Plan<'a> {
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         bar.enable_steady_tick(Duration::from_millis(200));
-        let of = self.cores.len() * self.libraries.len();
+        let of = self.targets.len() * self.libraries.len();
         let mut figures = Vec::new();
         for library in self.libraries {
             let flow = Flow {
@@ -66,10 +66,14 @@ impl<'a> Plan<'a> {
                 cache: self.cache.clone(),
                 flat: self.args.flat,
             };
-            for core in &self.cores {
+            for target in &self.targets {
                 let number = figures.len() + 1;
-                bar.set_prefix(format!("{number} of {of}, {} in {}:", core.name(), flow.library.cells.name));
-                figures.push(one(self.args, &flow, core, &bar)?);
+                bar.set_prefix(format!(
+                    "{number} of {of}, {} in {}:",
+                    target.name(),
+                    flow.library.cells.name
+                ));
+                figures.push(one(self.args, &flow, target, &bar)?);
             }
         }
         bar.set_message("cleaning the cache");
@@ -80,8 +84,8 @@ impl<'a> Plan<'a> {
 }
 
 /// Whether the folder has heads for a core.
-fn heads(core: &CoreConfig, folder: &Path) -> Result<(), Failure> {
-    check_heads(core, folder).map_err(|e| {
+fn heads(target: &Target, folder: &Path) -> Result<(), Failure> {
+    check_heads(target, folder).map_err(|e| {
         Failure::input(format!(
             "--data: {e}; give a folder of attention heads, such as testbench/data of this program's repository, \
              or --cycles 0 to leave power out"
@@ -89,8 +93,8 @@ fn heads(core: &CoreConfig, folder: &Path) -> Result<(), Failure> {
     })
 }
 
-fn one(args: &PpaArgs, flow: &Flow, core: &CoreConfig, bar: &ProgressBar) -> Result<CoreFigures, Failure> {
-    let (mut figures, mapped) = map(flow, core, bar)?;
+fn one(args: &PpaArgs, flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<CoreFigures, Failure> {
+    let (mut figures, mapped) = map(flow, target, bar)?;
     if args.cycles > 0 {
         figures.power = Some(power(flow, (&figures, &mapped), args.cycles, &args.data, bar)?);
         figures.run.cycles = args.cycles;

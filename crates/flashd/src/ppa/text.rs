@@ -11,6 +11,16 @@ pub(super) fn figures(figures: &[CoreFigures], breakdown: bool) -> String {
     let mut text = drawn(tables::overview(figures));
     text += "\nkGE: thousands of the library's smallest two-input NAND. Pins only: no wires, no clock tree. Power from\n\
              toggles without delays, so without glitches, which multiply it (scripts/ppa-crosscheck.sh).\n";
+    for group in groups(figures).iter().filter(|group| !group.arrays().is_empty()) {
+        let _ = write!(
+            text,
+            "\n\nArrays next to as many single cores in {}, clock: {}\n",
+            group.library,
+            group.clock()
+        );
+        text += &drawn(tables::arrays(group));
+        text += "\nA key: for all queries that meet it; energy of one cycle.\n";
+    }
     for group in groups(figures).iter().filter(|group| !group.pairs().is_empty()) {
         let _ = write!(text, "\n\nFLASH-D over FA2 in {}, clock: {}\n", group.library, group.clock());
         text += &drawn(tables::pairs(group));

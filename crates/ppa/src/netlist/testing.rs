@@ -1,8 +1,10 @@
 //! Netlists for tests: emitted Verilog mapped plainly, where Yosys and a library are installed.
 
 use super::Netlist;
+use crate::Target;
 use crate::liberty::Library;
-use flashd_generator::{core_files, unit_file};
+use flashd_generator::unit_file;
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
@@ -32,9 +34,16 @@ pub(crate) fn map_unit(unit: FormatUnit, format: Format) -> Option<MappedDesign>
 
 /// A core in library cells; nothing, with a message, where a tool is missing.
 pub(crate) fn map_core(config: &CoreConfig) -> Option<MappedDesign> {
-    let files = core_files(config).unwrap();
-    let verilog = files.iter().find(|file| file.name.ends_with(".v")).unwrap();
-    map(&config.name(), &verilog.text)
+    map_target(&config.clone().into())
+}
+
+/// An array, likewise.
+pub(crate) fn map_array(config: &BlockConfig) -> Option<MappedDesign> {
+    map_target(&config.clone().into())
+}
+
+fn map_target(target: &Target) -> Option<MappedDesign> {
+    map(&target.name(), &target.verilog().unwrap().1)
 }
 
 fn map(top: &str, text: &str) -> Option<MappedDesign> {

@@ -2,14 +2,15 @@
 
 use super::PowerError;
 use super::conditions::Conditions;
+use super::stream::Stream;
+use super::workload::Feed;
+use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_golden::{Model, QueryResult};
-use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::block::{BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::numerics::Numerics;
-use flashd_simulator::stream::{Driver, RESET_CYCLES};
-use flashd_simulator::{Gaps, Inputs, Outputs, Workload};
+use flashd_simulator::block::BlockInputs;
+use flashd_simulator::stream::RESET_CYCLES;
 use rayon::prelude::*;
-use std::collections::VecDeque;
 
 /// Streams that are simulated at a time: the bits of a word.
 pub const STREAMS: usize = u64::BITS as usize;
@@ -40,56 +41,30 @@ impl Activity {
 
 /// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
 /// carries data. The first counted toggles are those of the clock edge before cycle `warm_up`.
-pub fn warm_up(config: &CoreConfig) -> usize {
-    RESET_CYCLES + 2 + 2 * Numerics::new(config).latency() as usize
-}
-
-/// One machine and what it still owes.
-struct Stream<'a> {
-    driver: Driver<'a>,
-    inputs: Inputs,
-    outputs: Outputs,
-    results: VecDeque<QueryResult>,
-    /// Cycles in which results are due.
-    due: VecDeque<usize>,
+pub fn warm_up(target: &Target) -> usize {
+    let load = match target {
+        Target::Core(_) => 0,
+        Target::Array(config) => config.queries + TRANSFER_CYCLES,
+    };
+    RESET_CYCLES + 2 + load + 2 * Numerics::new(target.core()).latency() as usize
 }
 
 /// Sees every cycle when all nets have settled: cycle, cycles in all, and the simulation.
 pub type Observer<'a> = &'a mut dyn FnMut(usize, usize, &Simulation);
 
 pub(super) fn drive(
-    config: &CoreConfig,
+    target: &Target,
     netlist: &Netlist,
-    workloads: &[Workload],
+    feeds: &[Feed],
     cycles: usize,
     observer: Observer,
 ) -> Result<Activity, PowerError> {
-    let ports = Ports::new(config, netlist)?;
-    let model = Model::new(config);
-    let latency = Numerics::new(config).latency() as usize;
-    let mut streams: Vec<Stream> = workloads
-        .par_iter()
-        .map(|workload| Stream {
-            driver: Driver::new(config, workload, Gaps::None),
-            inputs: Inputs::default(),
-            outputs: Outputs::default(),
-            results: model
-                .run_scaled(
-                    &workload.q(),
-                    &workload.k,
-                    &workload.v,
-                    &workload.lengths(),
-                    &workload.v_exponents(),
-                    false,
-                )
-                .into(),
-            due: VecDeque::new(),
-        })
-        .collect();
+    let ports = Ports::new(target, netlist)?;
+    let mut streams: Vec<Stream> = feeds.par_iter().map(|feed| Stream::new(target, feed)).collect();
     let mut simulation = Simulation::new(netlist, streams.len() as u32);
     let mut conditions = Conditions::new(netlist);
     let mut checked = 0;
-    let warm_up = warm_up(config);
+    let warm_up = warm_up(target);
     let total = warm_up + cycles;
     for cycle in 0..total {
         if cycle == warm_up {
@@ -98,18 +73,14 @@ pub(super) fn drive(
         if cycle > 0 {
             simulation.clock();
         }
-        for Stream { driver, inputs, outputs, due, .. } in &mut streams {
-            if driver.next(outputs, inputs).last {
-                due.push_back(cycle + latency);
-            }
-        }
+        streams.iter_mut().for_each(|stream| stream.drive(cycle));
         ports.drive(&mut simulation, &streams);
         simulation.settle();
         ports.read(&simulation, &mut streams);
         if cycle >= RESET_CYCLES {
             for (index, stream) in streams.iter_mut().enumerate() {
-                checked += check(stream, cycle).map_err(|problem| PowerError::Mismatch {
-                    core: config.name(),
+                checked += stream.check(cycle).map_err(|problem| PowerError::Mismatch {
+                    core: target.name(),
                     stream: index,
                     cycle,
                     problem,
@@ -122,34 +93,11 @@ pub(super) fn drive(
         observer(cycle, total, &simulation);
     }
     Ok(Activity {
-        cycles: (cycles * workloads.len()) as u64,
+        cycles: (cycles * feeds.len()) as u64,
         toggles: simulation.toggles().to_vec(),
         conditions,
         outputs_checked: checked,
     })
-}
-
-/// Compares a cycle's outputs with the model; gives the number of comparisons.
-fn check(stream: &mut Stream, cycle: usize) -> Result<u64, String> {
-    let due = stream.due.front() == Some(&cycle);
-    if stream.outputs.o_valid != due {
-        return Err(format!("o_valid is {}, expected {due}", stream.outputs.o_valid));
-    }
-    if !due {
-        return Ok(1);
-    }
-    stream.due.pop_front();
-    let result = stream.results.pop_front().ok_or("a result too many")?;
-    if stream.outputs.o_invalid != result.invalid {
-        return Err(format!("o_invalid is {}, expected {}", stream.outputs.o_invalid, result.invalid));
-    }
-    if stream.outputs.o_overflow != result.overflow {
-        return Err(format!("o_overflow is {}, expected {}", stream.outputs.o_overflow, result.overflow));
-    }
-    match stream.outputs.o.iter().zip(&result.o).position(|(actual, expected)| actual != expected) {
-        Some(j) => Err(format!("o[{j}] is {:#x}, expected {:#x}", stream.outputs.o[j], result.o[j])),
-        None => Ok(3 + result.o.len() as u64),
-    }
 }
 
 /// The core's ports in the netlist.
@@ -173,10 +121,24 @@ struct Ports<'a> {
     v_exponent: &'a [Net],
     /// Of fixed-point lanes only.
     o_overflow: Option<Net>,
+    array: Option<ArrayPorts<'a>>,
+}
+
+/// What an array has besides.
+struct ArrayPorts<'a> {
+    q_last: Net,
+    /// With masks only.
+    q_from: &'a [Net],
+    q_to: &'a [Net],
+    q_ready: Net,
+    k_ready: Net,
+    o_index: &'a [Net],
+    o_last: Net,
 }
 
 impl<'a> Ports<'a> {
-    fn new(config: &CoreConfig, netlist: &'a Netlist) -> Result<Self, PowerError> {
+    fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
+        let config = target.core();
         let width = config.format.width() as usize;
         let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
             let port = netlist.port(name).filter(|port| port.is_input == is_input);
@@ -189,7 +151,26 @@ impl<'a> Ports<'a> {
         };
         let bit = |name: &str, is_input| wide(name, is_input, 1).map(|nets| nets[0]);
         let vector = config.d * width;
+        let array = |array: &BlockConfig| -> Result<ArrayPorts<'a>, PowerError> {
+            let limit = |name| match config.masks {
+                true => wide(name, true, array.key_index_bits() as usize),
+                false => Ok(&[][..]),
+            };
+            Ok(ArrayPorts {
+                q_last: bit("q_last", true)?,
+                q_from: limit("q_from")?,
+                q_to: limit("q_to")?,
+                q_ready: bit("q_ready", false)?,
+                k_ready: bit("k_ready", false)?,
+                o_index: wide("o_index", false, array.index_bits() as usize)?,
+                o_last: bit("o_last", false)?,
+            })
+        };
         Ok(Ports {
+            array: match target {
+                Target::Core(_) => None,
+                Target::Array(config) => Some(array(config)?),
+            },
             width,
             rst: bit("rst", true)?,
             q: wide("q", true, vector)?,
@@ -214,22 +195,33 @@ impl<'a> Ports<'a> {
 
     /// Puts the streams' inputs on the netlist's.
     fn drive(&self, simulation: &mut Simulation, streams: &[Stream]) {
-        let mut bit = |net: Net, value: fn(&Inputs) -> bool| {
+        let mut bit = |net: Net, value: fn(&BlockInputs) -> bool| {
             let word = streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) as u64) << s);
             simulation.set(net, word.sum());
         };
-        bit(self.rst, |inputs| inputs.rst);
-        bit(self.q_valid, |inputs| inputs.q_valid);
-        bit(self.k_valid, |inputs| inputs.k_valid);
-        bit(self.k_last, |inputs| inputs.k_last);
+        bit(self.rst, |inputs| inputs.core.rst);
+        bit(self.q_valid, |inputs| inputs.core.q_valid);
+        bit(self.k_valid, |inputs| inputs.core.k_valid);
+        bit(self.k_last, |inputs| inputs.core.k_last);
         if let Some(net) = self.k_mask {
-            bit(net, |inputs| inputs.k_mask);
+            bit(net, |inputs| inputs.core.k_mask);
         }
-        for (b, &net) in self.v_exponent.iter().enumerate() {
-            let word = streams.iter().enumerate().map(|(s, stream)| (stream.inputs.v_exponent >> b & 1) << s);
-            simulation.set(net, word.sum());
+        if let Some(array) = &self.array {
+            bit(array.q_last, |inputs| inputs.q_last);
         }
-        let mut vector = |nets: &[Net], value: fn(&Inputs) -> &[u64]| {
+        let mut number = |nets: &[Net], value: fn(&BlockInputs) -> u64| {
+            for (b, &net) in nets.iter().enumerate() {
+                let word =
+                    streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) >> b & 1) << s);
+                simulation.set(net, word.sum());
+            }
+        };
+        number(self.v_exponent, |inputs| inputs.core.v_exponent);
+        if let Some(array) = &self.array {
+            number(array.q_from, |inputs| inputs.q_from);
+            number(array.q_to, |inputs| inputs.q_to);
+        }
+        let mut vector = |nets: &[Net], value: fn(&BlockInputs) -> &[u64]| {
             for (j, nets) in nets.chunks_exact(self.width).enumerate() {
                 let mut words = [0; STREAMS];
                 for (word, stream) in words.iter_mut().zip(streams) {
@@ -241,16 +233,25 @@ impl<'a> Ports<'a> {
                 }
             }
         };
-        vector(self.q, |inputs| &inputs.q);
-        vector(self.k, |inputs| &inputs.k);
-        vector(self.v, |inputs| &inputs.v);
+        vector(self.q, |inputs| &inputs.core.q);
+        vector(self.k, |inputs| &inputs.core.k);
+        vector(self.v, |inputs| &inputs.core.v);
     }
 
     /// Reads the netlist's outputs into the streams; `o` only where it is valid.
     fn read(&self, simulation: &Simulation, streams: &mut [Stream]) {
         let bit = |net: Net, s: usize| simulation.value(net) >> s & 1 != 0;
         for (s, stream) in streams.iter_mut().enumerate() {
-            let outputs = &mut stream.outputs;
+            let number = |nets: &[Net]| {
+                nets.iter().enumerate().map(|(b, &net)| (simulation.value(net) >> s & 1) << b).sum::<u64>()
+            };
+            if let Some(array) = &self.array {
+                stream.outputs.q_ready = bit(array.q_ready, s);
+                stream.outputs.k_ready = bit(array.k_ready, s);
+                stream.outputs.o_last = bit(array.o_last, s);
+                stream.outputs.o_index = number(array.o_index);
+            }
+            let outputs = &mut stream.outputs.core;
             outputs.v_step = bit(self.v_step, s);
             outputs.v_ren = bit(self.v_ren, s);
             outputs.o_valid = bit(self.o_valid, s);
@@ -258,13 +259,7 @@ impl<'a> Ports<'a> {
             outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
             outputs.o.clear();
             if outputs.o_valid {
-                let element = |nets: &[Net]| {
-                    nets.iter()
-                        .enumerate()
-                        .map(|(b, &net)| (simulation.value(net) >> s & 1) << b)
-                        .sum::<u64>()
-                };
-                outputs.o.extend(self.o.chunks_exact(self.width).map(element));
+                outputs.o.extend(self.o.chunks_exact(self.width).map(number));
             }
         }
     }

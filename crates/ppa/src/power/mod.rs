@@ -12,16 +12,17 @@
 mod conditions;
 mod drive;
 mod energy;
+mod stream;
 mod workload;
 
 pub use drive::{Activity, Observer, STREAMS, warm_up};
 pub use energy::PowerReport;
 
+use crate::Target;
 use crate::figures::PowerFigures;
 use crate::liberty::Library;
 use crate::netlist::{Netlist, NetlistError};
 use crate::synthesis::Mapped;
-use flashd_hwmodel::config::CoreConfig;
 use std::path::{Path, PathBuf};
 
 /// How power is estimated.
@@ -93,7 +94,7 @@ pub enum PowerError {
 /// # Errors
 /// Netlists that cannot be simulated, data that cannot be used, and any output that differs from the model's.
 pub fn estimate(
-    config: &CoreConfig,
+    target: &Target,
     mapped: &Mapped,
     library: &Library,
     options: &PowerOptions,
@@ -101,7 +102,7 @@ pub fn estimate(
 ) -> Result<PowerFigures, PowerError> {
     let files: Vec<&Path> = mapped.modules.iter().map(|module| module.json.as_path()).collect();
     let netlist = Netlist::read(&mapped.top, &files, library)?;
-    let (activity, workload) = simulate(config, &netlist, options, observer)?;
+    let (activity, workload) = simulate(target, &netlist, options, observer)?;
     let report = PowerReport::new(&netlist, library, &activity, options.clock_mhz * 1e6);
     Ok(report.figures(&netlist, &crate::synthesis::part, workload, &activity))
 }
@@ -112,14 +113,14 @@ pub fn estimate(
 /// # Errors
 /// As [`estimate`].
 pub fn simulate(
-    config: &CoreConfig,
+    target: &Target,
     netlist: &Netlist,
     options: &PowerOptions,
     observer: Observer,
 ) -> Result<(Activity, String), PowerError> {
     options.check()?;
-    let streams = workload::streams(config, options)?;
-    let activity = drive::drive(config, netlist, &streams.workloads, options.cycles, observer)?;
+    let streams = workload::streams(target, options)?;
+    let activity = drive::drive(target, netlist, &streams.feeds, options.cycles, observer)?;
     Ok((activity, streams.description))
 }
 
@@ -128,8 +129,8 @@ pub fn simulate(
 ///
 /// # Errors
 /// As [`estimate`], for the folder and its heads.
-pub fn check_heads(config: &CoreConfig, folder: &Path) -> Result<(), PowerError> {
-    workload::heads(config.d, folder).map(drop)
+pub fn check_heads(target: &Target, folder: &Path) -> Result<(), PowerError> {
+    workload::heads(target.core().d, folder).map(drop)
 }
 
 impl PowerOptions {

@@ -2,8 +2,11 @@ use super::conditions::Conditions;
 use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
-use flashd_hwmodel::config::{Design, Update};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::{CoreConfig, Design, Update};
 use flashd_hwmodel::format::Format;
+use flashd_simulator::Workload;
+use workload::Feed;
 
 /// 1 pF, V = 2 V: a toggle of a net with one pin is 2 pJ. Energies are constants in pJ.
 const LIBRARY: &str = r#"library (small) {
@@ -87,18 +90,26 @@ fn streams_carry_rows_of_the_right_or_the_nearest_width() {
         [(16, "bytes_math-d16"), (128, "2 heads of d = 64"), (10, "the first 10 of 16"), (256, "d256")]
     {
         let config = CoreConfig::new(Design::FlashD, d, Format::BF16);
-        let streams = workload::streams(&config, &options(50)).unwrap();
+        let streams = workload::streams(&config.clone().into(), &options(50)).unwrap();
         assert!(streams.description.contains(words), "{}", streams.description);
-        assert_eq!(streams.workloads.len(), STREAMS);
-        for workload in &streams.workloads {
-            assert!(workload.steps() >= 50 + warm_up(&config));
+        let workloads: Vec<&Workload> = streams
+            .feeds
+            .iter()
+            .map(|feed| match feed {
+                Feed::Core(workload) => workload,
+                Feed::Array(_) => panic!("a core gets no blocks"),
+            })
+            .collect();
+        assert_eq!(workloads.len(), STREAMS);
+        for workload in &workloads {
+            assert!(workload.steps() >= 50 + warm_up(&config.clone().into()));
             assert!(
                 workload.queries.iter().all(|query| query.q.len() == d && query.keys * d <= workload.k.len())
             );
             assert_eq!((workload.d, workload.v.len()), (d, workload.k.len()));
         }
         let first_rows: std::collections::HashSet<_> =
-            streams.workloads.iter().map(|workload| &workload.queries[0].q).collect();
+            workloads.iter().map(|workload| &workload.queries[0].q).collect();
         let different = if d == 256 { 24 } else { STREAMS };
         assert_eq!(first_rows.len(), different, "d = {d}: every stream starts at a row of its own");
     }
@@ -115,7 +126,7 @@ fn options_that_make_no_sense_are_named() {
     let message = |change: &dyn Fn(&mut PowerOptions)| {
         let mut options = options(10);
         change(&mut options);
-        simulate(&config, &netlist, &options, &mut |_, _, _| {}).unwrap_err().to_string()
+        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| {}).unwrap_err().to_string()
     };
     assert!(message(&|o| o.clock_mhz = 0.0).starts_with("clock: 0 MHz"));
     assert!(message(&|o| o.cycles = 0).starts_with("cycles: "));
@@ -132,8 +143,9 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let netlist = mapped.netlist();
     let options = options(60);
     let mut cycles = 0;
-    let (activity, _) = simulate(&config, &netlist, &options, &mut |_, _, _| cycles += 1).unwrap();
-    assert_eq!(cycles, 60 + warm_up(&config));
+    let (activity, _) =
+        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| cycles += 1).unwrap();
+    assert_eq!(cycles, 60 + warm_up(&config.clone().into()));
     // One comparison of o_valid for each cycle and stream, and more for results.
     assert!(activity.outputs_checked > 60 * 64);
     let report = PowerReport::new(&netlist, &mapped.library, &activity, 100e6);
@@ -146,6 +158,23 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let lane = text.find("_sub_finite\": {").unwrap();
     let wrong = text[lane..].replacen("\"NAND2X1\"", "\"NOR2X1\"", 1);
     std::fs::write(&mapped.json, format!("{}{wrong}", &text[..lane])).unwrap();
-    let error = simulate(&config, &mapped.netlist(), &options, &mut |_, _, _| {}).unwrap_err();
+    let error = simulate(&config.clone().into(), &mapped.netlist(), &options, &mut |_, _, _| {}).unwrap_err();
     assert!(matches!(error, PowerError::Mismatch { .. }), "{error}");
+}
+
+#[test]
+fn a_mapped_array_agrees_with_the_model() {
+    for masks in [false, true] {
+        let core = CoreConfig { masks, ..CoreConfig::new(Design::FlashD, 3, Format::FP8_E4M3) };
+        let array = BlockConfig { key_index_bits: masks.then_some(9), ..BlockConfig::new(core, 3) };
+        let Some(mapped) = testing::map_array(&array) else { return };
+        let target = array.into();
+        let mut cycles = 0;
+        let (activity, words) =
+            simulate(&target, &mapped.netlist(), &options(90), &mut |_, _, _| cycles += 1).unwrap();
+        assert_eq!(cycles, 90 + warm_up(&target));
+        // q_ready, k_ready and o_valid for each cycle and stream, and more for results.
+        assert!(activity.outputs_checked > 3 * 90 * 64, "{}", activity.outputs_checked);
+        assert!(words.contains("blocks of 3 queries"), "{words}");
+    }
 }

@@ -2,18 +2,27 @@
 
 use super::drive::warm_up;
 use super::{PowerError, PowerOptions};
+use crate::Target;
 use flashd_golden::v_exponent;
+use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
+use flashd_simulator::block::BlockWorkload;
 use flashd_simulator::{Query, Workload};
 use flashd_workload::traces::{Trace, TraceEntry, list_dir};
 use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, quantise};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A workload for each stream.
+/// What a stream carries, by what it is for.
+pub(super) enum Feed {
+    Core(Workload),
+    Array(BlockWorkload),
+}
+
+/// A feed for each stream.
 pub(super) struct Streams {
-    pub workloads: Vec<Workload>,
+    pub feeds: Vec<Feed>,
     /// In words.
     pub description: String,
 }
@@ -23,8 +32,10 @@ const HEADS: usize = 8;
 
 /// Streams from the heads of a folder that are as wide as the core, or else from the heads of the nearest
 /// width, side by side. Every stream takes the rows of one head as they follow each other in causal attention
-/// (row i against keys 0 to i, or all keys where the model is not causal), starting at a row of its own.
-pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Streams, PowerError> {
+/// (row i against keys 0 to i, or all keys where the model is not causal), starting at a row of its own. The queries of an
+/// array's block are rows that follow each other; without masks all of them see the keys of the block's longest row.
+pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams, PowerError> {
+    let config = target.core();
     let PowerOptions { data: folder, cycles, streams, .. } = options;
     let (width, traces) = heads(config.d, folder)?;
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
@@ -37,13 +48,19 @@ pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Str
         let attention = join(&parts.iter().map(|(attention, _)| attention).collect::<Vec<_>>(), config.d);
         sources.push((rounded(config, &attention)?, parts.iter().all(|(_, causal)| *causal)));
     }
-    let steps = cycles + warm_up(config);
-    let workloads = (0..*streams)
+    // As many keys for each query of a block.
+    let steps = (cycles + warm_up(target)) * target.queries();
+    let feeds = (0..*streams)
         .map(|stream| {
             let (head, causal) = &sources[stream % sources.len()];
             let turn = stream / sources.len();
             let turns = streams.div_ceil(sources.len());
-            one_stream(config.format, config.d, head, *causal, turn * head.queries / turns, steps)
+            let workload =
+                one_stream(config.format, config.d, head, *causal, turn * head.queries / turns, steps);
+            match target {
+                Target::Core(_) => Feed::Core(workload),
+                Target::Array(array) => Feed::Array(blocks(array, workload)),
+            }
         })
         .collect();
     let shape = match (side_by_side, width == config.d) {
@@ -52,11 +69,28 @@ pub(super) fn streams(config: &CoreConfig, options: &PowerOptions) -> Result<Str
         (n, false) => format!(", {n} heads of d = {width} side by side"),
     };
     let description = format!(
-        "{streams} streams of {cycles} cycles, queries back to back, one key a cycle, v held when not read; \
+        "{streams} streams of {cycles} cycles, {} back to back, one key a cycle, v held when not read; \
          heads {}{shape}",
+        match target.queries() {
+            1 => "queries".to_string(),
+            n => format!("blocks of {n} queries"),
+        },
         names.join(", ")
     );
-    Ok(Streams { workloads, description })
+    Ok(Streams { feeds, description })
+}
+
+/// Queries in blocks, as many as the array has cores.
+fn blocks(array: &BlockConfig, mut workload: Workload) -> BlockWorkload {
+    if array.core.masks {
+        let ranges: Vec<_> = workload.queries.iter().map(|query| 0..query.keys).collect();
+        return BlockWorkload::windows(&workload, array.queries, &ranges);
+    }
+    for block in workload.queries.chunks_mut(array.queries) {
+        let keys = block.iter().map(|query| query.keys).max().unwrap_or(0);
+        block.iter_mut().for_each(|query| query.keys = keys);
+    }
+    BlockWorkload::new(&workload, array.queries)
 }
 
 /// The heads of a folder that streams for cores of vector length `d` are made of, and how wide they are.

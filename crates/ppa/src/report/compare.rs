@@ -99,10 +99,22 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// The cores that are not in an array: designs are compared by them.
+    fn single(&self) -> impl Iterator<Item = &'a CoreFigures> {
+        self.cores.iter().copied().filter(|core| core.array.is_none())
+    }
+
+    /// Every array whose core was measured too, with that core.
+    pub fn arrays(&self) -> Vec<(&'a CoreFigures, &'a CoreFigures, usize)> {
+        let alone = |array: &CoreFigures| self.single().find(|c| c.configuration == array.configuration);
+        let arrays = self.cores.iter().filter_map(|array| Some((*array, array.array?.queries)));
+        arrays.filter_map(|(array, queries)| Some((array, alone(array)?, queries))).collect()
+    }
+
     /// Cores of both designs for each format and vector length that has both: by format, then by length.
     fn matches(&self) -> Vec<Matrix<'a>> {
         let mut keys: Vec<(Format, usize)> =
-            self.cores.iter().map(|c| (c.configuration.format, c.configuration.d)).collect();
+            self.single().map(|c| (c.configuration.format, c.configuration.d)).collect();
         keys.sort_by_key(|(format, d)| (Format::NAMED.iter().position(|(_, named)| named == format), *d));
         keys.dedup();
         let of = |design: Design, (format, d): (Format, usize)| -> Vec<&'a CoreFigures> {
@@ -110,7 +122,7 @@ impl<'a> Group<'a> {
                 let c = &c.configuration;
                 c.design == design && c.format == format && c.d == d
             };
-            self.cores.iter().copied().filter(|c| is(c)).collect()
+            self.single().filter(|c| is(c)).collect()
         };
         keys.into_iter()
             .map(|key| Matrix { flash_d: of(Design::FlashD, key), fa2: of(Design::Fa2, key) })

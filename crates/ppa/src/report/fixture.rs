@@ -16,6 +16,7 @@ pub(super) fn core(name: &str, design: Design, d: usize, area: f64, power: f64, 
     CoreFigures {
         core: name.to_string(),
         configuration: CoreConfig::new(design, d, Format::BF16),
+        array: None,
         library: "made <up> & \"quoted\"".to_string(),
         area: AreaFigures {
             total: area,

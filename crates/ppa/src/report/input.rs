@@ -32,6 +32,7 @@ fn check(f: &CoreFigures) -> Result<(), String> {
         None => Ok(()),
     };
     f.configuration.validate().map_err(|e| format!("configuration: {e}"))?;
+    f.target().validate().map_err(|e| format!("array: {e}"))?;
     positive("area.total", f.area.total)?;
     positive("area.nand2_equivalents", f.area.nand2_equivalents)?;
     parts("area.by_part", &f.area.by_part)?;
@@ -56,7 +57,7 @@ pub fn join(all: &mut Vec<CoreFigures>, more: Vec<CoreFigures>) -> Result<(), St
     for core in more {
         let twin = all.iter().find(|c| {
             c.core == core.core
-                && c.configuration == core.configuration
+                && c.target() == core.target()
                 && c.library == core.library
                 && c.run == core.run
         });

@@ -31,6 +31,29 @@ fn share(value: f64, total: f64) -> String {
     format!("{:.1} %", 100.0 * value / total)
 }
 
+/// Arrays next to as many single cores.
+pub fn arrays(group: &Group) -> Table {
+    let rows = group.arrays().into_iter().map(|(array, core, queries)| {
+        let n = queries as f64;
+        let over = |value: f64, alone: f64| format!("{:+.1} %", 100.0 * (value / (n * alone) - 1.0));
+        let energy = |f: &CoreFigures| f.power.as_ref().map(PowerFigures::energy);
+        let mut row = vec![
+            array.core.clone(),
+            queries.to_string(),
+            significant(array.area.total),
+            significant(n * core.area.total),
+            over(array.area.total, core.area.total),
+        ];
+        row.extend(match (energy(array), energy(core)) {
+            (Some(array), Some(core)) => [significant(array), significant(n * core), over(array, core)],
+            _ => ["-", "-", "-"].map(String::from),
+        });
+        row
+    });
+    let header = ["array", "queries", "um2", "cores alone", "more", "pJ a key", "cores alone", "more"];
+    Table::new(&header, rows.collect())
+}
+
 /// Every core with its area, timing and power.
 pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> Table {
     let rows = cores.into_iter().map(|f| {

@@ -6,10 +6,10 @@ use super::candidates;
 use super::select::{self, Hierarchy};
 use super::split::{self, SourceModule};
 use super::{Cache, CellLibrary, Mapped, Tools};
-use crate::PpaError;
-use crate::figures::{AreaFigures, CoreFigures, ModuleArea, Part, Run, TimingFigures};
+use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK};
-use flashd_hwmodel::config::CoreConfig;
+use crate::{PpaError, Target};
+use flashd_hwmodel::block::BlockConfig;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -85,16 +85,9 @@ impl Flow {
     ///
     /// # Errors
     /// An invalid configuration, a tool that fails, files that cannot be written.
-    pub fn map(
-        &self,
-        config: &CoreConfig,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<MappedCore, PpaError> {
-        let files = flashd_generator::core_files(config)?;
-        let verilog = files.iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
-            PpaError::Unexpected { what: config.name(), detail: "no Verilog was generated".to_string() }
-        })?;
-        self.map_verilog(&verilog.name, &verilog.text, &config.name(), progress)
+    pub fn map(&self, target: &Target, progress: &(dyn Fn(Progress) + Sync)) -> Result<MappedCore, PpaError> {
+        let (file, text) = target.verilog()?;
+        self.map_verilog(&file, &text, &target.name(), progress)
     }
 
     /// Maps Verilog as the generator emits it, with `top` as the top module.
@@ -260,20 +253,26 @@ impl Flow {
         }
     }
 
-    /// Area and timing of a core; power is for the caller to fill in, from the netlists that come with them, and
+    /// Area and timing of a core or an array; power is for the caller to fill in, from the netlists that come with them, and
     /// `cycles` and `data` of the run with it.
     ///
     /// # Errors
     /// As [`Flow::map`].
     pub fn figures(
         &self,
-        config: &CoreConfig,
+        target: &Target,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<(CoreFigures, Mapped), PpaError> {
-        let core = self.map(config, progress)?;
+        let core = self.map(target, progress)?;
         let figures = CoreFigures {
-            core: config.name(),
-            configuration: config.clone(),
+            core: target.name(),
+            configuration: target.core().clone(),
+            array: match target {
+                Target::Core(_) => None,
+                Target::Array(BlockConfig { queries, key_index_bits, .. }) => {
+                    Some(ArrayShape { queries: *queries, key_index_bits: *key_index_bits })
+                }
+            },
             library: self.library.cells.name.clone(),
             area: self.area(&core.mapped),
             timing: core.timing,

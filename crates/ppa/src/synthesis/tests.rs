@@ -109,7 +109,7 @@ fn a_core_has_figures() {
     let cache = tempfile::tempdir().unwrap();
     let Some(flow) = flow(cache.path(), None) else { return };
     let config = CoreConfig::new(Design::Fa2, 4, Format::FP8_E4M3);
-    let (figures, mapped) = flow.figures(&config, &|_| {}).unwrap();
+    let (figures, mapped) = flow.figures(&config.clone().into(), &|_| {}).unwrap();
     assert_eq!(mapped.top, config.name());
     assert!((mapped.area() - figures.area.total).abs() < 1e-6 * figures.area.total);
     let sum: f64 = figures.area.by_part.iter().map(|(_, area)| area).sum();

@@ -1,0 +1,78 @@
+//! What is measured.
+
+use crate::PpaError;
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::{ConfigError, CoreConfig};
+
+/// A core, or an array of cores that share keys and values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// One core.
+    Core(CoreConfig),
+    /// An array.
+    Array(BlockConfig),
+}
+
+impl Target {
+    /// Module and file name.
+    pub fn name(&self) -> String {
+        match self {
+            Target::Core(config) => config.name(),
+            Target::Array(config) => config.name(),
+        }
+    }
+
+    /// The core, or that of which there are several.
+    pub fn core(&self) -> &CoreConfig {
+        match self {
+            Target::Core(config) => config,
+            Target::Array(config) => &config.core,
+        }
+    }
+
+    /// Queries that share a key: 1 for a core.
+    pub fn queries(&self) -> usize {
+        match self {
+            Target::Core(_) => 1,
+            Target::Array(config) => config.queries,
+        }
+    }
+
+    /// Checks the configuration.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Target::Core(config) => config.validate(),
+            Target::Array(config) => config.validate(),
+        }
+    }
+
+    /// Name and text of its Verilog file.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn verilog(&self) -> Result<(String, String), PpaError> {
+        let files = match self {
+            Target::Core(config) => flashd_generator::core_files(config)?,
+            Target::Array(config) => flashd_generator::block_files(config)?,
+        };
+        let file = files.into_iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
+            PpaError::Unexpected { what: self.name(), detail: "no Verilog was generated".to_string() }
+        })?;
+        Ok((file.name, file.text))
+    }
+}
+
+impl From<CoreConfig> for Target {
+    fn from(config: CoreConfig) -> Self {
+        Target::Core(config)
+    }
+}
+
+impl From<BlockConfig> for Target {
+    fn from(config: BlockConfig) -> Self {
+        Target::Array(config)
+    }
+}
