@@ -105,6 +105,13 @@ fn all_cores(groups: &[Group]) -> String {
         body += &element("h3", &format!("{}, clock: {}", group.library, group.clock()));
         body += &table(&tables::overview(group.cores.iter().copied()));
     }
+    for group in groups.iter().filter(|group| !group.arrays().is_empty()) {
+        body += &element(
+            "h3",
+            &format!("Arrays next to as many single cores, {}, clock: {}", group.library, group.clock()),
+        );
+        body += &table(&tables::arrays(group));
+    }
     body
 }
 
