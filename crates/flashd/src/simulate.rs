@@ -1,6 +1,9 @@
 //! `flashd simulate`.
 
 mod block;
+mod heads;
+mod histograms;
+mod model;
 mod split;
 mod visible;
 
@@ -8,7 +11,7 @@ use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::core_or_block;
 use flashd_files::AtomicFile;
-use flashd_golden::{Model, QueryResult};
+use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::numerics::Numerics;
@@ -32,9 +35,12 @@ struct Report {
     keys: usize,
     latency: u32,
     v_step_latency: u32,
-    counters: Option<Counters>,
-    keys_per_cycle: Option<f64>,
+    counters: Counters,
+    keys_per_cycle: f64,
     mismatches: Option<u64>,
+    /// How fast the model was, where it ran alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<model::Speed>,
     invalid_queries: usize,
     empty_queries: usize,
     saturated_inputs: [usize; 3],
@@ -44,6 +50,10 @@ struct Report {
 }
 
 pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
+    model::check(args)?;
+    if let (Some(data), Some(results)) = (&args.data, &args.results) {
+        return heads::run(args, data, results);
+    }
     let attention = load(args)?;
     let (config, array) =
         core_or_block(&args.selection, args.queries, args.key_index_bits, Some(attention.d))?;
@@ -51,7 +61,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         return Err(Failure::input(format!(
             "--d: the core has d = {}, the data in {} has d = {}",
             config.d,
-            args.q.display(),
+            args.q.as_deref().unwrap_or(Path::new("")).display(),
             attention.d
         )));
     }
@@ -87,18 +97,15 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         return split::run(args, &split, &prepared, &reference);
     }
     let tiles = tiles(args, &prepared)?;
-    let (counters, results) = match args.engine {
+    let streamed = tiles.as_ref().unwrap_or(&prepared);
+    let (counters, results, engine) = match args.engine {
         EngineArg::Cycle => {
-            let (counters, results) = cycle_run(args, tiles.as_ref().unwrap_or(&prepared))?;
-            (Some(counters), results)
+            let (counters, results) = cycle_run(args, streamed)?;
+            (counters, results, None)
         }
         EngineArg::Model => {
-            if args.vcd.is_some() || args.vectors.is_some() {
-                return Err(Failure::input(
-                    "--vcd and --vectors need --engine cycle: the model has no cycles",
-                ));
-            }
-            (None, model_results(tiles.as_ref().unwrap_or(&prepared)))
+            let run = model::run(args, streamed)?;
+            (run.counters, run.results, Some(run.engine))
         }
     };
     let results = match args.tile {
@@ -106,7 +113,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         None => results,
     };
     if let Some(path) = &args.o {
-        write_result(path, &prepared, &results)?;
+        write_result("--o", path, &prepared, &results)?;
     }
     let other = other_design(&config);
     let other_prepared = prepared_for(&other)?;
@@ -118,10 +125,11 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         scaling: prepared.scaling,
         queries: prepared.workload.queries.len(),
         keys: scenario.attention.keys,
-        keys_per_cycle: counters.map(|c| c.keys as f64 / c.cycles.max(1) as f64),
+        keys_per_cycle: counters.keys as f64 / counters.cycles.max(1) as f64,
         counters,
         // A difference would have ended the run.
-        mismatches: counters.map(|_| 0),
+        mismatches: engine.is_none().then_some(0),
+        engine,
         invalid_queries: results.iter().filter(|r| r.invalid).count(),
         empty_queries: results.iter().filter(|r| r.empty).count(),
         saturated_inputs: prepared.saturated_inputs,
@@ -147,7 +155,13 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
     if tile == 0 {
         return Err(Failure::input("--tile: 0 is no number of keys, give 1 or more"));
     }
-    let workload = prepared.workload.tiled(&Model::new(&prepared.config), tile);
+    let workload = match args.engine {
+        EngineArg::Cycle => prepared.workload.tiled(&Model::new(&prepared.config), tile),
+        EngineArg::Model => {
+            let model = VectorModel::new(&prepared.config);
+            prepared.workload.tiled_by(tile, |round| round.run_model(&model, Monitor::default()).results)
+        }
+    };
     Ok(Some(Prepared { workload, ..prepared.clone() }))
 }
 
@@ -168,17 +182,20 @@ fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
 }
 
 fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
+    let Some(q) = &args.q else {
+        return Err(Failure::input("--q is missing"));
+    };
     let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
     let attention = match (&args.k, &args.v) {
-        (Some(k), Some(v)) => Attention::from_npy(&args.q, k, v).map_err(tensor)?,
+        (Some(k), Some(v)) => Attention::from_npy(q, k, v).map_err(tensor)?,
         (None, None) => {
-            let bundle = args.q.extension().is_some_and(|e| e == "npz" || e == "safetensors");
+            let bundle = q.extension().is_some_and(|e| e == "npz" || e == "safetensors");
             if !bundle {
                 return Err(Failure::input(
                     "--k and --v are missing (only .npz and .safetensors hold all three)",
                 ));
             }
-            Attention::from_bundle(&args.q).map_err(tensor)?
+            Attention::from_bundle(q).map_err(tensor)?
         }
         _ => return Err(Failure::input("--k and --v go together")),
     };
@@ -198,7 +215,12 @@ fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
 
 /// Long runs should not end in a file that cannot be written.
 fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
-    for (flag, path) in [("--o", &args.o), ("--vcd", &args.vcd), ("--vectors", &args.vectors)] {
+    for (flag, path) in [
+        ("--o", &args.o),
+        ("--vcd", &args.vcd),
+        ("--vectors", &args.vectors),
+        ("--histograms", &args.histograms),
+    ] {
         if let Some(path) = path {
             // Started and dropped: nothing is left behind.
             AtomicFile::create(path)
@@ -287,14 +309,19 @@ impl Drop for Progress {
     }
 }
 
-fn write_result(path: &Path, prepared: &Prepared, results: &[QueryResult]) -> Result<(), Failure> {
+fn write_result(
+    flag: &str,
+    path: &Path,
+    prepared: &Prepared,
+    results: &[QueryResult],
+) -> Result<(), Failure> {
     let fmt = prepared.config.format;
     let data: Vec<f32> = results
         .iter()
         .flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32))
         .collect();
     write_npy(path, &[results.len(), prepared.config.d], &data)
-        .map_err(|e| Failure::input(format!("--o {}: {e}", path.display())))
+        .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))
 }
 
 /// The default core of the other design, for the same data and format.
@@ -335,32 +362,29 @@ fn text(r: &Report) -> String {
         ["core".to_string(), r.name.clone()],
         ["latency".into(), format!("{} cycles after the last key", r.latency)],
     ];
-    if let Some(c) = r.counters {
-        rows.push(["queries, keys".into(), format!("{}, {}", c.queries, c.keys)]);
-        let rate = r.keys_per_cycle.unwrap_or(0.0);
-        rows.push([
-            "cycles".into(),
-            format!("{} ({rate:.4} keys per cycle, {} bubbles)", c.cycles, c.bubbles),
-        ]);
-        let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
-        rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
-        if c.starts > 0 {
-            rows.push(["partial results taken over".into(), c.starts.to_string()]);
-        }
-        if r.configuration.masks {
-            let share = percent(c.masked as f64 / c.keys.max(1) as f64);
-            rows.push(["steps masked".into(), format!("{} ({share})", c.masked)]);
-        }
-    } else {
-        rows.push(["queries, keys".into(), format!("{}, {}", r.queries, r.keys)]);
+    let c = &r.counters;
+    rows.push(["queries, keys".into(), format!("{}, {}", c.queries, c.keys)]);
+    rows.push([
+        "cycles".into(),
+        format!("{} ({:.4} keys per cycle, {} bubbles)", c.cycles, r.keys_per_cycle, c.bubbles),
+    ]);
+    let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
+    rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
+    if c.starts > 0 {
+        rows.push(["partial results taken over".into(), c.starts.to_string()]);
     }
+    if r.configuration.masks {
+        let share = percent(c.masked as f64 / c.keys.max(1) as f64);
+        rows.push(["steps masked".into(), format!("{} ({share})", c.masked)]);
+    }
+    rows.extend(r.engine.iter().flat_map(model::Speed::rows));
     rows.push(["scales".into(), scales(&r.scaling)]);
     rows.extend(remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
-    let hardware = match r.counters {
-        Some(c) => vec![
+    let hardware = match r.mismatches {
+        Some(mismatches) => vec![
             "hardware against bit-exact model".into(),
-            format!("{} mismatches", r.mismatches.unwrap_or(0)),
+            format!("{mismatches} mismatches"),
             format!("{} comparisons", c.comparisons),
         ],
         None => vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()],

@@ -152,6 +152,16 @@ impl Score {
         self.natural_limit
     }
 
+    /// Largest score.
+    pub(crate) fn limit(&self) -> i64 {
+        self.limit
+    }
+
+    /// Places by which the product with `log2(e)` is shifted right.
+    pub(crate) fn places(&self) -> i32 {
+        self.places
+    }
+
     /// `natural log2(e)` with FS fraction bits.
     pub(crate) fn of(&self, natural: i64) -> i64 {
         let natural = natural.clamp(-self.natural_limit, self.natural_limit);

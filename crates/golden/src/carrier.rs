@@ -139,7 +139,7 @@ pub(crate) trait Carrier:
 }
 
 /// Constants of a carrier that its operations need.
-trait Constants {
+pub(crate) trait Constants {
     /// `1.5 * 2^(P-1)`: a sum with it is rounded to an integer, which its last bits show.
     const INTEGERS: Self;
 }

@@ -56,6 +56,22 @@ pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: C
     }
 }
 
+/// The power of two between `q k` and a term.
+pub(crate) fn term_shift(n: &Numerics) -> i32 {
+    n.score_shift + (n.natural_fraction() + n.dot_guard) as i32
+}
+
+/// Where terms saturate: from the first number on, and where the sum of the exponent fields is above the second.
+pub(crate) fn term_limits(n: &Numerics) -> (f64, f64) {
+    let width = (n.term_bits() - 1) as i32;
+    (pow2(width), (width + 2 * n.format.bias - term_shift(n) - 1).into())
+}
+
+/// Whether f32 has every term up to the largest, and i32 every sum of d of them.
+pub(crate) fn sums_fit_i32(largest: f64, d: usize) -> bool {
+    largest < pow2(21) && (largest + 1.0) * (d as f64) < pow2(31)
+}
+
 /// What the fused dot product makes of its operands.
 struct Terms {
     format: Format,
@@ -74,13 +90,12 @@ struct Terms {
 impl Terms {
     fn new(n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> Self {
         let format = n.format;
-        let shift = n.score_shift + (n.natural_fraction() + n.dot_guard) as i32;
+        let shift = term_shift(n);
         let scaled =
             |x: &[u64], scale: f64| -> Vec<f64> { x.iter().map(|&x| decode(format, x) * scale).collect() };
         let largest = |x: &[f64]| x.iter().fold(0f64, |m, x| m.max(x.abs()));
         let exponent = |x: &[u64]| x.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(exponent(format, x)));
-        let width = (n.term_bits() - 1) as i32;
-        let (limit, top) = (pow2(width), (width + 2 * format.bias - shift - 1).into());
+        let (limit, top) = term_limits(n);
         let term = largest(&scaled(q, 1.0)) * largest(&scaled(k, pow2(shift)));
         let fit = term < limit && exponent(q) + exponent(k) <= top;
         Terms { format, d, k: scaled(k, pow2(shift)), largest: term, limit, top, fit }
@@ -89,14 +104,12 @@ impl Terms {
     /// Whether f32 has every factor, and i32 every sum.
     fn fit_f32(&self) -> bool {
         let exact = |k: f64| k == 0.0 || k.abs() >= pow2(-126) && f64::from(k as f32) == k;
-        self.largest < pow2(21)
-            && (self.largest + 1.0) * (self.d as f64) < pow2(31)
-            && self.k.iter().all(|&k| exact(k))
+        sums_fit_i32(self.largest, self.d) && self.k.iter().all(|&k| exact(k))
     }
 }
 
 /// Exponent field of an encoding's value, as a number: 1 for a subnormal, minus infinity for zero.
-fn exponent(format: Format, bits: u64) -> f64 {
+pub(crate) fn exponent(format: Format, bits: u64) -> f64 {
     match decode(format, bits) {
         0.0 => f64::NEG_INFINITY,
         _ => biased_exponent(format, bits) as f64,
@@ -104,7 +117,11 @@ fn exponent(format: Format, bits: u64) -> f64 {
 }
 
 /// Element j of all queries of a block, for every j.
-fn transpose<C: Copy + Default>(d: usize, queries: &[u64], of: impl Fn(u64) -> C) -> Vec<Block<C>> {
+pub(crate) fn transpose<C: Copy + Default>(
+    d: usize,
+    queries: &[u64],
+    of: impl Fn(u64) -> C,
+) -> Vec<Block<C>> {
     let mut transposed = vec![Block::<C>::default(); d];
     for (lane, bits) in queries.chunks(d).enumerate() {
         for (row, &b) in transposed.iter_mut().zip(bits) {

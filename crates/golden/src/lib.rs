@@ -5,6 +5,7 @@
 //! - [`Model`]: what a core computes, bit for bit, from float operations of the machine rounded to the
 //!   core's formats and from integers. It shares only data (formats, widths, table coefficients) with the
 //!   hardware description, so comparing the two checks the arithmetic of both.
+//! - [`VectorModel`]: the same bits at the speed of whole workloads.
 //! - [`units`]: the same arithmetic as pure functions on encodings, for tests of single units.
 
 mod base2;
@@ -21,8 +22,13 @@ mod run;
 mod scalar;
 mod single;
 pub mod units;
+mod vector;
 
 pub use merge::Merge;
 pub use model::{Action, Model, PartialState, QueryResult, Step};
 pub use round::{decode, encode, v_exponent};
+pub use run::Masked;
 pub use single::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};
+pub use vector::{
+    Head, Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch, plain_attention,
+};

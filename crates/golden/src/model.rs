@@ -168,8 +168,21 @@ impl Model {
         self.run_in(input, Carriers::Fastest)
     }
 
+    pub(crate) fn config(&self) -> &CoreConfig {
+        &self.config
+    }
+
+    pub(crate) fn numerics(&self) -> &Numerics {
+        &self.numerics
+    }
+
     fn run_in(&self, input: Input, carriers: Carriers) -> Vec<QueryResult> {
         input.check(self.numerics.format);
+        self.with_core(input, carriers)
+    }
+
+    /// Shows a visitor the recurrence and the lanes of the core.
+    pub(crate) fn with_core<I: Visit>(&self, input: I, carriers: Carriers) -> I::Output {
         let (n, config) = (&self.numerics, &self.config);
         let p = n.weight.precision();
         match (config.design, config.weight, config.update, config.fa2) {
@@ -197,9 +210,9 @@ impl Model {
                 let bits = config.lane_bits();
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
                 if carriers == Carriers::Fastest && FixedLanes::<i32>::fits(bits) {
-                    self.run_with(input, &recurrence, &FixedLanes::<i32>::new(n.format, bits), carriers)
+                    input.visit(self, &recurrence, &FixedLanes::<i32>::new(n.format, bits), carriers)
                 } else {
-                    self.run_with(input, &recurrence, &FixedLanes::<i64>::new(n.format, bits), carriers)
+                    input.visit(self, &recurrence, &FixedLanes::<i64>::new(n.format, bits), carriers)
                 }
             }
             (Design::Fa2, _, _, Fa2Variant::Literal) => self.float_lanes(
@@ -220,14 +233,14 @@ impl Model {
     }
 
     /// Lanes whose every operation is rounded; the longest exact product has `longest` bits.
-    fn float_lanes<R>(
+    fn float_lanes<R, I: Visit>(
         &self,
-        input: Input,
+        input: I,
         recurrence: &R,
         intermediate: Format,
         longest: u32,
         carriers: Carriers,
-    ) -> Vec<QueryResult>
+    ) -> I::Output
     where
         R: Recurrence<Op = FloatOp, Ending = FloatEnding>,
     {
@@ -235,80 +248,112 @@ impl Model {
         let (format, accumulator) = (n.format, n.accumulator);
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
-        let starts = || input.starts.iter().flatten().flat_map(|start| &start.o);
         let narrow = carriers == Carriers::Fastest
-            && fits_f32(format, accumulator, longest, input.v)
-            && (format.exponent_bits <= 5 || starts().all(|&o| below(accumulator, 117, o)));
+            && fits_f32(format, accumulator, longest, input.v(), input.starts());
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
             (true, Subnormals::Supported) => {
                 let lanes = FloatLanes::<f32, false>::new(format, accumulator, intermediate);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f64, true>::new(format, accumulator, intermediate);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Supported) => {
                 let lanes = FloatLanes::<f64, false>::new(format, accumulator, intermediate);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
         }
     }
 
-    fn fused_lanes(
+    fn fused_lanes<I: Visit>(
         &self,
-        input: Input,
+        input: I,
         recurrence: &Lse<FactorWeight>,
         carriers: Carriers,
-    ) -> Vec<QueryResult> {
+    ) -> I::Output {
         let Numerics { format, accumulator, weight, .. } = self.numerics;
         let narrow = carriers == Carriers::Fastest && FusedLanes::<f32, false>::fits(weight, accumulator);
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Supported) => {
                 let lanes = FusedLanes::<f32, false>::new(format, accumulator);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Supported) => {
                 let lanes = FusedLanes::<f64, false>::new(format, accumulator);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
             (_, Subnormals::Flushed) => {
                 let lanes = FusedLanes::<f64, true>::new(format, accumulator);
-                self.run_with(input, recurrence, &lanes, carriers)
+                input.visit(self, recurrence, &lanes, carriers)
             }
         }
     }
 
-    fn sum_lanes(&self, input: Input, reference: Reference, carriers: Carriers) -> Vec<QueryResult> {
+    fn sum_lanes<I: Visit>(&self, input: I, reference: Reference, carriers: Carriers) -> I::Output {
         let (format, lane) = (self.numerics.format, self.config.lane_bits());
         let recurrence = Fa2Fixed::new(&self.numerics, reference, lane.w);
         let fastest = carriers == Carriers::Fastest;
         let guard = reference.guard_bits();
         if fastest && SumLanes::<f32, i32>::fits(format, lane, guard) {
-            self.run_with(input, &recurrence, &SumLanes::<f32, i32>::new(format, lane, guard), carriers)
+            input.visit(self, &recurrence, &SumLanes::<f32, i32>::new(format, lane, guard), carriers)
         } else if fastest && SumLanes::<f32, i64>::fits(format, lane, guard) {
-            self.run_with(input, &recurrence, &SumLanes::<f32, i64>::new(format, lane, guard), carriers)
+            input.visit(self, &recurrence, &SumLanes::<f32, i64>::new(format, lane, guard), carriers)
         } else {
-            self.run_with(input, &recurrence, &SumLanes::<f64, i64>::new(format, lane, guard), carriers)
+            input.visit(self, &recurrence, &SumLanes::<f64, i64>::new(format, lane, guard), carriers)
         }
     }
+}
 
-    fn run_with<R, L>(&self, input: Input, recurrence: &R, lanes: &L, carriers: Carriers) -> Vec<QueryResult>
+/// Something that is done with the recurrence and the lanes of a core.
+pub(crate) trait Visit {
+    type Output;
+
+    /// The values that the lanes will get.
+    fn v(&self) -> &[u64];
+
+    /// What queries start from.
+    fn starts(&self) -> &[Option<PartialState>];
+
+    fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Self::Output
+    where
+        R: Recurrence<Op = L::Op, Ending = L::Ending>,
+        L: Lanes;
+}
+
+impl Visit for Input<'_> {
+    type Output = Vec<QueryResult>;
+
+    fn v(&self) -> &[u64] {
+        self.v
+    }
+
+    fn starts(&self) -> &[Option<PartialState>] {
+        self.starts
+    }
+
+    fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Vec<QueryResult>
     where
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let dot = dot_unit(&self.numerics, self.config.d, input.q, input.k, carriers);
-        Run { format: self.numerics.format, dot: &*dot, recurrence, lanes, input }.results()
+        let dot = dot_unit(&model.numerics, model.config.d, self.q, self.k, carriers);
+        Run { format: model.numerics.format, dot: &*dot, recurrence, lanes, input: self }.results()
     }
 }
 
 /// Whether f32 carries float lanes exactly (see [`crate::carrier`]), which need `longest` bits.
-fn fits_f32(format: Format, accumulator: Format, longest: u32, v: &[u64]) -> bool {
+pub(crate) fn fits_f32(
+    format: Format,
+    accumulator: Format,
+    longest: u32,
+    v: &[u64],
+    starts: &[Option<PartialState>],
+) -> bool {
     if accumulator.exponent_bits <= 5 {
         return longest <= f32::PRECISION;
     }
@@ -317,7 +362,10 @@ fn fits_f32(format: Format, accumulator: Format, longest: u32, v: &[u64]) -> boo
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }
-    longest < f32::PRECISION && v.iter().all(|&x| below(format, 100, x) || format.is_special(x))
+    let mut outputs = starts.iter().flatten().flat_map(|start| &start.o);
+    longest < f32::PRECISION
+        && v.iter().all(|&x| below(format, 100, x) || format.is_special(x))
+        && outputs.all(|&o| below(accumulator, 117, o))
 }
 
 /// Whether the magnitude of an encoding is below a power of two.

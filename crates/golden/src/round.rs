@@ -69,6 +69,7 @@ impl<C: Carrier> Rounder<C> {
 }
 
 /// `2^e` for a normal f64, without a call.
+#[inline(always)]
 pub(crate) fn pow2(e: i32) -> f64 {
     debug_assert!((-1022..=1023).contains(&e));
     f64::from_bits(((e + 1023) as u64) << 52)
@@ -76,6 +77,7 @@ pub(crate) fn pow2(e: i32) -> f64 {
 
 /// Value of an encoding, as the hardware reads it: Inf and NaN are +0, a subnormal of a flushing format is
 /// zero with its sign. Exact for every format up to 53 significand bits.
+#[inline(always)]
 pub fn decode(format: Format, bits: u64) -> f64 {
     let magnitude = bits & (format.sign_bit() - 1);
     if magnitude > format.max_finite() {
@@ -114,6 +116,7 @@ pub fn encode(format: Format, x: f64) -> u64 {
 }
 
 /// Exponent field of an encoding's value: 1 for a subnormal.
+#[inline(always)]
 pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
     ((bits >> format.fraction_bits) & format.exponent_mask()).max(1)
 }

@@ -27,7 +27,7 @@ pub(crate) struct Input<'a> {
 }
 
 /// Whether a query, by its index, does not see a key, by its index.
-pub(crate) type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+pub type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
 impl Input<'_> {
     /// # Panics

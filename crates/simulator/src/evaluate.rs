@@ -5,7 +5,7 @@
 
 use crate::stream::Workload;
 use flashd_golden::f64_attention::safe_softmax;
-use flashd_golden::{Model, QueryResult};
+use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{
@@ -81,6 +81,11 @@ impl Reference {
             o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
         }
         Reference { o, max_v: a.max_abs_v() }
+    }
+
+    /// Of nothing: for [`prepare`] where there is no power of two to choose.
+    pub fn none() -> Self {
+        Reference { o: Vec::new(), max_v: 0.0 }
     }
 
     /// Errors of a core's results.
@@ -189,5 +194,5 @@ fn prepare_stream(
 
 /// The bit-exact model's results.
 pub fn model_results(prepared: &Prepared) -> Vec<QueryResult> {
-    prepared.workload.results(&Model::new(&prepared.config), false)
+    prepared.workload.run_model(&VectorModel::new(&prepared.config), Monitor::default()).results
 }

@@ -8,6 +8,7 @@
 //! * [`split`] does the same for split keys, cores and the tree that merges their parts.
 //! * [`axis`] drives stream wrappers at their ports.
 //! * [`block`] does the same for arrays of cores that share keys and values.
+//! * [`throughput`] runs the model alone, for whole workloads, and counts the cycles that the core would take.
 //! * [`record`] writes test vectors for other simulators, [`selftest`] makes streams for them, [`schedule`] says what is due when.
 //! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
 
@@ -21,8 +22,10 @@ pub mod schedule;
 pub mod selftest;
 pub mod split;
 pub mod stream;
+pub mod throughput;
 pub mod wave;
 
 pub use engine::{Engine, Inputs, Outputs};
 pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};
 pub use stream::{Gaps, Query, Workload};
+pub use throughput::{ModelRun, run_model};

@@ -8,19 +8,19 @@ use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, WeightUnit};
 use flashd_hwmodel::cores::{Stages, Tap, tap_widths};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::{ones, signed};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
 
 /// Counts of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Cycles from the first accepted key to the last result, both included.
     pub cycles: u64,
     /// Keys accepted.
     pub keys: u64,
     /// Partial results accepted.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u64,
     /// Results.
     pub queries: u64,
@@ -29,7 +29,7 @@ pub struct Counters {
     /// Steps that left `o` as it was.
     pub skips: u64,
     /// Steps whose key was masked.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub masked: u64,
     /// Steps that took v as it was.
     pub loads: u64,
@@ -152,7 +152,7 @@ pub(crate) fn require_masks(config: &CoreConfig, workload: &Workload) -> Result<
 }
 
 /// Only a core with partial results can start from one.
-fn require_partial(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
+pub(crate) fn require_partial(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
     match workload.queries.iter().filter(|query| query.start.is_some()).count() {
         starts if starts > 0 && !config.partial => Err(ConfigError {
             field: "partial",

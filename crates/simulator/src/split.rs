@@ -1,15 +1,17 @@
 //! Split keys: cores that share a query, and the tree that merges their parts, in lock-step with the model.
 
+mod driver;
+mod model;
+
 use crate::block::lockstep::pop_if;
 use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
 use crate::lockstep::{Divergence, RunError};
-use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
+use crate::stream::{Gaps, Query, Workload};
+use driver::Driver;
 use flashd_golden::{Action, Merge, Model, QueryResult};
 use flashd_hwmodel::config::ConfigError;
 use flashd_hwmodel::merge::{SplitConfig, SplitCore, build};
-use flashd_hwmodel::word::ones;
-use rand::{RngExt, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+pub use model::run_model;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -151,7 +153,7 @@ pub fn run_against(
     let mut bench = Bench::new(config, &parts, gaps, partial, results)?;
     let mut drain = u64::from(config.latency()) + 4;
     while drain > 0 {
-        drain -= u64::from(bench.finished());
+        drain -= u64::from(bench.driver.finished());
         bench.drive();
         for observer in &mut *observers {
             observer.cycle(&bench.inputs, &bench.outputs)?;
@@ -167,16 +169,11 @@ struct Bench<'a> {
     partial: &'a [Vec<QueryResult>],
     results: &'a [QueryResult],
     core: Box<dyn SplitCore>,
-    rng: Option<ChaCha8Rng>,
+    driver: Driver<'a>,
     cycle: u64,
-    loaded: usize,
-    query: usize,
-    step: usize,
     /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
     values: VecDeque<(u64, usize, usize)>,
     outputs_due: VecDeque<(u64, usize)>,
-    /// Keys asked for by the parts in the cycles before.
-    asked: VecDeque<Vec<Option<usize>>>,
     value_stage: u64,
     first_key: Option<u64>,
     counters: SplitCounters,
@@ -194,17 +191,10 @@ impl<'a> Bench<'a> {
     ) -> Result<Self, ConfigError> {
         Ok(Bench {
             core: build(config)?,
-            rng: match gaps {
-                Gaps::None => None,
-                Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
-            },
+            driver: Driver::new(config, parts, gaps),
             cycle: 0,
-            loaded: 0,
-            query: 0,
-            step: 0,
             values: VecDeque::new(),
             outputs_due: VecDeque::new(),
-            asked: (0..config.core.value_latency).map(|_| vec![None; config.parts]).collect(),
             value_stage: flashd_hwmodel::cores::v_step_latency(&config.core).into(),
             first_key: None,
             counters: SplitCounters::default(),
@@ -217,80 +207,17 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn finished(&self) -> bool {
-        self.query == self.results.len()
-    }
-
-    fn chance(&mut self, one_in: u32) -> bool {
-        self.rng.as_mut().is_some_and(|rng| rng.random_ratio(1, one_in))
-    }
-
-    /// The contents of a bus that carries nothing.
-    fn noise(&mut self, width: u32) -> u64 {
-        self.rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width))
-    }
-
     /// The inputs of a cycle, and what the hardware makes of them.
     fn drive(&mut self) {
-        let (d, parts) = (self.config.core.d, self.config.parts);
-        let width = self.config.core.format.width();
-        let reset = self.cycle < RESET_CYCLES as u64;
-        let send = !reset && self.query < self.loaded && !self.finished() && !self.chance(3);
-        let mut keys = vec![None; parts];
-        if send {
-            for (p, k) in keys.iter_mut().enumerate() {
-                let query = self.parts.query(self.query, p);
-                let key = query.from + self.step;
-                *k = (key < query.keys && !query.masks(key)).then_some(key);
-            }
-        }
-        let last = send && self.step + 1 == self.parts.lengths[self.query];
-        // The next query may be loaded from the cycle of the previous one's last keys on.
-        let idle = self.query + usize::from(last) == self.loaded;
-        let load = !reset && idle && self.loaded < self.results.len() && !self.chance(3);
-        let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
-        let vector = |bench: &mut Self, data: &[u64], key: Option<usize>| -> Vec<u64> {
-            match key {
-                Some(key) => data[key * d..(key + 1) * d].to_vec(),
-                None => (0..d).map(|_| bench.noise(width)).collect(),
-            }
-        };
-        let source = self.parts;
-        let w = &source.workload;
-        let k = keys.iter().flat_map(|&key| vector(self, &w.k, key)).collect();
-        let v = (0..parts).flat_map(|p| vector(self, &w.v, arriving.get(p).copied().flatten())).collect();
-        let exponent = self.noise(self.config.core.format.exponent_bits);
-        let (q, v_exponent) = match load {
-            true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
-            false => (vector(self, &w.k, None), exponent),
-        };
-        let idle_last = !send && self.chance(2);
-        let k_mask = keys.iter().map(|key| if send { key.is_none() } else { self.chance(2) }).collect();
-        self.inputs = SplitInputs {
-            core: Inputs {
-                rst: reset,
-                q,
-                // Nothing that comes with a reset is taken.
-                q_valid: load || reset && self.chance(2),
-                v_exponent,
-                k,
-                k_valid: send || reset && self.chance(2),
-                k_last: last || idle_last,
-                v,
-                ..Inputs::default()
-            },
-            k_mask,
-        };
+        let offer = self.driver.next();
+        self.inputs = offer.inputs;
         self.settle();
-        self.loaded += usize::from(load);
-        if send {
+        if let Some((query, step)) = offer.step {
             self.first_key.get_or_insert(self.cycle);
             self.counters.steps += 1;
-            self.values.push_back((self.cycle, self.query, self.step));
-            self.step += 1;
-            if last {
-                self.outputs_due.push_back((self.cycle, self.query));
-                (self.query, self.step) = (self.query + 1, 0);
+            self.values.push_back((self.cycle, query, step));
+            if self.inputs.core.k_last {
+                self.outputs_due.push_back((self.cycle, query));
             }
         }
     }
@@ -364,7 +291,7 @@ impl<'a> Bench<'a> {
             self.counters.v_reads += u64::from(reads);
             *asked = due.filter(|_| reads).map(|(_, query, step)| self.parts.query(query, p).from + step);
         }
-        self.asked.push_back(asked);
+        self.driver.ask(asked);
         let latency = u64::from(self.config.latency());
         let due = pop_if(&mut self.outputs_due, |&(at, _)| at + latency == cycle);
         self.check("o_valid", due.is_some().into(), o.o_valid.into())?;

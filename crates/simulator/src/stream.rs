@@ -134,6 +134,15 @@ impl Workload {
     /// If `tile` is 0 or the core has no partial results.
     #[must_use]
     pub fn tiled(&self, model: &Model, tile: usize) -> Workload {
+        self.tiled_by(tile, |round| round.results(model, false))
+    }
+
+    /// [`Workload::tiled`] with states from whatever gives results.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn tiled_by(&self, tile: usize, run: impl Fn(&Workload) -> Vec<QueryResult>) -> Workload {
         assert!(tile > 0, "a tile must have keys");
         let tiles = |query: &Query| query.keys.saturating_sub(query.from).div_ceil(tile);
         let most = self.queries.iter().map(tiles).max().unwrap_or(0);
@@ -147,7 +156,7 @@ impl Workload {
             };
             let round: Vec<Query> = self.queries.iter().zip(&starts).map(of_query).collect();
             let round = Workload { queries: round, ..self.clone() };
-            let results = round.results(model, false);
+            let results = run(&round);
             for (i, (query, result)) in round.queries.into_iter().zip(results).enumerate() {
                 starts[i] = result.state;
                 if query.from < query.keys {

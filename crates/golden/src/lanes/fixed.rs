@@ -74,6 +74,7 @@ impl<W: Word> Lanes for FixedLanes<W> {
     type Output = W;
     type Value = W;
 
+    #[inline(always)]
     fn value(&self, bits: u64, v_exponent: u64) -> (W, bool) {
         let limit = pow2(self.bits.v as i32 - 1);
         let largest = limit - 1.0;
@@ -84,7 +85,7 @@ impl<W: Word> Lanes for FixedLanes<W> {
         (W::low(magnitude.copysign(x) as i64), over)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, op: BlendOp, o: &mut [W], v: &[W]) -> u64 {
         let LaneBits { o: o_bits, v: v_bits, .. } = self.bits;
         let (below, one) = (o_bits - v_bits, self.one);

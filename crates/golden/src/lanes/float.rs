@@ -76,11 +76,12 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
     type Output = C;
     type Value = C;
 
+    #[inline(always)]
     fn value(&self, bits: u64, _: u64) -> (C, bool) {
         (C::from_f64(decode(self.format, bits)), false)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, op: FloatOp, o: &mut [C], v: &[C]) -> u64 {
         match op {
             // A shared scale's factor is not rounded to the format and may leave f32.

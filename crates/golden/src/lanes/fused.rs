@@ -71,11 +71,12 @@ impl<C: Carrier, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
     type Output = C;
     type Value = C;
 
+    #[inline(always)]
     fn value(&self, bits: u64, _: u64) -> (C, bool) {
         (C::from_f64(decode(self.format, bits)), false)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, op: BlendOp, o: &mut [C], v: &[C]) -> u64 {
         let right = op.u.shift().min(FARTHEST) as i32 - PRODUCT_GUARD;
         let u = C::from_f64(op.u.m as f64 * pow2(-right));

@@ -70,6 +70,7 @@ where
     /// Next to the value as a fraction of the power of two above it, see the module's documentation.
     type Value = C;
 
+    #[inline(always)]
     fn value(&self, bits: u64, v_exponent: u64) -> (C, bool) {
         let x = decode(self.format, bits);
         let over = x != 0.0 && biased_exponent(self.format, bits) > v_exponent;
@@ -81,7 +82,7 @@ where
         (C::from_f64(fraction).away(), over)
     }
 
-    #[inline]
+    #[inline(always)]
     fn step(&self, op: SumOp, o: &mut [W], v: &[C]) -> u64 {
         if op.delta > 0 {
             let delta = op.delta.min(W::BITS - 1);

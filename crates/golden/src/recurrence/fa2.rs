@@ -60,8 +60,8 @@ pub(crate) fn reciprocal_of_sum(n: &Numerics, l: u64) -> f64 {
 /// State of a query: maximum (FS fraction bits) and sum (FL fraction bits).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
-    m: i64,
-    l: u64,
+    pub(crate) m: i64,
+    pub(crate) l: u64,
 }
 
 /// The default variant, and the one whose multipliers are shared with the final scale.

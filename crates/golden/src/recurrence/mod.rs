@@ -5,7 +5,7 @@ mod fa2_fixed;
 mod lse;
 mod paper;
 
-pub(crate) use fa2::{Fa2, exponential_factor, reciprocal_of_sum, scaled};
+pub(crate) use fa2::{Fa2, Sum, exponential_factor, reciprocal_of_sum, scaled};
 pub(crate) use fa2_fixed::{Fa2Fixed, Reference};
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
@@ -76,7 +76,7 @@ impl<Op> Decision<Op> {
 
 /// The fixed-point score of a core, in base 2.
 #[derive(Clone, Copy, Debug)]
-struct FixedScore {
+pub(crate) struct FixedScore {
     dot: Dot,
     /// Power of two from a tree's dot product to the natural score.
     tree_shift: i32,
@@ -86,7 +86,7 @@ struct FixedScore {
 }
 
 impl FixedScore {
-    fn new(n: &Numerics) -> Self {
+    pub(crate) fn new(n: &Numerics) -> Self {
         FixedScore {
             dot: n.dot,
             tree_shift: n.score_shift + n.natural_fraction() as i32,
@@ -96,7 +96,7 @@ impl FixedScore {
     }
 
     /// The score with FS fraction bits, from what the dot product unit gives.
-    fn of(&self, dot: f64) -> i64 {
+    pub(crate) fn of(&self, dot: f64) -> i64 {
         self.score.of(match self.dot {
             Dot::Tree => fixed(dot, self.tree_shift, self.score.natural_limit()),
             Dot::Fused => round_half_up(dot as i64, self.guard),

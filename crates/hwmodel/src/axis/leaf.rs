@@ -125,6 +125,13 @@ macro_rules! vector_unit {
                 probe.visit_end_scope(name, self);
             }
         }
+
+        impl $crate::rtl::Part for $name {
+            fn is_restless(&self) -> bool {
+                let inputs = [].iter()$(.chain(&self.$input))*.map(|bus| bus.val());
+                !self.seen.iter().copied().eq(inputs)
+            }
+        }
     };
     (@list $output:ident $w:ident) => { Vec<$w> };
 }

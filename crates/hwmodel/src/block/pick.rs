@@ -1,7 +1,8 @@
 //! Choice of one of the results that the cores hold.
 
 use crate::netlist::{Net, verilog_body};
-use crate::rtl::{Block, Bus, In, Logic, Out, Probe, Tag, Verilog};
+use crate::rtl::bus::Port;
+use crate::rtl::{Block, Bus, In, Logic, Out, Part, Probe, Tag, Verilog};
 use crate::word::{Num, Word, index_bits};
 
 /// One element of the result at an index.
@@ -14,6 +15,7 @@ pub struct ResultPick {
     /// The element of the chosen one.
     pub y: Bus<Out>,
     width: u32,
+    evaluated: bool,
 }
 
 impl ResultPick {
@@ -25,6 +27,7 @@ impl ResultPick {
             x: Bus::vector(queries, width),
             y: Bus::new(width),
             width,
+            evaluated: false,
         }
     }
 
@@ -69,7 +72,14 @@ impl Block for ResultPick {
         self.connect();
     }
     fn update_all(&mut self) {
+        if !self.is_restless() {
+            self.y.update_all();
+            return;
+        }
+        self.evaluated = true;
         self.update();
+        self.index.update_all();
+        self.x.update_all();
         self.y.update_all();
     }
     fn has_changed(&self) -> bool {
@@ -82,5 +92,11 @@ impl Block for ResultPick {
         self.x.accept("x", probe);
         self.y.accept("y", probe);
         probe.visit_end_scope(name, self);
+    }
+}
+
+impl Part for ResultPick {
+    fn is_restless(&self) -> bool {
+        !self.evaluated || self.index.is_pending() || self.x.is_pending()
     }
 }

@@ -3,7 +3,8 @@
 use crate::arith;
 use crate::format::Format;
 use crate::netlist::{Net, verilog_body};
-use crate::rtl::{Block, Bus, In, Logic, Out, Probe, Tag, Verilog};
+use crate::rtl::bus::Port;
+use crate::rtl::{Block, Bus, In, Logic, Out, Part, Probe, Tag, Verilog};
 use crate::word::{Num, Word};
 
 /// Whether any element of a vector is Inf or NaN.
@@ -14,6 +15,7 @@ pub struct AnySpecial {
     /// 1 if some element is Inf or NaN.
     pub any: Bus<Out>,
     format: Format,
+    evaluated: bool,
 }
 
 impl AnySpecial {
@@ -25,6 +27,7 @@ impl AnySpecial {
             x: Bus::vector(d, format.width()),
             any: Bus::new(1),
             format,
+            evaluated: false,
         }
     }
 
@@ -66,7 +69,13 @@ impl Block for AnySpecial {
         self.connect();
     }
     fn update_all(&mut self) {
+        if !self.is_restless() {
+            self.any.update_all();
+            return;
+        }
+        self.evaluated = true;
         self.update();
+        self.x.update_all();
         self.any.update_all();
     }
     fn has_changed(&self) -> bool {
@@ -78,5 +87,11 @@ impl Block for AnySpecial {
         self.x.accept("x", probe);
         self.any.accept("any", probe);
         probe.visit_end_scope(name, self);
+    }
+}
+
+impl Part for AnySpecial {
+    fn is_restless(&self) -> bool {
+        !self.evaluated || self.x.is_pending()
     }
 }

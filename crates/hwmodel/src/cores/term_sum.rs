@@ -1,7 +1,8 @@
 //! A few terms of the fused dot product added in one go, so that synthesis can save the carries in between.
 
 use crate::netlist::{Net, verilog_body};
-use crate::rtl::{Block, Bus, In, Logic, Out, Probe, Tag, Verilog};
+use crate::rtl::bus::Port;
+use crate::rtl::{Block, Bus, In, Logic, Out, Part, Probe, Tag, Verilog};
 use crate::word::{Num, Word};
 
 /// `y + carry = sum of x[i] + c[i]`, signed.
@@ -17,6 +18,7 @@ pub struct TermSum {
     pub carry: Bus<Out>,
     width: u32,
     grown: u32,
+    evaluated: bool,
 }
 
 impl TermSum {
@@ -33,6 +35,7 @@ impl TermSum {
             carry: Bus::new(1),
             width,
             grown,
+            evaluated: false,
         }
     }
 
@@ -82,7 +85,15 @@ impl Block for TermSum {
         self.connect();
     }
     fn update_all(&mut self) {
+        if !self.is_restless() {
+            self.y.update_all();
+            self.carry.update_all();
+            return;
+        }
+        self.evaluated = true;
         self.update();
+        self.x.update_all();
+        self.c.update_all();
         self.y.update_all();
         self.carry.update_all();
     }
@@ -97,5 +108,11 @@ impl Block for TermSum {
         self.y.accept("y", probe);
         self.carry.accept("carry", probe);
         probe.visit_end_scope(name, self);
+    }
+}
+
+impl Part for TermSum {
+    fn is_restless(&self) -> bool {
+        !self.evaluated || self.x.is_pending() || self.c.is_pending()
     }
 }

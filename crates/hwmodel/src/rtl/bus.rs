@@ -62,6 +62,9 @@ impl<D: Direction> Bus<D> {
 pub trait Port {
     /// Driven to a value that the last sweep has not seen.
     fn is_pending(&self) -> bool;
+
+    /// An output that moved in the last sweep.
+    fn has_moved(&self) -> bool;
 }
 
 impl<D: Direction> Port for Bus<D> {
@@ -69,12 +72,22 @@ impl<D: Direction> Port for Bus<D> {
     fn is_pending(&self) -> bool {
         self.next != self.settled
     }
+
+    #[inline]
+    fn has_moved(&self) -> bool {
+        self.changed && matches!(D::KIND, AtomKind::OutputParameter)
+    }
 }
 
 impl<D: Direction> Port for Vec<Bus<D>> {
     #[inline]
     fn is_pending(&self) -> bool {
         self.iter().any(|bus| bus.is_pending())
+    }
+
+    #[inline]
+    fn has_moved(&self) -> bool {
+        self.iter().any(|bus| bus.has_moved())
     }
 }
 

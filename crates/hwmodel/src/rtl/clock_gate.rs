@@ -7,7 +7,7 @@
 //! In Verilog there is no gated clock. The generator turns the gate into a clock enable `ce` of every register behind
 //! it, from which synthesis tools make one gate again where a library has one.
 
-use super::{Block, Bus, In, Logic, Out, Probe, Tag, TagKind, Verilog};
+use super::{Block, Bus, In, Logic, Out, Part, Probe, Tag, TagKind, Verilog};
 
 /// Lets rising edges of `clk` through while `enable` is high.
 pub struct ClockGate {
@@ -19,6 +19,8 @@ pub struct ClockGate {
     /// The clock of what is frozen while `enable` is low.
     pub gated: Bus<Out>,
     latched: bool,
+    /// Clock and enable in the last sweep.
+    seen: Option<(u64, u64)>,
 }
 
 impl Default for ClockGate {
@@ -31,7 +33,14 @@ impl ClockGate {
     /// A gate, closed until the clock is low for the first time.
     pub fn new() -> Self {
         let tag = Tag { name: "clock_gate".into(), doc: String::new(), kind: TagKind::ClockGate };
-        ClockGate { tag, clk: Bus::new(1), enable: Bus::new(1), gated: Bus::new(1), latched: false }
+        ClockGate {
+            tag,
+            clk: Bus::new(1),
+            enable: Bus::new(1),
+            gated: Bus::new(1),
+            latched: false,
+            seen: None,
+        }
     }
 }
 
@@ -42,6 +51,7 @@ impl Logic for ClockGate {
             self.latched = self.enable.val() != 0;
         }
         self.gated.next = (clock && self.latched) as u64;
+        self.seen = Some((self.clk.val(), self.enable.val()));
     }
     fn connect(&mut self) {
         self.gated.connect();
@@ -70,5 +80,11 @@ impl Block for ClockGate {
         self.enable.accept("enable", probe);
         self.gated.accept("gated", probe);
         probe.visit_end_scope(name, self);
+    }
+}
+
+impl Part for ClockGate {
+    fn is_restless(&self) -> bool {
+        self.seen != Some((self.clk.val(), self.enable.val()))
     }
 }

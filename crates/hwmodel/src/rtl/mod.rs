@@ -13,12 +13,14 @@
 pub mod bus;
 pub mod clock_gate;
 pub mod register;
+pub mod settle;
 pub mod tag;
 pub mod unit;
 
 pub use bus::Bus;
 pub use clock_gate::ClockGate;
 pub use register::{EnabledRegister, Register, ResetRegister};
+pub use settle::Part;
 pub use tag::{Tag, TagKind};
 pub use unit::Function;
 
@@ -29,7 +31,7 @@ pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};
 /// them) and `config` (plain data for the kernel's loop bounds).
 ///
 /// The generated `update_all` runs the kernel before each part, so that combinational data passes through
-/// the whole module in one sweep; a module in which nothing changed is passed over until an input does. That is safe at a clock edge because registers release what they captured
+/// the whole module in one sweep; a module in which nothing is left to do is passed over until an input moves. That is safe at a clock edge because registers release what they captured
 /// one sweep later (see [`register`](crate::rtl::register)).
 #[macro_export]
 macro_rules! circuit {
@@ -48,7 +50,7 @@ macro_rules! circuit {
             $($(#[$port_meta])* pub $port: $port_type,)*
             $($(#[$part_meta])* pub $part: $part_type,)*
             $($(#[$config_meta])* $config: $config_type,)*
-            /// Nothing inside changed in the last sweep: until an input does, nothing will.
+            /// Nothing inside is left to do: until an input moves, nothing will.
             quiet: bool,
         }
 
@@ -60,7 +62,7 @@ macro_rules! circuit {
                 $(self.$part.connect_all();)*
             }
             fn update_all(&mut self) {
-                use $crate::rtl::{Logic, bus::Port};
+                use $crate::rtl::{Logic, Part, bus::Port};
                 if self.quiet $(&& !self.$port.is_pending())* {
                     return;
                 }
@@ -71,13 +73,13 @@ macro_rules! circuit {
                         self.update();
                     }
                     self.$part.update_all();
-                    stale = self.$part.has_changed();
+                    stale = self.$part.moved();
                 )*
                 if stale {
                     self.update();
                 }
                 $(self.$port.update_all();)*
-                self.quiet = !($(self.$port.has_changed() ||)* $(self.$part.has_changed() ||)* false);
+                self.quiet = !($(self.$part.is_restless() ||)* false);
             }
             fn has_changed(&self) -> bool {
                 !self.quiet
@@ -88,6 +90,17 @@ macro_rules! circuit {
                 $(self.$port.accept(stringify!($port), probe);)*
                 $(self.$part.accept(stringify!($part), probe);)*
                 probe.visit_end_scope(name, self);
+            }
+        }
+
+        impl $crate::rtl::Part for $name {
+            fn moved(&self) -> bool {
+                use $crate::rtl::bus::Port;
+                $(self.$port.has_moved() ||)* false
+            }
+            fn is_restless(&self) -> bool {
+                use $crate::rtl::bus::Port;
+                !self.quiet $(|| self.$port.is_pending())*
             }
         }
     };

@@ -4,7 +4,7 @@
 //! A register captures in the sweep in which it sees the clock rise and shows the captured value in the
 //! next one. Every register of a design sees the edge in the same sweep, so none can race another.
 
-use super::{Block, Bus, In, Logic, Out, Probe, Tag, Verilog};
+use super::{Block, Bus, In, Logic, Out, Part, Probe, Tag, Verilog};
 
 macro_rules! register {
     (
@@ -35,7 +35,7 @@ macro_rules! register {
                 if clock && !self.clock_was_high {
                     let $this = &*self;
                     let captured: u64 = $captured;
-                    self.captured = Some(captured);
+                    self.captured = (captured != self.q.val()).then_some(captured);
                 } else if let Some(value) = self.captured.take() {
                     self.q.next = value;
                 }
@@ -70,6 +70,17 @@ macro_rules! register {
                 self.d.accept("d", probe);
                 self.q.accept("q", probe);
                 probe.visit_end_scope(name, self);
+            }
+        }
+
+        impl Part for $name {
+            #[inline]
+            fn moved(&self) -> bool {
+                self.q.has_changed()
+            }
+            #[inline]
+            fn is_restless(&self) -> bool {
+                self.captured.is_some() || (self.clk.val() != 0) != self.clock_was_high
             }
         }
     };

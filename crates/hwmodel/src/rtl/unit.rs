@@ -14,6 +14,15 @@ pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
     fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
 }
 
+/// Whether inputs are not those of the last evaluation. A few words: quicker one by one than by a call.
+#[inline(always)]
+pub fn differ<const N: usize>(seen: &Option<[u64; N]>, now: &[u64; N]) -> bool {
+    match seen {
+        None => true,
+        Some(seen) => seen.iter().zip(now).fold(0, |all, (seen, now)| all | (seen ^ now)) != 0,
+    }
+}
+
 /// Declares a RustHDL leaf module around a [`Function`]:
 /// `unit! { /// doc  pub struct Multiply(MultiplyFunction) { a, b } -> { y } }`.
 #[macro_export]
@@ -60,7 +69,7 @@ macro_rules! unit {
             fn update(&mut self) {
                 use $crate::rtl::Function;
                 let now = [$(self.$input.val()),*];
-                if self.seen != Some(now) {
+                if $crate::rtl::unit::differ(&self.seen, &now) {
                     self.seen = Some(now);
                     let [$($output),*] = self.function.eval::<$crate::word::Num>([
                         $($crate::word::Num::new(self.$input.width(), self.$input.val())),*
@@ -108,6 +117,13 @@ macro_rules! unit {
                 $(self.$input.accept(stringify!($input), probe);)*
                 $(self.$output.accept(stringify!($output), probe);)*
                 probe.visit_end_scope(name, self);
+            }
+        }
+
+        impl $crate::rtl::Part for $name {
+            #[inline]
+            fn is_restless(&self) -> bool {
+                $crate::rtl::unit::differ(&self.seen, &[$(self.$input.val()),*])
             }
         }
     };

@@ -7,6 +7,7 @@ use super::engine::{BlockEngine, BlockInputs, BlockOutputs};
 use super::rules::{QueryId, Rules};
 use super::stream::{BlockWorkload, Disturbance, Driver, Offer};
 use crate::lockstep::{Divergence, RunError, is_zero, require_masks};
+use crate::stream::Workload;
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::cores::v_step_latency;
@@ -74,14 +75,19 @@ pub fn run(
     observers: &mut [&mut dyn BlockObserver],
 ) -> Result<BlockRun, RunError> {
     config.validate()?;
-    let single = match config.core.masks {
-        true => workload.single_up_to(ones(config.key_index_bits()) as usize),
-        false => workload.single(),
-    };
+    let single = workload_alone(config, workload);
     require_masks(&config.core, &single)?;
     let results = single.results(&Model::new(&config.core), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
     Ok(BlockRun { counters, periods, results })
+}
+
+/// The queries of a workload one by one, as the array's cores see them.
+pub(super) fn workload_alone(config: &BlockConfig, workload: &BlockWorkload) -> Workload {
+    match config.core.masks {
+        true => workload.single_up_to(ones(config.key_index_bits()) as usize),
+        false => workload.single(),
+    }
 }
 
 /// [`run`] against given results (with steps), one for each query in order: the check itself, apart from the model.

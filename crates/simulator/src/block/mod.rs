@@ -7,9 +7,11 @@
 
 pub mod engine;
 pub mod lockstep;
+mod model;
 pub mod rules;
 pub mod stream;
 
 pub use engine::{BlockEngine, BlockInputs, BlockOutputs};
 pub use lockstep::{BlockCounters, BlockObserver, BlockRun, run, run_against};
+pub use model::run_model;
 pub use stream::{BlockWorkload, Disturbance, QueryBlock};

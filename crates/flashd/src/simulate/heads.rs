@@ -1,0 +1,267 @@
+//! `flashd simulate --data`: all heads of a folder through the bit-exact model.
+
+use super::histograms::Histograms;
+use super::model::{Speed, gaps};
+use super::write_result;
+use crate::cli::SimulateArgs;
+use crate::output::{Failure, percent, print, print_json, table};
+use crate::select::configuration;
+use flashd_golden::{Monitor, Step, Watch};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_simulator::evaluate::{Prepared, Reference, Scenario, prepare, prepare_masked};
+use flashd_simulator::{Counters, Gaps, run_model};
+use flashd_workload::traces::{TraceEntry, list_dir};
+use flashd_workload::{Scaling, TensorScale, Trace};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is kept of a head beside its result.
+#[derive(Clone, Serialize, Deserialize)]
+struct HeadFile {
+    head: String,
+    /// Of the operands as given, of the configuration and of the gaps: what the result depends on.
+    digest: String,
+    core: String,
+    score_shift: i32,
+    counters: Counters,
+    invalid_queries: usize,
+    empty_queries: usize,
+    /// Roundings in the output lanes that saturated.
+    saturated: u64,
+}
+
+#[derive(Serialize)]
+struct Report {
+    /// With the score shifts that the heads need.
+    cores: Vec<String>,
+    heads: usize,
+    /// Heads whose results were there.
+    resumed: usize,
+    engine: Speed,
+    total: Totals,
+    per_head: Vec<HeadFile>,
+}
+
+#[derive(Clone, Copy, Default, Serialize)]
+struct Totals {
+    queries: u64,
+    keys: u64,
+    cycles: u64,
+    bubbles: u64,
+    skips: u64,
+    v_reads: u64,
+}
+
+pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failure> {
+    let input = |e: String| Failure::input(format!("--data {}: {e}", data.display()));
+    let entries = list_dir(data).map_err(|e| input(e.to_string()))?;
+    // Heads have cores of their own vector length, or --d says which heads are meant.
+    let core = |d: usize| configuration(&args.selection, Some(d));
+    let any = core(entries[0].load().map_err(|e| input(e.to_string()))?.attention.d)?;
+    if any.score_shift.is_some() {
+        return Err(Failure::input(
+            "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
+        ));
+    }
+    std::fs::create_dir_all(results)
+        .map_err(|e| Failure::input(format!("--results {}: {e}", results.display())))?;
+    let histograms = args.histograms.as_ref().map(|_| Histograms::new(&any));
+    let bar = ProgressBar::new(entries.len() as u64);
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {pos} of {len} files, {msg}, {elapsed}, {eta} left")
+    {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    let work = Work { args, results, histograms: histograms.as_ref() };
+    let (start, met) = (Instant::now(), AtomicU64::new(0));
+    let one = |entry: &TraceEntry| -> Result<Vec<(HeadFile, bool)>, Failure> {
+        let heads = entry.load_heads().map_err(|e| input(e.to_string()))?;
+        let mut done = Vec::new();
+        for head in heads {
+            let config = core(head.attention.d)?;
+            if config.d == head.attention.d {
+                done.push(work.head(&config, head)?);
+            }
+        }
+        let keys: u64 = done.iter().filter(|(_, there)| !there).map(|(head, _)| head.counters.keys).sum();
+        let keys = met.fetch_add(keys, Ordering::Relaxed) + keys;
+        bar.set_message(format!(
+            "{:.2} million keys a second",
+            keys as f64 * 1e-6 / start.elapsed().as_secs_f64()
+        ));
+        bar.inc(1);
+        Ok(done)
+    };
+    let done = on_all(&entries, one);
+    let seconds = start.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    let done: Vec<(HeadFile, bool)> = done?.into_iter().flatten().collect();
+    if done.is_empty() {
+        return Err(Failure::input(format!("--d: no head in {} has d = {}", data.display(), any.d)));
+    }
+    if let (Some(path), Some(histograms)) = (&args.histograms, &histograms) {
+        histograms.write(path)?;
+    }
+    let mut total = Totals::default();
+    for (HeadFile { counters: c, .. }, _) in &done {
+        total.queries += c.queries;
+        total.keys += c.keys;
+        total.cycles += c.cycles;
+        total.bubbles += c.bubbles;
+        total.skips += c.skips;
+        total.v_reads += c.v_reads;
+    }
+    let resumed = done.iter().filter(|(_, resumed)| *resumed).count();
+    let keys = done.iter().filter(|(_, resumed)| !resumed).map(|(head, _)| head.counters.keys).sum();
+    let mut cores: Vec<String> = done.iter().map(|(head, _)| head.core.clone()).collect();
+    cores.sort();
+    cores.dedup();
+    let report = Report {
+        cores,
+        heads: done.len(),
+        resumed,
+        engine: Speed::new(&any, keys, seconds),
+        total,
+        per_head: done.into_iter().map(|(head, _)| head).collect(),
+    };
+    match args.json {
+        true => print_json(&report),
+        false => print(&text(&report)),
+    }
+}
+
+/// Runs files on as many threads as there are in the pool, each with one file at a time; their queries share the pool.
+/// Results are in the files' order, and after a failure no other file is begun.
+fn on_all<T: Send>(
+    entries: &[TraceEntry],
+    one: impl Fn(&TraceEntry) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let done: Vec<Mutex<Option<Result<T, Failure>>>> = entries.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while !failed.load(Ordering::Relaxed) {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(entry) = entries.get(place) else { break };
+            let result = one(entry);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            *done[place].lock().unwrap_or_else(|e| e.into_inner()) = Some(result);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..rayon::current_num_threads().min(entries.len()) {
+            scope.spawn(work);
+        }
+    });
+    // Files behind a failure may not have been run.
+    done.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(|e| e.into_inner())).collect()
+}
+
+/// What all heads have in common.
+struct Work<'a> {
+    args: &'a SimulateArgs,
+    results: &'a Path,
+    histograms: Option<&'a Histograms>,
+}
+
+impl Work<'_> {
+    /// One head: its file, and whether it was there already.
+    fn head(&self, config: &CoreConfig, head: Trace) -> Result<(HeadFile, bool), Failure> {
+        let name = head.name.clone();
+        let digest = self.digest(config, &head);
+        let (o, json) =
+            (self.results.join(format!("{name}-o.npy")), self.results.join(format!("{name}.json")));
+        let there = std::fs::read_to_string(&json).ok().filter(|_| o.exists());
+        let there = there.and_then(|text| serde_json::from_str::<HeadFile>(&text).ok());
+        // Histograms need the steps again.
+        if let Some(file) = there.filter(|file| file.digest == digest && self.histograms.is_none()) {
+            return Ok((file, true));
+        }
+        let (prepared, scaling) = self.prepare(config, head)?;
+        let watch = |_: usize, _: usize, steps: &[Step]| {
+            if let Some(histograms) = self.histograms {
+                histograms.add(steps);
+            }
+        };
+        let monitor = Monitor { watch: self.histograms.map(|_| &watch as Watch), progress: None };
+        let run = run_model(&prepared.config, &prepared.workload, gaps(self.args), monitor)
+            .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
+        let file = HeadFile {
+            head: name,
+            digest,
+            core: prepared.config.name(),
+            score_shift: scaling.score_shift,
+            counters: run.counters,
+            invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
+            empty_queries: run.results.iter().filter(|r| r.empty).count(),
+            saturated: run.results.iter().map(|r| r.saturated).sum(),
+        };
+        // The description comes last: where it is, the result is too.
+        write_result("--results", &o, &prepared, &run.results)?;
+        let failure = |e: String| Failure::input(format!("--results {}: {e}", json.display()));
+        let text = serde_json::to_string_pretty(&file).map_err(|e| failure(e.to_string()))?;
+        flashd_files::write(&json, text.as_bytes()).map_err(|e| failure(e.to_string()))?;
+        Ok((file, false))
+    }
+
+    /// Scales and rounds a head.
+    fn prepare(&self, config: &CoreConfig, head: Trace) -> Result<(Prepared, Scaling), Failure> {
+        let name = head.name.clone();
+        let scenario = Scenario {
+            causal: head.causal,
+            score_scale: head.score_scale(),
+            tensor_scale: self.args.tensor_scale,
+            attention: head.attention,
+        };
+        // Only the choice of a power of two for V looks at the exact results.
+        let chooses = self.args.tensor_scale == TensorScale::Auto
+            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.format).len() > 1;
+        let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
+        let prepared = match config.masks {
+            true => prepare_masked(config, &scenario, &reference, &scenario.ranges()),
+            false => prepare(config, &scenario, &reference),
+        };
+        let prepared = prepared.map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
+        let scaling = prepared.scaling;
+        Ok((prepared, scaling))
+    }
+
+    /// FNV-1a over everything that a head's result depends on.
+    fn digest(&self, config: &CoreConfig, head: &Trace) -> String {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut take = |word: u64| hash = (hash ^ word).wrapping_mul(0x100_0000_01b3);
+        let a = &head.attention;
+        for x in [&a.q, &a.k, &a.v] {
+            take(x.len() as u64);
+            x.iter().for_each(|x| take(x.to_bits().into()));
+        }
+        let gaps = match gaps(self.args) {
+            Gaps::None => 0,
+            Gaps::Random(seed) => seed.wrapping_add(1),
+        };
+        for word in [head.d as u64, head.causal.into(), gaps] {
+            take(word);
+        }
+        let rest = format!("{:?} {:?} {}", config, self.args.tensor_scale, env!("CARGO_PKG_VERSION"));
+        rest.bytes().for_each(|byte| take(byte.into()));
+        format!("{hash:016x}")
+    }
+}
+
+fn text(r: &Report) -> String {
+    let t = &r.total;
+    let held = percent(t.skips as f64 / t.keys.max(1) as f64);
+    let mut rows = vec![
+        [if r.cores.len() == 1 { "core" } else { "cores" }.to_string(), r.cores.join(", ")],
+        ["heads".into(), format!("{}, {} of them were there", r.heads, r.resumed)],
+        ["queries, keys".into(), format!("{}, {}", t.queries, t.keys)],
+        ["cycles".into(), format!("{} ({} bubbles)", t.cycles, t.bubbles)],
+        ["steps held".into(), format!("{} ({held}), {} values read", t.skips, t.v_reads)],
+    ];
+    rows.extend(r.engine.rows());
+    table(&["run", ""], rows.into_iter().map(|row| row.to_vec()).collect())
+}

@@ -1,0 +1,164 @@
+//! Cores without kernels of their own: the model's recurrence and lanes, query by query, a tile of keys at a time.
+
+use super::VectorRun;
+use super::isa::{Isa, Kernel};
+use super::run::{BlockCore, Task, TileWork};
+use crate::dot::BLOCK;
+use crate::lanes::Lanes;
+use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
+use crate::recurrence::Recurrence;
+use crate::round::encode;
+use flashd_hwmodel::format::Format;
+use std::ops::Range;
+
+/// A run of a core that [`Model`] puts together.
+pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);
+
+impl Visit for ByQuery<'_> {
+    type Output = VectorRun;
+
+    fn v(&self) -> &[u64] {
+        self.0.head.v
+    }
+
+    fn starts(&self) -> &[Option<PartialState>] {
+        self.0.head.starts
+    }
+
+    fn visit<R, L>(self, _: &Model, recurrence: &R, lanes: &L, _: crate::carrier::Carriers) -> VectorRun
+    where
+        R: Recurrence<Op = L::Op, Ending = L::Ending>,
+        L: Lanes,
+    {
+        let (format, d) = (self.0.numerics.format, self.0.d);
+        self.0.run(&Core { format, d, recurrence, lanes })
+    }
+}
+
+struct Core<'a, R, L> {
+    format: Format,
+    d: usize,
+    recurrence: &'a R,
+    lanes: &'a L,
+}
+
+/// The queries of a block under way.
+struct State<R: Recurrence, L: Lanes> {
+    states: [Option<R::State>; BLOCK],
+    /// Accumulators, query after query.
+    o: Vec<L::Output>,
+    saturated: [u64; BLOCK],
+}
+
+impl<R, L> BlockCore for Core<'_, R, L>
+where
+    R: Recurrence<Op = L::Op, Ending = L::Ending>,
+    L: Lanes,
+{
+    type State = State<R, L>;
+    type Values = Vec<L::Value>;
+
+    fn values(&self, _: Isa, v: &[u64], exponent: u64) -> (Vec<L::Value>, Vec<bool>) {
+        let mut overflow = Vec::with_capacity(v.len() / self.d);
+        let mut operands = Vec::with_capacity(v.len());
+        for row in v.chunks(self.d) {
+            let mut any = false;
+            operands.extend(row.iter().map(|&bits| {
+                let (operand, over) = self.lanes.value(bits, exponent);
+                any |= over;
+                operand
+            }));
+            overflow.push(any);
+        }
+        (operands, overflow)
+    }
+
+    fn start(&self) -> State<R, L> {
+        State { states: [None; BLOCK], o: vec![L::Output::default(); BLOCK * self.d], saturated: [0; BLOCK] }
+    }
+
+    fn restore(&self, state: &mut State<R, L>, query: usize, start: &PartialState) {
+        state.states[query] = self.recurrence.restore(start.scalars);
+        let o = &mut state.o[query * self.d..(query + 1) * self.d];
+        o.iter_mut().zip(&start.o).for_each(|(o, &bits)| *o = self.lanes.accumulator(bits));
+    }
+
+    fn save(&self, state: &State<R, L>, query: usize) -> PartialState {
+        let o = &state.o[query * self.d..(query + 1) * self.d];
+        PartialState {
+            scalars: state.states[query].map_or([0; 2], |state| self.recurrence.save(state)),
+            o: o.iter().map(|&o| self.lanes.bits(o)).collect(),
+        }
+    }
+
+    fn tile<const WATCH: bool>(
+        &self,
+        isa: Isa,
+        state: &mut State<R, L>,
+        values: &Vec<L::Value>,
+        keys: Range<usize>,
+        work: &mut TileWork,
+    ) {
+        let values = &values[keys.start * self.d..keys.end * self.d];
+        isa.run(Tile::<R, L, WATCH> { core: self, state, values, work });
+    }
+
+    fn finish(&self, state: &State<R, L>, query: usize, exponent: u64, result: &mut QueryResult) {
+        let ending = self.recurrence.ending(state.states[query]);
+        result.saturated += state.saturated[query];
+        for &o in &state.o[query * self.d..(query + 1) * self.d] {
+            let (rounded, over) = self.lanes.result(ending, o, exponent);
+            result.saturated += u64::from(over);
+            result.o.push(encode(self.format, rounded));
+        }
+    }
+}
+
+struct Tile<'a, R: Recurrence, L: Lanes, const WATCH: bool> {
+    core: &'a Core<'a, R, L>,
+    state: &'a mut State<R, L>,
+    values: &'a [L::Value],
+    work: &'a mut TileWork,
+}
+
+impl<R, L, const WATCH: bool> Kernel for Tile<'_, R, L, WATCH>
+where
+    R: Recurrence<Op = L::Op, Ending = L::Ending>,
+    L: Lanes,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { core, state, values, work } = self;
+        let d = core.d;
+        for query in 0..BLOCK {
+            let o = &mut state.o[query * d..(query + 1) * d];
+            let mut own = state.states[query];
+            for (key, v) in values.chunks_exact(d).enumerate() {
+                work.read[key][query] = 0;
+                if work.seen[key][query] == 0 {
+                    if WATCH {
+                        let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+                        work.watched.set(key, query, step);
+                    }
+                    continue;
+                }
+                let (next, decision) = core.recurrence.step(own, work.dots.values(key)[query]);
+                own = Some(next);
+                work.overflow[query] |= -i32::from(decision.overflow);
+                work.tally.held[query] += i32::from(decision.action == Action::Hold);
+                work.tally.loads[query] += i32::from(decision.action == Action::Load);
+                if let Some(op) = decision.op {
+                    work.read[key][query] = -1;
+                    state.saturated[query] += core.lanes.step(op, o, v);
+                }
+                if WATCH {
+                    let (s, x, w, upper) = (decision.s, decision.x, decision.w, decision.upper);
+                    work.watched.set(key, query, Step { s, x, w, upper, action: decision.action });
+                }
+            }
+            state.states[query] = own;
+        }
+    }
+}

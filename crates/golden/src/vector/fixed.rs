@@ -1,0 +1,133 @@
+//! FLASH-D's fixed-point lanes for all queries of a block: [`crate::lanes::FixedLanes`] in 32-bit lanes.
+//!
+//! There the way from o to v is a sign and a magnitude that is rounded half up. Here it is one rounded shift: with
+//! `y = v - (o >> below) - 1`, the factor `m 2^-right` and `2^S = 2 2^right`,
+//!
+//! ```text
+//! y >= 0:  floor((y m + 2^right) / 2^S)            the magnitude is y
+//! y <  0:  floor((y m + m - 1 + 2^right) / 2^S)    the magnitude is -y - 1, and minus a floor is a ceiling
+//! ```
+//!
+//! and its negative, which upper steps add to v, the same with `-m`, `1 - m` and `2^right - 1`.
+
+use super::lse::Blend;
+use crate::dot::{BLOCK, Block};
+use flashd_hwmodel::config::LaneBits;
+
+/// Most places that a factor scales by: what is shifted further has vanished.
+const FARTHEST: i32 = 29;
+/// Elements whose accumulators stay in registers for all keys of a tile.
+const TOGETHER: usize = 4;
+
+/// The widths that a kernel needs.
+#[derive(Clone, Copy)]
+pub(crate) struct BlendLanes {
+    below: u32,
+}
+
+/// A step as the kernel takes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Step {
+    m: Block<i32>,
+    /// Added where y is negative.
+    negative: Block<i32>,
+    round: Block<i32>,
+    shift: Block<i32>,
+    upper: Block<i32>,
+    any_upper: bool,
+}
+
+impl Step {
+    pub(crate) const NOTHING: Step = Step {
+        m: [0; BLOCK],
+        negative: [0; BLOCK],
+        round: [0; BLOCK],
+        shift: [0; BLOCK],
+        upper: [0; BLOCK],
+        any_upper: false,
+    };
+}
+
+impl BlendLanes {
+    /// The lanes, if 32 bits hold all their numbers.
+    pub(crate) fn new(bits: LaneBits) -> Option<BlendLanes> {
+        let below = bits.o - bits.v;
+        // The longest product has a sign, v + 1 bits, and w bits or those of a factor that has been shifted left.
+        let product = bits.v + 1 + bits.w.max(below + 2);
+        (product < 30 && bits.o + 3 < 31).then_some(BlendLanes { below })
+    }
+
+    /// The operands of a value, [`crate::lanes::FixedLanes`]'s number: `v - 1`.
+    pub(crate) fn value(v: i32) -> i32 {
+        v - 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn prepare(&self, blend: &Blend, step: &mut Step) {
+        let below = self.below as i32;
+        for i in 0..BLOCK {
+            // The product is left with one bit below the accumulator's last one.
+            let left = (below + 1 - blend.shift[i]).max(0);
+            let right = (blend.shift[i] - below - 1).clamp(0, FARTHEST);
+            // The factor zero has any shift; it must not be shifted out of the lane.
+            let m = blend.m[i] << left.min(below + 1);
+            let sign = blend.upper[i];
+            step.m[i] = (m ^ sign) - sign;
+            step.negative[i] = ((m - 1) ^ sign) - sign;
+            step.round[i] = (1 << right) + sign;
+            step.shift[i] = right + 1;
+            step.upper[i] = sign;
+        }
+        step.any_upper = blend.upper.iter().any(|&upper| upper != 0);
+    }
+
+    /// All steps of a tile on all elements; `values` has a row of operands for each step.
+    #[inline(always)]
+    pub(crate) fn apply(&self, steps: &[Step], values: &[&[i32]], o: &mut [Block<i32>]) {
+        let mut start = 0;
+        let mut chunks = o.chunks_exact_mut(TOGETHER);
+        for o in &mut chunks {
+            self.elements::<TOGETHER>(steps, values, start, o);
+            start += TOGETHER;
+        }
+        for o in chunks.into_remainder().chunks_exact_mut(1) {
+            self.elements::<1>(steps, values, start, o);
+            start += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn elements<const N: usize>(
+        &self,
+        steps: &[Step],
+        values: &[&[i32]],
+        start: usize,
+        o: &mut [Block<i32>],
+    ) {
+        let mut work = [[0; BLOCK]; N];
+        work.copy_from_slice(o);
+        for (step, row) in steps.iter().zip(values) {
+            let row = &row[start..start + N];
+            if step.any_upper {
+                for (o, &v) in work.iter_mut().zip(row) {
+                    let loaded = (v + 1) << self.below;
+                    self.element(step, o, v, |i, o| if step.upper[i] != 0 { loaded } else { o });
+                }
+            } else {
+                for (o, &v) in work.iter_mut().zip(row) {
+                    self.element(step, o, v, |_, o| o);
+                }
+            }
+        }
+        o.copy_from_slice(&work);
+    }
+
+    #[inline(always)]
+    fn element(&self, step: &Step, o: &mut Block<i32>, v: i32, base: impl Fn(usize, i32) -> i32) {
+        for (i, o) in o.iter_mut().enumerate() {
+            let y = v - (*o >> self.below);
+            let product = y * step.m[i] + step.round[i] + (step.negative[i] & (y >> 31));
+            *o = base(i, *o) + (product >> (step.shift[i] & 31));
+        }
+    }
+}

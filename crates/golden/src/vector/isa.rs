@@ -1,0 +1,100 @@
+//! Vector instructions, chosen when the program runs: one binary serves every machine.
+//!
+//! A kernel is plain Rust over arrays of [`crate::dot::BLOCK`] lanes. It is compiled once for each set of
+//! instructions, and the compiler fills the vectors; nothing is written for one set alone.
+
+use std::fmt;
+
+/// A set of vector instructions that this machine has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Isa(Set);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    /// AVX-512 F, BW, CD, DQ and VL, and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// AVX2 and FMA.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What the program was compiled for.
+    Plain,
+}
+
+/// Work that is compiled for every set of instructions. `run` and all that it calls must be `#[inline(always)]`.
+pub(crate) trait Kernel {
+    type Output;
+
+    /// `FMA`: the machine multiplies and adds in one instruction.
+    fn run<const FMA: bool>(self) -> Self::Output;
+}
+
+impl Isa {
+    /// The widest vectors of this machine.
+    pub fn best() -> Isa {
+        Isa::available()[0]
+    }
+
+    /// All sets that this machine has, the widest first.
+    pub fn available() -> Vec<Isa> {
+        let mut sets = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            let wide = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            let fma = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+            if wide && fma {
+                sets.push(Isa(Set::Avx512));
+            }
+            if fma {
+                sets.push(Isa(Set::Avx2));
+            }
+        }
+        sets.push(Isa(Set::Plain));
+        sets
+    }
+
+    /// Runs a kernel with these instructions.
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma")]
+        fn avx512<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run::<true>()
+        }
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run::<true>()
+        }
+        match self.0 {
+            // SAFETY: only `available` makes this value, after it has found the instructions.
+            Set::Avx512 => unsafe { avx512(kernel) },
+            // SAFETY: the same.
+            Set::Avx2 => unsafe { avx2(kernel) },
+            Set::Plain => kernel.run::<false>(),
+        }
+    }
+
+    /// Runs a kernel with these instructions.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        match self.0 {
+            Set::Plain => kernel.run::<false>(),
+        }
+    }
+}
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            Set::Plain => "baseline",
+        })
+    }
+}

@@ -1,0 +1,237 @@
+//! FLASH-D's recurrence on the log-sum-exp for all queries of a block: [`crate::recurrence::Lse`] in 32-bit lanes.
+
+use super::run::TileWork;
+use super::table::{Factors, Lookup};
+use super::watch::Masks;
+use crate::base2::Base2;
+use crate::dot::{BLOCK, Block};
+use crate::model::{Action, Step};
+use flashd_hwmodel::numerics::{BudgetNumerics, Numerics};
+use flashd_hwmodel::word::{ones, signed};
+
+/// Which keys are held; as [`crate::recurrence::Lse`] has them.
+#[derive(Clone, Copy)]
+enum Rule {
+    Never,
+    Below(i32),
+    Budget(BudgetNumerics),
+}
+
+/// The unit.
+pub(crate) struct LseLanes {
+    sigmoid: Lookup,
+    growth: Lookup,
+    factors: Factors,
+    value_fraction: u32,
+    offset_mask: i32,
+    state_fraction: u32,
+    state_bits: u32,
+    /// From `s` to the state's fraction bits.
+    align: u32,
+    /// From the state's fraction bits to the tables'.
+    cut: u32,
+    /// From the tables' fraction bits to one more than the state's.
+    growth_left: u32,
+    largest: i32,
+    rule: Rule,
+    /// Bits of a factor's significand.
+    bits: u32,
+}
+
+/// Log-sum-exp and spent budget of the queries of a block, and which of them have seen a key.
+#[derive(Clone, Copy)]
+pub(crate) struct State {
+    l: Block<i32>,
+    spent: Block<i32>,
+    begun: Block<i32>,
+}
+
+/// What a step has fixed-point lanes do, for each query of a block: `u = m 2^-shift`.
+#[derive(Clone, Copy)]
+pub(crate) struct Blend {
+    pub(crate) m: Block<i32>,
+    /// At least `bits - 1`; the factor zero has any.
+    pub(crate) shift: Block<i32>,
+    /// -1: the new value is scaled from v, else from o.
+    pub(crate) upper: Block<i32>,
+}
+
+impl Blend {
+    pub(crate) const NOTHING: Blend = Blend { m: [0; BLOCK], shift: [0; BLOCK], upper: [0; BLOCK] };
+}
+
+impl LseLanes {
+    /// The unit with factors of `bits` significand bits, if 32 bits hold all its numbers.
+    pub(crate) fn new(n: &Numerics, bits: u32) -> Option<LseLanes> {
+        let base2 = Base2::new(n);
+        let b = n.exp.value_fraction;
+        let align = n.state_fraction - n.score_fraction;
+        let growth = n.exp.log2p1.c0_bits() + (n.state_fraction + 1).saturating_sub(b);
+        let rule = match (n.hold_threshold, n.budget) {
+            (Some(t), _) => Rule::Below(-i32::try_from(t << align).ok()?),
+            (None, Some(budget)) => Rule::Budget(budget),
+            (None, None) => Rule::Never,
+        };
+        let fits = n.state_bits() < 31
+            && n.state_fraction >= b
+            && n.octave_argument_bits() < 31
+            && growth < 31
+            && b + 1 < 24;
+        Some(LseLanes {
+            sigmoid: Lookup::new(&n.exp.sigmoid)?,
+            growth: Lookup::new(&n.exp.log2p1)?,
+            factors: Factors::new(&base2, bits),
+            value_fraction: b,
+            offset_mask: (1 << b) - 1,
+            state_fraction: n.state_fraction,
+            state_bits: n.state_bits(),
+            align,
+            cut: n.state_fraction.saturating_sub(b),
+            growth_left: (n.state_fraction + 1).saturating_sub(b),
+            largest: (1 << n.octave_argument_bits()) - 1,
+            rule,
+            bits,
+        })
+        .filter(|_| fits)
+    }
+
+    pub(crate) fn start(&self) -> State {
+        State { l: [0; BLOCK], spent: [0; BLOCK], begun: [0; BLOCK] }
+    }
+
+    /// [`crate::recurrence::Recurrence::restore`] of a query.
+    pub(crate) fn restore(&self, state: &mut State, query: usize, [l, room]: [u64; 2]) {
+        state.l[query] = signed(l, self.state_bits) as i32;
+        state.spent[query] = match self.rule {
+            Rule::Budget(budget) => (1u64 << budget.register).saturating_sub(room) as i32,
+            _ => 0,
+        };
+        state.begun[query] = -1;
+    }
+
+    /// [`crate::recurrence::Recurrence::save`] of a query that has seen a key.
+    pub(crate) fn save(&self, state: &State, query: usize) -> [u64; 2] {
+        let room = match self.rule {
+            Rule::Budget(budget) => (1u64 << budget.register) - state.spent[query] as u64,
+            _ => 0,
+        };
+        [state.l[query] as u64 & ones(self.state_bits), room]
+    }
+
+    /// A tile of keys, from scores with FS fraction bits.
+    #[inline(always)]
+    pub(crate) fn tile<const WATCH: bool>(
+        &self,
+        state: &mut State,
+        scores: &[Block<i32>],
+        blends: &mut [Blend],
+        work: &mut TileWork,
+    ) {
+        match self.rule {
+            Rule::Never => self.keys::<WATCH>(state, scores, blends, work, |_, spent| (0, spent)),
+            Rule::Below(limit) => {
+                self.keys::<WATCH>(state, scores, blends, work, |x, spent| (lane(x <= limit), spent));
+            }
+            Rule::Budget(budget) => {
+                let fraction = self.state_fraction;
+                self.keys::<WATCH>(state, scores, blends, work, |x, spent| {
+                    within(budget, x >> (fraction & 31), spent)
+                });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn keys<const WATCH: bool>(
+        &self,
+        state: &mut State,
+        scores: &[Block<i32>],
+        blends: &mut [Blend],
+        work: &mut TileWork,
+        hold: impl Fn(i32, i32) -> (i32, i32) + Copy,
+    ) {
+        let mut own = *state;
+        for (key, (scores, blend)) in scores.iter().zip(blends).enumerate() {
+            // Copies: the compiler then knows that nothing overlaps.
+            let (scores, seen) = (*scores, work.seen[key]);
+            let (mut next, mut tally, mut step, mut read) = (own, work.tally, Blend::NOTHING, [0; BLOCK]);
+            let (mut arguments, mut factors) = ([0; BLOCK], [0; BLOCK]);
+            for i in 0..BLOCK {
+                let (begun, l, spent) = (own.begun[i], own.l[i], own.spent[i]);
+                let score = scores[i] << (self.align & 31);
+                let x = score - l;
+                let (held, after) = hold(x, spent);
+                // The first key is never held.
+                let held = held & begun & seen[i];
+                let update = seen[i] & !held;
+                let first = seen[i] & !begun;
+                let moves = update & begun;
+
+                // The argument: cut, and a unit less where x is negative.
+                let sign = x >> 31;
+                let t = ((x ^ sign) >> (self.cut & 31)).min(self.largest);
+                let (k, f) = (t >> (self.value_fraction & 31), t & self.offset_mask);
+                let (m, right) = self.factors.of(self.sigmoid.at(k, f), k);
+                let growth = (self.growth.at(k, f) << (self.growth_left & 31)) >> k.min(31);
+                let grown = (growth + 1) >> 1;
+
+                step.m[i] = m & moves;
+                step.shift[i] = right + self.bits as i32 - 1;
+                // A first key is `upper` with the factor zero.
+                step.upper[i] = update & (!sign | first);
+                read[i] = update;
+                next.l[i] = choose(first, score, choose(moves, score.max(l) + grown, l));
+                next.spent[i] = choose(first, 0, choose(seen[i], after, spent));
+                next.begun[i] = begun | seen[i];
+                tally.held[i] -= held;
+                tally.loads[i] -= first;
+                if WATCH {
+                    (arguments[i], factors[i]) = (x, right << self.bits | m);
+                }
+            }
+            if WATCH {
+                for i in 0..BLOCK {
+                    let (s, x, w) = (scores[i].into(), arguments[i].into(), factors[i] as u64);
+                    let (begun, held) = (own.begun[i], work.tally.held[i] - tally.held[i]);
+                    let step = Step { s, x, w, upper: x >= 0, action: Action::Update };
+                    work.watched.record(
+                        key,
+                        i,
+                        step,
+                        Masks { seen: seen[i], first: seen[i] & !begun, held },
+                        0,
+                    );
+                }
+            }
+            (own, work.tally, *blend, work.read[key]) = (next, tally, step, read);
+        }
+        *state = own;
+    }
+}
+
+/// -1 for true, 0 for false.
+#[inline(always)]
+fn lane(condition: bool) -> i32 {
+    -i32::from(condition)
+}
+
+/// `a` where the mask is -1, `b` where it is 0.
+#[inline(always)]
+fn choose(mask: i32, a: i32, b: i32) -> i32 {
+    if mask != 0 { a } else { b }
+}
+
+/// Whether the budget lets a key of integer part `floor` be held, and what is spent after it is held or kept.
+#[inline(always)]
+fn within(budget: BudgetNumerics, floor: i32, spent: i32) -> (i32, i32) {
+    let BudgetNumerics { exponent, register, reserve } = budget;
+    let power = (floor + 1 + (exponent + register) as i32).max(0);
+    let charge = 1 << power.min(register as i32 + 1);
+    let held = spent + (charge << reserve) <= 1 << register;
+    // The register has far fewer bits than a lane.
+    let below = spent - (spent >> (1 - floor).clamp(0, 31));
+    let places = floor.clamp(1, 24);
+    let above = (spent + (1 << places) - 1) >> places;
+    let kept = if floor < 0 { below } else { above };
+    (lane(held), if held { spent + charge } else { kept })
+}

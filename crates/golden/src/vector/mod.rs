@@ -1,0 +1,52 @@
+//! The bit-exact model for whole workloads: the queries of a block side by side, in the lanes of vectors.
+//!
+//! [`crate::Model`] is the readable reference; what comes out here is the same, bit for bit. A block is 16 queries
+//! and meets the keys in tiles of [`TILE`]. Each tile goes through three kernels, each compiled for several sets of
+//! vector instructions ([`Isa`]):
+//!
+//! | kernel | a vector holds | file |
+//! | --- | --- | --- |
+//! | dot products | one product of 16 queries | `dot.rs` |
+//! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs` |
+//! | output lanes | one element of 16 queries | `fixed.rs`, `float.rs` |
+//!
+//! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
+//!
+//! K and V are converted once and read once for each block of queries. Memory, besides the operands as given: 8 bytes for each
+//! element of K and V (16 where the carrier is f64), and for each thread about `64 d + 20,000` bytes.
+
+mod blend;
+mod by_query;
+mod dot;
+mod fa2;
+mod fixed;
+mod float;
+mod isa;
+mod lse;
+mod operands;
+mod plain;
+mod run;
+mod scale;
+mod score;
+mod table;
+mod watch;
+
+pub use isa::Isa;
+pub use plain::plain_attention;
+pub use run::{Head, VectorModel, VectorRun};
+pub use watch::{Monitor, StepCounts, StepUnits, Watch};
+
+/// Keys that go through a kernel together.
+pub(crate) const TILE: usize = 32;
+
+/// How a configuration is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// All kernels have the queries of a block side by side.
+    SideBySide,
+    /// Recurrence and lanes are the reference's own, query by query.
+    ByQuery,
+}
+
+#[cfg(test)]
+mod tests;

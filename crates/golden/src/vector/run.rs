@@ -1,0 +1,349 @@
+//! A run: blocks of queries on the threads of the pool, tile after tile.
+
+use super::blend::Blending;
+use super::dot::{Dots, Unit};
+use super::isa::Isa;
+use super::operands::special;
+use super::scale::ScalingCore;
+use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
+use super::{Path, TILE, by_query};
+use crate::carrier::Carriers;
+use crate::dot::{BLOCK, Block};
+use crate::model::{Model, PartialState, QueryResult};
+use crate::run::{Input, Masked};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// The operands of a run, as [`Model::run_from`] takes them.
+#[derive(Clone, Copy, Default)]
+pub struct Head<'a> {
+    /// Queries, `[queries, d]` encodings.
+    pub q: &'a [u64],
+    /// Keys, `[keys, d]` encodings.
+    pub k: &'a [u64],
+    /// Values, `[keys, d]` encodings.
+    pub v: &'a [u64],
+    /// First key of each query; 0 for all when empty.
+    pub from: &'a [usize],
+    /// Where the keys of each query end.
+    pub lengths: &'a [usize],
+    /// What fixed-point lanes scale to, for each query; see [`Model::run_scaled`].
+    pub v_exponents: &'a [u64],
+    /// Whether a query does not see a key, where there are masks.
+    pub masked: Option<Masked<'a>>,
+    /// What each query starts from, where the core has partial results; nothing for all when empty.
+    pub starts: &'a [Option<PartialState>],
+}
+
+impl Head<'_> {
+    /// The keys of a query.
+    fn keys(&self, query: usize) -> Range<usize> {
+        self.from.get(query).copied().unwrap_or(0)..self.lengths[query]
+    }
+
+    fn start(&self, query: usize) -> Option<&PartialState> {
+        self.starts.get(query)?.as_ref()
+    }
+}
+
+/// Results and counts of a run, query by query.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VectorRun {
+    /// Results without steps.
+    pub results: Vec<QueryResult>,
+    /// What the steps did.
+    pub counts: Vec<StepCounts>,
+}
+
+/// The bit-exact model of one core, made for whole workloads: the results of [`Model`] without its steps, and counts.
+#[derive(Clone, Debug)]
+pub struct VectorModel {
+    model: Model,
+    isa: Isa,
+    one_by_one: bool,
+}
+
+impl VectorModel {
+    /// The model of a core on this machine; the configuration must be valid.
+    pub fn new(config: &CoreConfig) -> Self {
+        VectorModel { model: Model::new(config), isa: Isa::best(), one_by_one: false }
+    }
+
+    /// The same with other vector instructions.
+    #[must_use]
+    pub fn with_isa(self, isa: Isa) -> Self {
+        VectorModel { isa, ..self }
+    }
+
+    /// The same without kernels of its own, to compare with.
+    #[must_use]
+    pub fn by_query(self) -> Self {
+        VectorModel { one_by_one: true, ..self }
+    }
+
+    /// The vector instructions in use.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// How the core is computed, unless operands are so large or small that they do not fit 32 bits.
+    pub fn path(&self) -> Path {
+        let model = &self.model;
+        let side_by_side = Blending::new(model).is_some()
+            || ScalingCore::<true>::new(model, &[], &[]).is_some()
+            || ScalingCore::<false>::new(model, &[], &[]).is_some();
+        match side_by_side && !self.one_by_one {
+            true => Path::SideBySide,
+            false => Path::ByQuery,
+        }
+    }
+
+    /// Runs queries against keys and values, on the threads of the current rayon pool.
+    ///
+    /// # Panics
+    /// As [`Model::run_from`], and if a query's keys end before the first.
+    pub fn run(&self, head: Head) -> VectorRun {
+        self.run_monitored(head, Monitor::default())
+    }
+
+    /// The same, with steps and progress shown to a monitor. What it does not ask for costs nothing.
+    ///
+    /// # Panics
+    /// As [`VectorModel::run`].
+    pub fn run_monitored(&self, head: Head, monitor: Monitor) -> VectorRun {
+        let Head { q, k, v, from, lengths, v_exponents, masked, starts } = head;
+        let (numerics, d, partial) =
+            (self.model.numerics(), self.model.config().d, self.model.config().partial);
+        let masked = masked.unwrap_or(&|_, _| false);
+        let input = Input { d, q, k, v, lengths, v_exponents, masked, starts, partial, record: false };
+        input.check(numerics.format);
+        assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
+        assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");
+        assert!(from.iter().zip(lengths).all(|(from, to)| from <= to), "a query's keys end before the first");
+        let task = Task { isa: self.isa, numerics, d, partial, head, monitor };
+        if !self.one_by_one {
+            if let Some(core) = Blending::new(&self.model) {
+                return task.run(&core);
+            }
+            if let Some(core) = ScalingCore::<true>::new(&self.model, v, starts) {
+                return task.run(&core);
+            }
+            if let Some(core) = ScalingCore::<false>::new(&self.model, v, starts) {
+                return task.run(&core);
+            }
+        }
+        self.model.with_core(by_query::ByQuery(task), Carriers::Fastest)
+    }
+}
+
+/// What a core does with a block of queries.
+pub(crate) trait BlockCore: Sync {
+    /// The queries under way.
+    type State;
+    /// The values, converted for an exponent.
+    type Values: Sync;
+
+    /// Converts the values, and says for each key whether one is too large for the exponent.
+    fn values(&self, isa: Isa, v: &[u64], exponent: u64) -> (Self::Values, Vec<bool>);
+
+    /// A block before its first key.
+    fn start(&self) -> Self::State;
+
+    /// A query of a block before its first key goes on where a partial result ended.
+    fn restore(&self, state: &mut Self::State, query: usize, start: &PartialState);
+
+    /// The partial result of a query that has seen a key.
+    fn save(&self, state: &Self::State, query: usize) -> PartialState;
+
+    /// A tile of keys. Fills in what each query reads, counts, and with `WATCH` records the steps.
+    fn tile<const WATCH: bool>(
+        &self,
+        isa: Isa,
+        state: &mut Self::State,
+        values: &Self::Values,
+        keys: Range<usize>,
+        work: &mut TileWork,
+    );
+
+    /// The result of a query that has seen a key.
+    fn finish(&self, state: &Self::State, query: usize, exponent: u64, result: &mut QueryResult);
+}
+
+/// What goes in and out of a tile.
+pub(crate) struct TileWork {
+    pub(crate) dots: Box<Dots>,
+    /// Which queries see a key, 0 or -1.
+    pub(crate) seen: [Block<i32>; TILE],
+    /// Which queries read its value.
+    pub(crate) read: [Block<i32>; TILE],
+    /// Which queries' sums leave their range.
+    pub(crate) overflow: Block<i32>,
+    pub(crate) tally: Tally,
+    pub(crate) watched: Steps,
+}
+
+/// The values for one exponent.
+struct Values<V> {
+    operands: V,
+    overflow: Vec<bool>,
+    any_overflow: bool,
+}
+
+/// A run before its core is known.
+pub(crate) struct Task<'a> {
+    pub(crate) isa: Isa,
+    pub(crate) numerics: &'a Numerics,
+    pub(crate) d: usize,
+    /// States are handed out.
+    pub(crate) partial: bool,
+    pub(crate) head: Head<'a>,
+    pub(crate) monitor: Monitor<'a>,
+}
+
+/// Vectors with an Inf or NaN.
+struct Special {
+    each: Vec<bool>,
+    any: bool,
+}
+
+impl Special {
+    fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Special {
+        let each = special(isa, format, d, bits);
+        Special { any: each.contains(&true), each }
+    }
+}
+
+impl Task<'_> {
+    /// All queries.
+    pub(crate) fn run<C: BlockCore>(&self, core: &C) -> VectorRun {
+        let Head { q, k, v, lengths, v_exponents, .. } = self.head;
+        let (format, d) = (self.numerics.format, self.d);
+        let special = [q, k, v].map(|bits| Special::of(self.isa, format, d, bits));
+        let unit = Unit::new(self.isa, self.numerics, d, q, k);
+        // The queries of a block share their values, and so their exponent.
+        let mut groups = BTreeMap::<u64, Vec<usize>>::new();
+        for (query, &exponent) in v_exponents.iter().enumerate() {
+            groups.entry(exponent).or_default().push(query);
+        }
+        let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
+        run.counts.resize(lengths.len(), StepCounts::default());
+        for (exponent, mut queries) in groups {
+            // A block goes from the first key of any of its queries to the last one.
+            queries.sort_by_key(|&query| self.head.keys(query).start);
+            let (operands, overflow) = core.values(self.isa, v, exponent);
+            let values = Values { operands, any_overflow: overflow.contains(&true), overflow };
+            let block = |queries: &[usize]| match self.monitor.watch {
+                None => self.block::<C, false>(core, &unit, &values, &special, queries, exponent),
+                Some(_) => self.block::<C, true>(core, &unit, &values, &special, queries, exponent),
+            };
+            let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
+            for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {
+                run.results[*query] = result;
+                run.counts[*query] = counts;
+            }
+        }
+        run
+    }
+
+    /// The queries of one block.
+    fn block<C: BlockCore, const WATCH: bool>(
+        &self,
+        core: &C,
+        unit: &Unit,
+        values: &Values<C::Values>,
+        special: &[Special; 3],
+        queries: &[usize],
+        exponent: u64,
+    ) -> Vec<(QueryResult, StepCounts)> {
+        let Head { q, masked, .. } = self.head;
+        let operands: Vec<u64> =
+            queries.iter().flat_map(|&i| &q[i * self.d..(i + 1) * self.d]).copied().collect();
+        let mut dots = unit.block(&operands);
+        let mut state = core.start();
+        let mut work = TileWork {
+            dots: Dots::new(),
+            seen: [[0; BLOCK]; TILE],
+            read: [[0; BLOCK]; TILE],
+            overflow: [0; BLOCK],
+            tally: Tally::default(),
+            watched: Steps::new(),
+        };
+        let mut results = vec![QueryResult { empty: true, ..QueryResult::default() }; queries.len()];
+        let mut totals = vec![StepCounts::default(); queries.len()];
+        for (i, &query) in queries.iter().enumerate() {
+            let Some(start) = self.head.start(query) else { continue };
+            core.restore(&mut state, i, start);
+            results[i].empty = false;
+            totals[i].starts = 1;
+            if let Some(watch) = self.monitor.watch {
+                watch(query, 0, &[RESTORE]);
+            }
+            if let Some(progress) = self.monitor.progress {
+                progress(1);
+            }
+        }
+        let ranges: Vec<Range<usize>> = queries.iter().map(|&query| self.head.keys(query)).collect();
+        let first = ranges.iter().map(|keys| keys.start).min().unwrap_or(0);
+        let longest = ranges.iter().map(|keys| keys.end).max().unwrap_or(0);
+        for start in (first..longest).step_by(TILE) {
+            let keys = start..(start + TILE).min(longest);
+            for (seen, key) in work.seen.iter_mut().zip(keys.clone()) {
+                *seen = [0; BLOCK];
+                for ((seen, &query), range) in seen.iter_mut().zip(queries).zip(&ranges) {
+                    let meets = range.contains(&key);
+                    *seen = -i32::from(meets && !masked.is_some_and(|hides| hides(query, key)));
+                }
+            }
+            work.tally = Tally::default();
+            dots.tile(self.isa, keys.clone(), &mut work.dots);
+            core.tile::<WATCH>(self.isa, &mut state, &values.operands, keys.clone(), &mut work);
+            let mut steps = 0;
+            for (i, &query) in queries.iter().enumerate() {
+                let from = ranges[i].start.clamp(keys.start, keys.end);
+                let met = ranges[i].end.clamp(from, keys.end) - from;
+                let place = from - keys.start;
+                let seen = work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count();
+                let (total, result) = (&mut totals[i], &mut results[i]);
+                total.keys += met as u64;
+                total.masked += (met - seen) as u64;
+                total.held += work.tally.held[i] as u64;
+                total.loads += work.tally.loads[i] as u64;
+                result.empty &= seen == 0;
+                result.invalid |= seen > 0 && special[0].each[query];
+                result.overflow |= work.overflow[i] != 0;
+                steps += met as u64;
+                if let Some(watch) = self.monitor.watch.filter(|_| WATCH && met > 0) {
+                    let step = total.starts as usize + from - ranges[i].start;
+                    watch(query, step, work.watched.of(i, place..place + met));
+                }
+            }
+            if let Some(progress) = self.monitor.progress {
+                progress(steps);
+            }
+            if special[1].any || special[2].any || values.any_overflow {
+                for (place, key) in keys.enumerate() {
+                    let (k, v, over) = (special[1].each[key], special[2].each[key], values.overflow[key]);
+                    for (i, result) in results.iter_mut().enumerate() {
+                        let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
+                        result.invalid |= (k && seen) || (v && read);
+                        result.overflow |= over && read;
+                    }
+                }
+            }
+        }
+        for (i, result) in results.iter_mut().enumerate() {
+            match result.empty {
+                true => result.o = vec![0; self.d],
+                false => {
+                    core.finish(&state, i, exponent, result);
+                    result.state = self.partial.then(|| core.save(&state, i));
+                }
+            }
+        }
+        results.into_iter().zip(totals).collect()
+    }
+}

@@ -1,0 +1,359 @@
+//! The vector engine against the model: every core, every set of instructions, step by step.
+
+use super::*;
+use crate::model::{Model, PartialState, QueryResult, Step};
+use crate::round::{decode, encode, pow2, v_exponent};
+use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::word::ones;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A workload that owns its operands.
+struct Workload {
+    q: Vec<u64>,
+    k: Vec<u64>,
+    v: Vec<u64>,
+    lengths: Vec<usize>,
+    v_exponents: Vec<u64>,
+    masked: Option<Vec<Vec<bool>>>,
+    /// Empty, or one for each query, like the starts.
+    from: Vec<usize>,
+    starts: Vec<Option<PartialState>>,
+}
+
+/// What operands are like.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// As in attention heads.
+    Normal,
+    /// Zeros of both signs, subnormals, specials, and exponents far from each other.
+    Hostile,
+}
+
+fn element(rng: &mut ChaCha8Rng, format: Format, kind: Kind, spread: f64) -> u64 {
+    let x: f64 = (0..6).map(|_| rng.random_range(-0.7..0.7)).sum();
+    match (kind, rng.random_range(0..40)) {
+        (Kind::Hostile, 0) => rng.random::<u64>() & format.sign_bit(),
+        (Kind::Hostile, 1) => rng.random::<u64>() & (format.sign_bit() | format.fraction_mask()),
+        (Kind::Hostile, 2) if rng.random_range(0..20) == 0 => format.sign_bit() - 1,
+        (Kind::Hostile, 3..20) => {
+            let scale = (rng.random_range(-spread..1.0f64) as i32).max(-130);
+            crate::units::round_from_f64(format, x * pow2(scale))
+        }
+        _ => crate::units::round_from_f64(format, x),
+    }
+}
+
+fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usize, keys: usize) -> Workload {
+    let (d, format) = (config.d, config.format);
+    let spread = rng.random_range(1.0..40.0);
+    let vectors = |rng: &mut ChaCha8Rng, n: usize, scale: f64| -> Vec<u64> {
+        let one = |rng: &mut ChaCha8Rng| {
+            let bits = element(rng, format, kind, spread);
+            match format.is_special(bits) {
+                true => bits,
+                false => crate::units::round_from_f64(format, decode(format, bits) * scale),
+            }
+        };
+        (0..n * d).map(|_| one(rng)).collect()
+    };
+    let heat = rng.random_range(0.5..6.0);
+    let (q, k) = (vectors(rng, queries, heat), vectors(rng, keys, 1.0));
+    let scale = pow2(rng.random_range(-6..7));
+    let v = vectors(rng, keys, scale);
+    let all = v_exponent(format, &v);
+    let uneven = rng.random_range(0..3) == 0;
+    let exponent = |rng: &mut ChaCha8Rng| match uneven {
+        true => (all + rng.random_range(0..2))
+            .saturating_sub(rng.random_range(0..2))
+            .clamp(1, format.exponent_mask()),
+        false => all,
+    };
+    let masked = config.masks.then(|| {
+        let share = rng.random_range(0.0..1.1);
+        (0..queries).map(|_| (0..keys).map(|_| rng.random_range(0.0..1.0) < share).collect()).collect()
+    });
+    let shape = rng.random_range(0..3);
+    let length = |rng: &mut ChaCha8Rng, i: usize| match shape {
+        0 => keys,
+        1 => (i + 1).min(keys),
+        _ => rng.random_range(0..=keys),
+    };
+    let lengths: Vec<usize> = (0..queries).map(|i| length(rng, i)).collect();
+    let tiled = config.partial && rng.random();
+    Workload {
+        v_exponents: (0..queries).map(|_| exponent(rng)).collect(),
+        from: if tiled { lengths.iter().map(|&n| rng.random_range(0..=n)).collect() } else { Vec::new() },
+        starts: if config.partial {
+            (0..queries).map(|_| rng.random_bool(0.6).then(|| state(rng, config))).collect()
+        } else {
+            Vec::new()
+        },
+        lengths,
+        q,
+        k,
+        v,
+        masked,
+    }
+}
+
+/// A state that a core may start from; few of them come from keys.
+fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
+    let n = Numerics::new(config);
+    let mut scalars = [0; 2];
+    for (scalar, bits) in scalars.iter_mut().zip(n.scalar_bits(config)) {
+        *scalar = rng.random::<u64>() & ones(bits);
+    }
+    if config.state_scalars()[0] == "lse" {
+        // A log-sum-exp is not below the smallest score, and there is never more room than all.
+        let least = 1u64 << (n.score_integer + n.state_fraction);
+        scalars[0] = rng.random_range(0..3 * least).wrapping_sub(least) & ones(n.state_bits());
+        scalars[1] = n.budget.as_ref().map_or(0, |b| scalars[1].min(1 << b.register));
+    } else {
+        // A sum holds the key of the maximum at least.
+        scalars[1] |= 1 << n.state_fraction;
+    }
+    let format = config.accumulator_format();
+    let scale = pow2(rng.random_range(-90..60).clamp(2 - format.bias, format.bias - 2));
+    let o = (0..config.d).map(|_| match config.has_fixed_lanes() {
+        true => rng.random::<u64>() & ones(config.accumulator_bits()),
+        false => crate::units::round_from_f64(format, rng.random_range(-1.0..1.0) * scale),
+    });
+    PartialState { scalars, o: o.collect() }
+}
+
+impl Workload {
+    fn reference(&self, config: &CoreConfig) -> Vec<QueryResult> {
+        let from = |query: usize| self.from.get(query).copied().unwrap_or(0);
+        let hides = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
+        let masked = |query: usize, key: usize| key < from(query) || hides(query, key);
+        let model = Model::new(config);
+        let (lengths, exponents) = (&self.lengths, &self.v_exponents);
+        let mut results =
+            model.run_from(&self.q, &self.k, &self.v, lengths, exponents, &masked, &self.starts, true);
+        for (query, result) in results.iter_mut().enumerate() {
+            // Keys before the first are no steps.
+            let start = usize::from(self.start(query));
+            result.steps.drain(start..start + from(query));
+        }
+        results
+    }
+
+    fn start(&self, query: usize) -> bool {
+        self.starts.get(query).is_some_and(Option::is_some)
+    }
+
+    fn steps(&self) -> usize {
+        let starts = self.starts.iter().flatten().count();
+        self.lengths.iter().sum::<usize>() - self.from.iter().sum::<usize>() + starts
+    }
+
+    /// Results with the steps that were watched, and counts.
+    fn vector(&self, model: &VectorModel) -> (Vec<QueryResult>, Vec<StepCounts>) {
+        let masked = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
+        let head = Head {
+            q: &self.q,
+            k: &self.k,
+            v: &self.v,
+            lengths: &self.lengths,
+            v_exponents: &self.v_exponents,
+            masked: self.masked.as_ref().map(|_| &masked as crate::Masked),
+            from: &self.from,
+            starts: &self.starts,
+        };
+        let steps: Vec<Mutex<Vec<Step>>> = self.lengths.iter().map(|_| Mutex::default()).collect();
+        let watch = |query: usize, first: usize, more: &[Step]| {
+            let mut steps = steps[query].lock().expect("no panic holds it");
+            assert_eq!(steps.len(), first);
+            steps.extend_from_slice(more);
+        };
+        let met = AtomicU64::new(0);
+        let progress = |keys: u64| _ = met.fetch_add(keys, Ordering::Relaxed);
+        let watched = model.run_monitored(head, Monitor { watch: Some(&watch), progress: Some(&progress) });
+        assert_eq!(met.into_inner(), self.steps() as u64);
+        assert_eq!(model.run(head), watched, "watching changes results");
+        let mut results = watched.results;
+        for (result, steps) in results.iter_mut().zip(steps) {
+            result.steps = steps.into_inner().expect("no panic holds it");
+        }
+        (results, watched.counts)
+    }
+}
+
+fn compare(config: &CoreConfig, model: &VectorModel, workload: &Workload, what: &str) {
+    let name = format!("{} {:?} {what}", config.name(), model);
+    let expected = workload.reference(config);
+    let (results, counts) = workload.vector(model);
+    for (i, (expected, actual)) in expected.iter().zip(&results).enumerate() {
+        for (key, (expected, actual)) in expected.steps.iter().zip(&actual.steps).enumerate() {
+            assert_eq!(expected, actual, "{name}: step {key} of query {i}");
+        }
+        assert_eq!(expected, actual, "{name}: query {i}");
+        assert_eq!(counts[i], StepCounts::of(&expected.steps), "{name}: query {i}");
+    }
+}
+
+/// All variants and some widths, hold rules and tables that are not their default.
+fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+    let flash_d = CoreConfig::new(Design::FlashD, d, format);
+    let fa2 = CoreConfig::new(Design::Fa2, d, format);
+    let fa2 = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
+    let mut cores = CoreConfig::variants(d, format);
+    cores.extend(CoreConfig::mixed_precision(d).into_iter().filter(|core| core.format == format));
+    for hold in [Hold::None, Hold::Below(3.0), Hold::Below(12.0), Hold::Budget(4), Hold::Budget(12)] {
+        cores.push(CoreConfig { hold: Some(hold), ..flash_d.clone() });
+        if !matches!(hold, Hold::Budget(_)) {
+            cores.extend(
+                [Fa2Variant::SharedScale, Fa2Variant::SeparateScale]
+                    .map(|variant| CoreConfig { hold: Some(hold), ..fa2(variant) }),
+            );
+        }
+    }
+    for segments in [4, 16, 32] {
+        cores.push(CoreConfig { segments, ..flash_d.clone() });
+        cores.push(CoreConfig { segments, ..fa2(Fa2Variant::SharedScale) });
+    }
+    for fraction in [format.fraction_bits, 12, 16, 23] {
+        if fraction >= format.fraction_bits {
+            cores.push(CoreConfig {
+                accumulator: Some(Accumulator::Fraction(fraction)),
+                ..fa2(Fa2Variant::SharedScale)
+            });
+        }
+    }
+    for (o, v, w) in [(14, 10, 5), (18, 14, 9), (23, 14, 12), (28, 20, 12), (28, 8, 3), (9, 9, 4)] {
+        cores.push(CoreConfig { lane: Some(LaneBits { o, v, w }), ..flash_d.clone() });
+    }
+    for (integer, fraction, state) in [(6, 8, 14), (12, 14, 24), (9, 10, 20)] {
+        for core in [&flash_d, &fa2(Fa2Variant::SharedScale)] {
+            cores.push(CoreConfig {
+                score_integer_bits: integer,
+                score_fraction_bits: fraction,
+                state_fraction_bits: state,
+                ..core.clone()
+            });
+        }
+    }
+    cores.retain(|core| core.validate().is_ok());
+    let masked: Vec<_> =
+        cores.iter().step_by(3).map(|core| CoreConfig { masks: true, ..core.clone() }).collect();
+    let partial: Vec<_> =
+        cores.iter().filter(|core| core.can_be_partial() && core.d > 2).step_by(2).collect();
+    let partial: Vec<_> =
+        partial.into_iter().map(|core| CoreConfig { masks: true, partial: true, ..core.clone() }).collect();
+    cores.extend(masked);
+    cores.extend(partial);
+    cores
+}
+
+fn check(seed: u64, rounds: usize) {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for (_, format) in Format::NAMED {
+        for d in [2, 5, 16, 21] {
+            for config in cores(d, format) {
+                for round in 0..rounds {
+                    let kind = [Kind::Normal, Kind::Hostile][rng.random_range(0..2)];
+                    let (queries, keys) = (rng.random_range(1..36), rng.random_range(1..90));
+                    let workload = workload(&mut rng, &config, kind, queries, keys);
+                    let isas = Isa::available();
+                    let isa = isas[rng.random_range(0..isas.len())];
+                    let model = VectorModel::new(&config).with_isa(isa);
+                    let model = if rng.random_range(0..4) == 0 { model.by_query() } else { model };
+                    compare(&config, &model, &workload, &format!("{kind:?}, seed {seed}, round {round}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_core_gives_the_models_bits() {
+    check(5, 1);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn every_core_gives_the_models_bits_at_length() {
+    check(6, 25);
+}
+
+#[test]
+fn every_set_of_instructions_gives_the_models_bits() {
+    let seed = 12;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for isa in Isa::available() {
+        for format in [Format::BF16, Format::FP8_E4M3] {
+            for config in CoreConfig::variants(19, format) {
+                let partial = config.can_be_partial();
+                let config = CoreConfig { masks: partial, partial, ..config };
+                for kind in [Kind::Normal, Kind::Hostile] {
+                    let workload = workload(&mut rng, &config, kind, 40, 70);
+                    let model = VectorModel::new(&config).with_isa(isa);
+                    compare(&config, &model, &workload, &format!("{kind:?}, seed {seed}"));
+                    compare(&config, &model.by_query(), &workload, &format!("{kind:?}, seed {seed}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_sequences_give_the_models_bits() {
+    let seed = 8;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
+        for config in CoreConfig::variants(24, format) {
+            let workload = workload(&mut rng, &config, Kind::Normal, 32, 700);
+            compare(&config, &VectorModel::new(&config), &workload, &format!("seed {seed}"));
+        }
+    }
+}
+
+#[test]
+fn shipped_cores_are_side_by_side() {
+    for config in CoreConfig::shipped() {
+        let expected = if config.follows_the_paper() { Path::ByQuery } else { Path::SideBySide };
+        assert_eq!(VectorModel::new(&config).path(), expected, "{}", config.name());
+    }
+}
+
+#[test]
+fn dot_products_beyond_the_narrow_form() {
+    let (seed, queries, keys) = (17, 20, 40);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for dot in [Dot::Fused, Dot::Tree] {
+        for shift in [-20, 0, 6, 30] {
+            for design in [Design::FlashD, Design::Fa2] {
+                let config = CoreConfig {
+                    dot: Some(dot),
+                    score_shift: Some(shift),
+                    ..CoreConfig::new(design, 9, Format::BF16)
+                };
+                let workload = workload(&mut rng, &config, Kind::Hostile, queries, keys);
+                compare(&config, &VectorModel::new(&config), &workload, &format!("{shift}, seed {seed}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_query_without_keys_is_empty() {
+    let config = CoreConfig::new(Design::FlashD, 4, Format::BF16);
+    let one = encode(Format::BF16, 1.0);
+    let head = Head {
+        q: &[one; 8],
+        k: &[one; 4],
+        v: &[one; 4],
+        lengths: &[0, 1],
+        v_exponents: &[127, 127],
+        ..Head::default()
+    };
+    let run = VectorModel::new(&config).run(head);
+    assert!(run.results[0].empty && !run.results[1].empty);
+    assert_eq!((run.results[0].o.as_slice(), run.counts[0].keys), (&[0; 4][..], 0));
+    assert_eq!((run.results[1].o.as_slice(), run.counts[1].value_reads()), (&[one; 4][..], 1));
+}

@@ -1,0 +1,170 @@
+//! What a run counts, and what it records of single steps on request.
+
+use super::TILE;
+use crate::base2::Factor;
+use crate::dot::{BLOCK, Block};
+use crate::model::Action;
+pub(crate) use crate::model::Step;
+use crate::round::{decode, pow2};
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_hwmodel::format::Format;
+use std::ops::Range;
+
+/// Steps of one query by what they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepCounts {
+    /// Keys, seen or not.
+    pub keys: u64,
+    /// Steps that left the output as it was; see [`Action::Hold`].
+    pub held: u64,
+    /// Steps whose key the query does not see.
+    pub masked: u64,
+    /// Steps that took the value as it is; see [`Action::Load`].
+    pub loads: u64,
+    /// Partial results that were taken over, before the keys; see [`Action::Restore`].
+    pub starts: u64,
+}
+
+impl StepCounts {
+    /// Keys whose value was read.
+    pub fn value_reads(&self) -> u64 {
+        self.keys - self.held - self.masked
+    }
+
+    /// The counts of recorded steps.
+    pub fn of(steps: &[Step]) -> StepCounts {
+        let count = |action| steps.iter().filter(|step| step.action == action).count() as u64;
+        let starts = count(Action::Restore);
+        StepCounts {
+            keys: steps.len() as u64 - starts,
+            held: count(Action::Hold),
+            masked: count(Action::Masked),
+            loads: count(Action::Load),
+            starts,
+        }
+    }
+
+    /// Adds another query's counts.
+    pub fn add(&mut self, other: &StepCounts) {
+        self.keys += other.keys;
+        self.held += other.held;
+        self.masked += other.masked;
+        self.loads += other.loads;
+        self.starts += other.starts;
+    }
+}
+
+/// Counts of the queries of a block while it runs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    pub(crate) held: Block<i32>,
+    pub(crate) loads: Block<i32>,
+}
+
+/// Sees the steps of a query from one of them on, in order: query, place of the first, steps. A start is the step before
+/// those of the keys. Queries come from many threads.
+pub type Watch<'a> = &'a (dyn Fn(usize, usize, &[Step]) + Sync);
+
+/// Who looks on while a run goes on.
+#[derive(Clone, Copy, Default)]
+pub struct Monitor<'a> {
+    /// Sees every step.
+    pub watch: Option<Watch<'a>>,
+    /// Is told from time to time how many more steps queries have taken. From many threads.
+    pub progress: Option<&'a (dyn Fn(u64) + Sync)>,
+}
+
+/// The recorded steps of a tile, query by query.
+pub(crate) struct Steps {
+    lanes: Box<[[Step; TILE]; BLOCK]>,
+}
+
+/// A step that did nothing.
+const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+
+/// The step of a partial result that is taken over.
+pub(crate) const RESTORE: Step = Step { action: Action::Restore, ..NOTHING };
+
+impl Steps {
+    pub(crate) fn new() -> Steps {
+        Steps { lanes: Box::new([[NOTHING; TILE]; BLOCK]) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, key: usize, query: usize, step: Step) {
+        self.lanes[query][key] = step;
+    }
+
+    /// The steps of a query on some of the keys.
+    pub(crate) fn of(&self, query: usize, keys: Range<usize>) -> &[Step] {
+        &self.lanes[query][keys]
+    }
+
+    /// A step of which masks say what it did; `first` is the factor of first keys.
+    #[inline(always)]
+    pub(crate) fn record(&mut self, key: usize, query: usize, step: Step, masks: Masks, first: u64) {
+        let Step { s, x, w, upper, .. } = step;
+        self.lanes[query][key] = match masks {
+            Masks { seen: 0, .. } => NOTHING,
+            Masks { first: -1, .. } => Step { s, x: 0, w: first, upper: false, action: Action::Load },
+            Masks { held: 0, .. } => Step { s, x, w, upper, action: Action::Update },
+            _ => Step { s, x, w: 0, upper: false, action: Action::Hold },
+        };
+    }
+}
+
+/// What a step did, each 0 or -1.
+#[derive(Clone, Copy)]
+pub(crate) struct Masks {
+    pub(crate) seen: i32,
+    pub(crate) first: i32,
+    pub(crate) held: i32,
+}
+
+/// What the numbers of a core's steps stand for.
+#[derive(Clone, Debug)]
+pub struct StepUnits {
+    /// The format of scores and arguments that are encodings.
+    encoded: Option<Format>,
+    score_unit: f64,
+    argument_unit: f64,
+    /// The format of factors that are encodings, else their significand bits.
+    weight: Result<Format, u32>,
+}
+
+impl StepUnits {
+    /// Those of a core; the configuration must be valid.
+    pub fn new(config: &CoreConfig) -> StepUnits {
+        let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let argument = if lse { config.state_fraction_bits } else { config.score_fraction_bits };
+        let rounded = match config.design {
+            Design::FlashD => config.weight == WeightUnit::Paper || config.update == Update::Rounded,
+            Design::Fa2 => matches!(config.fa2, Fa2Variant::SeparateScale | Fa2Variant::Literal),
+        };
+        let weight = if rounded { Ok(config.weight_format()) } else { Err(config.factor_significand()) };
+        StepUnits {
+            encoded: config.follows_the_paper().then_some(config.format),
+            score_unit: pow2(-(config.score_fraction_bits as i32)),
+            argument_unit: pow2(-(argument as i32)),
+            weight,
+        }
+    }
+
+    /// The score, in base 2, but natural for `paper` and `literal`.
+    pub fn score(&self, step: &Step) -> f64 {
+        self.encoded.map_or(step.s as f64 * self.score_unit, |format| decode(format, step.s as u64))
+    }
+
+    /// The argument of the weight function, likewise.
+    pub fn argument(&self, step: &Step) -> f64 {
+        self.encoded.map_or(step.x as f64 * self.argument_unit, |format| decode(format, step.x as u64))
+    }
+
+    /// The lanes' factor.
+    pub fn factor(&self, step: &Step) -> f64 {
+        match self.weight {
+            Ok(format) => decode(format, step.w),
+            Err(bits) => Factor::from_record(step.w, bits).value(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Keys per second of every engine on one stream; `scripts/bench` runs it.
+//!
+//! `throughput CONFIG.json [--queries N] [--keys N] [--repeats N] [--seed N] [--threads N] [--stream FILE]
+//! [--engines vector,model,plain,cycle] [--verilator PROGRAM] [--verilator-build SECONDS]` prints one JSON object.
+//! `throughput --report FILE` prints the table of a file of such lines, and `--report FILE --out FILE` also writes them with date
+//! and machine.
+//!
+//! Times are the least of the repeats, in seconds of processor time with one thread and of the clock with more.
+//! `--stream` writes the stream for the bench in `testbench/bench`, and `--verilator` runs that bench on it. The hash is
+//! that of all results; engines whose hashes differ end the program.
+
+mod measure;
+mod report;
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        None => Err("the first argument is a core's configuration, as in configs/, or --report".into()),
+        Some("--report") => report::run(&arguments[1..]),
+        Some(_) => {
+            println!("{}", serde_json::to_string(&measure::run(arguments)?)?);
+            Ok(())
+        }
+    }
+}

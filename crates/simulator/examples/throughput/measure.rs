@@ -1,0 +1,210 @@
+//! One core on one stream in every engine.
+
+use flashd_golden::{Head, Isa, Model, QueryResult, VectorModel, plain_attention, v_exponent};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_simulator::{Gaps, Workload, run as run_lockstep};
+use flashd_workload::quantise::round_value;
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
+use rustix::time::{ClockId, clock_gettime};
+use serde_json::{Map, Value, json};
+use std::error::Error;
+use std::hint::black_box;
+use std::process::Command;
+use std::time::Instant;
+
+/// Queries and keys of the run in the cycle engine, which is slow.
+const CYCLE_STREAM: (usize, usize) = (4, 256);
+
+struct Options {
+    config: CoreConfig,
+    queries: usize,
+    keys: usize,
+    repeats: usize,
+    seed: u64,
+    threads: usize,
+    stream: Option<String>,
+    verilator: Option<String>,
+    verilator_build: f64,
+    engines: Vec<String>,
+}
+
+impl Options {
+    fn from_arguments(arguments: Vec<String>) -> Result<Options, Box<dyn Error>> {
+        let mut arguments = arguments.into_iter();
+        let path = arguments.next().ok_or("the first argument is a core's configuration, as in configs/")?;
+        let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
+        let config: CoreConfig = serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))?;
+        config.validate().map_err(|e| format!("{path}: {e}"))?;
+        let engines = ["vector", "model", "plain", "cycle"].map(String::from).to_vec();
+        let mut options = Options {
+            config,
+            queries: 64,
+            keys: 1024,
+            repeats: 5,
+            seed: 1,
+            threads: 1,
+            stream: None,
+            verilator: None,
+            verilator_build: 0.0,
+            engines,
+        };
+        while let Some(flag) = arguments.next() {
+            let value = arguments.next().ok_or(format!("{flag} needs a value"))?;
+            let number = || value.parse::<usize>().map_err(|e| format!("{flag} {value}: {e}"));
+            match flag.as_str() {
+                "--queries" => options.queries = number()?.max(1),
+                "--keys" => options.keys = number()?.max(1),
+                "--repeats" => options.repeats = number()?.max(1),
+                "--seed" => options.seed = number()? as u64,
+                "--threads" => options.threads = number()?.max(1),
+                "--stream" => options.stream = Some(value),
+                "--verilator" => options.verilator = Some(value),
+                "--verilator-build" => {
+                    options.verilator_build = value.parse().map_err(|e| format!("{flag} {value}: {e}"))?;
+                }
+                "--engines" => options.engines = value.split(',').map(String::from).collect(),
+                _ => return Err(format!("unknown option {flag}").into()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// The least of the times of some runs, and what the last one gave.
+fn time<T>(options: &Options, mut run: impl FnMut() -> T) -> (f64, T) {
+    let processor = || {
+        let now = clock_gettime(ClockId::ThreadCPUTime);
+        now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
+    };
+    let mut best = f64::INFINITY;
+    let mut last = None;
+    for _ in 0..options.repeats {
+        let (start, wall) = (processor(), Instant::now());
+        last = Some(black_box(run()));
+        let seconds = if options.threads == 1 { processor() - start } else { wall.elapsed().as_secs_f64() };
+        best = best.min(seconds);
+    }
+    (best, last.expect("there is at least one run"))
+}
+
+/// A vector as on a port: elements from the lowest bits on, in words of 32 bits.
+fn words(format: Format, vector: &[u64]) -> Vec<u32> {
+    let width = format.width() as usize;
+    let mut words = vec![0u32; (vector.len() * width).div_ceil(32)];
+    for (i, &bits) in vector.iter().enumerate() {
+        // Widths are powers of two up to 32: an element lies in one word.
+        words[i * width / 32] |= (bits as u32) << (i * width % 32);
+    }
+    words
+}
+
+/// FNV-1a over the words of all results, as in the bench.
+fn hash(format: Format, results: &[QueryResult]) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for word in results.iter().flat_map(|r| words(format, &r.o)) {
+        hash = (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
+    }
+    format!("{hash:016x}")
+}
+
+/// Runs the engines that the arguments name, and gives one JSON object.
+pub fn run(arguments: Vec<String>) -> Result<Value, Box<dyn Error>> {
+    let options = Options::from_arguments(arguments)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).use_current_thread().build()?;
+    Ok(pool.install(|| measure(&options).map_err(|e| e.to_string()))?)
+}
+
+/// Runs the bench that Verilator has compiled; its last line is JSON.
+fn verilator(program: &str, stream: &str, repeats: usize) -> Result<Value, Box<dyn Error>> {
+    let run = Command::new(program).args([stream, &repeats.to_string()]).output();
+    let output = run.map_err(|e| format!("--verilator {program}: {e}"))?;
+    if !output.status.success() {
+        return Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    Ok(serde_json::from_str(text.lines().last().unwrap_or_default())?)
+}
+
+fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
+    let &Options { queries, keys, seed, .. } = options;
+    let (format, d) = (options.config.format, options.config.d);
+    let a = synthetic::attention_like(seed, queries, keys, d);
+    let scaling =
+        choose_scaling(format, &a, ScoreScale::Auto, TensorScale::None, &|x| round_value(format, x))?;
+    let config = options.config.clone();
+    if config.score_shift() != scaling.score_shift {
+        return Err(format!("the stream needs a score shift of {}", scaling.score_shift).into());
+    }
+    let rounded = quantise(format, scaling, &a);
+    let (q, k, v) = (&rounded.q, &rounded.k, &rounded.v);
+    let exponent = v_exponent(format, v);
+    if let Some(path) = &options.stream {
+        let head = [d as u64, format.width().into(), queries as u64, keys as u64, exponent];
+        let vectors = [q, k, v].into_iter().flat_map(|x| x.chunks(d)).flat_map(|x| words(format, x));
+        let bytes = head.iter().flat_map(|x| x.to_le_bytes());
+        let bytes: Vec<u8> = bytes.chain(vectors.flat_map(u32::to_le_bytes)).collect();
+        flashd_files::write(std::path::Path::new(path), &bytes)?;
+    }
+    let (lengths, exponents) = (vec![keys; queries], vec![exponent; queries]);
+    let latency = u64::from(Numerics::new(&config).latency());
+    let mut all = Map::new();
+    let steps = queries * keys;
+    for engine in &options.engines {
+        let entry = match engine.as_str() {
+            "vector" => {
+                let model = VectorModel::new(&config);
+                let head = Head { q, k, v, lengths: &lengths, v_exponents: &exponents, ..Head::default() };
+                let (seconds, run) = time(options, || model.run(head));
+                let reads: u64 = run.counts.iter().map(|c| c.value_reads()).sum();
+                json!({
+                    "keys": steps, "seconds": seconds, "v_reads": reads, "cycles": steps as u64 + latency,
+                    "hash": hash(format, &run.results), "instructions": model.isa().to_string(),
+                    "path": format!("{:?}", model.path()),
+                })
+            }
+            "model" => {
+                let model = Model::new(&config);
+                let (seconds, results) = time(options, || model.run(q, k, v, &lengths, false));
+                json!({ "keys": steps, "seconds": seconds, "hash": hash(format, &results) })
+            }
+            "plain" => {
+                let scale = ScoreScale::Auto.factor(d) as f32;
+                let run = || plain_attention(Isa::best(), d, &a.q, &a.k, &a.v, scale);
+                json!({ "keys": steps, "seconds": time(options, run).0 })
+            }
+            "cycle" => {
+                let (queries, keys) = (queries.min(CYCLE_STREAM.0), keys.min(CYCLE_STREAM.1));
+                let workload =
+                    Workload::new(format, d, &q[..queries * d], &k[..keys * d], &v[..keys * d], false);
+                let (seconds, run) = time(options, || run_lockstep(&config, &workload, Gaps::None, &mut []));
+                let counters = run?.counters;
+                json!({ "keys": counters.keys, "seconds": seconds, "cycles": counters.cycles })
+            }
+            _ => return Err(format!("--engines: unknown engine {engine}").into()),
+        };
+        all.insert(engine.clone(), entry);
+    }
+    if let (Some(program), Some(stream)) = (&options.verilator, &options.stream) {
+        let mut entry = verilator(program, stream, options.repeats)?;
+        for (name, own) in [("hash", "hash"), ("v_reads", "v_reads"), ("cycles", "cycles")] {
+            let expected = &all.get("vector").ok_or("--verilator needs the engine vector")?[own];
+            if &entry[name] != expected {
+                let core = config.name();
+                return Err(format!("{core}: {name} is {} in Verilator, {expected} here", entry[name]).into());
+            }
+        }
+        entry["build_seconds"] = options.verilator_build.into();
+        all.insert("verilator".into(), entry);
+    }
+    if let (Some(vector), Some(model)) = (all.get("vector"), all.get("model"))
+        && vector["hash"] != model["hash"]
+    {
+        return Err(format!("{}: the engine's results are not the model's", config.name()).into());
+    }
+    Ok(json!({
+        "core": config.name(), "queries": queries, "keys": keys, "seed": seed, "threads": options.threads,
+        "engines": all,
+    }))
+}

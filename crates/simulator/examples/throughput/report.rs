@@ -1,0 +1,116 @@
+//! Runs as a table and as a file.
+
+use serde_json::{Value, json};
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Prints the table of a file of runs, and with `--out` writes them with date and machine.
+pub fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
+    let path = arguments.first().ok_or("--report needs a file of runs")?;
+    let text = fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    let runs: Vec<Value> = text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()
+        .map_err(|e| format!("{path}: {e}"))?;
+    println!("{}", table(&runs));
+    if let [_, flag, out] = arguments {
+        if flag != "--out" {
+            return Err(format!("unknown option {flag}").into());
+        }
+        let all = json!({ "date": date(), "machine": machine(), "runs": runs });
+        flashd_files::write(Path::new(out), serde_json::to_string_pretty(&all)?.as_bytes())?;
+        println!("{out}");
+    }
+    Ok(())
+}
+
+/// Keys per second of a run's engine.
+fn rate(run: &Value, engine: &str) -> Option<f64> {
+    let engine = &run["engines"][engine];
+    Some(engine["keys"].as_f64()? / engine["seconds"].as_f64()?)
+}
+
+fn table(runs: &[Value]) -> String {
+    let mut text = format!(
+        "{:22} {:>7} {:>6} {:>7} {:>10} {:>9} {:>11} {:>11} {:>9} {:>9}\n",
+        "core",
+        "queries",
+        "keys",
+        "threads",
+        "Mkeys/s",
+        "/ threads",
+        "/ Verilator",
+        "/ cycle eng",
+        "/ model",
+        "/ f32"
+    );
+    for run in runs {
+        let Some(own) = rate(run, "vector") else { continue };
+        let ratio = |engine: &str| rate(run, engine).map(|other| own / other);
+        let cell = |x: Option<f64>, digits: usize| x.map_or("-".to_string(), |x| format!("{x:.digits$}"));
+        // Against the same stream on one thread.
+        let single = runs.iter().find(|r| {
+            ["core", "queries", "keys"].iter().all(|field| r[*field] == run[*field]) && r["threads"] == 1
+        });
+        let threads = single.and_then(|r| rate(r, "vector")).filter(|_| run["threads"] != 1);
+        text += &format!(
+            "{:22} {:>7} {:>6} {:>7} {:>10.2} {:>9} {:>11} {:>11} {:>9} {:>9}\n",
+            run["core"].as_str().unwrap_or_default(),
+            run["queries"].as_u64().unwrap_or(0),
+            run["keys"].as_u64().unwrap_or(0),
+            run["threads"].as_u64().unwrap_or(0),
+            own * 1e-6,
+            cell(threads.map(|single| own / single), 2),
+            cell(ratio("verilator"), 0),
+            cell(ratio("cycle"), 0),
+            cell(ratio("model"), 1),
+            cell(ratio("plain"), 3),
+        );
+    }
+    text += "\nVerilator: build seconds and keys per second\n";
+    for run in runs {
+        if let Some(keys) = rate(run, "verilator") {
+            text += &format!(
+                "{:22} {:>7} queries {:>9.1} s {:>11.0} keys/s\n",
+                run["core"].as_str().unwrap_or_default(),
+                run["queries"].as_u64().unwrap_or(0),
+                run["engines"]["verilator"]["build_seconds"].as_f64().unwrap_or(0.0),
+                keys
+            );
+        }
+    }
+    text
+}
+
+/// The date by the system's clock.
+fn date() -> String {
+    let output = Command::new("date").args(["-u", "+%Y-%m-%d"]).output();
+    output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_string()).unwrap_or_default()
+}
+
+/// Processor and tools; nothing that names the machine.
+fn machine() -> Value {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = cpu.lines().find(|line| line.split(':').next().is_some_and(|field| field.trim() == name));
+        line.and_then(|line| line.split_once(':'))
+            .map(|(_, value)| value.trim().to_string())
+            .unwrap_or_default()
+    };
+    let flags = field("flags");
+    let features: Vec<&str> =
+        flags.split(' ').filter(|f| f.starts_with("avx") || ["fma", "bmi2"].contains(f)).collect();
+    let version = |program: &str| {
+        let output = Command::new(program).arg("--version").output();
+        let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
+        text.lines().next().unwrap_or_default().to_string()
+    };
+    json!({
+        "cpu": field("model name"), "family": field("cpu family"), "model": field("model"),
+        "cores": std::thread::available_parallelism().map_or(1, |n| n.get()), "features": features,
+        "verilator": version("verilator"), "compiler": version("g++"), "rustc": version("rustc"),
+    })
+}

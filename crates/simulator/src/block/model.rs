@@ -1,0 +1,94 @@
+//! An array's counts from the model's decisions and the protocol's rules, without clocking any hardware.
+
+use super::engine::{BlockInputs, BlockOutputs};
+use super::lockstep::{BlockCounters, BlockRun, workload_alone};
+use super::rules::Rules;
+use super::stream::{BlockWorkload, Disturbance, Driver};
+use crate::lockstep::require_masks;
+use crate::stream::Gaps;
+use crate::throughput::{Decision, Decisions};
+use flashd_golden::{Monitor, VectorModel};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::ConfigError;
+use flashd_hwmodel::cores::v_step_latency;
+use std::collections::VecDeque;
+
+/// Runs a workload through the model and counts what [`super::run`] counts, but for the comparisons.
+///
+/// # Errors
+/// An invalid configuration, or masked keys for cores without masks.
+pub fn run_model(
+    config: &BlockConfig,
+    workload: &BlockWorkload,
+    gaps: Gaps,
+    monitor: Monitor,
+) -> Result<BlockRun, ConfigError> {
+    config.validate()?;
+    let alone = workload_alone(config, workload);
+    require_masks(&config.core, &alone)?;
+    let (run, decisions) = alone.run_decisions(&VectorModel::new(&config.core), monitor);
+    let (counters, periods) = count(config, workload, gaps, &decisions);
+    Ok(BlockRun { counters, periods, results: run.results })
+}
+
+fn count(
+    config: &BlockConfig,
+    workload: &BlockWorkload,
+    gaps: Gaps,
+    decisions: &Decisions,
+) -> (BlockCounters, Vec<u64>) {
+    // Index of each block's first query.
+    let mut first = Vec::with_capacity(workload.blocks.len());
+    let mut queries = 0;
+    for block in &workload.blocks {
+        first.push(queries);
+        queries += block.queries.len();
+    }
+    let latency = u64::from(config.latency());
+    let value = u64::from(v_step_latency(&config.core));
+    let mut driver = Driver::new(config, workload, &Disturbance::gaps(gaps));
+    let mut rules = Rules::new(config.queries);
+    let (mut inputs, mut outputs) = (BlockInputs::default(), BlockOutputs::default());
+    let mut counters = BlockCounters { latency, queries: queries as u64, ..BlockCounters::default() };
+    let mut periods = Vec::new();
+    let mut steps = VecDeque::new();
+    let (mut first_key, mut last_end) = (None, None);
+    for cycle in 0.. {
+        if driver.finished() {
+            break;
+        }
+        let offer = driver.next(cycle, &outputs, &mut inputs);
+        let due = steps.front().copied().filter(|&(at, _): &(u64, bool)| at == cycle);
+        (outputs.core.v_step, outputs.core.v_ren) = (due.is_some(), due.is_some_and(|(_, reads)| reads));
+        if due.is_some() {
+            steps.pop_front();
+        }
+        if inputs.core.rst {
+            continue;
+        }
+        let taken = rules.advance(cycle, offer.query, offer.key.map(|(_, last)| last));
+        if let (Some(((block, key), _)), Some(ids)) = (offer.key, &taken.key) {
+            let begin = *first_key.get_or_insert(cycle);
+            let place = workload.blocks[block].first_key + key;
+            let decision = |&(block, query): &(usize, usize)| decisions.of(first[block] + query, place);
+            let met: Vec<Decision> = ids.iter().map(decision).collect();
+            let readers = met.iter().filter(|decision| decision.reads).count() as u64;
+            let masked = met.iter().filter(|decision| decision.masked).count() as u64;
+            counters.keys += 1;
+            counters.steps += met.len() as u64;
+            counters.masked += masked;
+            counters.unseen += u64::from(masked == met.len() as u64);
+            counters.v_reads += u64::from(readers > 0);
+            counters.v_reads_alone += readers;
+            steps.push_back((cycle + value, readers > 0));
+            if taken.end {
+                counters.blocks += 1;
+                periods.extend(last_end.replace(cycle).map(|end: u64| cycle - end));
+                // Results leave one a cycle.
+                counters.cycles = cycle + latency + ids.len() as u64 - begin;
+            }
+        }
+        driver.advance(taken.query, taken.key.is_some());
+    }
+    (counters, periods)
+}
