@@ -135,3 +135,23 @@ fn cosim_says_what_is_missing() {
     let text = refused(&["units", "--format", "fp32"], None);
     assert!(text.contains("only formats of up to 16 bits"), "{text}");
 }
+
+/// The same file, compiled: what it says of itself, Verilator's own comments included, must not stop it.
+#[test]
+fn the_testbench_runs_in_verilator() {
+    let (folder, name) = generate("--design flash-d --d 3 --format fp8-e4m3 --masks --partial --keys 200");
+    let build = Command::new("verilator")
+        .current_dir(folder.path())
+        .args(["--binary", "--timing", "--top-module", &format!("{name}_tb")])
+        .args([format!("{name}_tb.v"), format!("{name}.v")])
+        .output()
+        .expect("verilator is installed by scripts/test");
+    assert!(build.status.success(), "{}", String::from_utf8_lossy(&build.stderr));
+    let run = Command::new(folder.path().join(format!("obj_dir/V{name}_tb")))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    let last = said.lines().rfind(|line| line.starts_with("TEST ")).unwrap_or_default();
+    assert_eq!(passed(last), passed(&verdict(folder.path(), &name)));
+}

@@ -56,8 +56,8 @@ fn testbench(layout: &Layout, lines: u64, about: &str) -> String {
         t,
         "// Self-checking testbench of {name}, Verilog-2005.\n\
          //\n\
-         //   iverilog -g2005 -s {name}_tb -o {name}_tb.vvp {name}_tb.v {name}.v && vvp -n {name}_tb.vvp\n\
-         //   verilator --binary --timing --top-module {name}_tb {name}_tb.v {name}.v && obj_dir/V{name}_tb\n\
+         // In Icarus:    iverilog -g2005 -s {name}_tb -o {name}_tb.vvp {name}_tb.v {name}.v && vvp -n {name}_tb.vvp\n\
+         // In Verilator: verilator --binary --timing --top-module {name}_tb {name}_tb.v {name}.v && obj_dir/V{name}_tb\n\
          //\n\
          // Run it in the folder of {vectors}: {about}.\n\
          // Another vector file: +vectors=FILE, with the parameter DEPTH at one more than its cycles or above.\n\
@@ -66,7 +66,7 @@ fn testbench(layout: &Layout, lines: u64, about: &str) -> String {
          `default_nettype none\n\nmodule {name}_tb;\n    \
          // Lines of the vector file with its end mark.\n    parameter DEPTH = {};\n    \
          localparam WORD = {};\n\n    reg [WORD-1:0] vectors [0:DEPTH-1];\n    reg [WORD-1:0] word;\n    \
-         reg [8*1024-1:0] file;\n    integer last, cycle, checks, results, element;\n    reg failed, done;\n\n",
+         reg [8*1024-1:0] file;\n    integer last, cycle, checks, results, element, first;\n    reg failed, done;\n\n",
         env!("CARGO_PKG_VERSION"),
         lines + 1,
         4 * layout.digits,
@@ -109,13 +109,13 @@ fn report(t: &mut String, f: &Field) {
         );
     } else {
         let last = f.port.elements - 1;
+        // A loop that Verilator 5.006 can unroll: it stops with an internal error at a `while` here.
         let _ = write!(
             t,
-            "            element = 0;\n            \
-             while (element < {last} && {name}[element*{width} +: {width}] === expected_{name}[element*{width} +: {width}])\n                \
-             element = element + 1;\n            \
-             $display(\"TEST FAILED: cycle %0d: {name}[%0d]: expected %h, got %h\", cycle, element,\n                     \
-             expected_{name}[element*{width} +: {width}], {name}[element*{width} +: {width}]);\n"
+            "            for (element = {last}; element >= 0; element = element - 1)\n                \
+             if ({name}[element*{width} +: {width}] !== expected_{name}[element*{width} +: {width}]) first = element;\n            \
+             $display(\"TEST FAILED: cycle %0d: {name}[%0d]: expected %h, got %h\", cycle, first,\n                     \
+             expected_{name}[first*{width} +: {width}], {name}[first*{width} +: {width}]);\n"
         );
     }
     let _ = writeln!(t, "        end\n    endtask\n");
@@ -155,7 +155,7 @@ fn body(t: &mut String, layout: &Layout, outputs: &[&Field], vectors: &str) {
     let _ = write!(
         t,
         "    initial begin\n{start}        cycle = 0;\n        checks = 0;\n        results = 0;\n        \
-         failed = 0;\n        done = 0;\n        word = 0;\n        \
+         first = 0;\n        failed = 0;\n        done = 0;\n        word = 0;\n        \
          if (!$value$plusargs(\"vectors=%s\", file)) file = \"{vectors}\";\n        \
          $readmemh(file, vectors);\n        \
          // The end mark is all ones; a file that is missing, cut off or of another design has none where one can be.\n        \
