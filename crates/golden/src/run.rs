@@ -98,9 +98,13 @@ where
             let mut queries: Vec<Query<R, L>> = queries
                 .map(|(&length, &v_exponent)| self.query(length, v_exponent, &values[&v_exponent]))
                 .collect();
-            for (query, start) in queries.iter_mut().zip(starts.iter().skip(first)) {
+            for ((query, start), &special) in
+                queries.iter_mut().zip(starts.iter().skip(first)).zip(&q_special)
+            {
                 if let Some(start) = start {
                     self.restore(query, start);
+                    // The state is a step, and a step looks at q.
+                    query.result.invalid |= special;
                 }
             }
             let mut dots = self.dot.block(q);

@@ -1,6 +1,6 @@
 //! Partial results: keys in tiles of any size, through core and model, give bit for bit what one call gives.
 
-use flashd_golden::{Model, PartialState, QueryResult};
+use flashd_golden::{Model, Monitor, PartialState, QueryResult, VectorModel};
 use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
@@ -142,6 +142,28 @@ fn a_start_hands_itself_out() {
         for (again, result) in run.results.iter().zip(&results) {
             assert_eq!((&again.o, &again.state), (&result.o, &result.state), "{}", core.name());
         }
+    }
+}
+
+/// A query with Inf in q says so in every call that takes a step, also in one that takes nothing but a state.
+#[test]
+fn a_start_without_a_visible_key_says_that_its_query_is_special() {
+    for core in cores(5, Format::BF16) {
+        let model = Model::new(&core);
+        let mut w = workload(&core, 4, 6, 2);
+        let results = w.results(&model, false);
+        for (i, (query, result)) in w.queries.iter_mut().zip(&results).enumerate() {
+            query.start = result.state.clone();
+            query.masked = vec![true; query.keys];
+            if i % 2 == 1 {
+                query.q[i] = core.format.max_finite() + 1;
+            }
+        }
+        let run = lockstep(&core, &w, Gaps::Random(5));
+        let invalid: Vec<bool> = run.results.iter().map(|result| result.invalid).collect();
+        assert_eq!(invalid, [false, true, false, true], "{}", core.name());
+        let engine = w.run_model(&VectorModel::new(&core), Monitor::default()).results;
+        assert!(engine.iter().map(|result| result.invalid).eq(invalid), "{}", core.name());
     }
 }
 

@@ -278,6 +278,7 @@ impl Task<'_> {
             let Some(start) = self.head.start(query) else { continue };
             core.restore(&mut state, i, start);
             results[i].empty = false;
+            results[i].invalid = special[0].each[query];
             totals[i].starts = 1;
             if let Some(watch) = self.monitor.watch {
                 watch(query, 0, &[RESTORE]);
