@@ -15,6 +15,7 @@ A run is a number of blocks between two starts: blocks whose masks follow from o
 
 import argparse
 import json
+import math
 import shutil
 import sys
 from dataclasses import dataclass, field
@@ -22,8 +23,6 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BENCH = ("axis_tb.v", "axis_pace.v", "axis_host.vh")
-LIMIT_BITS = 32
-"""Bits of q_from and q_to in a vector file."""
 
 
 def fail(message):
@@ -86,64 +85,77 @@ class Wrapper:
         return widths[0] if widths else 0
 
 
+def read_lines(wrapper, path):
+    """Every cycle outside reset of a vector file, with its line number: what each port carries, as digits."""
+    try:
+        head, *lines = Path(path).read_text().splitlines() or [""]
+    except (OSError, UnicodeDecodeError) as e:
+        fail(f"{path}: {e}")
+    comment, _, ports = head.partition(" ")
+    ports = [port.split(":") for port in ports.split()[1:]]
+    if comment != "//" or not ports or any(len(port) != 2 for port in ports):
+        fail(f"{path}, line 1: not the ports of a design, as flashd simulate --vectors writes them")
+    places, length = {}, 0
+    for name, shape in ports:
+        bits = math.prod(int(factor) for factor in shape.split("x"))
+        places[name] = slice(length, length + (bits + 3) // 4)
+        length = places[name].stop
+    bus = wrapper.d * wrapper.width // 4
+    digits = {name: place.stop - place.start for name, place in places.items()}
+    wrong = any(digits.get(name) != bus for name in "qkvo")
+    needed = {"q_last", "k_ready", "o_last"} | ({"q_from", "q_to", "k_mask"} if wrapper.masks else set())
+    if wrong or not needed <= places.keys():
+        fail(f"{path}: not of the array in {wrapper.name}")
+    if not lines or lines[-1] != "f" * length:
+        fail(f"{path} has no end mark: it is cut off")
+    for number, line in enumerate(lines[:-1]):
+        if len(line) != length:
+            fail(f"{path}, line {number + 2}: {len(line)} digits, but a cycle has {length}")
+        ports = {name: line[place] for name, place in places.items()}
+        if ports["rst"] == "0":
+            yield number, ports
+
+
 def read_blocks(wrapper, path):
     """The blocks of a vector file."""
     bus = wrapper.d * wrapper.width // 4
-    limits = 2 * LIMIT_BITS // 4 if wrapper.masks else 0
-    head = limits + (1 if wrapper.masks else 0)
-    lanes = head + 3
-    flags_at = lanes + (3 if wrapper.fixed else 0)
-    length = flags_at + 2 + 4 * bus
-    try:
-        lines = Path(path).read_text().split()
-    except (OSError, UnicodeDecodeError) as e:
-        fail(f"{path}: {e}")
     loading, meeting, stepping, answering = [Block()], [], [], []
     due = {}
-    for number, line in enumerate(lines):
-        if len(line) != length:
-            fail(f"{path}, line {number + 1}: {len(line)} digits, but a cycle of {wrapper.name} has {length}")
-        flags = int(line[flags_at : flags_at + 2], 16)
-        rst, q_valid, k_valid, k_last, v_step, v_ren, o_valid, invalid = ((flags >> i) & 1 for i in range(7, -1, -1))
-        if rst:
-            continue
-        block = int(line[head], 16)
-        q_last, q_ready, k_ready, o_last = ((block >> i) & 1 for i in range(3, -1, -1))
-        mask = int(line[limits], 16) if wrapper.masks else 0
-        overflow, exponent = (int(line[lanes], 16), int(line[lanes + 1 : lanes + 3], 16)) if wrapper.fixed else (0, 0)
-        q, k, v, o = (line[flags_at + 2 + i * bus : flags_at + 2 + (i + 1) * bus] for i in range(4))
+    for number, ports in read_lines(wrapper, path):
+        value = lambda name: int(ports.get(name, "0"), 16)
+        q, k, v, o = (ports[name] for name in "qkvo")
         if number in due:
             of, place = due.pop(number)
             of.values[place] = v
-        if v_step:
+        if value("v_step"):
             while len(stepping[0].asked) == len(stepping[0].keys) and len(stepping) > 1:
                 stepping.pop(0)
             of = stepping[0]
-            of.asked.append(v_ren)
+            of.asked.append(value("v_ren"))
             of.values.append("f" * bus)
-            if v_ren:
+            if value("v_ren"):
                 due[number + wrapper.value_latency] = (of, len(of.values) - 1)
-        if k_valid and k_ready:
+        if value("k_valid") and value("k_ready"):
             of = meeting[0]
             of.keys.append(k)
-            of.masked.append((mask >> 1) & 1)
-            if k_last:
+            of.masked.append(value("k_mask"))
+            if value("k_last"):
                 meeting.pop(0)
-        if q_valid and q_ready:
+        if value("q_valid") and value("q_ready"):
             of = loading[-1]
             of.queries.append(q)
-            of.limits.append((int(line[0:8], 16), int(line[8:16], 16)) if wrapper.masks else None)
-            of.exponents.append(exponent)
-            if q_last or len(of.queries) == wrapper.queries:
+            of.limits.append((value("q_from"), value("q_to")) if wrapper.masks else None)
+            of.exponents.append(value("v_exponent"))
+            if value("q_last") or len(of.queries) == wrapper.queries:
                 meeting.append(of)
                 stepping.append(of)
                 answering.append(of)
                 loading.append(Block())
-        if o_valid:
+        if value("o_valid"):
             of = next(b for b in answering if len(b.results) < len(b.queries))
-            of.results.append((o, invalid | (overflow & 1) << 1 | (mask & 1) << 2))
-            if o_last != (len(of.results) == len(of.queries)):
-                fail(f"{path}, line {number + 1}: o_last is not at its block's last result")
+            of.results.append((o, value("o_invalid") | value("o_overflow") << 1 | value("o_empty") << 2))
+            if value("o_last") != (len(of.results) == len(of.queries)):
+                fail(f"{path}, line {number + 2}: o_last is not at its block's last result")
     blocks = loading[:-1]
     if not blocks or any(len(b.results) != len(b.queries) or len(b.asked) != len(b.keys) for b in blocks):
         fail(f"{path} ends before the last result")
