@@ -3,10 +3,10 @@
 mod chart;
 mod report;
 
-use crate::cli::AccuracyArgs;
+use crate::cli::{AccuracyArgs, Selection};
 use crate::explore::bar;
 use crate::output::{Failure, print, print_json};
-use crate::select::{add_core, configuration, parse_core};
+use crate::select::{add_core, configuration, parse_flags};
 use flashd_hwmodel::config::{CoreConfig, D_RANGE, Design};
 use flashd_hwmodel::format::Format;
 use flashd_study::By;
@@ -122,13 +122,14 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
             let core = core.map(|core| CoreConfig { d, score_shift: None, ..core });
             add_core(&mut cores, text, core)
         };
-        let selection = parse_core(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
+        let selection: Selection =
+            parse_flags(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
         if selection.format.is_some() || selection.config.is_some() {
             add(configuration(&selection, Some(d)))?;
             continue;
         }
         for &format in &formats {
-            let selection = parse_core(&format!("{text} --format {format}"));
+            let selection = parse_flags(&format!("{text} --format {format}"));
             add(selection.and_then(|selection| configuration(&selection, Some(d))))?;
         }
     }

@@ -132,6 +132,19 @@ pub enum EngineArg {
     Model,
 }
 
+/// Which core or array of cores.
+#[derive(Args, Debug, Default, PartialEq)]
+pub struct ArrayArgs {
+    #[command(flatten)]
+    pub selection: Selection,
+    /// An array of B cores, 1 to 64, that share one key and one value stream
+    #[arg(long, value_name = "B")]
+    pub queries: Option<usize>,
+    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
+    #[arg(long, value_name = "BITS")]
+    pub key_index_bits: Option<u32>,
+}
+
 /// Which core.
 #[derive(Args, Debug, Default, PartialEq)]
 pub struct Selection {
@@ -219,13 +232,7 @@ pub enum ValuesArg {
 #[derive(Args)]
 pub struct GenerateArgs {
     #[command(flatten)]
-    pub selection: Selection,
-    /// An array of B cores, 1 to 64, that share one key and one value stream
-    #[arg(long, value_name = "B", conflicts_with_all = ["unit", "all"])]
-    pub queries: Option<usize>,
-    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
-    #[arg(long, value_name = "BITS", conflicts_with_all = ["unit", "all"])]
-    pub key_index_bits: Option<u32>,
+    pub array: ArrayArgs,
     /// P cores for one query, 2 to 64, each with a part of the keys, and a tree that merges their results
     #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"])]
     pub parts: Option<usize>,
@@ -239,10 +246,10 @@ pub struct GenerateArgs {
     #[arg(long, value_enum, requires = "wrapper")]
     pub values: Option<ValuesArg>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial"])]
+    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial", "queries", "key_index_bits"])]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial"])]
+    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial", "queries", "key_index_bits"])]
     pub all: bool,
     /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator
     #[arg(long)]
@@ -264,7 +271,7 @@ pub struct GenerateArgs {
 #[derive(Args)]
 pub struct SimulateArgs {
     #[command(flatten)]
-    pub selection: Selection,
+    pub array: ArrayArgs,
     /// Queries: .npy of shape [queries, d] or [d]; or one .npz or .safetensors with q, k and v
     #[arg(long, value_name = "FILE", required_unless_present = "data")]
     pub q: Option<PathBuf>,
@@ -300,12 +307,6 @@ pub struct SimulateArgs {
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     pub lengths: Option<Vec<usize>>,
-    /// An array of B cores, 1 to 64, that share one key and one value stream
-    #[arg(long, value_name = "B")]
-    pub queries: Option<usize>,
-    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
-    #[arg(long, value_name = "BITS")]
-    pub key_index_bits: Option<u32>,
     /// Use the first N queries only
     #[arg(long, value_name = "N")]
     pub first_queries: Option<usize>,

@@ -2,75 +2,29 @@
 
 pub mod build;
 
-use crate::cli::{CosimArgs, Selection};
+use crate::cli::{ArrayArgs, CosimArgs};
 use crate::output::{Failure, print, print_json, table};
-use crate::select::{configuration, core_or_block, parse_flags, split};
+use crate::select::parse_flags;
+use crate::target::Target;
 use build::{Simulator, require_tools};
-use clap::Parser;
-use flashd_hwmodel::block::BlockConfig;
+use clap::Args;
 use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::merge::SplitConfig;
 use flashd_hwmodel::vectors::Layout;
 use flashd_simulator::RunError;
-use flashd_simulator::record::VectorWriter;
-use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use flashd_simulator::selftest::{Expected, Stream, Streamed};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::{BufWriter, ErrorKind};
 use std::time::Instant;
 
-/// What a core's flags select here.
-#[derive(Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
+/// What `--core` selects here.
+#[derive(Args)]
 struct TargetFlags {
     #[command(flatten)]
-    selection: Selection,
-    #[arg(long)]
-    queries: Option<usize>,
-    #[arg(long)]
-    key_index_bits: Option<u32>,
+    array: ArrayArgs,
     #[arg(long, conflicts_with = "queries")]
     parts: Option<usize>,
-}
-
-/// A design under test.
-enum Target {
-    Core(CoreConfig),
-    Array(BlockConfig),
-    Split(SplitConfig),
-}
-
-impl Target {
-    fn name(&self) -> String {
-        match self {
-            Target::Core(config) => config.name(),
-            Target::Array(config) => config.name(),
-            Target::Split(config) => config.name(),
-        }
-    }
-
-    /// The core, or that of an array's or split keys' cores.
-    fn core(&self) -> &CoreConfig {
-        match self {
-            Target::Core(config) => config,
-            Target::Array(config) => &config.core,
-            Target::Split(config) => &config.core,
-        }
-    }
-
-    fn new(
-        selection: &Selection,
-        queries: Option<usize>,
-        key_index_bits: Option<u32>,
-        parts: Option<usize>,
-    ) -> Result<Target, Failure> {
-        if let Some(parts) = parts {
-            return Ok(Target::Split(split(&configuration(selection, None)?, parts)?));
-        }
-        let (core, array) = core_or_block(selection, queries, key_index_bits, None)?;
-        Ok(array.map_or(Target::Core(core), Target::Array))
-    }
 }
 
 /// One core's comparison.
@@ -95,8 +49,10 @@ struct Row {
 pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let targets = targets(args)?;
     require_tools()?;
-    let bar = ProgressBar::new(targets.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cores, {elapsed} {msg}") {
+    let bar = ProgressBar::new(targets.len() as u64 * args.keys);
+    if let Ok(style) =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} keys, {elapsed} of {duration}: {msg}")
+    {
         bar.set_style(style);
     }
     let pool = rayon::ThreadPoolBuilder::new()
@@ -106,9 +62,7 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let rows = pool.install(|| {
         let one = |target: &Target| {
             bar.set_message(target.name());
-            let row = compare(args, target);
-            bar.inc(1);
-            row
+            compare(args, target, &bar)
         };
         targets.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Row>, Failure>>()
     });
@@ -128,21 +82,13 @@ fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
     if args.shipped {
         targets.extend(CoreConfig::shipped().into_iter().map(Target::Core));
     }
-    if args.selection != Selection::default() || args.queries.is_some() || args.parts.is_some() {
-        targets.push(Target::new(&args.selection, args.queries, args.key_index_bits, args.parts)?);
+    if args.array != ArrayArgs::default() || args.parts.is_some() {
+        targets.push(Target::new(&args.array, args.parts)?);
     }
     for text in &args.core {
         let wrong = |e: Failure| Failure::input(format!("--core \"{text}\": {e}"));
-        let flags = match text.starts_with('-') {
-            true => parse_flags::<TargetFlags>(text).map_err(wrong)?,
-            false => TargetFlags {
-                selection: Selection { config: Some(text.into()), ..Selection::default() },
-                queries: None,
-                key_index_bits: None,
-                parts: None,
-            },
-        };
-        let target = Target::new(&flags.selection, flags.queries, flags.key_index_bits, flags.parts);
+        let flags = parse_flags::<TargetFlags>(text).map_err(wrong)?;
+        let target = Target::new(&flags.array, flags.parts);
         targets.push(target.map_err(wrong)?);
     }
     if targets.is_empty() {
@@ -159,23 +105,19 @@ fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
 /// A stream's outcome: what was sent, checks, the first difference.
 type Outcome = (Streamed, u64, Option<String>);
 
-fn compare(args: &CosimArgs, target: &Target) -> Result<Row, Failure> {
-    let (layout, files) = match target {
-        Target::Core(config) => (Layout::of_core(config), flashd_generator::core_files(config)?),
-        Target::Array(config) => (Layout::of_block(config), flashd_generator::block_files(config)?),
-        Target::Split(config) => (Layout::of_split(config), flashd_generator::split_files(config)?),
-    };
-    let layout = layout.map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
-    let (simulator, compile_seconds) = Simulator::build(&args.build, &layout, &files)?;
+fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
+    let layout = target.layout().map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
+    let (simulator, compile_seconds) = Simulator::build(&args.build, &layout, &target.files()?)?;
     let start = Instant::now();
+    let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);
     let with_engine = args.engine_keys.min(args.keys);
     let (three_engines, mut checks, mut difference) =
-        stream(&simulator, target, &layout, &Stream::of(args.seed, with_engine), Expected::Lockstep)?;
+        stream(&Stream::of(args.seed, with_engine), Expected::Lockstep)?;
     let mut model_and_verilog = Streamed::default();
     if matches!(target, Target::Core(_)) && args.keys > with_engine && difference.is_none() {
         // Another seed: other data.
         let rest = Stream::of(args.seed.wrapping_add(1), args.keys - with_engine);
-        let outcome = stream(&simulator, target, &layout, &rest, Expected::Model)?;
+        let outcome = stream(&rest, Expected::Model)?;
         model_and_verilog = outcome.0;
         checks += outcome.1;
         difference = outcome.2;
@@ -193,31 +135,27 @@ fn compare(args: &CosimArgs, target: &Target) -> Result<Row, Failure> {
 }
 
 /// One stream through a simulator's pipe.
-fn stream(
+fn run_stream(
     simulator: &Simulator,
     target: &Target,
     layout: &Layout,
     stream: &Stream,
     expected: Expected,
+    bar: &ProgressBar,
 ) -> Result<Outcome, Failure> {
     let mut process = simulator.start()?;
     let pipe = BufWriter::with_capacity(1 << 16, process.input()?);
     let io = |e: std::io::Error| Failure::input(format!("{}: {e}", target.name()));
-    // A simulator that has found a difference closes its end; what counts then is what it says.
-    let sent = (|| -> Result<Streamed, RunError> {
-        let mut out = VectorWriter::new(pipe, layout.clone(), target.core())?;
-        let streamed = match target {
-            Target::Core(config) => selftest::core(config, stream, expected, &mut out, &mut |_| ())?,
-            Target::Array(config) => selftest::array(config, stream, &mut out, &mut |_| ())?,
-            Target::Split(config) => selftest::split_keys(config, stream, &mut out, &mut |_| ())?,
-        };
-        out.finish()?;
-        Ok(streamed)
-    })();
+    let mut before = 0;
+    let sent = target.stream(layout, stream, expected, pipe, &mut |streamed| {
+        bar.inc(streamed.keys - before);
+        before = streamed.keys;
+    });
     let verdict = process.verdict().map_err(io)?;
     match (sent, verdict) {
-        (Ok(streamed), Ok(checks)) => Ok((streamed, checks, None)),
-        (Ok(streamed), Err(difference)) => Ok((streamed, 0, Some(difference))),
+        (Ok((streamed, ..)), Ok(checks)) => Ok((streamed, checks, None)),
+        (Ok((streamed, ..)), Err(difference)) => Ok((streamed, 0, Some(difference))),
+        // A simulator that has found a difference closes its end; what counts then is what it says.
         (Err(RunError::Observer(e)), Err(difference)) if e.kind() == ErrorKind::BrokenPipe => {
             Ok((Streamed::default(), 0, Some(difference)))
         }

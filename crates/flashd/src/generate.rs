@@ -2,10 +2,9 @@
 
 use crate::cli::{GenerateArgs, ValuesArg};
 use crate::output::{Failure, print, print_json};
-use crate::select::{configuration, core_or_block, split, wrapper_in_file};
-use flashd_generator::{
-    GeneratedFile, axis_files, block_files, core_files, split_files, unit_file, write_all,
-};
+use crate::select::wrapper_in_file;
+use crate::target::Target;
+use flashd_generator::{GeneratedFile, axis_files, unit_file, write_all};
 use flashd_hwmodel::axis::{AxisConfig, Values};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
@@ -15,7 +14,7 @@ use flashd_hwmodel::units::FormatUnit;
 mod testbench;
 
 pub use testbench::unit_result;
-use testbench::{Plan, block_testbench, core_testbench, split_testbench, unit_testbench};
+use testbench::{Plan, testbench, unit_testbench};
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let files = files(args)?;
@@ -34,58 +33,38 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             let known: Vec<&str> = FormatUnit::ALL.iter().map(|u| u.name()).collect();
             Failure::input(format!("--unit: unknown unit '{name}': known units are {}", known.join(", ")))
         })?;
-        let segments = args.selection.segments.unwrap_or(8);
+        let segments = args.array.selection.segments.unwrap_or(8);
         if ![4, 8, 16, 32].contains(&segments) {
             return Err(Failure::input(format!("--segments: {segments} is not one of 4, 8, 16, 32")));
         }
-        let format = args.selection.format.unwrap_or(Format::BF16);
+        let format = args.array.selection.format.unwrap_or(Format::BF16);
         let mut files = vec![unit_file(unit, format, segments)?];
         if let Some(plan) = plan {
             files.extend(unit_testbench(unit, format, segments, &plan));
         }
         return Ok(files);
     }
-    let core = |config: &CoreConfig| -> Result<Vec<GeneratedFile>, Failure> {
-        let mut files = core_files(config)?;
+    let all = |target: &Target| -> Result<Vec<GeneratedFile>, Failure> {
+        let mut files = target.files()?;
         if let Some(plan) = plan {
-            files.extend(core_testbench(config, &plan)?);
+            files.extend(testbench(target, &plan)?);
         }
         Ok(files)
     };
     if args.all {
-        let mut files = Vec::new();
-        for config in CoreConfig::shipped() {
-            files.extend(core(&config)?);
-        }
-        return Ok(files);
+        let cores = CoreConfig::shipped().into_iter().map(|core| all(&Target::Core(core)));
+        return Ok(cores.collect::<Result<Vec<_>, _>>()?.concat());
     }
-    if let Some(parts) = args.parts {
-        let split = split(&configuration(&args.selection, None)?, parts)?;
-        let mut files = split_files(&split)?;
-        if let Some(plan) = plan {
-            files.extend(split_testbench(&split, &plan)?);
-        }
-        return Ok(files);
-    }
-    let (config, block) = core_or_block(&args.selection, args.queries, args.key_index_bits, None)?;
-    let in_file = wrapper_in_file(&args.selection);
-    match (args.wrapper.is_some() || in_file.is_some(), block) {
-        (true, _) if plan.is_some() => Err(Failure::input(
+    let in_file = wrapper_in_file(&args.array.selection);
+    let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
+    match (Target::new(&args.array, args.parts)?, wrapped) {
+        (_, true) if plan.is_some() => Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and scripts/axis runs them",
         )),
-        (true, Some(block)) => Ok(axis_files(&wrapper(args, in_file, block)?)?),
-        (true, None) => {
-            Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"))
-        }
-        (false, Some(block)) => {
-            let mut files = block_files(&block)?;
-            if let Some(plan) = plan {
-                files.extend(block_testbench(&block, &plan)?);
-            }
-            Ok(files)
-        }
-        (false, None) => core(&config),
+        (Target::Array(block), true) => Ok(axis_files(&wrapper(args, in_file, block)?)?),
+        (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
+        (target, false) => all(&target),
     }
 }
 
@@ -102,7 +81,7 @@ fn wrapper(
         None => base.values,
     };
     let config = AxisConfig { block, beat_bits: args.beat.or(base.beat_bits), values };
-    config.validate().map_err(|e| match (&args.selection.config, args.beat) {
+    config.validate().map_err(|e| match (&args.array.selection.config, args.beat) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;

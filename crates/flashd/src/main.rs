@@ -20,6 +20,7 @@ mod pwl;
 mod select;
 mod simulate;
 mod skips;
+mod target;
 mod traffic;
 mod units;
 

@@ -1,8 +1,8 @@
 //! From arguments to one validated configuration.
 
-use crate::cli::{DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
+use crate::cli::{ArrayArgs, DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
-use clap::Parser;
+use clap::{Args, Parser};
 use flashd_hwmodel::axis::AxisConfig;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
@@ -10,25 +10,22 @@ use flashd_hwmodel::format::Format;
 use flashd_hwmodel::merge::SplitConfig;
 use std::path::Path;
 
-/// The flags of one core, as `--core` takes them.
+/// Flags without a program's name.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
-struct CoreFlags {
+struct Words<T: Args> {
     #[command(flatten)]
-    selection: Selection,
+    flags: T,
 }
 
-/// What `--core` selects: flags between spaces, which begin with a dash, or a configuration file.
-pub fn parse_core(text: &str) -> Result<Selection, Failure> {
-    if !text.starts_with('-') {
-        return Ok(Selection { config: Some(text.into()), ..Selection::default() });
-    }
-    parse_flags::<CoreFlags>(text).map(|flags| flags.selection)
-}
-
-/// Flags between spaces.
-pub fn parse_flags<T: Parser>(text: &str) -> Result<T, Failure> {
-    T::try_parse_from(text.split_whitespace()).map_err(|e| {
+/// What `--core` stands for: flags between spaces, which begin with a dash, or a configuration file, whose name may
+/// have spaces.
+pub fn parse_flags<T: Args>(text: &str) -> Result<T, Failure> {
+    let parsed = match text.starts_with('-') {
+        true => Words::try_parse_from(text.split_whitespace()),
+        false => Words::try_parse_from([format!("--config={text}")]),
+    };
+    parsed.map(|words| words.flags).map_err(|e| {
         // The first paragraph; the others are about the usage of a program that does not exist.
         let text = e.to_string();
         let words: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
@@ -77,11 +74,10 @@ pub fn split(core: &CoreConfig, parts: usize) -> Result<SplitConfig, Failure> {
 
 /// The selected core, and the array of it that `--queries` or the file ask for.
 pub fn core_or_block(
-    s: &Selection,
-    queries: Option<usize>,
-    key_index_bits: Option<u32>,
+    flags: &ArrayArgs,
     d_from_data: Option<usize>,
 ) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
+    let ArrayArgs { selection: s, queries, key_index_bits } = flags;
     let (core, in_file) = select(s, d_from_data)?;
     let key_index_bits = key_index_bits.or(in_file.as_ref().and_then(|b| b.key_index_bits));
     let Some(n) = queries.or(in_file.map(|b| b.queries)) else {

@@ -55,8 +55,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         return heads::run(args, data, results);
     }
     let attention = load(args)?;
-    let (config, array) =
-        core_or_block(&args.selection, args.queries, args.key_index_bits, Some(attention.d))?;
+    let (config, array) = core_or_block(&args.array, Some(attention.d))?;
     if config.d != attention.d {
         return Err(Failure::input(format!(
             "--d: the core has d = {}, the data in {} has d = {}",

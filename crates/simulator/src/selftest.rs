@@ -87,6 +87,48 @@ pub enum Expected {
     Model,
 }
 
+/// Calls `one` for round after round, until there are keys enough; `progress` is told of every round. What `one` returns
+/// says keys and results, the vectors written are the cycles.
+fn rounds<W: Write>(
+    stream: &Stream,
+    out: &mut VectorWriter<W>,
+    progress: &mut dyn FnMut(&Streamed),
+    mut one: impl FnMut(usize, &mut ChaCha8Rng, &mut VectorWriter<W>) -> Result<Streamed, RunError>,
+) -> Result<Streamed, RunError> {
+    let mut total = Streamed::default();
+    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
+    for round in 0.. {
+        if total.keys >= stream.keys {
+            break;
+        }
+        let before = out.lines();
+        let streamed = one(round, &mut rng, out)?;
+        total += Streamed { cycles: out.lines() - before, ..streamed };
+        progress(&total);
+    }
+    Ok(total)
+}
+
+/// The first round breaks off, and later ones now and then.
+fn breaks_off(round: usize) -> bool {
+    round.is_multiple_of(6)
+}
+
+/// A round whose vectors end after `cut` cycles, if it breaks off. What was cut off is not counted: the keys are at most one
+/// a cycle.
+fn cut_off<W: Write>(
+    cut: Option<u64>,
+    out: &mut VectorWriter<W>,
+    one: impl FnOnce(&mut VectorWriter<W>) -> Result<Streamed, RunError>,
+) -> Result<Streamed, RunError> {
+    let Some(cut) = cut else { return one(out) };
+    let before = out.lines();
+    out.stop_after(cut);
+    let whole = one(out)?;
+    out.resume();
+    Ok(Streamed { keys: whole.keys.min(out.lines() - before) / 2, results: 0, ..whole })
+}
+
 /// Writes the vectors of a core; `progress` is told of every round.
 ///
 /// # Errors
@@ -99,42 +141,19 @@ pub fn core<W: Write>(
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
     config.validate()?;
-    let mut total = Streamed::default();
-    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
-    for round in 0.. {
-        if total.keys >= stream.keys {
-            break;
-        }
-        let w = workload(config, round, stream.round, &mut rng);
-        let gaps = gaps(round, &mut rng);
-        // The first round breaks off, and later ones now and then.
-        let cut = (round % CUT_EVERY == 0).then(|| 3 + rng.random_range(w.steps() / 2..=w.steps()) as u64);
-        let before = out.lines();
-        if let Some(cut) = cut {
-            out.stop_after(cut);
-        }
-        let mut counted = match expected {
+    rounds(stream, out, progress, |round, rng, out| {
+        let w = workload(config, round, stream.round, rng);
+        let gaps = gaps(round, rng);
+        let cut = breaks_off(round).then(|| 3 + rng.random_range(w.steps() / 2..=w.steps()) as u64);
+        cut_off(cut, out, |out| match expected {
             Expected::Lockstep => {
                 let counters = run(config, &w, gaps, &mut [out])?.counters;
-                Streamed { cycles: 0, keys: counters.keys, results: counters.queries }
+                Ok(Streamed { cycles: 0, keys: counters.keys, results: counters.queries })
             }
-            Expected::Model => predict(config, &w, gaps, out)?,
-        };
-        out.resume();
-        counted.cycles = out.lines() - before;
-        if cut.is_some() {
-            // What was cut off is not counted: the keys are at most one a cycle.
-            counted.keys = counted.keys.min(counted.cycles) / 2;
-            counted.results = 0;
-        }
-        total += counted;
-        progress(&total);
-    }
-    Ok(total)
+            Expected::Model => predict(config, &w, gaps, out),
+        })
+    })
 }
-
-/// One round in so many breaks off.
-const CUT_EVERY: usize = 6;
 
 fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
     if round % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
@@ -182,23 +201,14 @@ pub fn array<W: Write>(
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
     config.validate()?;
-    let mut total = Streamed::default();
-    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
-    for round in 0.. {
-        if total.keys >= stream.keys {
-            break;
-        }
-        let w = block_workload(config, round, stream.round, &mut rng);
+    rounds(stream, out, progress, |round, rng, out| {
+        let w = block_workload(config, round, stream.round, rng);
         let middle = rng.random_range(w.keys() / 3..=w.keys()) as u64;
         let resets = if round % 3 == 0 { vec![3 + middle] } else { Vec::new() };
-        let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, &mut rng)) };
-        let before = out.lines();
+        let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, rng)) };
         let counters = block::run(config, &w, &disturbance, &mut [out])?.counters;
-        total +=
-            Streamed { cycles: out.lines() - before, keys: counters.keys.max(1), results: counters.queries };
-        progress(&total);
-    }
-    Ok(total)
+        Ok(Streamed { cycles: 0, keys: counters.keys.max(1), results: counters.queries })
+    })
 }
 
 /// Writes the vectors of split keys, always in lock-step with the model; `progress` is told of every round.
@@ -214,30 +224,16 @@ pub fn split_keys<W: Write>(
     config.validate()?;
     // Queries begin with a key; their parts are what is merged.
     let core = CoreConfig { partial: false, ..config.core.clone() };
-    let mut total = Streamed::default();
-    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
-    for round in 0.. {
-        if total.keys >= stream.keys {
-            break;
-        }
-        let w = workload(&core, round, stream.round, &mut rng);
-        let keys: usize = w.queries.iter().map(|query| query.keys - query.from).sum();
-        let cut = (round % CUT_EVERY == 0).then(|| 3 + (keys / config.parts) as u64);
-        let before = out.lines();
-        if let Some(cut) = cut {
-            out.stop_after(cut);
-        }
-        let counters = split::run(config, &w, gaps(round, &mut rng), &mut [out])?.counters;
-        out.resume();
-        let cycles = out.lines() - before;
-        total += match cut {
-            // What was cut off is not counted.
-            Some(_) => Streamed { cycles, keys: cycles / 2, results: 0 },
-            None => Streamed { cycles, keys: keys as u64, results: counters.queries },
-        };
-        progress(&total);
-    }
-    Ok(total)
+    rounds(stream, out, progress, |round, rng, out| {
+        let w = workload(&core, round, stream.round, rng);
+        let gaps = gaps(round, rng);
+        let keys = w.queries.iter().map(|query| query.keys - query.from).sum::<usize>() as u64;
+        let cut = breaks_off(round).then(|| 3 + keys / config.parts as u64);
+        cut_off(cut, out, |out| {
+            let counters = split::run(config, &w, gaps, &mut [out])?.counters;
+            Ok(Streamed { cycles: 0, keys, results: counters.queries })
+        })
+    })
 }
 
 /// A round for a core.

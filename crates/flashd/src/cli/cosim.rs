@@ -1,19 +1,13 @@
 //! The command line of `flashd cosim`.
 
-use super::Selection;
+use super::ArrayArgs;
 use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct CosimArgs {
     #[command(flatten)]
-    pub selection: Selection,
-    /// An array of B cores, 1 to 64, that share one key and one value stream
-    #[arg(long, value_name = "B")]
-    pub queries: Option<usize>,
-    /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
-    #[arg(long, value_name = "BITS")]
-    pub key_index_bits: Option<u32>,
+    pub array: ArrayArgs,
     /// Split keys: P cores for one query and a tree of merges, a power of two from 2 to 64
     #[arg(long, value_name = "P", conflicts_with_all = ["queries", "key_index_bits"])]
     pub parts: Option<usize>,

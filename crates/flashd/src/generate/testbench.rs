@@ -1,17 +1,14 @@
 //! `flashd generate --testbench`: vectors, the testbench that reads them, and the port list for the C++ harness.
 
 use crate::output::Failure;
+use crate::target::Target;
 use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
 use flashd_golden::units;
-use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_hwmodel::vectors::{Layout, ports};
 use flashd_hwmodel::word::ones;
-use flashd_simulator::record::{VectorError, VectorWriter};
-use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use flashd_simulator::selftest::{Expected, Stream, Streamed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -33,10 +30,6 @@ impl Plan {
     }
 }
 
-fn failure(e: VectorError) -> Failure {
-    Failure::input(format!("--testbench: {e}"))
-}
-
 fn all_files(layout: &Layout, vectors: Vec<u8>, lines: u64, about: &str) -> Vec<GeneratedFile> {
     let mut files = testbench_files(layout, lines, about);
     let text = String::from_utf8_lossy(&vectors).into_owned();
@@ -44,35 +37,13 @@ fn all_files(layout: &Layout, vectors: Vec<u8>, lines: u64, about: &str) -> Vec<
     files
 }
 
-/// A core's, expected outputs from core and model in lock-step.
-pub fn core_testbench(config: &CoreConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = Layout::of_core(config).map_err(|e| failure(e.into()))?;
-    let mut out = VectorWriter::new(Vec::new(), layout.clone(), config).map_err(|e| failure(e.into()))?;
-    let stream = plan.stream(config.d);
-    let streamed = selftest::core(config, &stream, Expected::Lockstep, &mut out, &mut |_| ())?;
-    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
-    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
-}
-
-/// An array's.
-pub fn block_testbench(config: &BlockConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = Layout::of_block(config).map_err(|e| failure(e.into()))?;
-    let mut out =
-        VectorWriter::new(Vec::new(), layout.clone(), &config.core).map_err(|e| failure(e.into()))?;
-    let streamed =
-        selftest::array(config, &plan.stream(config.core.d * config.queries), &mut out, &mut |_| ())?;
-    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
-    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
-}
-
-/// That of split keys.
-pub fn split_testbench(config: &SplitConfig, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = Layout::of_split(config).map_err(|e| failure(e.into()))?;
-    let mut out =
-        VectorWriter::new(Vec::new(), layout.clone(), &config.core).map_err(|e| failure(e.into()))?;
-    let stream = plan.stream(config.core.d * config.parts);
-    let streamed = selftest::split_keys(config, &stream, &mut out, &mut |_| ())?;
-    let (vectors, lines) = out.finish().map_err(|e| failure(e.into()))?;
+/// A design's, expected outputs from design and model in lock-step.
+pub fn testbench(target: &Target, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
+    let layout = target.layout().map_err(|e| Failure::input(format!("--testbench: {e}")))?;
+    let (core, cores) = target.cores();
+    let stream = plan.stream(core.d * cores);
+    let (streamed, vectors, lines) =
+        target.stream(&layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
     Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
 }
 

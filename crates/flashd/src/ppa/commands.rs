@@ -209,7 +209,7 @@ fn value(argument: impl ValueEnum) -> String {
 mod tests {
     use super::*;
     use crate::select::configuration;
-    use crate::select::parse_core;
+    use crate::select::parse_flags;
     use flashd_hwmodel::config::LaneBits;
     use flashd_hwmodel::format::Format;
 
@@ -239,7 +239,7 @@ mod tests {
         ]);
         for config in all {
             let text = flags(&config);
-            let again = parse_core(&text).and_then(|selection| configuration(&selection, None));
+            let again = parse_flags(&text).and_then(|selection| configuration(&selection, None));
             assert_eq!(again.map_err(|e| e.to_string()), Ok(config), "{text}");
         }
     }

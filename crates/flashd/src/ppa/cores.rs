@@ -1,9 +1,8 @@
 //! Which cores and arrays are measured.
 
-use crate::cli::{PpaArgs, Selection};
+use crate::cli::{ArrayArgs, PpaArgs, Selection};
 use crate::output::Failure;
 use crate::select::{configuration, core_or_block, parse_flags};
-use clap::Parser;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, D_RANGE};
 use flashd_hwmodel::format::Format;
@@ -47,34 +46,15 @@ pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
     Ok(all)
 }
 
-/// The flags of a core or an array.
-#[derive(Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct TargetFlags {
-    #[command(flatten)]
-    selection: Selection,
-    #[arg(long)]
-    queries: Option<usize>,
-    #[arg(long)]
-    key_index_bits: Option<u32>,
-}
-
 /// One core or array by its flags, which begin with a dash, or by its file.
 fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
-    let mut flags = match text.starts_with('-') {
-        true => parse_flags::<TargetFlags>(text)?,
-        false => TargetFlags {
-            selection: Selection { config: Some(text.into()), ..Selection::default() },
-            queries: None,
-            key_index_bits: None,
-        },
-    };
+    let mut flags = parse_flags::<ArrayArgs>(text)?;
     let s = &mut flags.selection;
     if s.config.is_none() {
         s.d = s.d.or(outer.d);
         s.format = s.format.or(outer.format);
     }
-    let (core, array) = core_or_block(s, flags.queries, flags.key_index_bits, None)?;
+    let (core, array) = core_or_block(&flags, None)?;
     Ok(array.map_or(Target::Core(core), Target::Array))
 }
 

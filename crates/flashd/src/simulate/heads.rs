@@ -60,7 +60,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     let input = |e: String| Failure::input(format!("--data {}: {e}", data.display()));
     let entries = list_dir(data).map_err(|e| input(e.to_string()))?;
     // Heads have cores of their own vector length, or --d says which heads are meant.
-    let core = |d: usize| configuration(&args.selection, Some(d));
+    let core = |d: usize| configuration(&args.array.selection, Some(d));
     let any = core(entries[0].load().map_err(|e| input(e.to_string()))?.attention.d)?;
     if any.score_shift.is_some() {
         return Err(Failure::input(

@@ -1,0 +1,88 @@
+//! A design that vectors are made for: a core, an array of cores or cores for parts of the keys.
+
+use crate::cli::ArrayArgs;
+use crate::output::Failure;
+use crate::select::{configuration, core_or_block, split};
+use flashd_generator::{GenerateError, GeneratedFile, block_files, core_files, split_files};
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::vectors::Layout;
+use flashd_simulator::RunError;
+use flashd_simulator::record::VectorWriter;
+use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use std::io::Write;
+
+/// The design.
+pub enum Target {
+    Core(CoreConfig),
+    Array(BlockConfig),
+    Split(SplitConfig),
+}
+
+impl Target {
+    /// What the flags select, with `parts` the cores for so many parts of the keys.
+    pub fn new(flags: &ArrayArgs, parts: Option<usize>) -> Result<Target, Failure> {
+        if let Some(parts) = parts {
+            return Ok(Target::Split(split(&configuration(&flags.selection, None)?, parts)?));
+        }
+        let (core, array) = core_or_block(flags, None)?;
+        Ok(array.map_or(Target::Core(core), Target::Array))
+    }
+
+    /// The name of the module and its files.
+    pub fn name(&self) -> String {
+        match self {
+            Target::Core(config) => config.name(),
+            Target::Array(config) => config.name(),
+            Target::Split(config) => config.name(),
+        }
+    }
+
+    /// The core that it is made of, and how many of them.
+    pub fn cores(&self) -> (&CoreConfig, usize) {
+        match self {
+            Target::Core(config) => (config, 1),
+            Target::Array(config) => (&config.core, config.queries),
+            Target::Split(config) => (&config.core, config.parts),
+        }
+    }
+
+    /// Verilog, manifest and what else is emitted.
+    pub fn files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
+        match self {
+            Target::Core(config) => core_files(config),
+            Target::Array(config) => block_files(config),
+            Target::Split(config) => split_files(config),
+        }
+    }
+
+    /// Its ports in a file of vectors.
+    pub fn layout(&self) -> Result<Layout, ConfigError> {
+        match self {
+            Target::Core(config) => Layout::of_core(config),
+            Target::Array(config) => Layout::of_block(config),
+            Target::Split(config) => Layout::of_split(config),
+        }
+    }
+
+    /// Writes a stream's vectors to `out`; only a core's can come from the model alone, others are always in lock-step.
+    /// `progress` is told of every round. Returns what was streamed, `out`, and the number of lines.
+    pub fn stream<W: Write>(
+        &self,
+        layout: &Layout,
+        stream: &Stream,
+        expected: Expected,
+        out: W,
+        progress: &mut dyn FnMut(&Streamed),
+    ) -> Result<(Streamed, W, u64), RunError> {
+        let mut out = VectorWriter::new(out, layout.clone(), self.cores().0)?;
+        let streamed = match self {
+            Target::Core(config) => selftest::core(config, stream, expected, &mut out, progress)?,
+            Target::Array(config) => selftest::array(config, stream, &mut out, progress)?,
+            Target::Split(config) => selftest::split_keys(config, stream, &mut out, progress)?,
+        };
+        let (out, lines) = out.finish()?;
+        Ok((streamed, out, lines))
+    }
+}
