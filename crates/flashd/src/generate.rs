@@ -9,7 +9,7 @@ use flashd_hwmodel::axis::{AxisConfig, Values};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::units::FormatUnit;
+use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 
 mod testbench;
 
@@ -26,8 +26,23 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     }
 }
 
-fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
-    let plan = args.testbench.then_some(Plan { seed: args.seed, keys: args.keys });
+/// What the arguments select.
+enum Design {
+    Unit { unit: FormatUnit, format: Format, segments: u32 },
+    Targets(Vec<Target>),
+    Wrapper(AxisConfig),
+}
+
+/// The names of the modules that the arguments select.
+pub fn selected(args: &GenerateArgs) -> Result<Vec<String>, Failure> {
+    Ok(match design(args)? {
+        Design::Unit { unit, format, segments } => vec![FormatFunction::new(unit, format, segments).name()],
+        Design::Targets(targets) => targets.iter().map(Target::name).collect(),
+        Design::Wrapper(config) => vec![config.name()],
+    })
+}
+
+fn design(args: &GenerateArgs) -> Result<Design, Failure> {
     if let Some(name) = &args.unit {
         let unit = FormatUnit::ALL.into_iter().find(|u| u.name() == name).ok_or_else(|| {
             let known: Vec<&str> = FormatUnit::ALL.iter().map(|u| u.name()).collect();
@@ -38,33 +53,45 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             return Err(Failure::input(format!("--segments: {segments} is not one of 4, 8, 16, 32")));
         }
         let format = args.array.selection.format.unwrap_or(Format::BF16);
-        let mut files = vec![unit_file(unit, format, segments)?];
-        if let Some(plan) = plan {
-            files.extend(unit_testbench(unit, format, segments, &plan));
-        }
-        return Ok(files);
+        return Ok(Design::Unit { unit, format, segments });
     }
-    let all = |target: &Target| -> Result<Vec<GeneratedFile>, Failure> {
-        let mut files = target.files()?;
-        if let Some(plan) = plan {
-            files.extend(testbench(target, &plan)?);
-        }
-        Ok(files)
-    };
     if args.all {
-        let cores = CoreConfig::shipped().into_iter().map(|core| all(&Target::Core(core)));
-        return Ok(cores.collect::<Result<Vec<_>, _>>()?.concat());
+        return Ok(Design::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
     }
     let in_file = wrapper_in_file(&args.array.selection);
     let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
     match (Target::new(&args.array, args.parts)?, wrapped) {
-        (_, true) if plan.is_some() => Err(Failure::input(
+        (_, true) if args.testbench => Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and scripts/axis runs them",
         )),
-        (Target::Array(block), true) => Ok(axis_files(&wrapper(args, in_file, block)?)?),
+        (Target::Array(block), true) => Ok(Design::Wrapper(wrapper(args, in_file, block)?)),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
-        (target, false) => all(&target),
+        (target, false) => Ok(Design::Targets(vec![target])),
+    }
+}
+
+fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
+    let plan = args.testbench.then_some(Plan { seed: args.seed, keys: args.keys });
+    match design(args)? {
+        Design::Unit { unit, format, segments } => {
+            let mut files = vec![unit_file(unit, format, segments)?];
+            if let Some(plan) = plan {
+                files.extend(unit_testbench(unit, format, segments, &plan));
+            }
+            Ok(files)
+        }
+        Design::Targets(targets) => {
+            let mut files = Vec::new();
+            for target in &targets {
+                files.extend(target.files()?);
+                if let Some(plan) = plan {
+                    files.extend(testbench(target, &plan)?);
+                }
+            }
+            Ok(files)
+        }
+        Design::Wrapper(config) => Ok(axis_files(&config)?),
     }
 }
 

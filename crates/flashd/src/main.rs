@@ -1,55 +1,7 @@
-//! `flashd`: generate, simulate and check attention hardware from the command line.
-//!
-//! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
-//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input.
+//! The executable of [`flashd`].
 
-mod accuracy;
-mod cli;
-mod cosim;
-mod demo;
-mod explore;
-mod figure;
-mod generate;
-mod list;
-mod llm;
-mod measure;
-mod output;
-mod plot;
-mod ppa;
-mod pwl;
-mod select;
-mod simulate;
-mod skips;
-mod target;
-mod traffic;
-mod units;
-
-use clap::Parser;
-use cli::{Cli, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Generate(args) => generate::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
-        Command::Cosim(args) => cosim::run(&args),
-        Command::Units(args) => units::run(&args),
-        Command::Demo(args) => demo::run(&args),
-        Command::Pwl(args) => pwl::run(&args),
-        Command::Ppa(args) => ppa::run(&args),
-        Command::Explore(args) => explore::run(&args),
-        Command::Accuracy(args) => accuracy::run(&args),
-        Command::Figure(args) => figure::run(&args),
-        Command::Traffic(args) => traffic::run(&args),
-        Command::Skips(args) => skips::run(&args),
-        Command::Llm(args) => llm::run(args),
-        Command::List(args) => list::run(&args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("error: {failure}");
-            ExitCode::from(failure.exit_code())
-        }
-    }
+    flashd::main()
 }

@@ -5,7 +5,7 @@ use crate::target::Target;
 use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
 use flashd_golden::units;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::units::FormatUnit;
+use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, ports};
 use flashd_hwmodel::word::ones;
 use flashd_simulator::selftest::{Expected, Stream, Streamed};
@@ -55,7 +55,7 @@ const RANDOM_OPERANDS: usize = 20_000;
 /// A unit's: all operands of up to 16 bits together, or corner cases and random ones. Results are those of the model.
 pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Plan) -> Vec<GeneratedFile> {
     let module = unit.module(format, segments);
-    let name = flashd_hwmodel::units::FormatFunction::new(unit, format, segments).name();
+    let name = FormatFunction::new(unit, format, segments).name();
     let layout = Layout::new(name, ports(module.as_ref()));
     let operands = operands(unit, format, plan.seed);
     let mut text = layout.header();

@@ -1,0 +1,68 @@
+//! `flashd`: generate, simulate and check attention hardware from the command line.
+//!
+//! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
+//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input.
+
+mod accuracy;
+mod cli;
+mod cosim;
+mod demo;
+mod explore;
+mod figure;
+mod generate;
+mod list;
+mod llm;
+mod measure;
+mod output;
+mod plot;
+mod ppa;
+mod pwl;
+mod select;
+mod simulate;
+mod skips;
+mod target;
+mod traffic;
+mod units;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+/// The program: reads the process's arguments, runs what they ask for and says how it ended.
+pub fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Generate(args) => generate::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Cosim(args) => cosim::run(&args),
+        Command::Units(args) => units::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Pwl(args) => pwl::run(&args),
+        Command::Ppa(args) => ppa::run(&args),
+        Command::Explore(args) => explore::run(&args),
+        Command::Accuracy(args) => accuracy::run(&args),
+        Command::Figure(args) => figure::run(&args),
+        Command::Traffic(args) => traffic::run(&args),
+        Command::Skips(args) => skips::run(&args),
+        Command::Llm(args) => llm::run(args),
+        Command::List(args) => list::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// The names of the modules that arguments of `flashd generate` select, or what is wrong with them.
+///
+/// # Errors
+/// What the program would print before it ends with 2.
+pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
+    let words = ["flashd", "generate"].into_iter().chain(arguments);
+    match Cli::try_parse_from(words).map_err(|e| e.to_string())?.command {
+        Command::Generate(args) => generate::selected(&args).map_err(|e| e.to_string()),
+        _ => Err("not the arguments of generate".into()),
+    }
+}

@@ -1,0 +1,14 @@
+//! The command line as its users meet it.
+//!
+//! One executable for all files: it is linked once, and its tests share the processors.
+
+mod accuracy;
+mod cli;
+mod engine;
+mod explore;
+mod hostile;
+mod llm;
+mod ppa;
+mod skips;
+mod testbench;
+mod traffic;

@@ -1,0 +1,191 @@
+//! The lanes' contract in wide integers, read off its formulas one by one.
+
+use super::scalar::{Lane, Scalar, fields, floor_and_bit, significand};
+use crate::common::Dyadic;
+use flashd_golden::{decode, encode};
+use flashd_hwmodel::config::{Design, Fa2Variant, Update};
+use flashd_hwmodel::format::Format;
+
+/// `x 2^-places`, rounded down.
+fn down(x: i128, places: i128) -> i128 {
+    x >> places.min(120)
+}
+
+fn value(format: Format, bits: u64) -> Dyadic {
+    Dyadic::of(format, bits)
+}
+
+/// FLASH-D's rounded update; encodings.
+pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
+    let n = scalar.n;
+    let (old, new) = (value(n.accumulator, o), value(n.format, v));
+    let round = |x: Dyadic| value(n.difference, x.round(n.difference));
+    let difference = round(new.add(old.neg()));
+    let product = |difference| round(value(n.weight, u).mul(difference));
+    let sum = if upper { new.add(product(difference.neg())) } else { old.add(product(difference)) };
+    sum.round(n.accumulator)
+}
+
+/// FLASH-D's fused update; encodings.
+pub fn fused(scalar: &Scalar, o: u64, v: u64, (m, right): (i128, i128), upper: bool) -> u64 {
+    const GG: i128 = 3;
+    const J: i128 = 2;
+    let n = scalar.n;
+    let [p, pa, wm] = [n.format.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
+    // The value in the accumulator's exponents.
+    let v = encode(n.value, decode(n.format, v));
+    let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.value, v));
+    let e_max = e_o.max(e_v);
+    let old = sign_o * down(sig_o << GG, e_max - e_o);
+    let new = sign_v * down(sig_v << (pa - p + GG), e_max - e_v);
+    let q = down(((new - old) * m) << J, wm - 1 + right);
+    let r = if upper { (new << J) - q } else { (old << J) + q };
+    let exponent = e_max - i128::from(n.accumulator.bias) - (pa - 1) - GG - J;
+    Dyadic { mantissa: r, exponent: exponent as i32 }.round(n.accumulator)
+}
+
+/// FLASH-D's fixed-point value, and whether it is too large.
+pub fn fixed_value(format: Format, v: u64, x: i128, bits: u32) -> (i128, bool) {
+    let (sign, sig, field) = fields(format, v);
+    let largest = (1i128 << (bits - 1)) - 1;
+    if sig != 0 && field > x {
+        return (sign * largest, true);
+    }
+    let exponent = field as i32 - format.fraction_bits as i32 + bits as i32 - 1 - (x as i32 + 1);
+    let (m, g) = floor_and_bit(sig, exponent);
+    (sign * (m + g).min(largest), false)
+}
+
+/// FLASH-D's fixed-point update; two's complement numbers.
+pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper: bool) -> i128 {
+    let bits = scalar.config.lane_bits();
+    let kk = bits.o - bits.v;
+    let short = o >> kk;
+    // Never more than the distance of o and v: what o has below v's places is left out of it.
+    let (up, distance) = if v > short { (true, v - short - 1) } else { (false, short - v) };
+    let q2 = down((distance * m) << (kk + 1), i128::from(bits.w) - 1 + right);
+    let way = (q2 + 1) >> 1;
+    let new = match (upper, up) {
+        (false, true) => o + way,
+        (false, false) => o - way,
+        (true, true) => (v << kk) - way,
+        (true, false) => (v << kk) + way,
+    };
+    assert!(new.abs() < 1 << (bits.o - 1), "o leaves its bits");
+    new
+}
+
+/// FA2's fixed-point update, and whether the value is too large.
+pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) -> (i128, bool) {
+    let (m, right, delta) = lane;
+    let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
+    let reference = scalar.config.fa2 == Fa2Variant::LogReference;
+    let (sign, mut sig, mut field) = fields(format, v);
+    let over = sig != 0 && field > x;
+    if over {
+        (sig, field) = ((1 << format.precision()) - 1, x);
+    }
+    let down_by = i128::from(format.precision() + bits.w - 1) + (x - field) + right - i128::from(reference);
+    let (floor, g) = floor_and_bit(sig * m, (i128::from(bits.o) - 1 - down_by) as i32);
+    let width = bits.o + if reference { 2 } else { 16 };
+    let new = down(o, delta) + sign * (floor + g);
+    // Two's complement of that many bits.
+    ((new << (128 - width)) >> (128 - width), over)
+}
+
+/// FA2's float update; encodings.
+pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: bool) -> u64 {
+    let n = scalar.n;
+    let e = Dyadic { mantissa: m, exponent: -shift as i32 };
+    let (old, new) = (value(n.accumulator, o), value(n.format, v));
+    let (factor, addend) = if moved { (old, new) } else { (new, old) };
+    let product = value(n.product, factor.mul(e).round(n.product));
+    addend.add(product).round(n.accumulator)
+}
+
+/// One query's lanes: encodings of the accumulator, or two's complement numbers.
+pub struct Lanes {
+    o: Vec<i128>,
+    x: i128,
+    pub overflow: bool,
+}
+
+impl Lanes {
+    pub fn new(d: usize, v_exponent: u64) -> Self {
+        Lanes { o: vec![0; d], x: v_exponent.into(), overflow: false }
+    }
+
+    pub fn step(&mut self, scalar: &Scalar, lane: Lane, v: &[u64]) {
+        for (o, &v) in self.o.iter_mut().zip(v) {
+            let (bits, x) = (*o as u64, self.x);
+            let is_fixed = scalar.config.has_fixed_lanes();
+            (*o, self.overflow) = match lane {
+                Lane::Hold => (*o, self.overflow),
+                Lane::Rounded { u, upper } => (rounded(scalar, bits, v, u, upper).into(), false),
+                Lane::Blend { m, right, upper } if is_fixed => {
+                    let (v, over) = fixed_value(scalar.n.format, v, x, scalar.config.lane_bits().v);
+                    (fixed(scalar, *o, v, (m, right), upper), self.overflow | over)
+                }
+                Lane::Blend { m, right, upper } => (fused(scalar, bits, v, (m, right), upper).into(), false),
+                Lane::Scale { m, shift, moved } => (scaled(scalar, bits, v, (m, shift), moved).into(), false),
+                Lane::Sum { m, right, delta } => {
+                    let (new, over) = sum(scalar, *o, v, x, (m, right, delta));
+                    (new, self.overflow | over)
+                }
+            };
+        }
+    }
+
+    /// The results' encodings.
+    pub fn results(&self, scalar: &Scalar) -> Vec<u64> {
+        self.o.iter().map(|&o| self.result(scalar, o)).collect()
+    }
+
+    fn result(&self, scalar: &Scalar, o: i128) -> u64 {
+        let (n, config) = (scalar.n, scalar.config);
+        let format = n.format;
+        let bits = config.lane_bits();
+        // Exponent of a fixed-point accumulator's last place.
+        let unit = self.x as i32 - format.bias + 1 - (bits.o as i32 - 1);
+        if config.design == Design::FlashD {
+            return match config.update {
+                Update::Fixed => {
+                    // Four bits more than the value has.
+                    let cut = bits.o.saturating_sub(bits.v + 4);
+                    Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)
+                }
+                // A zero that is left of an underflow keeps its sign.
+                _ if decode(n.accumulator, o as u64) == 0.0 => {
+                    encode(format, decode(n.accumulator, o as u64))
+                }
+                _ => value(n.accumulator, o as u64).round(format),
+            };
+        }
+        let (r, right) = scalar.reciprocal();
+        let vr = n.reciprocal.table.value_fraction;
+        match config.fa2 {
+            Fa2Variant::Fixed | Fa2Variant::LogReference => {
+                if o == 0 {
+                    return 0;
+                }
+                let length = format.precision() as i32 + 4;
+                let excess = o.abs().ilog2() as i32 + 1 - length;
+                let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
+                let exponent = excess + unit - vr as i32 - right;
+                Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
+            }
+            Fa2Variant::SharedScale => {
+                let wm = scalar.shared_bits();
+                // The exponent of l may be negative in the fixed-point variants only.
+                let (m, right) = significand(r, vr + 1, right.into(), wm);
+                let factor = Dyadic { mantissa: m, exponent: -(wm as i32 - 1) - right as i32 };
+                let y = value(n.accumulator, o as u64).mul(factor).round(n.product);
+                value(n.product, y).round(format)
+            }
+            _ => {
+                let factor = Dyadic { mantissa: r, exponent: -(vr as i32) - right };
+                value(n.accumulator, o as u64).mul(factor).round(format)
+            }
+        }
+    }
+}

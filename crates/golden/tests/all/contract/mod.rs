@@ -1,0 +1,159 @@
+//! The model of every variant against its numeric contract, bit by bit: a slow second reading in wide integers,
+//! which shares the tables and nothing else.
+
+mod exhaustive;
+mod lanes;
+mod scalar;
+
+use crate::common::{any_finite, near_one, normal, rng, variants};
+use flashd_golden::{Action, Model, QueryResult, decode};
+use flashd_hwmodel::config::{
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update,
+};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::{BUDGET_STATE_FRACTION, Numerics};
+use lanes::Lanes;
+use rand::RngExt;
+use rayon::prelude::*;
+use scalar::{Lane, Scalar};
+
+/// The operands of one query.
+struct Operands {
+    q: Vec<u64>,
+    k: Vec<u64>,
+    v: Vec<u64>,
+    v_exponent: u64,
+}
+
+/// Random operands of every magnitude and kind.
+fn operands(rng: &mut crate::common::Rng, format: Format, d: usize, keys: usize) -> Operands {
+    let deviation = [0.3, 2.0, 8.0][rng.random_range(0..3)];
+    let (mut q, mut k) = (normal(rng, format, deviation, d), normal(rng, format, 1.0, keys * d));
+    let mut v = match rng.random_range(0..3) {
+        0 => (0..keys * d).map(|_| any_finite(rng, format)).collect(),
+        1 => (0..keys * d).map(|_| near_one(rng, format, 20)).collect(),
+        _ => normal(rng, format, 1.0, keys * d),
+    };
+    match rng.random_range(0..4) {
+        // Equal scores, so that ties and full weights come up.
+        0 => k = k[..d].repeat(keys),
+        // Scores beyond every limit.
+        1 => (q[0], k[0]) = (format.max_finite(), any_finite(rng, format)),
+        _ => {}
+    }
+    if rng.random_range(0..4) == 0 {
+        let place = rng.random_range(0..v.len());
+        v[place] = format.sign_bit() | (format.max_finite() + 1);
+        v[0] = format.sign_bit();
+    }
+    let own = flashd_golden::v_exponent(format, &v);
+    let v_exponent = match rng.random_range(0..4) {
+        0 => rng.random_range(0..=format.exponent_mask()),
+        1 => own.saturating_sub(2).max(1),
+        _ => own,
+    };
+    Operands { q, k, v, v_exponent }
+}
+
+/// Runs both and compares everything that a result holds but the count of saturated roundings.
+fn check(config: &CoreConfig, o: &Operands, case: &str) {
+    config.validate().expect("a valid configuration");
+    let n = Numerics::new(config);
+    let (d, format) = (config.d, config.format);
+    let keys = o.k.len() / d;
+    let model = Model::new(config);
+    let result = &model.run_scaled(&o.q, &o.k, &o.v, &[keys], &[o.v_exponent], true)[0];
+    let mut scalar = Scalar::new(config, &n);
+    let mut lanes = Lanes::new(d, o.v_exponent);
+    let special = |bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
+    let (mut invalid, mut overflow) = (special(&o.q), false);
+    for (i, step) in result.steps.iter().enumerate() {
+        let (k, v) = (&o.k[i * d..][..d], &o.v[i * d..][..d]);
+        let wanted = scalar.step(&o.q, k);
+        let action = match wanted.lane {
+            Lane::Hold => Action::Hold,
+            _ if i == 0 => Action::Load,
+            _ => Action::Update,
+        };
+        let got = (step.s as i128, step.x as i128, step.w as i128, step.upper, step.action);
+        let want = (wanted.s, wanted.x, wanted.w, wanted.upper, action);
+        assert_eq!(got, want, "{}, {case}, key {i}", config.name());
+        lanes.step(&scalar, wanted.lane, v);
+        invalid |= special(k) || action != Action::Hold && special(v);
+        overflow |= wanted.overflow;
+    }
+    let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
+    // Where every operation is rounded, signs of zeros are those of IEEE 754 and have their own tests.
+    let signed = config.has_fixed_lanes() || config.update == Update::Fused;
+    let bits = |o: &[u64]| -> Vec<u64> {
+        o.iter().map(|&o| if signed || decode(format, o) != 0.0 { o } else { 0 }).collect()
+    };
+    assert_eq!(bits(got), bits(&lanes.results(&scalar)), "{}, {case}", config.name());
+    let flags = (invalid, overflow || lanes.overflow);
+    assert_eq!((*got_invalid, *got_overflow), flags, "{}, {case}", config.name());
+}
+
+/// Widths, thresholds and shifts away from the defaults.
+fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
+    let f = config.format.fraction_bits;
+    config.segments = [4, 8, 16, 32][rng.random_range(0..4)];
+    config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
+    config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
+    config.score_integer_bits = rng.random_range(5..=12);
+    config.score_fraction_bits = rng.random_range(2..=20);
+    config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
+    let budget = config.design == Design::FlashD && rng.random_range(0..2) == 0;
+    if budget {
+        let (lo, hi) = BUDGET_FRACTIONS;
+        config.hold = Some(Hold::Budget(rng.random_range(lo..=hi)));
+    }
+    if config.has_fixed_lanes() {
+        let o = rng.random_range(8..=28);
+        let v = rng.random_range(4..=o.min(20));
+        config.lane = Some(LaneBits { o, v, w: rng.random_range(3..=12) });
+    } else {
+        let wide = Some(Accumulator::Float(if f < 10 { Format::BF16 } else { Format::FP32 }));
+        let accumulators = [None, Some(Accumulator::Format), Some(Accumulator::Fraction((f + 23) / 2)), wide];
+        let kinds = if config.follows_the_paper() { 3 } else { 4 };
+        config.accumulator = accumulators[rng.random_range(0..kinds)];
+        if !config.follows_the_paper() {
+            config.weight_bits = [None, Some(rng.random_range(3..=16))][rng.random_range(0..2)];
+        }
+    }
+    let widest = 26.min(63 - 17 - config.factor_significand());
+    config.score_fraction_bits = config.score_fraction_bits.min(widest);
+    let least = config.score_fraction_bits.max(if budget { BUDGET_STATE_FRACTION } else { 0 });
+    config.state_fraction_bits = rng.random_range(least..=widest);
+}
+
+fn check_all(seed: u64, rounds: u64, varied: bool) {
+    for (_, format) in Format::NAMED {
+        let cases: Vec<_> = (0..rounds).flat_map(|round| variants(2, format).map(|c| (round, c))).collect();
+        cases.into_par_iter().for_each(|(round, mut config)| {
+            let mut rng = rng(seed + round);
+            config.d = [2, 5, 16, 33][rng.random_range(0..4)];
+            if varied {
+                vary(&mut rng, &mut config);
+            }
+            let keys = [1, 2, 7, 60][rng.random_range(0..4)];
+            let operands = operands(&mut rng, format, config.d, keys);
+            check(&config, &operands, &format!("seed {}", seed + round));
+        });
+    }
+}
+
+#[test]
+fn default_widths_follow_the_contract() {
+    check_all(1000, 25, false);
+}
+
+#[test]
+fn every_width_follows_the_contract() {
+    check_all(2000, 50, true);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn many_widths_follow_the_contract() {
+    check_all(3000, 5000, true);
+}

@@ -1,0 +1,372 @@
+//! The scalar units' contract in wide integers, read off its formulas one by one.
+
+use crate::common::Dyadic;
+use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::{LOG2E, LOG2E_FRACTION, Numerics};
+use flashd_hwmodel::pwl::Table;
+
+/// `x 2^-places`, half up.
+pub fn round_half_up(x: i128, places: i32) -> i128 {
+    match places {
+        ..=0 => x << -places,
+        120.. => 0,
+        _ => (x + (1 << (places - 1))) >> places,
+    }
+}
+
+/// `floor(x 2^exponent)` and the bit below, of a natural number.
+pub fn floor_and_bit(x: i128, exponent: i32) -> (i128, i128) {
+    match exponent {
+        0.. => (x << exponent, 0),
+        ..-120 => (0, 0),
+        _ => (x >> -exponent, (x >> (-exponent - 1)) & 1),
+    }
+}
+
+/// The integer nearest to `x 2^exponent`, ties to even; beyond all limits for a large exponent.
+fn nearest_even(x: i128, exponent: i32) -> i128 {
+    let (floor, half) = floor_and_bit(x, exponent.min(90));
+    let below_half = match exponent {
+        -120..=-2 => x & ((1 << (-exponent - 1)) - 1),
+        _ => 0,
+    };
+    floor + i128::from(half == 1 && (below_half != 0 || floor & 1 == 1))
+}
+
+fn look_up(table: &Table, k: u64, f: u64) -> i128 {
+    let octave = k.min(u64::from(table.octaves) - 1) * u64::from(table.cells);
+    let entry = octave + (f >> table.offset_bits);
+    table.eval(entry as usize, f & ((1 << table.offset_bits) - 1)) as i128
+}
+
+/// `(m, right)` of a value with `width` bits.
+pub fn significand(value: i128, width: u32, k: i128, wm: u32) -> (i128, i128) {
+    let mut zeros = (0..width).rev().take_while(|&bit| value >> bit & 1 == 0).count() as i128;
+    let mut m = round_half_up(value << zeros, width as i32 - wm as i32);
+    if m == 1 << wm {
+        (m, zeros) = (1 << (wm - 1), zeros - 1);
+    }
+    assert!(k + zeros >= 0 && m >> (wm - 1) == 1);
+    (m, k + zeros)
+}
+
+/// What a step asks of the lanes.
+#[derive(Clone, Copy, Debug)]
+pub enum Lane {
+    Hold,
+    /// FLASH-D, the factor rounded to the format, an encoding.
+    Rounded {
+        u: u64,
+        upper: bool,
+    },
+    /// FLASH-D, a factor `m 2^-(WM-1) 2^-right`.
+    Blend {
+        m: i128,
+        right: i128,
+        upper: bool,
+    },
+    /// FA2: `o + v e` or, `moved`, `o e + v`, with `e = m 2^-shift`.
+    Scale {
+        m: i128,
+        shift: i128,
+        moved: bool,
+    },
+    /// FA2 in fixed point.
+    Sum {
+        m: i128,
+        right: i128,
+        delta: i128,
+    },
+}
+
+/// A step as recorded, but for the action, which follows from the lanes'.
+#[derive(Debug)]
+pub struct Outcome {
+    pub s: i128,
+    pub x: i128,
+    pub w: i128,
+    pub upper: bool,
+    pub lane: Lane,
+    pub overflow: bool,
+}
+
+/// The scalar part of a query.
+pub struct Scalar<'a> {
+    pub config: &'a CoreConfig,
+    pub n: &'a Numerics,
+    /// Log-sum-exp, maximum, or the reference's exponent.
+    reference: Option<i128>,
+    pub l: i128,
+    /// What is left of the hold rule's budget, as a fraction `room 2^-R` of it.
+    room: i128,
+}
+
+impl<'a> Scalar<'a> {
+    pub fn new(config: &'a CoreConfig, n: &'a Numerics) -> Self {
+        Scalar { config, n, reference: None, l: 0, room: 0 }
+    }
+
+    fn score_fraction(&self) -> u32 {
+        self.n.score_fraction
+    }
+
+    fn natural(&self, q: &[u64], k: &[u64]) -> i128 {
+        let n = self.n;
+        let (format, fraction) = (n.format, n.natural_fraction() as i32);
+        let limit = (1i128 << (n.score_integer as i32 + fraction)) - 1;
+        let pairs = || q.iter().zip(k).map(|(&q, &k)| Dyadic::of(format, q).mul(Dyadic::of(format, k)));
+        if n.dot == Dot::Tree {
+            let mut level: Vec<u64> = pairs().map(|p| p.round(format)).collect();
+            while level.len() > 1 {
+                let add = |two: &[u64]| match two {
+                    [a, b] => Dyadic::of(format, *a).add(Dyadic::of(format, *b)).round(format),
+                    one => one[0],
+                };
+                level = level.chunks(2).map(add).collect();
+            }
+            let Dyadic { mantissa, exponent } = Dyadic::of(format, level[0]);
+            let magnitude = nearest_even(mantissa.abs(), exponent + n.score_shift + fraction);
+            return mantissa.signum() * magnitude.min(limit);
+        }
+        let guard = n.dot_guard as i32;
+        let width = n.score_integer as i32 + fraction + guard;
+        let shift = n.score_shift + fraction + guard;
+        let (p, f) = (format.precision() as i32, format.fraction_bits as i32);
+        let top = width + 1 + 2 * format.bias + 2 * f - shift - 2 * p;
+        let mut total = 0;
+        for Dyadic { mantissa, exponent } in pairs() {
+            let fields = exponent + 2 * (format.bias + f);
+            let (mut m, mut g) = floor_and_bit(mantissa.abs(), (exponent + shift).min(70));
+            if m >= 1 << width || mantissa != 0 && fields > top {
+                (m, g) = ((1 << width) - 1, 0);
+            }
+            total += mantissa.signum() * (m + g);
+        }
+        round_half_up(total, guard).clamp(-limit, limit)
+    }
+
+    fn score(&self, natural: i128) -> i128 {
+        let places = (LOG2E_FRACTION + self.n.natural_fraction() - self.score_fraction()) as i32;
+        let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
+        round_half_up(natural * i128::from(LOG2E), places).clamp(-limit, limit)
+    }
+
+    /// `k`, `f`.
+    fn argument(&self, magnitude: i128, fraction: u32) -> (u64, u64) {
+        let b = self.n.exp.value_fraction;
+        let largest = (1i128 << self.n.octave_argument_bits()) - 1;
+        let t = round_half_up(magnitude, fraction as i32 - b as i32).min(largest) as u64;
+        (t >> b, t & ((1 << b) - 1))
+    }
+
+    /// FLASH-D's argument is cut, and a negative one counts a unit less.
+    fn cut_argument(&self, x: i128, fraction: u32) -> (u64, u64) {
+        let b = self.n.exp.value_fraction;
+        let largest = (1i128 << self.n.octave_argument_bits()) - 1;
+        let t = round_down(x.max(-1 - x), b as i32 - fraction as i32).min(largest) as u64;
+        (t >> b, t & ((1 << b) - 1))
+    }
+
+    pub fn step(&mut self, q: &[u64], k: &[u64]) -> Outcome {
+        let s = self.score(self.natural(q, k));
+        match (self.config.design, self.config.fa2) {
+            (Design::FlashD, _) => self.flash_d(s),
+            (_, Fa2Variant::Fixed) => self.fixed(s),
+            (_, Fa2Variant::LogReference) => self.log_reference(s),
+            _ => self.fa2(s),
+        }
+    }
+
+    fn holds(&self, distance: i128, fraction: u32) -> bool {
+        let align = fraction - self.score_fraction();
+        self.n.hold_threshold.is_some_and(|t| distance <= -((t as i128) << align))
+    }
+
+    /// The budget, read off with what is left instead of what is spent.
+    fn budget_holds(&mut self, x: i128) -> bool {
+        let Hold::Budget(fraction) = self.config.hold() else {
+            return false;
+        };
+        // b, R and c as the documentation has them.
+        let (b, register, reserve) = (i128::from(fraction) + 2, 16, 2);
+        let all = 1i128 << register;
+        let floor = x.div_euclid(1 << self.n.state_fraction);
+        let charge = (floor + 1 + b + register).max(0);
+        if self.room > 0 && charge + reserve <= i128::from(self.room.ilog2()) {
+            self.room -= 1 << charge;
+            return true;
+        }
+        self.room = match floor {
+            // Less than a unit comes back from beyond the register, and all but a unit.
+            ..0 => self.room + (all - self.room).div_euclid(1 << (1 - floor).min(100)),
+            _ => all + (self.room - all).div_euclid(1 << floor.clamp(1, 100)),
+        };
+        false
+    }
+
+    fn held(s: i128, x: i128) -> Outcome {
+        Outcome { s, x, w: 0, upper: false, lane: Lane::Hold, overflow: false }
+    }
+
+    /// Significand bits of a float lane's weight: the format's unless they are given.
+    pub fn weight_bits(&self) -> u32 {
+        self.config.weight_bits.unwrap_or(self.n.format.precision())
+    }
+
+    /// Of FA2's shared factor, which also is the reciprocal.
+    pub fn shared_bits(&self) -> u32 {
+        self.config.weight_bits.unwrap_or(0).max(self.n.format.fraction_bits + 4)
+    }
+
+    fn flash_d(&mut self, s: i128) -> Outcome {
+        let (n, b) = (self.n, self.n.exp.value_fraction);
+        let fraction = n.state_fraction;
+        let score = s << (fraction - self.score_fraction());
+        let wm = match self.config.update {
+            Update::Fixed => self.config.lane_bits().w,
+            _ => self.weight_bits(),
+        };
+        let rounded = self.config.update == Update::Rounded;
+        let Some(l) = self.reference else {
+            self.reference = Some(score);
+            self.room = 1 << 16;
+            let lane = match rounded {
+                true => Lane::Rounded { u: 0, upper: true },
+                false => Lane::Blend { m: 0, right: 0, upper: true },
+            };
+            return Outcome { s, x: 0, w: 0, upper: false, lane, overflow: false };
+        };
+        let x = score - l;
+        if self.holds(x, fraction) || self.budget_holds(x) {
+            return Self::held(s, x);
+        }
+        let (k, f) = self.cut_argument(x, fraction);
+        let aligned = round_down(look_up(&n.exp.log2p1, k, f), fraction as i32 - b as i32 + 1);
+        let tail = round_half_up(aligned >> k.min(100), 1);
+        self.reference = Some(score.max(l) + tail);
+        let value = look_up(&n.exp.sigmoid, k, f);
+        let upper = x >= 0;
+        if rounded {
+            let u = Dyadic { mantissa: value, exponent: -((b as i32) + k as i32) }.round(n.weight);
+            return Outcome { s, x, w: u.into(), upper, lane: Lane::Rounded { u, upper }, overflow: false };
+        }
+        let (m, right) = significand(value, b + 1, k.into(), wm);
+        let lane = Lane::Blend { m, right, upper };
+        Outcome { s, x, w: right << wm | m, upper, lane, overflow: false }
+    }
+
+    fn fa2(&mut self, s: i128) -> Outcome {
+        let (n, b, format) = (self.n, self.n.exp.value_fraction, self.n.weight);
+        let shared = self.config.fa2 == Fa2Variant::SharedScale;
+        let wm = self.shared_bits();
+        let one = 1i128 << n.state_fraction;
+        let Some(m_old) = self.reference else {
+            (self.reference, self.l) = (Some(s), one);
+            let w = if shared { 1 << (wm - 1) } else { format.one().into() };
+            let lane = Lane::Scale { m: 0, shift: 0, moved: true };
+            return Outcome { s, x: 0, w, upper: false, lane, overflow: false };
+        };
+        let x = s - m_old;
+        if self.holds(x, self.score_fraction()) {
+            return Self::held(s, x);
+        }
+        let moved = s > m_old;
+        self.reference = Some(s.max(m_old));
+        let (k, f) = self.argument(x.abs(), self.score_fraction());
+        let value = look_up(&n.exp.exp, 0, f);
+        let (m, shift, w) = if shared {
+            let (m, right) = significand(value, b + 1, k.into(), wm);
+            (m, i128::from(wm) - 1 + right, right << wm | m)
+        } else {
+            let e = Dyadic { mantissa: value, exponent: -((b as i32) + k as i32) }.round(format);
+            let Dyadic { mantissa, exponent } = Dyadic::of(format, e);
+            (mantissa, -i128::from(exponent), e.into())
+        };
+        let times = |l: i128| round_half_up(l * m, shift as i32);
+        let l = if moved { times(self.l) + one } else { self.l + times(one) };
+        self.l = l.min((1 << n.sum_bits()) - 1);
+        Outcome { s, x, w, upper: moved, lane: Lane::Scale { m, shift, moved }, overflow: false }
+    }
+
+    fn fixed(&mut self, s: i128) -> Outcome {
+        let (n, fs) = (self.n, self.score_fraction());
+        let first = self.reference.is_none();
+        let ceiling = (s + (1 << fs) - 1) >> fs;
+        let old = self.reference.unwrap_or(ceiling);
+        let x = s - (old << fs);
+        if !first && self.holds(x, fs) {
+            return Self::held(s, x);
+        }
+        let new = old.max(ceiling);
+        let delta = new - old;
+        let (k, f) = self.argument((new << fs) - s, fs);
+        let wm = self.config.lane_bits().w;
+        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
+        let addend = round_half_up(m << n.state_fraction, (i128::from(wm) - 1 + right) as i32);
+        self.l = ((self.l >> delta.min(100)) + addend).min((1 << n.sum_bits()) - 1);
+        self.reference = Some(new);
+        Outcome {
+            s,
+            x: if first { 0 } else { s - (new << fs) },
+            w: right << wm | m,
+            upper: delta > 0 && !first,
+            lane: Lane::Sum { m, right, delta },
+            overflow: self.l > 1 << (16 + n.state_fraction),
+        }
+    }
+
+    fn log_reference(&mut self, s: i128) -> Outcome {
+        let (n, fs) = (self.n, self.score_fraction());
+        let first = self.reference.is_none();
+        let old = self.reference.unwrap_or(s >> fs);
+        let x = s - (old << fs);
+        if !first && self.holds(x, fs) {
+            return Self::held(s, x);
+        }
+        let jump = ((s >> fs) - old).max(0);
+        let (k, f) = self.argument(((old + jump + 1) << fs) - s, fs);
+        let wm = self.config.lane_bits().w;
+        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
+        let addend = round_half_up(m << n.state_fraction, (i128::from(wm) - 2 + right) as i32);
+        let sum = (self.l >> jump.min(100)) + addend;
+        let carry = i128::from(sum >= 1 << (n.state_fraction + 1));
+        self.l = sum >> carry;
+        let (delta, right) = (jump + carry, right + carry);
+        self.reference = Some(old + delta);
+        Outcome {
+            s,
+            x: if first { 0 } else { x },
+            w: right << wm | m,
+            upper: delta > 0 && !first,
+            lane: Lane::Sum { m, right, delta },
+            overflow: false,
+        }
+    }
+
+    /// `r` (VR fraction bits) and `top - FL` of `1/l = r 2^-VR 2^-(top - FL)`.
+    pub fn reciprocal(&self) -> (i128, i32) {
+        let n = &self.n.reciprocal;
+        let bits = n.table.value_fraction;
+        let top = self.l.ilog2();
+        let m = if top <= bits { self.l << (bits - top) } else { self.l >> (top - bits) };
+        let mut r = look_up(&n.table, 0, (m - (1 << bits)) as u64);
+        for _ in 0..n.newton_steps {
+            let correction = (2i128 << bits) - ((m * r) >> bits);
+            r = round_half_up(r * correction, bits as i32).min(1 << bits);
+        }
+        (r, top as i32 - self.n.state_fraction as i32)
+    }
+}
+
+fn round_down(x: i128, left: i32) -> i128 {
+    if left >= 0 { x << left } else { x >> -left }
+}
+
+/// Sign, significand and exponent field of a number as the lanes read it.
+pub fn fields(format: Format, bits: u64) -> (i128, i128, i128) {
+    let Dyadic { mantissa, exponent } = Dyadic::of(format, bits);
+    // Inf and NaN are zeros in all fields.
+    let field = if mantissa == 0 { 1 } else { exponent + format.bias + format.fraction_bits as i32 };
+    (mantissa.signum(), mantissa.abs(), field.into())
+}

@@ -1,0 +1,18 @@
+//! The bit-exact model and the family of algorithms.
+//!
+//! One executable for all files: it is linked once, and its tests share the processors.
+
+mod accuracy;
+mod budget;
+mod common;
+mod contract;
+mod cores;
+mod family;
+mod family_counts;
+mod fixed;
+mod hold;
+mod properties;
+mod rounding;
+mod speed;
+mod units;
+mod update;

@@ -1,0 +1,18 @@
+//! Cores, arrays, split keys and wrappers, cycle by cycle.
+//!
+//! One executable for all files: it is linked once, and its tests share the processors.
+
+mod axis;
+mod axis_registers;
+mod block;
+mod block_masks;
+mod hostile;
+mod lockstep;
+mod masks;
+mod partial;
+mod real;
+mod split;
+mod throughput;
+mod units;
+mod value_latency;
+mod wave;

@@ -1,0 +1,320 @@
+//! Waves read back with a reader that is not ours, against what the lock-step run did.
+
+mod checks;
+#[path = "../../src/wave/variants.rs"]
+mod variants;
+mod vcd;
+
+use checks::{Checks, check_ports};
+use flashd_golden::{Action, QueryResult, Step};
+use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_hwmodel::cores::Stages;
+use flashd_hwmodel::format::Format;
+use flashd_simulator::wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
+use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload, run};
+use flashd_workload::quantise::round_value;
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
+use std::path::Path;
+use variants::variants;
+use vcd::Vcd;
+
+/// Operands for a core, scaled to its format.
+fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
+    let (fmt, attention) = (config.format, synthetic::attention_like(5, queries, keys, config.d));
+    let scaling =
+        choose_scaling(fmt, &attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
+            .unwrap();
+    config.score_shift = Some(scaling.score_shift);
+    let q = quantise(fmt, scaling, &attention);
+    (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v, false))
+}
+
+/// What a second observer saw in every cycle.
+#[derive(Default)]
+struct Seen(Vec<(Inputs, Outputs)>);
+
+impl Observer for Seen {
+    fn cycle(&mut self, _: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+        self.0.push((inputs.clone(), outputs.clone()));
+        Ok(())
+    }
+}
+
+/// A recorded run.
+struct Recorded {
+    files: WaveFiles,
+    seen: Vec<(Inputs, Outputs)>,
+    results: Vec<QueryResult>,
+}
+
+fn record(folder: &Path, config: &CoreConfig, workload: &Workload, options: WaveOptions) -> Recorded {
+    let path = folder.join(format!("{}.vcd", config.name()));
+    let mut wave = WaveWriter::create(&path, config, options).unwrap();
+    let mut seen = Seen::default();
+    let run = run(config, workload, Gaps::Random(3), &mut [&mut wave, &mut seen]).unwrap();
+    Recorded { files: wave.finish().unwrap(), seen: seen.0, results: run.results }
+}
+
+#[test]
+fn waves_are_what_the_run_did() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        for d in [5, 16] {
+            for mut config in variants(d, format) {
+                let folder = tempfile::tempdir().unwrap();
+                if config.hold.is_none() && !config.follows_the_paper() {
+                    // So low that steps hold.
+                    config.hold = Some(Hold::Below(2.0));
+                }
+                let (config, w) = workload(config, 3, 14);
+                let signals = Selection::parse("default,*.lane_?.o_q.q").unwrap();
+                let run =
+                    record(folder.path(), &config, &w, WaveOptions { signals, ..WaveOptions::default() });
+                let vcd = Vcd::read(&run.files.vcd);
+                assert_eq!(run.files.cycles as usize, run.seen.len());
+                assert_eq!(vcd.core, config.name());
+                let reals = vcd.signals.keys().filter(|name| name.ends_with("_real")).count();
+                assert_eq!(run.files.signals, vcd.signals.len() - reals);
+                check_ports(&config, &vcd, &run.seen);
+                Checks { config: &config, vcd: &vcd, workload: &w, run: &run }.check();
+                if matches!(config.hold, Some(Hold::Below(_))) {
+                    let held = |step: &Step| step.action == Action::Hold;
+                    assert!(run.results.iter().any(|r| r.steps.iter().any(held)), "{}", config.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_clock_rises_with_every_cycle() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
+    let options = WaveOptions { signals: Selection::All, from: 3, to: None };
+    let run = record(folder.path(), &config, &w, options);
+    let vcd = Vcd::read(&run.files.vcd);
+    let end = run.seen.len() as u64;
+    let expected: Vec<u64> = (3..end)
+        .flat_map(|c| [c * PERIOD_NS, c * PERIOD_NS + PERIOD_NS / 2])
+        .chain([end * PERIOD_NS])
+        .collect();
+    assert_eq!(vcd.waves.time_table(), expected);
+    for cycle in 3..end {
+        for clk in ["clk", "score.fused_0.clk", "weight.x_q.clk"] {
+            let level = |time| vcd.at(clk, time, |v| v.to_bit_string());
+            assert_eq!((level(cycle * PERIOD_NS), level(cycle * PERIOD_NS + 5)), ("1".into(), "0".into()));
+        }
+    }
+}
+
+#[test]
+fn window_and_selection() {
+    let folder = tempfile::tempdir().unwrap();
+    let fa2 = CoreConfig { fa2: Fa2Variant::SeparateScale, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    let (config, w) = workload(fa2, 2, 12);
+    let all = record(
+        folder.path(),
+        &config,
+        &w,
+        WaveOptions { signals: Selection::parse("all").unwrap(), ..WaveOptions::default() },
+    );
+    let everything = Vcd::read(&all.files.vcd);
+    check_ports(&config, &everything, &all.seen);
+    let patterns = Selection::parse("o_1?, *.lane_9.o_q.q,fa2_*.sum.sum_q.*").unwrap();
+    let part = record(folder.path(), &config, &w, WaveOptions { signals: patterns, from: 10, to: Some(20) });
+    let vcd = Vcd::read(&part.files.vcd);
+    let mut names: Vec<&str> = vcd.signals.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let expected = "clk group_0.lane_9.o_q.q group_0.lane_9.o_q.q_real o_10 o_10_real o_11 o_11_real o_12 o_12_real \
+         o_13 o_13_real o_14 o_14_real o_15 o_15_real weight.sum.sum_q.clk weight.sum.sum_q.d \
+         weight.sum.sum_q.d_real weight.sum.sum_q.enable weight.sum.sum_q.q weight.sum.sum_q.q_real";
+    assert_eq!(names.join(" "), expected);
+    assert_eq!((part.files.cycles, part.files.signals), (11, 12));
+    let times = vcd.waves.time_table();
+    assert_eq!((times.first(), times.last()), (Some(&(10 * PERIOD_NS)), Some(&(21 * PERIOD_NS))));
+    for cycle in 10..=20 {
+        for name in &names {
+            match name.ends_with("_real") {
+                true => assert_eq!(vcd.real(name, cycle), everything.real(name, cycle), "{name}"),
+                false => assert_eq!(vcd.bits(name, cycle), everything.bits(name, cycle), "{name}"),
+            }
+        }
+    }
+    let default = Selection::parse("default,*.lane_9.o_q.q").unwrap();
+    let vcd = Vcd::read(
+        &record(folder.path(), &config, &w, WaveOptions { signals: default, ..WaveOptions::default() })
+            .files
+            .vcd,
+    );
+    assert!(vcd.signals.contains_key("o_3") && vcd.signals.contains_key("group_0.lane_9.o_q.q"));
+    assert!(!vcd.signals.contains_key("o_4"));
+}
+
+#[test]
+fn the_weight_brings_along_what_it_is_computed_from() {
+    for update in [Update::Rounded, Update::Fused, Update::Fixed] {
+        let folder = tempfile::tempdir().unwrap();
+        let config = CoreConfig { update, ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
+        let (config, w) = workload(config, 1, 4);
+        let options =
+            WaveOptions { signals: Selection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
+        let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.vcd);
+        assert!(vcd.signals.contains_key("weight.weight_real") && vcd.signals.contains_key("weight.w"));
+    }
+}
+
+/// What the stages after the adder tree do.
+fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
+    match (config.design, config.weight, config.update, config.fa2) {
+        (Design::FlashD, WeightUnit::Paper, ..) => {
+            ["score", "score waits for the other variants' pipeline", "difference", "weight", "output update"]
+        }
+        (Design::FlashD, ..) if config.value_stage() => {
+            ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"]
+        }
+        (Design::FlashD, ..) => ["score", "weight state", "weight", "weight to the lanes", "output update"],
+        (.., Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
+            ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"]
+        }
+        (.., Fa2Variant::Fixed) => {
+            ["score and reference", "exponential", "running sum", "value, reciprocal", "final scale"]
+        }
+        (.., Fa2Variant::LogReference) => [
+            "score",
+            "reference, exponential and running sum",
+            "exponential to the lanes",
+            "value, reciprocal",
+            "final scale",
+        ],
+        (.., Fa2Variant::Literal) => {
+            ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"]
+        }
+    }
+}
+
+#[test]
+fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
+    for d in [2, 5, 16] {
+        for config in variants(d, Format::BF16) {
+            for selection in ["default", "all", "default,*.q", "o_0"] {
+                let folder = tempfile::tempdir().unwrap();
+                let (config, w) = workload(config.clone(), 1, 4);
+                let signals = Selection::parse(selection).unwrap();
+                let run = record(folder.path(), &config, &w, WaveOptions { signals, from: 1, to: Some(5) });
+                let vcd = Vcd::read(&run.files.vcd);
+                assert_eq!(run.files.gtkw, run.files.vcd.with_extension("gtkw"));
+                let text = std::fs::read_to_string(&run.files.gtkw).unwrap();
+                let file_name = run.files.vcd.file_name().unwrap().to_str().unwrap();
+                assert!(text.contains(&format!("[dumpfile] \"/{file_name}\"\n")), "{text}");
+                let mut shown = 0;
+                for line in text.lines().filter_map(|line| line.strip_prefix("+{")) {
+                    let path = line.split_once("} ").unwrap().1;
+                    let path = path.strip_prefix(&format!("{}.", config.name())).unwrap();
+                    let (name, width) = match path.split_once('[') {
+                        Some((name, range)) => {
+                            (name, range.strip_suffix(":0]").unwrap().parse::<u32>().unwrap() + 1)
+                        }
+                        None => (path, 1),
+                    };
+                    let (_, length) = vcd.signals.get(name).unwrap_or_else(|| panic!("no {name}"));
+                    assert!(name.ends_with("_real") || *length == Some(width), "{line}: {length:?}");
+                    shown += 1;
+                }
+                let stages: Vec<&str> =
+                    text.lines().filter_map(|line| line.strip_prefix("-Stage ")).collect();
+                if selection == "o_0" {
+                    assert_eq!((stages.len(), shown), (2, 3), "{text}");
+                    continue;
+                }
+                let tree = match d {
+                    2 => "0: adder tree",
+                    5 => "0..1: adder tree",
+                    _ => "1..2: adder tree",
+                };
+                let score = Stages::of(&config).score;
+                let mut expected = vec!["0: query and key".to_string(), tree.into()];
+                let titles = stage_titles(&config).into_iter().chain(["result"]);
+                expected.extend((score..).zip(titles).map(|(stage, title)| format!("{stage}: {title}")));
+                assert_eq!(stages, expected);
+                assert!(text.contains("@8420\n+{o[0]}") && shown > 40);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_appear_when_they_are_finished() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = || -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
+    let path = folder.path().join("run.vcd");
+    let mut wave = WaveWriter::create(&path, &config, WaveOptions::default()).unwrap();
+    run(&config, &w, Gaps::None, &mut [&mut wave]).unwrap();
+    assert!(!names().iter().any(|name| name == "run.vcd" || name == "run.gtkw"));
+    let files = wave.finish().unwrap();
+    assert_eq!(names(), ["run.gtkw", "run.vcd"]);
+    assert_eq!(files.vcd, path);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::write(folder.path().join("ordinary"), "").unwrap();
+        let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!((mode("run.vcd"), mode("run.gtkw")), (mode("ordinary"), mode("ordinary")));
+        std::fs::remove_file(folder.path().join("ordinary")).unwrap();
+    }
+    // A writer that is never finished leaves nothing behind.
+    let mut wave =
+        WaveWriter::create(&folder.path().join("other.vcd"), &config, WaveOptions::default()).unwrap();
+    run(&config, &w, Gaps::None, &mut [&mut wave]).unwrap();
+    drop(wave);
+    assert_eq!(names(), ["run.gtkw", "run.vcd"]);
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
+    let create = |name: &str, options: WaveOptions| {
+        WaveWriter::create(&folder.path().join(name), &config, options).map(|_| ()).unwrap_err().to_string()
+    };
+    let select = |patterns: &str| WaveOptions {
+        signals: Selection::parse(patterns).unwrap(),
+        ..WaveOptions::default()
+    };
+    let text = create("a.vcd", select("o_*,*.scroe"));
+    assert!(text.starts_with("no signal matches '*.scroe'; similar names: score.score"), "{text}");
+    let text = create("a.vcd", select("weigth.w"));
+    assert!(text.starts_with("no signal matches 'weigth.w'; similar names: weight.w,"), "{text}");
+    let text = create("a.gtkw", WaveOptions::default());
+    assert!(text.ends_with("a.gtkw: not a name for a wave file, give one that ends in .vcd"), "{text}");
+    let text = create("a.vcd", WaveOptions { from: 9, to: Some(8), ..WaveOptions::default() });
+    assert_eq!(text, "the wave window ends in cycle 8, before it begins in cycle 9");
+    let text = create("no/such/folder/a.vcd", WaveOptions::default());
+    assert!(text.starts_with("cannot write ") && text.contains("a.vcd: "), "{text}");
+    assert!(matches!(Selection::parse(" ,"), Err(WaveError::NoPattern)));
+
+    let late = WaveOptions { from: 1000, ..WaveOptions::default() };
+    let mut wave = WaveWriter::create(&folder.path().join("late.vcd"), &config, late).unwrap();
+    let mut seen = Seen::default();
+    run(&config, &w, Gaps::None, &mut [&mut wave, &mut seen]).unwrap();
+    let text = wave.finish().unwrap_err().to_string();
+    let cycles = seen.0.len();
+    assert_eq!(
+        text,
+        format!("nothing recorded: the wave window begins in cycle 1000, the run had {cycles} cycles")
+    );
+
+    let other = CoreConfig { d: 8, ..config.clone() };
+    let mut wave =
+        WaveWriter::create(&folder.path().join("other.vcd"), &other, WaveOptions::default()).unwrap();
+    let error = run(&config, &w, Gaps::None, &mut [&mut wave]).unwrap_err();
+    assert!(matches!(error, RunError::Observer(_)), "{error}");
+    drop(wave);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

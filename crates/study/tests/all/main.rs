@@ -1,0 +1,7 @@
+//! Errors of configurations on heads.
+//!
+//! One executable for all files: it is linked once, and its tests share the processors.
+
+mod accuracy;
+mod errors;
+mod skips;

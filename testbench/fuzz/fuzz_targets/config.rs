@@ -1,0 +1,48 @@
+//! A configuration file: refused with an error that says something, or written back unchanged and, where it is small,
+//! made into Verilog.
+#![no_main]
+
+use flashd_hwmodel::axis::AxisConfig;
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::CoreConfig;
+use libfuzzer_sys::fuzz_target;
+use serde::{Serialize, de::DeserializeOwned};
+use std::fmt::Debug;
+
+/// Larger ones take the fuzzer too long.
+const LARGEST: usize = 4;
+
+fn read<T: DeserializeOwned + Serialize + PartialEq + Debug>(text: &str) -> Option<T> {
+    match serde_json::from_str::<T>(text) {
+        Ok(config) => {
+            let again = serde_json::to_string(&config).expect("a configuration can be written");
+            assert_eq!(serde_json::from_str::<T>(&again).expect("and read again"), config);
+            Some(config)
+        }
+        Err(e) => {
+            assert!(!e.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fuzz_target!(|text: &str| {
+    if let Some(core) = read::<CoreConfig>(text)
+        && core.validate().is_ok()
+        && core.d <= LARGEST
+    {
+        flashd_generator::core_files(&core).expect("a valid core can be generated");
+    }
+    if let Some(block) = read::<BlockConfig>(text)
+        && block.validate().is_ok()
+        && block.core.d * block.queries <= LARGEST
+    {
+        flashd_generator::block_files(&block).expect("a valid array can be generated");
+    }
+    if let Some(axis) = read::<AxisConfig>(text)
+        && axis.validate().is_ok()
+        && axis.block.core.d * axis.block.queries <= LARGEST
+    {
+        flashd_generator::axis_files(&axis).expect("a valid wrapper can be generated");
+    }
+});
