@@ -150,7 +150,12 @@ pub trait Word: Clone + Debug {
     /// Shifts left until the most significant bit is set. Returns the shifted word and the number of
     /// leading zeros (all ones of the counter's reach for zero, whose shifted word stays zero).
     fn normalise(&self) -> (Self, Self) {
-        normalise_stages(self, all_stages(self.width()), None, None)
+        self.normalise_by(all_stages(self.width()), None, None)
+    }
+
+    /// The same in `stages` stages, within `room`, with `fill` coming in: see [`crate::arith::normalise`].
+    fn normalise_by(&self, stages: u32, room: Option<&Self>, fill: Option<&Self>) -> (Self, Self) {
+        normalise_stages(self, stages, room, fill)
     }
 }
 
@@ -192,7 +197,8 @@ impl Num {
 
     #[inline]
     fn cut(width: u32, value: u64) -> Num {
-        Num { value: value & ones(width), width }
+        // A width is never 0.
+        Num { value: value & u64::MAX >> (64 - width), width }
     }
 
     #[inline]
@@ -319,13 +325,18 @@ impl Word for Num {
         Num { value, ..*self }
     }
     #[inline]
-    fn normalise(&self) -> (Num, Num) {
-        let counter = all_stages(self.width);
-        if self.value == 0 {
-            return (*self, Num::new(counter.max(1), if counter == 0 { 0 } else { ones(counter) }));
-        }
-        let count = self.value.leading_zeros() - (64 - self.width);
-        (Num::cut(self.width, self.value << count), Num::new(counter.max(1), count as u64))
+    fn normalise_by(&self, stages: u32, room: Option<&Num>, fill: Option<&Num>) -> (Num, Num) {
+        let fill = fill.is_some_and(|fill| fill.value != 0);
+        // A word of zeros goes on as long as there are stages, but stops at the ones that come in.
+        let zeros = match self.value {
+            0 if !fill => u64::MAX,
+            value => u64::from(value.leading_zeros() - (64 - self.width)),
+        };
+        let most = (1 << stages) - 1;
+        let count = zeros.min(most).min(room.map_or(u64::MAX, |room| room.value));
+        let shifted = if count < 64 { self.value << count } else { 0 };
+        let filled = if fill { ones(count as u32) } else { 0 };
+        (Num::cut(self.width, shifted | filled), Num::new(stages.max(1), count))
     }
 }
 
@@ -334,7 +345,7 @@ mod tests {
     use super::*;
 
     /// `Num` with the trait's own definitions of the compound operators.
-    fn by_definition(x: Num, amount: Num) -> (Num, (Num, Num)) {
+    fn by_definition(x: Num, amount: Num, fill: Num) -> (Num, [(Num, Num); 3]) {
         #[derive(Clone, Debug)]
         struct Plain(Num);
         impl Word for Plain {
@@ -402,9 +413,14 @@ mod tests {
                 Plain(self.0.lookup(e, w))
             }
         }
-        let p = Plain(x);
-        let (shifted, count) = p.normalise();
-        (p.shift_right_sticky(&Plain(amount)).0, (shifted.0, count.0))
+        let (p, amount, fill) = (Plain(x), Plain(amount), Plain(fill));
+        let stages = all_stages(x.width);
+        let normalised = [
+            p.normalise(),
+            p.normalise_by(stages, Some(&amount), Some(&fill)),
+            p.normalise_by(stages.min(1), None, Some(&fill)),
+        ];
+        (p.shift_right_sticky(&amount).0, normalised.map(|(shifted, count)| (shifted.0, count.0)))
     }
 
     #[test]
@@ -414,12 +430,16 @@ mod tests {
                 for amount_bits in 1..=5 {
                     for amount in 0..1u64 << amount_bits {
                         let (x, a) = (Num::new(width, value), Num::new(amount_bits, amount));
-                        let (sticky, normalised) = by_definition(x, a);
-                        assert_eq!(x.shift_right_sticky(&a), sticky, "{x:?} >> {a:?}");
-                        let (shifted, count) = x.normalise();
-                        assert_eq!(shifted, normalised.0, "{x:?}");
-                        if value != 0 {
-                            assert_eq!(count, normalised.1, "{x:?}");
+                        for fill in [0, 1].map(|bit| Num::new(1, bit)) {
+                            let (sticky, normalised) = by_definition(x, a, fill);
+                            assert_eq!(x.shift_right_sticky(&a), sticky, "{x:?} >> {a:?}");
+                            let stages = all_stages(width);
+                            let own = [
+                                x.normalise(),
+                                x.normalise_by(stages, Some(&a), Some(&fill)),
+                                x.normalise_by(stages.min(1), None, Some(&fill)),
+                            ];
+                            assert_eq!(own, normalised, "{x:?} within {a:?}, {fill:?} comes in");
                         }
                     }
                 }

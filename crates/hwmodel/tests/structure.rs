@@ -3,7 +3,7 @@
 use flashd_hwmodel::axis::{self, AxisConfig, Values};
 use flashd_hwmodel::block::{self, BlockConfig};
 use flashd_hwmodel::config::{Accumulator, CoreConfig};
-use flashd_hwmodel::cores::build;
+use flashd_hwmodel::cores::{Core, build};
 use flashd_hwmodel::format::Format;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;
@@ -66,6 +66,64 @@ fn wrappers_pass_rusthdl_checks() {
                     check_all(design).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
                 }
             }
+        }
+    }
+}
+
+/// Inputs that look at every register: words, keys and ends of queries at random.
+fn drive(core: &mut dyn Core, cycle: u64, noise: &mut u64) {
+    let mut random = |bits: u32| {
+        *noise = noise.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        *noise >> (64 - bits)
+    };
+    let ports = core.ports();
+    ports.rst.next = u64::from(cycle < 3);
+    ports.q_valid.next = u64::from(cycle % 20 == 3);
+    ports.k_valid.next = u64::from(cycle > 3 && random(3) > 0);
+    ports.k_last.next = u64::from(cycle % 20 == 3);
+    for vector in [ports.q, ports.k, ports.v] {
+        vector.iter_mut().for_each(|bus| bus.next = random(bus.width()));
+    }
+}
+
+fn outputs(core: &mut dyn Core) -> Vec<u64> {
+    let ports = core.ports();
+    let bits = [ports.v_step, ports.v_ren, ports.o_valid, ports.o_invalid];
+    bits.into_iter().chain(ports.o).map(|bus| bus.val()).collect()
+}
+
+/// One sweep while the clock is low and one at its edge; sweeping until nothing changes, as RustHDL's simulation does,
+/// and inputs that move while the clock is high change nothing.
+#[test]
+fn a_cycle_takes_two_sweeps() {
+    for config in [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|f| CoreConfig::variants(17, f)) {
+        let [mut core, mut swept] = [(); 2].map(|()| build(&config).unwrap());
+        let (mut noise, mut same, mut other) = (1, 1, 2);
+        let settle = |core: &mut dyn Core| {
+            let sweeps = (1..100).find(|_| {
+                core.update_all();
+                !core.has_changed()
+            });
+            assert!(sweeps.is_some(), "{} does not settle", config.name());
+        };
+        for cycle in 0..200 {
+            core.ports().clk.next = 0;
+            drive(core.as_mut(), cycle, &mut noise);
+            core.update_all();
+            assert!(!core.has_changed(), "{} in cycle {cycle}", config.name());
+
+            swept.ports().clk.next = 0;
+            settle(swept.as_mut());
+            drive(swept.as_mut(), cycle, &mut same);
+            settle(swept.as_mut());
+            assert_eq!(outputs(core.as_mut()), outputs(swept.as_mut()), "{} in cycle {cycle}", config.name());
+
+            core.ports().clk.next = 1;
+            core.update_all();
+            swept.ports().clk.next = 1;
+            settle(swept.as_mut());
+            drive(swept.as_mut(), cycle, &mut other);
+            settle(swept.as_mut());
         }
     }
 }

@@ -48,7 +48,7 @@ pub struct Outputs {
     pub o_state: Vec<u64>,
 }
 
-/// Sweeps after which a design that still changes is declared unstable; real ones need three or four.
+/// Sweeps after which a design that still changes is declared unstable; cores need one.
 pub(crate) const SWEEP_LIMIT: usize = 100;
 
 /// A core, its clock and its cycle count.

@@ -208,7 +208,7 @@ struct Checker<'a> {
     widths: (u32, u32),
     scores: Pending,
     arguments: Pending,
-    history: VecDeque<String>,
+    history: VecDeque<StepId>,
     counters: Counters,
     first_key: Option<u64>,
 }
@@ -263,18 +263,10 @@ impl<'a> Checker<'a> {
 
         let due = self.scores.due(cycle, self.stages.score.into());
         if let Some((query, key)) = due {
-            let s = step((query, key));
             if self.history.len() == HISTORY {
                 self.history.pop_front();
             }
-            self.history.push_back(format!(
-                "query {query} step {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
-                self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
-                self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
-                s.w,
-                self.config.weight_format().value(s.w),
-                s.action
-            ));
+            self.history.push_back((query, key));
         }
         self.check(cycle, "score stage valid", due.is_some() as u64, tap.score.is_some() as u64, Kind::Bit)?;
         if let (Some(at), Some(actual)) = (due.filter(|&at| step(at).action != Action::Restore), tap.score) {
@@ -347,6 +339,19 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
+    fn step_text(&self, (query, key): StepId) -> String {
+        let s = &self.results[query].steps[key];
+        let (sw, xw) = self.widths;
+        format!(
+            "query {query} step {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
+            self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
+            self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
+            s.w,
+            self.config.weight_format().value(s.w),
+            s.action
+        )
+    }
+
     fn number(&self, bits: u64, width: u32, fraction: u32) -> String {
         match self.fixed {
             true => format!("{}", signed(bits, width) as f64 / (fraction as f64).exp2()),
@@ -373,7 +378,8 @@ impl<'a> Checker<'a> {
             Kind::Argument => self.number(bits, self.widths.1, self.fractions.1),
         };
         let values = [expected, actual].map(|bits| (bits, text(bits)));
-        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &self.history)))
+        let history = self.history.iter().map(|id| self.step_text(*id)).collect();
+        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &history)))
     }
 }
 

@@ -6,18 +6,18 @@ use crate::word::{Word, bits_for};
 ///
 /// A significand times another has one leading zero more than both together; synthesis cannot know that.
 pub fn normalise_within<W: Word>(x: &W, most: u32) -> (W, W) {
-    normalise_stages(x, bits_for(most as u64), None, None)
+    x.normalise_by(bits_for(most as u64), None, None)
 }
 
 /// Shifts left until the most significant bit is set, but at most by `room`: a result that becomes subnormal on
 /// the way there needs no shift back. Returns the shifted word and the shift; the latter means nothing for zero.
 pub fn normalise_limited<W: Word>(x: &W, room: &W) -> (W, W) {
-    normalise_stages(x, all_stages(x.width()), Some(room), None)
+    x.normalise_by(all_stages(x.width()), Some(room), None)
 }
 
 /// [`Word::normalise`] with `fill` (1 bit) shifted in, limited if there is a `room`.
 pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
-    normalise_stages(x, all_stages(x.width()), room, Some(fill))
+    x.normalise_by(all_stages(x.width()), room, Some(fill))
 }
 
 /// Stages that bring any bit of a word to the top.

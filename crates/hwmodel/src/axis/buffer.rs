@@ -94,7 +94,7 @@ impl BeatBuffer {
         let held = || (0..words).map(|_| EnabledRegister::new(width)).collect();
         BeatBuffer {
             tag: Tag::module(format!("beat_buffer_{words}x{width}"), "Two beats on their way out."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             push: Bus::new(1),

@@ -34,7 +34,7 @@ impl Credit {
     pub fn new(bits: u32) -> Self {
         Credit {
             tag: Tag::module(format!("credit_{bits}"), "Counts up and down, and says whether any are left."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             up: Bus::new(1),

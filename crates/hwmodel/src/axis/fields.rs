@@ -126,7 +126,7 @@ impl HostRegister {
     pub fn new(width: u32) -> Self {
         HostRegister {
             tag: Tag::module(format!("host_register_{width}"), "Written by the host."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             select: Bus::new(1),
@@ -313,7 +313,7 @@ impl EventCounter {
     pub fn new() -> Self {
         EventCounter {
             tag: Tag::module("event_counter", "Counts cycles in which something happens."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             occurs: Bus::new(1),

@@ -170,7 +170,7 @@ impl HostControl {
         let limits = || Bus::vector(masks, key_bits);
         HostControl {
             tag: Tag::module("host_control", "Registers, counters, and the start of blocks."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             awaddr: Bus::new(ADDRESS_BITS),

@@ -109,7 +109,7 @@ impl KeyStream {
                 format!("key_stream_{}{suffix}", shape.ident()),
                 "Keys of a block, one packet; it may begin when the packet of queries has.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             tvalid: Bus::new(1),

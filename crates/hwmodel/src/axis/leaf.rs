@@ -127,6 +127,11 @@ macro_rules! vector_unit {
         }
 
         impl $crate::rtl::Part for $name {
+            fn settle(&mut self) -> bool {
+                use $crate::rtl::Block;
+                self.update_all();
+                self.has_changed()
+            }
             fn is_restless(&self) -> bool {
                 let inputs = [].iter()$(.chain(&self.$input))*.map(|bus| bus.val());
                 !self.seen.iter().copied().eq(inputs)

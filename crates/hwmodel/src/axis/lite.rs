@@ -202,7 +202,7 @@ impl LiteSlave {
         let flag = || ResetRegister::new(1, 0);
         LiteSlave {
             tag: Tag::module("lite_slave", "AXI4-Lite, one write and one read at a time."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             awaddr: Bus::new(ADDRESS_BITS),

@@ -93,7 +93,7 @@ impl QueryStream {
                 format!("query_stream_{}_{queries}", shape.ident()),
                 "Queries of a block, one packet; what goes beyond the array's queries is dropped.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             tvalid: Bus::new(1),

@@ -80,7 +80,7 @@ impl RequestStream {
     pub fn new() -> Self {
         RequestStream {
             tag: Tag::module("request_stream", "Requests for values."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             v_ren: Bus::new(1),

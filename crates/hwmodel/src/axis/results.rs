@@ -92,7 +92,7 @@ impl WordSplit {
         let divided = if parts > 1 { d } else { 0 };
         WordSplit {
             tag: Tag::module("words", "The words of a vector.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             x: Bus::vector(d, width),
             y: Bus::vector(d * parts, shape.word_bits()),
             split: (0..divided).map(|_| ElementSplit::new(parts, shape.word_bits())).collect(),
@@ -199,7 +199,7 @@ impl ResultStream {
         let select = |n: usize| (0..n).map(|_| Select::new(SelectFunction { width: word_bits })).collect();
         ResultStream {
             tag: Tag::module(format!("result_stream_{}", shape.ident()), "Results of a block, one packet."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             o: Bus::vector(d, width),

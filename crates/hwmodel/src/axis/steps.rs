@@ -136,7 +136,7 @@ impl StepTracker {
                 format!("step_tracker_{v_step_latency}_{value_latency}{suffix}"),
                 "What the streams need to know of the steps in the array.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             k_valid: Bus::new(1),

@@ -122,7 +122,7 @@ impl ValueStream {
         let flag = || (0..packets).map(|_| ResetRegister::new(1, 0)).collect();
         ValueStream {
             tag: Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             tvalid: Bus::new(1),

@@ -178,7 +178,7 @@ impl VectorInput {
         let lows = usize::from(kind.packets && (cut == 0 || limited == 0));
         VectorInput {
             tag: Tag::module(name, "Beats of a stream, and the register of the vector that they make."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             tvalid: Bus::new(1),

@@ -119,7 +119,7 @@ macro_rules! axis_wrapper {
                 let lows = usize::from(masks == 0 || floating == 1 || all || dense == 0);
                 $name {
                     tag: Tag::module(config.name(), "Streams and registers around the array."),
-                    quiet: false,
+                    unrest: Default::default(),
                     aclk: Bus::new(1),
                     aresetn: Bus::new(1),
                     s_axis_q_tvalid: Bus::new(1),

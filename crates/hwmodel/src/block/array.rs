@@ -123,7 +123,7 @@ macro_rules! query_array {
                         config.name(),
                         format!("{queries} queries at once: every key meets the query of every core."),
                     ),
-                    quiet: false,
+                    unrest: Default::default(),
                     clk: Bus::new(1),
                     rst: Bus::new(1),
                     q: Bus::vector(d, width),

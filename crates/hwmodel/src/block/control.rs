@@ -160,7 +160,7 @@ impl BlockControl {
                 format!("block_control_{queries}"),
                 format!("Handshakes of blocks of up to {queries} queries, and which cores have one."),
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             q_valid: Bus::new(1),

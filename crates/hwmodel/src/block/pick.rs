@@ -72,15 +72,9 @@ impl Block for ResultPick {
         self.connect();
     }
     fn update_all(&mut self) {
-        if !self.is_restless() {
+        if !self.settle() {
             self.y.update_all();
-            return;
         }
-        self.evaluated = true;
-        self.update();
-        self.index.update_all();
-        self.x.update_all();
-        self.y.update_all();
     }
     fn has_changed(&self) -> bool {
         self.y.has_changed()
@@ -96,6 +90,16 @@ impl Block for ResultPick {
 }
 
 impl Part for ResultPick {
+    fn settle(&mut self) -> bool {
+        if !self.is_restless() {
+            return false;
+        }
+        self.evaluated = true;
+        self.update();
+        self.index.take();
+        self.x.take();
+        self.y.take()
+    }
     fn is_restless(&self) -> bool {
         !self.evaluated || self.index.is_pending() || self.x.is_pending()
     }

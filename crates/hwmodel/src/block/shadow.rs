@@ -51,7 +51,7 @@ impl QueryShadow {
         let suffix = text('e', exponent_bits) + &text('k', key_bits);
         QueryShadow {
             tag: Tag::module(format!("query_shadow_{d}x{width}{suffix}"), "A query of the next block."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             load: Bus::new(1),
             q: Bus::vector(d, width),

@@ -55,7 +55,7 @@ impl KeyCounter {
     pub fn new(bits: u32) -> Self {
         KeyCounter {
             tag: Tag::module(format!("key_counter_{bits}"), "Place of a key in its block.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             taken: Bus::new(1),
@@ -126,7 +126,7 @@ impl KeyWindow {
     pub fn new(bits: u32) -> Self {
         KeyWindow {
             tag: Tag::module(format!("key_window_{bits}"), "Which keys a query does not see."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             load: Bus::new(1),
             limit: Bus::vector(2, bits),

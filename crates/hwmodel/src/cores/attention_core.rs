@@ -178,7 +178,7 @@ macro_rules! attention_core {
                 let blanks = group.iter().map(|g| g.ends_query.len()).max().unwrap_or(0);
                 $name {
                     tag: Tag::module(config.name(), $doc),
-                    quiet: false,
+                    unrest: Default::default(),
                     clk: Bus::new(1),
                     rst: Bus::new(1),
                     q: Bus::vector(d, width),

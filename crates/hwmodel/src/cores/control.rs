@@ -77,7 +77,7 @@ impl FlagPipe {
                 format!("Flags of a step, {stages} cycles later."),
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -233,7 +233,7 @@ impl KeyControl {
                 "Key handshake and the flags that follow a key.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             q_valid: Bus::new(1),
@@ -421,7 +421,7 @@ impl ResultControl {
     pub fn new() -> Self {
         ResultControl {
             tag: Tag::module("result_control", "End of a query and its sticky invalid bit.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             valid: Bus::new(1),
@@ -521,7 +521,7 @@ impl OverflowControl {
     pub fn new() -> Self {
         OverflowControl {
             tag: Tag::module("overflow_control", "A query's overflow flag.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             valid: Bus::new(1),
             first: Bus::new(1),

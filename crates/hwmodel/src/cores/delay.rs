@@ -31,7 +31,7 @@ impl Delay {
         Delay {
             tag: Tag::module(format!("delay_{width}_{stages}"), format!("y = x, {stages} cycles later."))
                 .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             x: Bus::new(width),
             y: Bus::new(width),

@@ -45,7 +45,7 @@ impl DotProduct {
         let tree = AdderTree::new(n, d, &schedule.after_level);
         DotProduct {
             tag: Tag::module(format!("{}_dot_product_{d}", format.ident()), doc),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             q: Bus::vector(d, width),
             k: Bus::vector(d, width),
@@ -131,7 +131,7 @@ impl AdderTree {
                 format!("{}_adder_tree_{inputs}", format.ident()),
                 format!("y = sum of {inputs} words, pairwise, {stages} cycles later."),
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             x: Bus::vector(inputs, width),
             y: Bus::new(width),

@@ -176,7 +176,7 @@ impl Fa2FixedLane {
                 format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), bits, lane_bits(n).w),
                 "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(width),
             x: Bus::new(exponent),

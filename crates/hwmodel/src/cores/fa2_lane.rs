@@ -117,7 +117,7 @@ impl Fa2Lane {
                 format!("fa2_lane_{}", lane_suffix(f)),
                 "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(width),
             e: Bus::new(f.weight.width()),

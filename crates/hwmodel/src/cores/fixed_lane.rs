@@ -186,7 +186,7 @@ macro_rules! fixed_lane {
                         format!("{}_{}_{}_{}_{}", $suffix, n.format.ident(), bits.o, bits.v, bits.w),
                         "One element of o in fixed point: o <- o + w * (v - o), when update.",
                     ),
-                    quiet: false,
+                    unrest: Default::default(),
                     clk: Bus::new(1),
                     v: Bus::new(width),
                     x: Bus::new(n.format.exponent_bits),

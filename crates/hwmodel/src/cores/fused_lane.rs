@@ -89,7 +89,7 @@ impl FusedLane {
                 format!("flash_d_fused_lane_{}", lane_suffix(f)),
                 "One element of o: o <- o + w * (v - o) with one rounding, when update.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(f.format.width()),
             w: Bus::new(factor_bits),

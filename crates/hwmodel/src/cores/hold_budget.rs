@@ -150,7 +150,7 @@ impl HoldBudget {
                 "What may still be held: a bound of what was held, relative to what was kept, stays below the budget.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             x: Bus::new(n.state_bits() + 1),
             first: Bus::new(1),

@@ -161,7 +161,7 @@ impl FlashDLane {
                 format!("flash_d_lane_{}", lane_suffix(f)),
                 "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(f.format.width()),
             w: Bus::new(f.weight.width()),

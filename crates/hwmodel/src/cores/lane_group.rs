@@ -122,7 +122,7 @@ macro_rules! lane_group {
                         ),
                         format!("{lanes} lanes and their copies of the scalar registers."),
                     ),
-                    quiet: false,
+                    unrest: Default::default(),
                     clk: Bus::new(1),
                     rst: Bus::new(1),
                     $($flag: Bus::new(1),)*

@@ -63,7 +63,7 @@ impl LiteralLane {
                 format!("fa2_literal_lane_{}_{}", fmt.ident(), acc.ident()),
                 "One element of o: o <- load ? v : o * c + v * e; result = o * r.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(fmt.width()),
             c: Bus::new(fmt.width()),

@@ -99,7 +99,7 @@ impl LiteralSum {
         let (fmt, width) = (n.format, n.format.width());
         LiteralSum {
             tag: Tag::module(format!("{}_literal_sum", fmt.ident()), "l <- l * c + e, and its reciprocal."),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             update: Bus::new(1),
             first: Bus::new(1),
@@ -212,7 +212,7 @@ impl LiteralSoftmax {
                 format!("{}_literal_softmax", fmt.ident()),
                 "m <- max(m_old, s); c = exp(m_old - m), e = exp(s - m); l <- l * c + e.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(width),

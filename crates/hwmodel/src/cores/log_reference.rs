@@ -157,7 +157,7 @@ impl LogReference {
                 format!("log_reference_m{}", lane_bits(n).w),
                 "R follows the exponent of l: e = 2^(s - R), l <- (l >> delta) + e stays in [1, 2).",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(n.score_bits()),

@@ -354,7 +354,7 @@ impl LseWeight {
                 format!("lse_weight_{}", form.suffix(n)),
                 "Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:\nx <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(n.score_bits()),

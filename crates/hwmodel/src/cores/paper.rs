@@ -180,7 +180,7 @@ impl PaperWeight {
                 format!("{}_paper_weight", fmt.ident()),
                 "Weight unit of the paper's Alg. 3: w = sigmoid(s_i - s_{i-1} + ln w_{i-1}).",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(width),

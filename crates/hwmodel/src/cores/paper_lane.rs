@@ -57,7 +57,7 @@ impl PaperLane {
                 format!("flash_d_paper_lane_{}", lane_suffix(f)),
                 "One element of o: o <- load ? v : o + w * (v - o), when update.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(f.format.width()),
             w: Bus::new(f.format.width()),

@@ -215,7 +215,7 @@ impl MaximumReference {
                 format!("maximum_reference_m{}", lane_bits(n).w),
                 "M <- max(M, ceil(s)); e = 2^(s - M); l <- (l >> delta) + e.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(n.score_bits()),

@@ -143,7 +143,7 @@ impl ScoreUnit {
         let is_fused = (n.dot == Dot::Fused) as usize;
         ScoreUnit {
             tag: Tag::module("score_unit", "Score s = q . k * scale * log2(e).").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             q: Bus::vector(d, width),
             k: Bus::vector(d, width),
@@ -220,7 +220,7 @@ impl FormatScoreUnit {
         let width = n.format.width();
         FormatScoreUnit {
             tag: Tag::module("format_score_unit", "Score s = q . k * scale in the format.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             q: Bus::vector(d, width),
             k: Bus::vector(d, width),

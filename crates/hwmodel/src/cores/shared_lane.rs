@@ -132,7 +132,7 @@ impl SharedLane {
                 format!("fa2_shared_lane_{}", lane_suffix(f)),
                 "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             v: Bus::new(width),
             e: Bus::new(factor_bits),

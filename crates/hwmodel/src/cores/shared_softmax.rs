@@ -93,7 +93,7 @@ impl SharedSoftmax {
         let partials = n.partial as usize;
         SharedSoftmax {
             tag: Tag::module("shared_softmax", "Scalar path and shared factor.").dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(n.score_bits()),

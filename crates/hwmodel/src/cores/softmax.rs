@@ -192,7 +192,7 @@ impl Softmax {
                 format!("softmax_{}", form.suffix(n)),
                 "m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             rst: Bus::new(1),
             score: Bus::new(score),

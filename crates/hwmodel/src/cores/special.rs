@@ -69,14 +69,9 @@ impl Block for AnySpecial {
         self.connect();
     }
     fn update_all(&mut self) {
-        if !self.is_restless() {
+        if !self.settle() {
             self.any.update_all();
-            return;
         }
-        self.evaluated = true;
-        self.update();
-        self.x.update_all();
-        self.any.update_all();
     }
     fn has_changed(&self) -> bool {
         self.any.has_changed()
@@ -91,6 +86,15 @@ impl Block for AnySpecial {
 }
 
 impl Part for AnySpecial {
+    fn settle(&mut self) -> bool {
+        if !self.is_restless() {
+            return false;
+        }
+        self.evaluated = true;
+        self.update();
+        self.x.take();
+        self.any.take()
+    }
     fn is_restless(&self) -> bool {
         !self.evaluated || self.x.is_pending()
     }

@@ -146,7 +146,7 @@ impl RunningSum {
                 "l <- moved ? l * e + 1 : l + e, and the reciprocal of l for the final scale.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             update: Bus::new(1),
             first: Bus::new(1),

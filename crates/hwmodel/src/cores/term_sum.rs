@@ -18,6 +18,8 @@ pub struct TermSum {
     pub carry: Bus<Out>,
     width: u32,
     grown: u32,
+    /// Room for the terms and what they add up to.
+    terms: Vec<(Num, Num)>,
     evaluated: bool,
 }
 
@@ -35,36 +37,40 @@ impl TermSum {
             carry: Bus::new(1),
             width,
             grown,
+            terms: Vec::with_capacity(terms),
             evaluated: false,
         }
     }
 
-    /// Pairwise, one bit wider at each level; each adder takes the carry of its first operand.
-    fn eval<W: Word>(mut terms: Vec<(W, W)>, grown: u32) -> (W, W) {
-        while terms.len() > 1 {
-            terms = terms
-                .chunks(2)
-                .map(|pair| match pair {
-                    [(a, ca), (b, cb)] => {
-                        let wide = a.width() + 1;
-                        // A one below the last place lets the same adder take the carry.
-                        let sum = a.sext(wide).concat(&W::constant(1, 1)).add(&b.sext(wide).concat(ca));
-                        (sum.named("sum").drop_low(1), cb.clone())
-                    }
-                    _ => (pair[0].0.sext(pair[0].0.width() + 1), pair[0].1.clone()),
-                })
-                .collect();
+    /// Pairwise in place, one bit wider at each level; each adder takes the carry of its first operand.
+    fn eval<W: Word>(terms: &mut [(W, W)], grown: u32) -> (W, W) {
+        let mut n = terms.len();
+        while n > 1 {
+            for i in 0..n.div_ceil(2) {
+                let (a, ca) = &terms[2 * i];
+                let wide = a.width() + 1;
+                terms[i] = if 2 * i + 1 < n {
+                    let (b, cb) = &terms[2 * i + 1];
+                    // A one below the last place lets the same adder take the carry.
+                    let sum = a.sext(wide).concat(&W::constant(1, 1)).add(&b.sext(wide).concat(ca));
+                    (sum.named("sum").drop_low(1), cb.clone())
+                } else {
+                    (a.sext(wide), ca.clone())
+                };
+            }
+            n = n.div_ceil(2);
         }
-        let (sum, carry) = terms.swap_remove(0);
-        (sum.sext(grown), carry)
+        let (sum, carry) = &terms[0];
+        (sum.sext(grown), carry.clone())
     }
 }
 
 impl Logic for TermSum {
     fn update(&mut self) {
+        self.terms.clear();
         let terms = self.x.iter().zip(&self.c);
-        let terms = terms.map(|(x, c)| (Num::new(self.width, x.val()), Num::new(1, c.val()))).collect();
-        let (y, carry) = TermSum::eval(terms, self.grown);
+        self.terms.extend(terms.map(|(x, c)| (Num::new(self.width, x.val()), Num::new(1, c.val()))));
+        let (y, carry) = TermSum::eval(&mut self.terms, self.grown);
         self.y.next = y.value();
         self.carry.next = carry.value();
     }
@@ -74,7 +80,7 @@ impl Logic for TermSum {
     }
     fn hdl(&self) -> Verilog {
         let terms = (0..self.x.len()).map(|i| (Net::element("x", i, self.width), Net::element("c", i, 1)));
-        let (y, carry) = TermSum::eval(terms.collect(), self.grown);
+        let (y, carry) = TermSum::eval(&mut terms.collect::<Vec<_>>(), self.grown);
         let outputs = [("y".to_string(), y), ("carry".to_string(), carry)];
         Verilog::Custom(verilog_body(&["x", "c"], &outputs))
     }
@@ -85,17 +91,10 @@ impl Block for TermSum {
         self.connect();
     }
     fn update_all(&mut self) {
-        if !self.is_restless() {
+        if !self.settle() {
             self.y.update_all();
             self.carry.update_all();
-            return;
         }
-        self.evaluated = true;
-        self.update();
-        self.x.update_all();
-        self.c.update_all();
-        self.y.update_all();
-        self.carry.update_all();
     }
     fn has_changed(&self) -> bool {
         self.y.has_changed() || self.carry.has_changed()
@@ -112,6 +111,16 @@ impl Block for TermSum {
 }
 
 impl Part for TermSum {
+    fn settle(&mut self) -> bool {
+        if !self.is_restless() {
+            return false;
+        }
+        self.evaluated = true;
+        self.update();
+        self.x.take();
+        self.c.take();
+        self.y.take() | self.carry.take()
+    }
     fn is_restless(&self) -> bool {
         !self.evaluated || self.x.is_pending() || self.c.is_pending()
     }

@@ -117,7 +117,7 @@ impl Fa2MergeWeight {
                 format!("merge_softmax_{}", form.suffix(n)),
                 "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e.",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             a_m: Bus::new(score),
             b_m: Bus::new(score),

@@ -49,7 +49,7 @@ impl FixedResult {
                 "Accumulators in the format; zero for an empty query.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             o: Bus::vector(d, lane_bits(n).o),
             x: Bus::new(n.format.exponent_bits),
             done: Bus::new(1),
@@ -113,7 +113,7 @@ impl FloatResult {
                 "Accumulators in the format; zero for an empty query.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             o: Bus::vector(d, n.accumulator.width()),
             empty: Bus::new(1),
             y: Bus::vector(d, width),
@@ -193,7 +193,7 @@ impl ScaledResult {
                 "o / l by the reciprocal of l; zero for an empty query.",
             )
             .dissolved(),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             l: Bus::new(bits),
             finish: Bus::new(1),

@@ -130,7 +130,7 @@ macro_rules! split_core {
                         format!("{parts} cores for one query, each with a part of its keys, and the merges of their results."),
                     )
                     .open(),
-                    quiet: false,
+                    unrest: Default::default(),
                     clk: Bus::new(1),
                     rst: Bus::new(1),
                     q: Bus::vector(d, width),

@@ -159,7 +159,7 @@ impl FlashDMergeWeight {
                 format!("merge_weight_{}", form.suffix(n)),
                 "Scalars of a merge, base 2: x = L_b - L_a, w = 1 / (1 + 2^-x), L = max(L_a, L_b) + log2(1 + 2^-|x|).",
             ),
-            quiet: false,
+            unrest: Default::default(),
             clk: Bus::new(1),
             a_lse: Bus::new(bits),
             b_lse: Bus::new(bits),

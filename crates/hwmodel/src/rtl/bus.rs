@@ -19,10 +19,11 @@ pub struct Bus<D: Direction> {
     /// The driven value; must fit the width.
     pub next: u64,
     settled: u64,
+    // Packed: a core has thousands of buses, and a cycle meets most of them.
+    id: u32,
+    width: u8,
     changed: bool,
     driven: bool,
-    width: u32,
-    id: usize,
     direction: PhantomData<D>,
 }
 
@@ -33,10 +34,10 @@ impl<D: Direction> Bus<D> {
         Bus {
             next: 0,
             settled: 0,
+            id: get_signal_id() as u32,
+            width: width as u8,
             changed: false,
             driven: false,
-            width,
-            id: get_signal_id(),
             direction: PhantomData,
         }
     }
@@ -53,8 +54,9 @@ impl<D: Direction> Bus<D> {
     }
 
     /// Width in bits.
+    #[inline]
     pub fn width(&self) -> u32 {
-        self.width
+        self.width.into()
     }
 }
 
@@ -63,8 +65,17 @@ pub trait Port {
     /// Driven to a value that the last sweep has not seen.
     fn is_pending(&self) -> bool;
 
-    /// An output that moved in the last sweep.
-    fn has_moved(&self) -> bool;
+    /// Some wire is high.
+    fn is_high(&self) -> bool;
+
+    /// Ends a sweep. Whether an output moved since the last one.
+    fn take(&mut self) -> bool;
+
+    /// The same for outputs; inputs stay as they are, pending or not.
+    fn show(&mut self) -> bool;
+
+    /// Drives a value that no sweep needs to see any more.
+    fn force(&mut self, value: u64);
 }
 
 impl<D: Direction> Port for Bus<D> {
@@ -74,20 +85,51 @@ impl<D: Direction> Port for Bus<D> {
     }
 
     #[inline]
-    fn has_moved(&self) -> bool {
+    fn is_high(&self) -> bool {
+        self.next != 0
+    }
+
+    #[inline]
+    fn take(&mut self) -> bool {
+        self.update_all();
         self.changed && matches!(D::KIND, AtomKind::OutputParameter)
+    }
+
+    #[inline]
+    fn show(&mut self) -> bool {
+        matches!(D::KIND, AtomKind::OutputParameter) && self.take()
+    }
+
+    #[inline]
+    fn force(&mut self, value: u64) {
+        self.next = value;
+        self.update_all();
     }
 }
 
 impl<D: Direction> Port for Vec<Bus<D>> {
     #[inline]
     fn is_pending(&self) -> bool {
-        self.iter().any(|bus| bus.is_pending())
+        self.iter().any(Bus::is_pending)
     }
 
     #[inline]
-    fn has_moved(&self) -> bool {
-        self.iter().any(|bus| bus.has_moved())
+    fn is_high(&self) -> bool {
+        self.iter().any(Bus::is_high)
+    }
+
+    #[inline]
+    fn take(&mut self) -> bool {
+        self.iter_mut().fold(false, |moved, bus| bus.take() | moved)
+    }
+
+    #[inline]
+    fn show(&mut self) -> bool {
+        self.iter_mut().fold(false, |moved, bus| bus.show() | moved)
+    }
+
+    fn force(&mut self, value: u64) {
+        self.iter_mut().for_each(|bus| bus.force(value));
     }
 }
 
@@ -116,7 +158,7 @@ impl<D: Direction> Block for Bus<D> {
 
 impl<D: Direction> Atom for Bus<D> {
     fn bits(&self) -> usize {
-        self.width as usize
+        self.width.into()
     }
     fn connected(&self) -> bool {
         self.driven
@@ -135,7 +177,7 @@ impl<D: Direction> Atom for Bus<D> {
         rust_hdl::core::prelude::Bits::<64>::from(self.next).vcd()
     }
     fn id(&self) -> usize {
-        self.id
+        self.id as usize
     }
     fn verilog(&self) -> VerilogLiteral {
         self.next.into()

@@ -84,6 +84,12 @@ impl Block for ClockGate {
 }
 
 impl Part for ClockGate {
+    const DRIVES_CLOCKS: bool = true;
+
+    fn settle(&mut self) -> bool {
+        self.update_all();
+        self.gated.has_changed()
+    }
     fn is_restless(&self) -> bool {
         self.seen != Some((self.clk.val(), self.enable.val()))
     }

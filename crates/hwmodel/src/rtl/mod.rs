@@ -30,9 +30,11 @@ pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};
 /// Declares a structural module: `ports`, `parts` (sub-modules, in the order in which data flows through
 /// them) and `config` (plain data for the kernel's loop bounds).
 ///
-/// The generated `update_all` runs the kernel before each part, so that combinational data passes through
-/// the whole module in one sweep; a module in which nothing is left to do is passed over until an input moves. That is safe at a clock edge because registers release what they captured
-/// one sweep later (see [`register`](crate::rtl::register)).
+/// The kernel runs again only after a part whose outputs moved, so that combinational data passes through the whole
+/// module in one sweep; a module in which nothing is left to do is passed over until an input moves. That is safe at a
+/// clock edge because registers show what they captured one sweep later (see [`settle`]).
+///
+/// A port called `clk` is the clock of all parts, unless one of them [drives clocks](Part::DRIVES_CLOCKS).
 #[macro_export]
 macro_rules! circuit {
     (
@@ -50,8 +52,8 @@ macro_rules! circuit {
             $($(#[$port_meta])* pub $port: $port_type,)*
             $($(#[$part_meta])* pub $part: $part_type,)*
             $($(#[$config_meta])* $config: $config_type,)*
-            /// Nothing inside is left to do: until an input moves, nothing will.
-            quiet: bool,
+            /// Of the parts.
+            unrest: $crate::rtl::settle::Unrest,
         }
 
         impl $crate::rtl::Block for $name {
@@ -62,27 +64,10 @@ macro_rules! circuit {
                 $(self.$part.connect_all();)*
             }
             fn update_all(&mut self) {
-                use $crate::rtl::{Logic, Part, bus::Port};
-                if self.quiet $(&& !self.$port.is_pending())* {
-                    return;
-                }
-                // The kernel runs again only after a part whose outputs may have moved.
-                let mut stale = true;
-                $(
-                    if stale {
-                        self.update();
-                    }
-                    self.$part.update_all();
-                    stale = self.$part.moved();
-                )*
-                if stale {
-                    self.update();
-                }
-                $(self.$port.update_all();)*
-                self.quiet = !($(self.$part.is_restless() ||)* false);
+                $crate::rtl::Part::settle(self);
             }
             fn has_changed(&self) -> bool {
-                !self.quiet
+                !self.unrest.quiet
             }
             fn accept(&self, name: &str, probe: &mut dyn $crate::rtl::Probe) {
                 probe.visit_start_scope(name, self);
@@ -94,13 +79,81 @@ macro_rules! circuit {
         }
 
         impl $crate::rtl::Part for $name {
-            fn moved(&self) -> bool {
-                use $crate::rtl::bus::Port;
-                $(self.$port.has_moved() ||)* false
+            fn settle(&mut self) -> bool {
+                use $crate::rtl::{Logic, bus::Port, settle::is_clock};
+                let data = $((!const { is_clock(stringify!($port)) } && self.$port.is_pending()) ||)* false;
+                let clock = $((const { is_clock(stringify!($port)) } && self.$port.is_pending()) ||)* false;
+                let high = $((const { is_clock(stringify!($port)) } && self.$port.is_high()) ||)* false;
+                if self.unrest.quiet && !data && !(clock && Self::GATES) {
+                    if clock {
+                        self.clock(high);
+                    }
+                    return false;
+                }
+                // The kernel that carries on what was captured has also brought in what is pending.
+                let mut stale = !self.show_captured() && (data || clock);
+                let mut restless = true;
+                for _ in 0..$crate::rtl::settle::PASSES {
+                    $(
+                        if stale {
+                            self.update();
+                        }
+                        stale = self.$part.settle();
+                    )*
+                    if std::mem::take(&mut stale) {
+                        self.update();
+                    }
+                    restless = $(self.$part.is_restless() ||)* false;
+                    // What is captured in this sweep waits for the next one.
+                    if !restless || high || Self::GATES {
+                        break;
+                    }
+                }
+                self.unrest = $crate::rtl::settle::Unrest::after(restless);
+                $(self.$port.take() |)* false
             }
             fn is_restless(&self) -> bool {
                 use $crate::rtl::bus::Port;
-                !self.quiet $(|| self.$port.is_pending())*
+                !self.unrest.quiet $(|| self.$port.is_pending())*
+            }
+            fn clock(&mut self, high: bool) -> bool {
+                use $crate::rtl::{Logic, bus::Port, settle::is_clock};
+                $(
+                    if const { is_clock(stringify!($port)) } {
+                        self.$port.force(high as u64);
+                    }
+                )*
+                if Self::GATES {
+                    self.update();
+                    self.settle();
+                    return !self.unrest.quiet;
+                }
+                let holds = $(self.$part.clock(high) |)* false;
+                self.unrest = $crate::rtl::settle::Unrest::after(holds);
+                holds
+            }
+            fn release(&mut self) -> bool {
+                use $crate::rtl::bus::Port;
+                self.show_captured() && ($(self.$port.show() |)* false)
+            }
+        }
+
+        impl $name {
+            /// A part drives the clock of others: only a sweep can tell which registers see an edge.
+            const GATES: bool = false $(|| <$part_type as $crate::rtl::Part>::DRIVES_CLOCKS)*;
+
+            /// Releases what the registers hold, and carries it on if it moves anything here.
+            #[inline]
+            fn show_captured(&mut self) -> bool {
+                use $crate::rtl::{Logic, Part};
+                if !std::mem::take(&mut self.unrest.holding) {
+                    return false;
+                }
+                let moved = $(self.$part.release() |)* false;
+                if moved {
+                    self.update();
+                }
+                moved
             }
         }
     };

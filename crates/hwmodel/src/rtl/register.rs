@@ -4,16 +4,16 @@
 //! A register captures in the sweep in which it sees the clock rise and shows the captured value in the
 //! next one. Every register of a design sees the edge in the same sweep, so none can race another.
 
+use super::bus::Port;
 use super::{Block, Bus, In, Logic, Out, Part, Probe, Tag, Verilog};
 
 macro_rules! register {
     (
-        $(#[$meta:meta])* $name:ident { $($control:ident),* }
-        |$this:ident| $captured:expr; $verilog:expr
+        $(#[$meta:meta])* $name:ident { $($control:ident),* } $($constant:ident)?
+        |$this:ident| $captured:expr; $tag:expr; $verilog:expr
     ) => {
         $(#[$meta])*
         pub struct $name {
-            tag: Tag,
             /// Clock; the register acts on its rising edge.
             pub clk: Bus<In>,
             $(
@@ -24,6 +24,7 @@ macro_rules! register {
             pub d: Bus<In>,
             /// Data out.
             pub q: Bus<Out>,
+            $($constant: u64,)?
             clock_was_high: bool,
             captured: Option<u64>,
         }
@@ -31,15 +32,11 @@ macro_rules! register {
         impl Logic for $name {
             #[inline]
             fn update(&mut self) {
-                let clock = self.clk.val() != 0;
-                if clock && !self.clock_was_high {
-                    let $this = &*self;
-                    let captured: u64 = $captured;
-                    self.captured = (captured != self.q.val()).then_some(captured);
-                } else if let Some(value) = self.captured.take() {
-                    self.q.next = value;
+                let high = self.clk.val() != 0;
+                if high && !self.clock_was_high {
+                    self.capture();
                 }
-                self.clock_was_high = clock;
+                self.clock_was_high = high;
             }
             fn connect(&mut self) {
                 self.q.connect();
@@ -49,14 +46,25 @@ macro_rules! register {
             }
         }
 
+        impl $name {
+            #[inline]
+            fn capture(&mut self) {
+                let $this = &*self;
+                let captured: u64 = $captured;
+                self.captured = (captured != self.q.val()).then_some(captured);
+            }
+        }
+
         impl Block for $name {
             fn connect_all(&mut self) {
                 self.connect();
             }
             #[inline]
             fn update_all(&mut self) {
+                if !self.release() {
+                    self.q.update_all();
+                }
                 self.update();
-                self.q.update_all();
             }
             #[inline]
             fn has_changed(&self) -> bool {
@@ -64,7 +72,9 @@ macro_rules! register {
             }
             fn accept(&self, name: &str, probe: &mut dyn Probe) {
                 probe.visit_start_scope(name, self);
-                self.tag.accept("tag", probe);
+                let $this = self;
+                let tag: Tag = $tag;
+                tag.accept("tag", probe);
                 self.clk.accept("clk", probe);
                 $(self.$control.accept(stringify!($control), probe);)*
                 self.d.accept("d", probe);
@@ -75,12 +85,33 @@ macro_rules! register {
 
         impl Part for $name {
             #[inline]
-            fn moved(&self) -> bool {
-                self.q.has_changed()
+            fn settle(&mut self) -> bool {
+                // What it shows has been released before.
+                self.update();
+                false
             }
             #[inline]
             fn is_restless(&self) -> bool {
                 self.captured.is_some() || (self.clk.val() != 0) != self.clock_was_high
+            }
+            #[inline]
+            fn clock(&mut self, high: bool) -> bool {
+                self.clk.force(high as u64);
+                self.clock_was_high = high;
+                if high {
+                    self.capture();
+                }
+                self.captured.is_some()
+            }
+            #[inline]
+            fn release(&mut self) -> bool {
+                match self.captured.take() {
+                    Some(value) => {
+                        self.q.force(value);
+                        true
+                    }
+                    None => false,
+                }
             }
         }
     };
@@ -90,6 +121,7 @@ register! {
     /// `q <= d`.
     Register {}
     |r| r.d.val();
+    { let _ = r; Tag::register(None, false) };
     "always @(posedge clk) q <= d;"
 }
 
@@ -97,13 +129,15 @@ register! {
     /// `if (enable) q <= d`.
     EnabledRegister { enable }
     |r| if r.enable.val() != 0 { r.d.val() } else { r.q.val() };
+    { let _ = r; Tag::register(None, true) };
     "always @(posedge clk) if (enable) q <= d;"
 }
 
 register! {
     /// `q <= rst ? reset value : d`.
-    ResetRegister { rst }
-    |r| if r.rst.val() != 0 { r.reset_value() } else { r.d.val() };
+    ResetRegister { rst } reset
+    |r| if r.rst.val() != 0 { r.reset } else { r.d.val() };
+    Tag::register(Some(r.reset), false);
     "always @(posedge clk) q <= rst ? reset : d;"
 }
 
@@ -111,7 +145,6 @@ impl Register {
     /// A register of `width` bits.
     pub fn new(width: u32) -> Self {
         Register {
-            tag: Tag::register(None, false),
             clk: Bus::new(1),
             d: Bus::new(width),
             q: Bus::new(width),
@@ -125,7 +158,6 @@ impl EnabledRegister {
     /// A register of `width` bits.
     pub fn new(width: u32) -> Self {
         EnabledRegister {
-            tag: Tag::register(None, true),
             clk: Bus::new(1),
             enable: Bus::new(1),
             d: Bus::new(width),
@@ -140,20 +172,13 @@ impl ResetRegister {
     /// A register of `width` bits that holds `reset` after reset.
     pub fn new(width: u32, reset: u64) -> Self {
         ResetRegister {
-            tag: Tag::register(Some(reset), false),
             clk: Bus::new(1),
+            reset,
             rst: Bus::new(1),
             d: Bus::new(width),
             q: Bus::new(width),
             clock_was_high: false,
             captured: None,
-        }
-    }
-
-    fn reset_value(&self) -> u64 {
-        match self.tag.kind {
-            super::TagKind::Register { reset: Some(value), .. } => value,
-            _ => 0,
         }
     }
 }

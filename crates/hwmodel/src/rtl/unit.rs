@@ -14,15 +14,6 @@ pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
     fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
 }
 
-/// Whether inputs are not those of the last evaluation. A few words: quicker one by one than by a call.
-#[inline(always)]
-pub fn differ<const N: usize>(seen: &Option<[u64; N]>, now: &[u64; N]) -> bool {
-    match seen {
-        None => true,
-        Some(seen) => seen.iter().zip(now).fold(0, |all, (seen, now)| all | (seen ^ now)) != 0,
-    }
-}
-
 /// Declares a RustHDL leaf module around a [`Function`]:
 /// `unit! { /// doc  pub struct Multiply(MultiplyFunction) { a, b } -> { y } }`.
 #[macro_export]
@@ -45,8 +36,8 @@ macro_rules! unit {
                 pub $output: $crate::rtl::Bus<$crate::rtl::Out>,
             )*
             function: $function,
-            /// Inputs of the last evaluation.
-            seen: Option<[u64; $crate::unit!(@count $($input)*)]>,
+            /// The outputs are those of the inputs that the last sweep has seen.
+            evaluated: bool,
         }
 
         impl $name {
@@ -59,7 +50,7 @@ macro_rules! unit {
                     $($input: $crate::rtl::Bus::new($input),)*
                     $($output: $crate::rtl::Bus::new($output),)*
                     function,
-                    seen: None,
+                    evaluated: false,
                 }
             }
         }
@@ -68,19 +59,15 @@ macro_rules! unit {
             #[inline]
             fn update(&mut self) {
                 use $crate::rtl::Function;
-                let now = [$(self.$input.val()),*];
-                if $crate::rtl::unit::differ(&self.seen, &now) {
-                    self.seen = Some(now);
-                    let [$($output),*] = self.function.eval::<$crate::word::Num>([
-                        $($crate::word::Num::new(self.$input.width(), self.$input.val())),*
-                    ]);
-                    $(
-                        debug_assert_eq!(
-                            $crate::word::Word::width(&$output), self.$output.width(), stringify!($output)
-                        );
-                        self.$output.next = $output.value();
-                    )*
-                }
+                let [$($output),*] = self.function.eval::<$crate::word::Num>([
+                    $($crate::word::Num::new(self.$input.width(), self.$input.val())),*
+                ]);
+                $(
+                    debug_assert_eq!(
+                        $crate::word::Word::width(&$output), self.$output.width(), stringify!($output)
+                    );
+                    self.$output.next = $output.value();
+                )*
             }
             fn connect(&mut self) {
                 $(self.$output.connect();)*
@@ -103,9 +90,9 @@ macro_rules! unit {
             }
             #[inline]
             fn update_all(&mut self) {
-                use $crate::rtl::Logic;
-                self.update();
-                $(self.$output.update_all();)*
+                if !$crate::rtl::Part::settle(self) {
+                    $(self.$output.update_all();)*
+                }
             }
             #[inline]
             fn has_changed(&self) -> bool {
@@ -122,8 +109,19 @@ macro_rules! unit {
 
         impl $crate::rtl::Part for $name {
             #[inline]
+            fn settle(&mut self) -> bool {
+                use $crate::rtl::{Logic, bus::Port};
+                if !self.is_restless() {
+                    return false;
+                }
+                self.evaluated = true;
+                self.update();
+                $(self.$input.take();)*
+                $(self.$output.take() |)* false
+            }
+            #[inline]
             fn is_restless(&self) -> bool {
-                $crate::rtl::unit::differ(&self.seen, &[$(self.$input.val()),*])
+                !self.evaluated $(|| $crate::rtl::bus::Port::is_pending(&self.$input))*
             }
         }
     };

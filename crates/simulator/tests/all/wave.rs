@@ -150,6 +150,31 @@ fn window_and_selection() {
 }
 
 #[test]
+fn outside_the_window_nothing_looks_at_the_design() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = CoreConfig::new(Design::FlashD, 5, Format::BF16);
+    // A core with other signals, which ends the recording as soon as it is looked at.
+    let mut cores = [&config, &CoreConfig { d: 8, ..config.clone() }].map(|c| Engine::new(c).unwrap());
+    let options = WaveOptions { signals: Selection::All, from: 5, to: Some(8) };
+    let mut wave = WaveWriter::create(&folder.path().join("window.vcd"), &config, options).unwrap();
+    let (inputs, mut outputs) = (Inputs::default(), Outputs::default());
+    for cycle in 0..20 {
+        let [own, other] = cores.each_mut().map(|core| {
+            core.settle(&inputs, &mut outputs);
+            &*core
+        });
+        if (5..=8).contains(&cycle) {
+            assert!(wave.cycle(other, &inputs, &outputs).is_err(), "{cycle}");
+            wave.cycle(own, &inputs, &outputs).unwrap();
+        } else {
+            wave.cycle(other, &inputs, &outputs).unwrap();
+        }
+        cores.iter_mut().for_each(Engine::clock);
+    }
+    assert_eq!(wave.finish().unwrap().cycles, 4);
+}
+
+#[test]
 fn the_weight_brings_along_what_it_is_computed_from() {
     for update in [Update::Rounded, Update::Fused, Update::Fixed] {
         let folder = tempfile::tempdir().unwrap();
