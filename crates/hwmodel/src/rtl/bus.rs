@@ -74,8 +74,8 @@ pub trait Port {
     /// The same for outputs; inputs stay as they are, pending or not.
     fn show(&mut self) -> bool;
 
-    /// Drives a value that no sweep needs to see any more.
-    fn force(&mut self, value: u64);
+    /// Drives every bus to a value.
+    fn drive(&mut self, value: u64);
 }
 
 impl<D: Direction> Port for Bus<D> {
@@ -101,9 +101,8 @@ impl<D: Direction> Port for Bus<D> {
     }
 
     #[inline]
-    fn force(&mut self, value: u64) {
+    fn drive(&mut self, value: u64) {
         self.next = value;
-        self.update_all();
     }
 }
 
@@ -128,8 +127,9 @@ impl<D: Direction> Port for Vec<Bus<D>> {
         self.iter_mut().fold(false, |moved, bus| bus.show() | moved)
     }
 
-    fn force(&mut self, value: u64) {
-        self.iter_mut().for_each(|bus| bus.force(value));
+    #[inline]
+    fn drive(&mut self, value: u64) {
+        self.iter_mut().for_each(|bus| bus.drive(value));
     }
 }
 

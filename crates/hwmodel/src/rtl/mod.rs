@@ -117,17 +117,21 @@ macro_rules! circuit {
                 !self.unrest.quiet $(|| self.$port.is_pending())*
             }
             fn clock(&mut self, high: bool) -> bool {
-                use $crate::rtl::{Logic, bus::Port, settle::is_clock};
+                use $crate::rtl::{bus::Port, settle::is_clock};
                 $(
                     if const { is_clock(stringify!($port)) } {
-                        self.$port.force(high as u64);
+                        self.$port.drive(high as u64);
                     }
                 )*
                 if Self::GATES {
-                    self.update();
                     self.settle();
                     return !self.unrest.quiet;
                 }
+                $(
+                    if const { is_clock(stringify!($port)) } {
+                        self.$port.take();
+                    }
+                )*
                 let holds = $(self.$part.clock(high) |)* false;
                 self.unrest = $crate::rtl::settle::Unrest::after(holds);
                 holds

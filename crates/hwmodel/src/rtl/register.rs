@@ -96,7 +96,7 @@ macro_rules! register {
             }
             #[inline]
             fn clock(&mut self, high: bool) -> bool {
-                self.clk.force(high as u64);
+                self.clk.next = high as u64;
                 self.clock_was_high = high;
                 if high {
                     self.capture();
@@ -107,8 +107,8 @@ macro_rules! register {
             fn release(&mut self) -> bool {
                 match self.captured.take() {
                     Some(value) => {
-                        self.q.force(value);
-                        true
+                        self.q.next = value;
+                        self.q.take()
                     }
                     None => false,
                 }
