@@ -249,7 +249,7 @@ impl Model {
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
         let narrow = carriers == Carriers::Fastest
-            && fits_f32(format, accumulator, longest, input.v(), input.starts());
+            && fits_f32(format, accumulator, longest, || largest_finite(format, input.v()), input.starts());
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
@@ -351,7 +351,7 @@ pub(crate) fn fits_f32(
     format: Format,
     accumulator: Format,
     longest: u32,
-    v: &[u64],
+    largest: impl FnOnce() -> u64,
     starts: &[Option<PartialState>],
 ) -> bool {
     if accumulator.exponent_bits <= 5 {
@@ -363,9 +363,13 @@ pub(crate) fn fits_f32(
         return longest < f32::PRECISION;
     }
     let mut outputs = starts.iter().flatten().flat_map(|start| &start.o);
-    longest < f32::PRECISION
-        && v.iter().all(|&x| below(format, 100, x) || format.is_special(x))
-        && outputs.all(|&o| below(accumulator, 117, o))
+    longest < f32::PRECISION && below(format, 100, largest()) && outputs.all(|&o| below(accumulator, 117, o))
+}
+
+/// The largest magnitude of encodings that are not special.
+pub(crate) fn largest_finite(format: Format, bits: &[u64]) -> u64 {
+    let finite = bits.iter().filter(|&&bits| !format.is_special(bits));
+    finite.map(|bits| bits & (format.sign_bit() - 1)).max().unwrap_or(0)
 }
 
 /// Whether the magnitude of an encoding is below a power of two.

@@ -90,7 +90,9 @@ fn narrow_and_wide_carriers_give_the_same_bits() {
 
 #[test]
 fn f32_carries_moderate_values_of_narrow_formats() {
-    let fits = |format: Format, longest, v: &[u64]| fits_f32(format, format, longest, v, &[]);
+    let fits = |format: Format, longest, v: &[u64]| {
+        fits_f32(format, format, longest, || largest_finite(format, v), &[])
+    };
     assert!(fits(Format::FP16, 24, &[0x7bff]) && !fits(Format::FP16, 25, &[]));
     assert!(fits(Format::BF16, 23, &[0x3f80, 0xbf80, 0x7fc0]), "a NaN is a zero");
     assert!(!fits(Format::BF16, 24, &[]) && !fits(Format::BF16, 23, &[0x3f80, 0xff7f]));

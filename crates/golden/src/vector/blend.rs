@@ -4,13 +4,14 @@ use super::TILE;
 use super::fixed::{BlendLanes, Step};
 use super::isa::{Isa, Kernel};
 use super::lse::{Blend, LseLanes, State};
-use super::operands::{Convert, convert};
+use super::operands::{Convert, Decoder, Survey, convert};
 use super::run::{BlockCore, TileWork};
 use super::score::ScoreLanes;
+use crate::carrier::{Carrier, Constants};
 use crate::dot::{BLOCK, Block};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::{Model, PartialState, QueryResult};
-use crate::round::encode;
+use crate::round::{biased_exponent, encode, pow2};
 use flashd_hwmodel::config::{Design, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
 use std::ops::Range;
@@ -23,6 +24,9 @@ pub(crate) struct Blending {
     lse: LseLanes,
     lanes: BlendLanes,
     reference: FixedLanes<i32>,
+    decoder: Decoder,
+    /// Width of a value operand.
+    value_bits: u32,
 }
 
 impl Blending {
@@ -43,23 +47,34 @@ impl Blending {
             lse: LseLanes::new(n, bits.w)?,
             lanes: BlendLanes::new(bits)?,
             reference: FixedLanes::new(n.format, bits),
+            decoder: Decoder::new(n.format)?,
+            value_bits: bits.v,
         })
     }
 }
 
-/// The operand of a value, and whether it is too large for the exponent.
-struct FixedValue<'a> {
-    lanes: &'a FixedLanes<i32>,
+/// The operand of a value: [`FixedLanes::value`] without a choice in it.
+struct FixedValue {
+    decoder: Decoder,
+    format: Format,
     exponent: u64,
+    /// From a value to units of the last place, and the largest number of those.
+    scale: f64,
+    largest: f64,
 }
 
-impl Convert for FixedValue<'_> {
-    type Number = (i32, bool);
+impl Convert for FixedValue {
+    type Number = i32;
 
     #[inline(always)]
-    fn of(&self, bits: u64) -> (i32, bool) {
-        let (v, over) = self.lanes.value(bits, self.exponent);
-        (BlendLanes::value(v), over)
+    fn of(&self, bits: u64) -> i32 {
+        let x = self.decoder.of(bits);
+        let over = biased_exponent(self.format, bits) > self.exponent;
+        let units = f64::from(x.abs()) * self.scale;
+        let units = if over & (x != 0.0) | (units + 0.5 > self.largest) { self.largest } else { units + 0.5 };
+        // The last bits of the sum are the integer.
+        let magnitude = (Carrier::floor(units) + f64::INTEGERS).to_bits() as i32;
+        BlendLanes::value(if x < 0.0 { -magnitude } else { magnitude })
     }
 }
 
@@ -76,11 +91,16 @@ impl BlockCore for Blending {
     type State = Box<BlendState>;
     type Values = Vec<i32>;
 
-    fn values(&self, isa: Isa, v: &[u64], exponent: u64) -> (Vec<i32>, Vec<bool>) {
-        let values = FixedValue { lanes: &self.reference, exponent };
-        let both = convert(isa, self.format, v, &values);
-        let overflow = both.chunks(self.d).map(|row| row.iter().any(|&(_, over)| over)).collect();
-        (both.into_iter().map(|(v, _)| v).collect(), overflow)
+    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, exponent: u64) -> (Vec<i32>, Vec<bool>) {
+        let limit = self.value_bits as i32 - 1;
+        let values = FixedValue {
+            decoder: self.decoder,
+            format: self.format,
+            exponent,
+            scale: pow2(limit - (exponent as i32 - self.format.bias + 1)),
+            largest: pow2(limit) - 1.0,
+        };
+        (convert(isa, v, &values), survey.overflow(self.format, exponent))
     }
 
     fn start(&self) -> Box<BlendState> {
@@ -157,5 +177,34 @@ impl<const WATCH: bool> Kernel for BlendTile<'_, WATCH> {
             }
         }
         core.lanes.apply(&steps[..count], &rows[..count], o);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashd_hwmodel::config::CoreConfig;
+
+    #[test]
+    fn values_are_those_of_the_reference() {
+        for (_, format) in Format::NAMED {
+            let core = Blending::new(&Model::new(&CoreConfig::new(Design::FlashD, 2, format)));
+            let Some(core) = core else { continue };
+            let high = format.width().saturating_sub(16);
+            let v: Vec<u64> = (0..1u64 << format.width().min(16)).map(|bits| bits << high).collect();
+            for exponent in [1, 2, format.exponent_mask() / 2, format.exponent_mask() - 1] {
+                for isa in Isa::available() {
+                    let survey = Survey::of(isa, format, 2, &v);
+                    let (values, overflow) = core.values(isa, &v, &survey, exponent);
+                    for (row, pair) in v.chunks(2).enumerate() {
+                        let expected = [0, 1].map(|i| core.reference.value(pair[i], exponent));
+                        let operands = expected.map(|(v, _)| BlendLanes::value(v));
+                        assert_eq!(values[2 * row..2 * row + 2], operands, "{format} {exponent} {pair:x?}");
+                        let over = expected.iter().any(|&(_, over)| over);
+                        assert_eq!(overflow[row], over, "{format} {exponent} {pair:x?}");
+                    }
+                }
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::VectorRun;
 use super::isa::{Isa, Kernel};
+use super::operands::Survey;
 use super::run::{BlockCore, Task, TileWork};
 use crate::dot::BLOCK;
 use crate::lanes::Lanes;
@@ -58,7 +59,7 @@ where
     type State = State<R, L>;
     type Values = Vec<L::Value>;
 
-    fn values(&self, _: Isa, v: &[u64], exponent: u64) -> (Vec<L::Value>, Vec<bool>) {
+    fn values(&self, _: Isa, v: &[u64], _: &Survey, exponent: u64) -> (Vec<L::Value>, Vec<bool>) {
         let mut overflow = Vec::with_capacity(v.len() / self.d);
         let mut operands = Vec::with_capacity(v.len());
         for row in v.chunks(self.d) {

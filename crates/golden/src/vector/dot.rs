@@ -5,14 +5,13 @@
 
 use super::TILE;
 use super::isa::{Isa, Kernel};
-use super::operands::{Convert, Extent, convert};
+use super::operands::{Convert, Decoder, Extent, convert};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{
     BLOCK, Block, BlockDot, DotUnit, dot_unit, exponent, sums_fit_i32, term_limits, term_shift, transpose,
 };
 use crate::round::{decode, pow2};
 use flashd_hwmodel::config::Dot;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use std::ops::Range;
 
@@ -42,7 +41,7 @@ impl Dots {
 pub(crate) enum Unit {
     /// Fused, in f32.
     Narrow {
-        format: Format,
+        decoder: Decoder,
         d: usize,
         /// Next to `k 2^shift`, away from zero, see [`crate::dot`].
         k: Vec<f32>,
@@ -52,10 +51,18 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
-    pub(crate) fn new(isa: Isa, n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> Unit {
-        if n.dot == Dot::Fused && fits_narrow(isa, n, d, q, k) {
-            let k = convert(isa, n.format, k, &Scaled { format: n.format, scale: pow2(term_shift(n)) });
-            return Unit::Narrow { format: n.format, d, k };
+    /// The unit; the extents are those of the queries and keys.
+    pub(crate) fn new(
+        isa: Isa,
+        n: &Numerics,
+        d: usize,
+        [q, k]: [&[u64]; 2],
+        [q_extent, k_extent]: [Extent; 2],
+    ) -> Unit {
+        let decoder = Decoder::new(n.format).filter(|_| fits_narrow(n, d, q_extent, k_extent));
+        if let (Some(decoder), Dot::Fused) = (decoder, n.dot) {
+            let k = convert(isa, k, &Scaled { decoder, scale: pow2(term_shift(n)) as f32 });
+            return Unit::Narrow { decoder, d, k };
         }
         Unit::Other(dot_unit(n, d, q, k, Carriers::Fastest))
     }
@@ -63,8 +70,8 @@ impl Unit {
     /// The unit with the queries of a block.
     pub(crate) fn block<'a>(&'a self, queries: &[u64]) -> BlockUnit<'a> {
         match self {
-            Unit::Narrow { format, d, k } => {
-                let queries = transpose(*d, queries, |q| decode(*format, q) as f32);
+            Unit::Narrow { decoder, d, k } => {
+                let queries = transpose(*d, queries, |q| decoder.of(q));
                 BlockUnit::Narrow { d: *d, k, queries }
             }
             Unit::Other(unit) => BlockUnit::Other(unit.block(queries)),
@@ -74,8 +81,8 @@ impl Unit {
 
 /// Next to `k 2^shift`, away from zero.
 struct Scaled {
-    format: Format,
-    scale: f64,
+    decoder: Decoder,
+    scale: f32,
 }
 
 impl Convert for Scaled {
@@ -83,25 +90,24 @@ impl Convert for Scaled {
 
     #[inline(always)]
     fn of(&self, bits: u64) -> f32 {
-        ((decode(self.format, bits) * self.scale) as f32).away()
+        (self.decoder.of(bits) * self.scale).away()
     }
 }
 
 /// Whether no term saturates, f32 has every operand and term, and i32 every sum: what [`crate::dot`] finds out number
 /// by number, from the largest and smallest magnitudes.
-fn fits_narrow(isa: Isa, n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> bool {
-    let (q, k) = (Extent::of(isa, n.format, q), Extent::of(isa, n.format, k));
+fn fits_narrow(n: &Numerics, d: usize, q: Extent, k: Extent) -> bool {
     let value = |bits| decode(n.format, bits);
     let scale = pow2(term_shift(n));
     let (limit, top) = term_limits(n);
     let term = value(q.largest) * value(k.largest) * scale;
+    let holds = |x: f64| (f64::from(f32::MIN_POSITIVE)..=f32::MAX.into()).contains(&x);
     2 * n.format.precision() + 2 <= f32::PRECISION
         && term < limit
         && exponent(n.format, q.largest) + exponent(n.format, k.largest) <= top
         && sums_fit_i32(term, d)
-        && (k.largest == 0
-            || value(k.smallest) * scale >= f32::MIN_POSITIVE.into()
-                && value(k.largest) * scale <= f32::MAX.into())
+        && holds(scale)
+        && (k.largest == 0 || holds(value(k.smallest) * scale) && holds(value(k.largest) * scale))
 }
 
 /// The unit with the queries of a block.

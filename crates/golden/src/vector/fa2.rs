@@ -75,6 +75,14 @@ pub(crate) struct State {
     begun: Block<i32>,
 }
 
+impl State {
+    /// The queries that have not met a key.
+    #[inline(always)]
+    pub(crate) fn idle(&self) -> Block<i32> {
+        self.begun.map(|begun| !begun)
+    }
+}
+
 /// What a step has the lanes do, for each query of a block: the exponential is `m 2^-shift`.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {

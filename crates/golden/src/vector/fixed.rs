@@ -17,7 +17,7 @@ use flashd_hwmodel::config::LaneBits;
 /// Most places that a factor scales by: what is shifted further has vanished.
 const FARTHEST: i32 = 29;
 /// Elements whose accumulators stay in registers for all keys of a tile.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 8;
 
 /// The widths that a kernel needs.
 #[derive(Clone, Copy)]

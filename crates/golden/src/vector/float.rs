@@ -1,12 +1,12 @@
 //! FA2's float lanes for all queries of a block: [`crate::lanes::FloatLanes`] in f32.
 //!
-//! Product and sum are rounded as there, but for three shortcuts. What they cannot do is found out and left to those
-//! lanes:
+//! Product and sum are rounded as there, but for three shortcuts. What they cannot do is found out and done again:
 //!
 //! - The carrier's sum is not rounded to odd. That matters only where it is not exact and lies in the middle
-//!   between two numbers of the accumulator.
-//! - Results that saturate are not counted.
-//! - Where all numbers are far above the smallest normal one, nothing is flushed ([`Scaling::is_safe`]).
+//!   between two numbers of the accumulator; such a step is repeated with sums that are.
+//! - Results do not saturate. A tile in which one would is left to those lanes.
+//! - Where all numbers are far above the smallest normal one, nothing is flushed ([`Reach`]). Other tiles round as
+//!   those lanes do.
 
 use super::fa2::Scale;
 use crate::carrier::Carrier;
@@ -17,14 +17,17 @@ use flashd_hwmodel::format::Format;
 
 /// Elements whose accumulators stay in registers for all keys of a tile.
 const TOGETHER: usize = 4;
+/// Those of a tile that takes no shortcut.
+const FEW: usize = 2;
 /// Exponentials with a longer shift are left to the reference: f32 may not hold them.
 const LONGEST_SHIFT: i32 = 110;
-/// Nonzero values are at least this in a safe tile,
+/// Nonzero values are at least this where nothing is flushed,
 const SAFE_VALUE: f32 = 9.094_947e-13; // 2^-40
 /// nonzero accumulators this,
-const SAFE_OUTPUT: f32 = 8.271_806e-25; // 2^-80
-/// and exponentials are shifted by no more than this: a product's last bit, 22 below its first, is a normal number.
-const SAFE_SHIFT: i32 = 50;
+const SAFE_OUTPUT: f32 = 9.313_226e-10; // 2^-30
+/// and exponentials shift a number by no more than this in all of a tile. Values and accumulators are multiples of
+/// 2^-53, as they have at most 24 bits, and so everything in the tile is one of 2^-123: a normal number or zero.
+const SAFE_SHIFT: i32 = 70;
 
 /// A step as the kernel takes it.
 #[derive(Clone, Copy)]
@@ -33,13 +36,12 @@ pub(crate) struct Step {
     e: Block<f32>,
     read: Block<i32>,
     kind: Kind,
-    safe: bool,
 }
 
 /// What a kernel has to choose between.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// All queries scale their value.
+    /// All queries that are not idle scale their value.
     Values,
     /// Some do something else.
     Mixed,
@@ -49,28 +51,53 @@ enum Kind {
 
 impl Step {
     pub(crate) const NOTHING: Step =
-        Step { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference, safe: false };
+        Step { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference };
 
     #[inline(always)]
-    pub(crate) fn prepare(&mut self, scale: &Scale, read: &Block<i32>) {
+    /// `idle`: queries whose accumulators do not count, as they have not met a key.
+    pub(crate) fn prepare(&mut self, scale: &Scale, read: &Block<i32>, idle: &Block<i32>, reach: &mut Reach) {
         self.scale = *scale;
         self.read = *read;
         let (mut all, mut other, mut longest) = (-1, 0, 0);
         for (i, &read) in read.iter().enumerate() {
-            // Queries that do not read have a factor of zero.
-            let shift = scale.shift[i] & read;
+            // Queries that do not read have a factor of zero, and first keys need none.
+            let shift = scale.shift[i] & read & !scale.first[i];
             let power = f32::from_bits(((127 - shift.clamp(0, LONGEST_SHIFT)) << 23) as u32);
             self.e[i] = (scale.m[i] & read) as f32 * power;
-            all &= read;
+            all &= read | idle[i];
             other |= scale.moved[i] | scale.first[i];
             longest = longest.max(shift);
+            let moved = scale.moved[i];
+            reach.outputs[i] += shift & moved;
+            reach.values[i] = reach.values[i].max(shift & !moved);
         }
         self.kind = match (longest > LONGEST_SHIFT, all == -1 && other == 0) {
             (true, _) => Kind::Reference,
             (_, true) => Kind::Values,
             _ => Kind::Mixed,
         };
-        self.safe = longest <= SAFE_SHIFT && scale.moved.iter().all(|&moved| moved == 0);
+        reach.reference |= self.kind == Kind::Reference;
+    }
+}
+
+/// How far down the steps of a tile go.
+pub(crate) struct Reach {
+    /// Places by which each query's outputs are shifted, one step after the other.
+    outputs: Block<i32>,
+    /// The most places by which one of its values is.
+    values: Block<i32>,
+    /// Whether a step is left to the reference.
+    reference: bool,
+}
+
+impl Reach {
+    pub(crate) const NOTHING: Reach = Reach { outputs: [0; BLOCK], values: [0; BLOCK], reference: false };
+
+    /// Whether no step brings numbers near the smallest normal one, if values and accumulators are not small.
+    #[inline(always)]
+    fn is_safe(&self) -> bool {
+        // Steps are at most 32, and none of the shifts that are added up is longer than a lane holds.
+        self.outputs.iter().zip(&self.values).all(|(&outputs, &values)| outputs + values <= SAFE_SHIFT)
     }
 }
 
@@ -110,6 +137,8 @@ pub(crate) struct Scaling<const FLUSH: bool> {
     quick_product: Quick,
     quick_sum: Quick,
     largest: f32,
+    /// The accumulator's smallest normal number is f32's: where values fit f32 sums do not saturate either.
+    deep: bool,
     /// A first key's `o = v`, else `o = v + 0`.
     load: bool,
 }
@@ -127,26 +156,26 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             quick_product: quick(product),
             quick_sum: quick(accumulator),
             largest: crate::round::decode(accumulator, accumulator.max_finite()) as f32,
+            deep: accumulator.min_exponent() < f32::MIN_EXP,
             load,
         }
     }
 
     /// Whether nothing underflows with these values, the smallest magnitude but zero being given.
-    pub(crate) fn has_safe_values(smallest: f64) -> bool {
-        smallest >= SAFE_VALUE.into()
+    pub(crate) fn has_safe_values(&self, smallest: f64) -> bool {
+        self.deep && smallest >= SAFE_VALUE.into()
     }
 
-    /// Whether nothing in a tile of such steps on such accumulators underflows: all numbers are then multiples of one
-    /// that is far above the smallest normal number.
+    /// Whether accumulators are zero or not small.
     #[inline(always)]
     fn is_safe(work: &[Block<f32>]) -> bool {
-        let mut unsafe_ = 0;
+        let mut small = 0;
         for o in work {
             for &o in o {
-                unsafe_ |= i32::from(o.abs() < SAFE_OUTPUT) & i32::from(o != 0.0);
+                small |= i32::from(o.abs() < SAFE_OUTPUT) & i32::from(o != 0.0);
             }
         }
-        unsafe_ == 0
+        small == 0
     }
 
     /// All steps of a tile on all elements; `values` has a row for each step. Adds to the count of saturated roundings.
@@ -155,117 +184,151 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         &self,
         steps: &[Step],
         values: &[&[f32]],
+        reach: &Reach,
         safe_values: bool,
         o: &mut [Block<f32>],
         saturated: &mut Block<u64>,
     ) {
-        let safe = FLUSH && safe_values && steps.iter().all(|step| step.safe);
+        let quick = !reach.reference && (!FLUSH || (safe_values && reach.is_safe()));
         let mut start = 0;
         let mut chunks = o.chunks_exact_mut(TOGETHER);
         for o in &mut chunks {
-            self.elements::<TOGETHER>(steps, values, safe, start, o, saturated);
+            if !(quick && self.quickly::<TOGETHER>(steps, values, start, o)) {
+                self.carefully(steps, values, start, o, saturated);
+            }
             start += TOGETHER;
         }
+        self.carefully(steps, values, start, chunks.into_remainder(), saturated);
+    }
+
+    /// All steps, if nothing saturates and, where that matters, accumulators are not small; else none.
+    #[inline(always)]
+    fn quickly<const N: usize>(
+        &self,
+        steps: &[Step],
+        values: &[&[f32]],
+        start: usize,
+        o: &mut [Block<f32>],
+    ) -> bool {
+        let mut work = [[0.0; BLOCK]; N];
+        work.copy_from_slice(o);
+        if FLUSH && !Self::is_safe(&work) {
+            return false;
+        }
+        let (product, sum) = (self.quick_product, self.quick_sum);
+        let round = |quick: Quick, x: f32| if FLUSH { quick.normal(x) } else { quick.gradual(x) };
+        let rounding = Rounding {
+            dropped: sum.dropped,
+            product: |x| round(product, x),
+            sum: |x| (round(sum, x), false),
+        };
+        let mut largest = [0; BLOCK];
+        for (step, row) in steps.iter().zip(values) {
+            let row = &row[start..start + N];
+            let mut next = work;
+            if self.step::<N, false>(step, row, &mut next, &rounding) {
+                next = work;
+                self.step::<N, true>(step, row, &mut next, &rounding);
+            }
+            work = next;
+            if !FLUSH {
+                for o in &work {
+                    for (largest, o) in largest.iter_mut().zip(o) {
+                        *largest = o.abs().to_bits().max(*largest);
+                    }
+                }
+            }
+        }
+        let saturates = largest.iter().any(|&largest| largest > self.largest.to_bits());
+        if !saturates {
+            o.copy_from_slice(&work);
+        }
+        !saturates
+    }
+
+    /// All steps, without a shortcut.
+    #[inline(always)]
+    fn carefully(
+        &self,
+        steps: &[Step],
+        values: &[&[f32]],
+        mut start: usize,
+        o: &mut [Block<f32>],
+        saturated: &mut Block<u64>,
+    ) {
+        let mut chunks = o.chunks_exact_mut(FEW);
+        for o in &mut chunks {
+            self.few::<FEW>(steps, values, start, o, saturated);
+            start += FEW;
+        }
         for o in chunks.into_remainder().chunks_exact_mut(1) {
-            self.elements::<1>(steps, values, safe, start, o, saturated);
+            self.few::<1>(steps, values, start, o, saturated);
             start += 1;
         }
     }
 
     #[inline(always)]
-    fn elements<const N: usize>(
+    fn few<const N: usize>(
         &self,
         steps: &[Step],
         values: &[&[f32]],
-        safe: bool,
         start: usize,
         o: &mut [Block<f32>],
         saturated: &mut Block<u64>,
     ) {
+        let (product, sum, quick, largest) = (self.product, self.sum, self.quick_sum, self.largest);
+        let quick_product = self.quick_product;
+        let rounding = Rounding {
+            dropped: quick.dropped,
+            product: |x| if FLUSH { product.round_as::<true>(x) } else { quick_product.gradual(x) },
+            sum: |x| match FLUSH {
+                true => sum.round_flag::<true>(x),
+                false => {
+                    let rounded = quick.gradual(x);
+                    (rounded, rounded.abs() > largest)
+                }
+            },
+        };
         let mut work = [[0.0; BLOCK]; N];
         work.copy_from_slice(o);
-        if safe && Self::is_safe(&work) {
-            self.all::<N, true>(steps, values, start, &mut work, saturated);
-        } else {
-            self.all::<N, false>(steps, values, start, &mut work, saturated);
+        for (step, row) in steps.iter().zip(values) {
+            let row = &row[start..start + N];
+            let mut next = work;
+            if step.kind == Kind::Reference || self.step::<N, false>(step, row, &mut next, &rounding) {
+                self.by_reference(step, row, &mut work, saturated);
+            } else {
+                work = next;
+            }
         }
         o.copy_from_slice(&work);
     }
 
+    /// One step. With `ODD` sums are rounded to odd before they are rounded; else, whether that would matter or a
+    /// rounding saturates.
     #[inline(always)]
-    fn all<const N: usize, const SAFE: bool>(
-        &self,
-        steps: &[Step],
-        values: &[&[f32]],
-        start: usize,
-        work: &mut [Block<f32>; N],
-        saturated: &mut Block<u64>,
-    ) {
-        for (step, row) in steps.iter().zip(values) {
-            let row = &row[start..start + N];
-            let mut next = *work;
-            let bad = match step.kind {
-                Kind::Values => self.step::<N, SAFE>(step, row, &mut next, |_, o, v| (v, o), |_, _, _, r| r),
-                Kind::Mixed => self.step::<N, SAFE>(
-                    step,
-                    row,
-                    &mut next,
-                    |i, o, v| if step.scale.moved[i] != 0 { (o, v) } else { (v, o) },
-                    |i, o, v, r| {
-                        let first = if self.load { v } else { v + 0.0 };
-                        let r = if step.scale.first[i] != 0 { first } else { r };
-                        if step.read[i] != 0 { r } else { o }
-                    },
-                ),
-                Kind::Reference => true,
-            };
-            if bad {
-                self.by_reference(step, row, work, saturated);
-            } else {
-                *work = next;
-            }
-        }
-    }
-
-    /// One step; whether it has to be left to the reference.
-    #[inline(always)]
-    fn step<const N: usize, const SAFE: bool>(
+    fn step<const N: usize, const ODD: bool>(
         &self,
         step: &Step,
         row: &[f32],
         work: &mut [Block<f32>; N],
-        operands: impl Fn(usize, f32, f32) -> (f32, f32),
-        result: impl Fn(usize, f32, f32, f32) -> f32,
+        rounding: &Rounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
     ) -> bool {
-        let middle = 1u32 << (self.quick_sum.dropped - 1);
-        let below = (middle << 1) - 1;
-        let mut bad = [0i32; BLOCK];
-        for (o, &v) in work.iter_mut().zip(row) {
-            for i in 0..BLOCK {
-                let (scaled, added) = operands(i, o[i], v);
-                let exact = scaled * step.e[i];
-                let product = match (FLUSH, SAFE) {
-                    (true, true) => self.quick_product.normal(exact),
-                    (true, false) => self.product.round_as::<true>(exact),
-                    (false, _) => self.quick_product.gradual(exact),
-                };
-                let sum = product + added;
-                let (rounded, over) = match (FLUSH, SAFE) {
-                    (true, true) => (self.quick_sum.normal(sum), false),
-                    (true, false) => self.sum.round_flag::<true>(sum),
-                    (false, _) => {
-                        let rounded = self.quick_sum.gradual(sum);
-                        (rounded, rounded.abs() > self.largest)
-                    }
-                };
-                let tie = sum.to_bits() & below == middle;
-                // The difference with the larger operand is exact: one of the two shows it.
-                let inexact = (sum - product != added) | (sum - added != product);
-                bad[i] |= i32::from(over | (tie & inexact));
-                o[i] = result(i, o[i], v, rounded);
-            }
+        if step.kind == Kind::Values {
+            return rounding.step::<N, ODD>(&step.e, row, work, |_, o, v| (v, o), |_, _, _, r| r);
         }
-        bad.iter().fold(0, |any, &bad| any | bad) != 0
+        let Step { scale, read, e, .. } = step;
+        let load = self.load;
+        rounding.step::<N, ODD>(
+            e,
+            row,
+            work,
+            |i, o, v| if scale.moved[i] != 0 { (o, v) } else { (v, o) },
+            |i, o, v, r| {
+                let first = if load { v } else { v + 0.0 };
+                let r = if scale.first[i] != 0 { first } else { r };
+                if read[i] != 0 { r } else { o }
+            },
+        )
     }
 
     /// A step as the reference does it.
@@ -291,5 +354,47 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             saturated[i] += self.reference.step(op, &mut lane, row);
             work.iter_mut().zip(lane).for_each(|(o, lane)| o[i] = lane);
         }
+    }
+}
+
+/// The roundings of a step: of the product, and of the sum with whether it saturates.
+struct Rounding<P, S> {
+    /// Bits of f32 below the accumulator's.
+    dropped: u32,
+    product: P,
+    sum: S,
+}
+
+impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
+    /// One step of lanes that give `result` from the rounded sum `scaled e + added`.
+    #[inline(always)]
+    fn step<const N: usize, const ODD: bool>(
+        &self,
+        e: &Block<f32>,
+        row: &[f32],
+        work: &mut [Block<f32>; N],
+        operands: impl Fn(usize, f32, f32) -> (f32, f32),
+        result: impl Fn(usize, f32, f32, f32) -> f32,
+    ) -> bool {
+        let middle = 1u32 << ((self.dropped - 1) & 31);
+        let below = (middle << 1) - 1;
+        let mut bad = [0; BLOCK];
+        for (o, &v) in work.iter_mut().zip(row) {
+            for i in 0..BLOCK {
+                let (scaled, added) = operands(i, o[i], v);
+                let product = (self.product)(scaled * e[i]);
+                let sum = if ODD { product.add_odd(added) } else { product + added };
+                let (rounded, over) = (self.sum)(sum);
+                if !ODD {
+                    // The difference with the larger operand is exact: one of the two shows it.
+                    let inexact = ((sum - product).to_bits() ^ added.to_bits())
+                        | ((sum - added).to_bits() ^ product.to_bits());
+                    let tie = sum.to_bits() & below == middle;
+                    bad[i] |= if tie { inexact } else { 0 } | u32::from(over);
+                }
+                o[i] = result(i, o[i], v, rounded);
+            }
+        }
+        bad.iter().fold(0, |any, &bad| any | bad) != 0
     }
 }

@@ -1,116 +1,198 @@
 //! Encodings as the numbers that kernels compute with.
 
 use super::isa::{Isa, Kernel};
-use flashd_hwmodel::format::Format;
+use crate::dot::{BLOCK, Block};
+use crate::round::{biased_exponent, pow2};
+use flashd_hwmodel::format::{Format, Subnormals};
+use rayon::prelude::*;
+
+/// Elements that a thread takes at a time.
+const PIECE: usize = 1 << 14;
 
 /// A number that a kernel computes with, of an encoding; `of` must be `#[inline(always)]`.
 pub(crate) trait Convert: Sync {
-    type Number: Copy + Send;
+    type Number: Copy + Default + Send;
 
     fn of(&self, bits: u64) -> Self::Number;
 }
 
-/// Maps encodings. Where there are many times more of them than the format has, every encoding is mapped once.
-pub(crate) fn convert<C: Convert>(isa: Isa, format: Format, bits: &[u64], by: &C) -> Vec<C::Number> {
-    let width = format.width();
-    if width > 16 || bits.len() < 4 << width {
-        return isa.run(Direct { bits, by });
-    }
-    let all: Vec<u64> = (0..1 << width).collect();
-    let table = isa.run(Direct { bits: &all, by });
-    isa.run(Table { bits, table: &table })
+/// Maps encodings, on the threads of the current pool.
+pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
+    let mut numbers = vec![C::Number::default(); bits.len()];
+    let pieces = numbers.par_chunks_mut(PIECE).zip(bits.par_chunks(PIECE));
+    pieces.for_each(|(numbers, bits)| isa.run(Conversion { numbers, bits, by }));
+    numbers
 }
 
-struct Direct<'a, C> {
+struct Conversion<'a, C: Convert> {
+    numbers: &'a mut [C::Number],
     bits: &'a [u64],
     by: &'a C,
 }
 
-impl<C: Convert> Kernel for Direct<'_, C> {
-    type Output = Vec<C::Number>;
+impl<C: Convert> Kernel for Conversion<'_, C> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Vec<C::Number> {
-        let mut numbers = vec![self.by.of(0); self.bits.len()];
-        for (number, &bits) in numbers.iter_mut().zip(self.bits) {
+    fn run<const FMA: bool>(self) {
+        for (number, &bits) in self.numbers.iter_mut().zip(self.bits) {
             *number = self.by.of(bits);
         }
-        numbers
     }
 }
 
-struct Table<'a, T> {
-    bits: &'a [u64],
-    table: &'a [T],
+/// [`crate::round::decode`] in f32, without a choice in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decoder {
+    magnitude: u32,
+    /// The largest finite magnitude, and the smallest that is not read as zero.
+    most: u32,
+    least: u32,
+    /// From the format's fraction to f32's, and from its sign to f32's.
+    left: u32,
+    sign_left: u32,
+    /// From the format's bias to f32's, in place.
+    rebias: u32,
+    /// The first normal magnitude, and the unit of those below.
+    normal: u32,
+    unit: f32,
 }
 
-impl<T: Copy> Kernel for Table<'_, T> {
-    type Output = Vec<T>;
+impl Decoder {
+    /// The decoder, if f32 holds every value of the format.
+    pub(crate) fn new(format: Format) -> Option<Decoder> {
+        let bias = (f32::MAX_EXP - 1) - format.bias;
+        // Flushed subnormals need no unit.
+        let unit = match format.subnormals {
+            Subnormals::Flushed => 0,
+            Subnormals::Supported => format.min_exponent() - format.fraction_bits as i32,
+        };
+        let fits = format.exponent_bits <= 8
+            && format.fraction_bits < f32::MANTISSA_DIGITS
+            && bias >= 0
+            && (-149..=0).contains(&unit)
+            && (format.exponent_bits < 8 || format.max_finite() <= u64::from(f32::MAX.to_bits()));
+        fits.then(|| Decoder {
+            magnitude: (format.sign_bit() - 1) as u32,
+            most: format.max_finite() as u32,
+            least: match format.subnormals {
+                Subnormals::Flushed => 1 << format.fraction_bits,
+                Subnormals::Supported => 0,
+            },
+            left: f32::MANTISSA_DIGITS - 1 - format.fraction_bits,
+            sign_left: u32::BITS - format.width(),
+            rebias: (bias as u32) << (f32::MANTISSA_DIGITS - 1),
+            normal: 1 << format.fraction_bits,
+            unit: pow2(unit) as f32,
+        })
+    }
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Vec<T> {
-        let mask = self.table.len() - 1;
-        self.bits.iter().map(|&bits| self.table[bits as usize & mask]).collect()
+    pub(crate) fn of(&self, bits: u64) -> f32 {
+        let bits = bits as u32;
+        let magnitude = bits & self.magnitude;
+        let normal = (magnitude << (self.left & 31)) + self.rebias;
+        let subnormal = (magnitude as i32 as f32 * self.unit).to_bits();
+        let value = if magnitude >= self.normal { normal } else { subnormal };
+        let value = if magnitude >= self.least { value } else { 0 };
+        let signed = value | (bits << (self.sign_left & 31) & (1 << 31));
+        f32::from_bits(if magnitude <= self.most { signed } else { 0 })
     }
 }
 
-/// The magnitudes of encodings that are neither zero nor special: the largest and the smallest, 0 if there are none.
+/// What a tensor's encodings are like.
+pub(crate) struct Survey {
+    /// For each vector, whether some element is Inf or NaN.
+    pub(crate) special: Vec<bool>,
+    /// Whether one is in any.
+    pub(crate) any_special: bool,
+    /// For each vector, the largest magnitude that is neither zero nor special; 0 if there is none.
+    largest: Vec<u32>,
+    /// Magnitudes of the tensor that are neither zero nor special.
+    pub(crate) extent: Extent,
+}
+
+/// The largest and the smallest magnitude, as encodings; 0 if there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) largest: u64,
     pub(crate) smallest: u64,
 }
 
-impl Extent {
-    pub(crate) fn of(isa: Isa, format: Format, bits: &[u64]) -> Extent {
-        isa.run(Extents { format, bits })
+impl Survey {
+    /// Looks at vectors of d encodings, on the threads of the current pool.
+    pub(crate) fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
+        let mut rows = vec![Row::default(); bits.len() / d];
+        let together = PIECE.div_ceil(d);
+        let pieces = rows.par_chunks_mut(together).zip(bits.par_chunks(together * d));
+        pieces.for_each(|(rows, bits)| isa.run(Rows { format, d, rows, bits }));
+        let most = format.max_finite() as u32;
+        let special: Vec<bool> = rows.iter().map(|row| row.top > most).collect();
+        let largest: Vec<u32> = rows.iter().map(|row| row.largest).collect();
+        let extent = match largest.iter().max() {
+            None | Some(0) => Extent { largest: 0, smallest: 0 },
+            Some(&largest) => {
+                let smallest = rows.iter().map(|row| row.smallest).min().unwrap_or(0);
+                Extent { largest: largest.into(), smallest: smallest.into() }
+            }
+        };
+        Survey { any_special: special.contains(&true), special, largest, extent }
+    }
+
+    /// For each vector, whether an element is beyond the binade of an exponent field.
+    pub(crate) fn overflow(&self, format: Format, exponent: u64) -> Vec<bool> {
+        let over = |&largest: &u32| largest != 0 && biased_exponent(format, largest.into()) > exponent;
+        self.largest.iter().map(over).collect()
     }
 }
 
-struct Extents<'a> {
-    format: Format,
-    bits: &'a [u64],
+/// Magnitudes of a vector: the largest of all, and of those that are neither zero nor special the largest (0 if there
+/// is none) and the smallest.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    top: u32,
+    largest: u32,
+    smallest: u32,
 }
 
-impl Kernel for Extents<'_> {
-    type Output = Extent;
-
-    #[inline(always)]
-    fn run<const FMA: bool>(self) -> Extent {
-        let Extents { format, bits } = self;
-        let (mask, most) = (format.sign_bit() - 1, format.max_finite());
-        // Encodings have at most 32 bits.
-        let (mask, most, least) = (mask as u32, most as u32, format.min_positive() as u32);
-        let (mut largest, mut smallest) = (0, u32::MAX);
-        for &bits in bits {
-            let magnitude = bits as u32 & mask;
-            let counts = (magnitude >= least) & (magnitude <= most);
-            largest = largest.max(if counts { magnitude } else { 0 });
-            smallest = smallest.min(if counts { magnitude } else { u32::MAX });
-        }
-        Extent { largest: largest.into(), smallest: if largest == 0 { 0 } else { smallest.into() } }
-    }
-}
-
-/// For each vector, whether some element is Inf or NaN.
-pub(crate) fn special(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Vec<bool> {
-    isa.run(Specials { format, d, bits })
-}
-
-struct Specials<'a> {
+struct Rows<'a> {
     format: Format,
     d: usize,
+    rows: &'a mut [Row],
     bits: &'a [u64],
 }
 
-impl Kernel for Specials<'_> {
-    type Output = Vec<bool>;
+impl Kernel for Rows<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> Vec<bool> {
-        let (mask, most) = (self.format.sign_bit() as u32 - 1, self.format.max_finite() as u32);
-        let special = |row: &[u64]| row.iter().fold(0, |any, &bits| any.max(bits as u32 & mask)) > most;
-        self.bits.chunks(self.d).map(special).collect()
+    fn run<const FMA: bool>(self) {
+        let Rows { format, d, rows, bits } = self;
+        // Encodings have at most 32 bits.
+        let (mask, most) = ((format.sign_bit() - 1) as u32, format.max_finite() as u32);
+        let least = format.min_positive() as u32;
+        for (row, bits) in rows.iter_mut().zip(bits.chunks_exact(d)) {
+            // A vector's lanes, then what is left of the row.
+            let mut lanes = [[0; BLOCK], [0; BLOCK], [u32::MAX; BLOCK]];
+            let look = |[top, largest, smallest]: [u32; 3], bits: u64| {
+                let magnitude = bits as u32 & mask;
+                let counts = u32::from(magnitude.wrapping_sub(least) <= most - least).wrapping_neg();
+                [top.max(magnitude), largest.max(magnitude & counts), smallest.min(magnitude | !counts)]
+            };
+            let blocks = bits.chunks_exact(BLOCK);
+            let rest = blocks.remainder();
+            for bits in blocks {
+                for i in 0..BLOCK {
+                    let all = look([lanes[0][i], lanes[1][i], lanes[2][i]], bits[i]);
+                    (lanes[0][i], lanes[1][i], lanes[2][i]) = (all[0], all[1], all[2]);
+                }
+            }
+            let [top, largest, smallest] = lanes;
+            let fold = |lanes: Block<u32>, by: fn(u32, u32) -> u32| lanes.into_iter().reduce(by).unwrap_or(0);
+            let folded = [fold(top, u32::max), fold(largest, u32::max), fold(smallest, u32::min)];
+            let [top, largest, smallest] = rest.iter().fold(folded, |all, &bits| look(all, bits));
+            *row = Row { top, largest, smallest };
+        }
     }
 }
 
@@ -119,53 +201,65 @@ mod tests {
     use super::*;
     use crate::round::decode;
 
+    /// All encodings of a format up to 16 bits, else many with all exponents.
+    fn encodings(format: Format) -> Vec<u64> {
+        let high = format.width().saturating_sub(16);
+        (0..1u64 << format.width().min(16))
+            .map(|bits| bits << high | (bits & 3) >> (2 * u32::from(high == 0)))
+            .collect()
+    }
+
     #[test]
-    fn extents_are_those_of_the_values() {
+    fn surveys_see_what_the_values_are() {
         for (_, format) in Format::NAMED {
-            let width = format.width().min(16);
-            let high = format.width() - width;
-            let all: Vec<u64> = (0..1u64 << width).map(|bits| bits << high).collect();
-            for bits in [&all[..], &all[1..40], &all[..1], &[]] {
-                let values = bits.iter().map(|&bits| decode(format, bits).abs()).filter(|&x| x > 0.0);
-                let (least, most) = values.fold((f64::INFINITY, 0f64), |(l, m), x| (l.min(x), m.max(x)));
-                let extent = Extent::of(Isa::best(), format, bits);
-                assert_eq!(decode(format, extent.largest), most, "{format}");
-                if most > 0.0 {
-                    assert_eq!(decode(format, extent.smallest), least, "{format}");
+            let all = encodings(format);
+            for (bits, d) in [(&all[..], 8), (&all[1..40], 3), (&all[..1], 1), (&[], 2)] {
+                for isa in Isa::available() {
+                    let survey = Survey::of(isa, format, d, bits);
+                    let rows = bits.chunks(d);
+                    let special: Vec<bool> =
+                        rows.map(|row| row.iter().any(|&bits| format.is_special(bits))).collect();
+                    assert_eq!(survey.special, special, "{format}");
+                    assert_eq!(survey.any_special, special.contains(&true), "{format}");
+                    let values = bits.iter().map(|&bits| decode(format, bits).abs()).filter(|&x| x > 0.0);
+                    let (least, most) = values.fold((f64::INFINITY, 0f64), |(l, m), x| (l.min(x), m.max(x)));
+                    assert_eq!(decode(format, survey.extent.largest), most, "{format}");
+                    if most > 0.0 {
+                        assert_eq!(decode(format, survey.extent.smallest), least, "{format}");
+                    }
+                    for exponent in [1, 3, format.exponent_mask() / 2] {
+                        let over = |&bits: &u64| {
+                            decode(format, bits) != 0.0 && biased_exponent(format, bits) > exponent
+                        };
+                        let expected: Vec<bool> = bits.chunks(d).map(|row| row.iter().any(over)).collect();
+                        assert_eq!(survey.overflow(format, exponent), expected, "{format} {exponent}");
+                    }
                 }
             }
         }
     }
 
-    struct Decoded(Format);
+    struct Decoded(Decoder);
 
     impl Convert for Decoded {
-        type Number = f64;
+        type Number = f32;
 
         #[inline(always)]
-        fn of(&self, bits: u64) -> f64 {
-            decode(self.0, bits)
+        fn of(&self, bits: u64) -> f32 {
+            self.0.of(bits)
         }
     }
 
     #[test]
-    fn tables_change_nothing() {
-        let format = Format::FP8_E4M3;
-        let bits: Vec<u64> = (0..1000).map(|i| i * 37 % 256).collect();
-        let expected: Vec<f64> = bits.iter().map(|&bits| decode(format, bits)).collect();
-        for isa in Isa::available() {
-            assert_eq!(convert(isa, format, &bits, &Decoded(format)), expected);
-            assert_eq!(convert(isa, format, &bits[..10], &Decoded(format)), expected[..10]);
-        }
-    }
-
-    #[test]
-    fn special_vectors_are_found() {
+    fn decoders_give_the_values() {
         for (_, format) in Format::NAMED {
-            let (ordinary, inf) = (format.max_finite() | format.sign_bit(), format.max_finite() + 1);
-            let bits = [0, ordinary, inf, 0, ordinary, ordinary, 0, inf | format.sign_bit()];
+            let bits = encodings(format);
+            let decoder = Decoder::new(format).unwrap_or_else(|| panic!("{format} fits"));
             for isa in Isa::available() {
-                assert_eq!(special(isa, format, 2, &bits), [false, true, false, true], "{format}");
+                for (value, &bits) in convert(isa, &bits, &Decoded(decoder)).into_iter().zip(&bits) {
+                    let expected = decode(format, bits) as f32;
+                    assert_eq!(value.to_bits(), expected.to_bits(), "{format} {bits:#x}");
+                }
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::blend::Blending;
 use super::dot::{Dots, Unit};
 use super::isa::Isa;
-use super::operands::special;
+use super::operands::Survey;
 use super::scale::ScalingCore;
 use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use super::{Path, TILE, by_query};
@@ -12,7 +12,6 @@ use crate::dot::{BLOCK, Block};
 use crate::model::{Model, PartialState, QueryResult};
 use crate::run::{Input, Masked};
 use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -94,8 +93,8 @@ impl VectorModel {
     pub fn path(&self) -> Path {
         let model = &self.model;
         let side_by_side = Blending::new(model).is_some()
-            || ScalingCore::<true>::new(model, &[], &[]).is_some()
-            || ScalingCore::<false>::new(model, &[], &[]).is_some();
+            || ScalingCore::<true>::new(model, 0, &[]).is_some()
+            || ScalingCore::<false>::new(model, 0, &[]).is_some();
         match side_by_side && !self.one_by_one {
             true => Path::SideBySide,
             false => Path::ByQuery,
@@ -124,15 +123,17 @@ impl VectorModel {
         assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
         assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");
         assert!(from.iter().zip(lengths).all(|(from, to)| from <= to), "a query's keys end before the first");
-        let task = Task { isa: self.isa, numerics, d, partial, head, monitor };
+        let surveys = [q, k, v].map(|bits| Survey::of(self.isa, numerics.format, d, bits));
+        let largest = surveys[2].extent.largest;
+        let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
         if !self.one_by_one {
             if let Some(core) = Blending::new(&self.model) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<true>::new(&self.model, v, starts) {
+            if let Some(core) = ScalingCore::<true>::new(&self.model, largest, starts) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<false>::new(&self.model, v, starts) {
+            if let Some(core) = ScalingCore::<false>::new(&self.model, largest, starts) {
                 return task.run(&core);
             }
         }
@@ -148,7 +149,7 @@ pub(crate) trait BlockCore: Sync {
     type Values: Sync;
 
     /// Converts the values, and says for each key whether one is too large for the exponent.
-    fn values(&self, isa: Isa, v: &[u64], exponent: u64) -> (Self::Values, Vec<bool>);
+    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, exponent: u64) -> (Self::Values, Vec<bool>);
 
     /// A block before its first key.
     fn start(&self) -> Self::State;
@@ -202,28 +203,17 @@ pub(crate) struct Task<'a> {
     pub(crate) partial: bool,
     pub(crate) head: Head<'a>,
     pub(crate) monitor: Monitor<'a>,
-}
-
-/// Vectors with an Inf or NaN.
-struct Special {
-    each: Vec<bool>,
-    any: bool,
-}
-
-impl Special {
-    fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Special {
-        let each = special(isa, format, d, bits);
-        Special { any: each.contains(&true), each }
-    }
+    /// Of queries, keys and values.
+    pub(crate) surveys: [Survey; 3],
 }
 
 impl Task<'_> {
     /// All queries.
     pub(crate) fn run<C: BlockCore>(&self, core: &C) -> VectorRun {
         let Head { q, k, v, lengths, v_exponents, .. } = self.head;
-        let (format, d) = (self.numerics.format, self.d);
-        let special = [q, k, v].map(|bits| Special::of(self.isa, format, d, bits));
-        let unit = Unit::new(self.isa, self.numerics, d, q, k);
+        let [q_survey, k_survey, v_survey] = &self.surveys;
+        let extents = [q_survey.extent, k_survey.extent];
+        let unit = Unit::new(self.isa, self.numerics, self.d, [q, k], extents);
         // The queries of a block share their values, and so their exponent.
         let mut groups = BTreeMap::<u64, Vec<usize>>::new();
         for (query, &exponent) in v_exponents.iter().enumerate() {
@@ -234,11 +224,11 @@ impl Task<'_> {
         for (exponent, mut queries) in groups {
             // A block goes from the first key of any of its queries to the last one.
             queries.sort_by_key(|&query| self.head.keys(query).start);
-            let (operands, overflow) = core.values(self.isa, v, exponent);
+            let (operands, overflow) = core.values(self.isa, v, v_survey, exponent);
             let values = Values { operands, any_overflow: overflow.contains(&true), overflow };
             let block = |queries: &[usize]| match self.monitor.watch {
-                None => self.block::<C, false>(core, &unit, &values, &special, queries, exponent),
-                Some(_) => self.block::<C, true>(core, &unit, &values, &special, queries, exponent),
+                None => self.block::<C, false>(core, &unit, &values, queries, exponent),
+                Some(_) => self.block::<C, true>(core, &unit, &values, queries, exponent),
             };
             let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
             for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {
@@ -255,11 +245,11 @@ impl Task<'_> {
         core: &C,
         unit: &Unit,
         values: &Values<C::Values>,
-        special: &[Special; 3],
         queries: &[usize],
         exponent: u64,
     ) -> Vec<(QueryResult, StepCounts)> {
         let Head { q, masked, .. } = self.head;
+        let [q_survey, k_survey, v_survey] = &self.surveys;
         let operands: Vec<u64> =
             queries.iter().flat_map(|&i| &q[i * self.d..(i + 1) * self.d]).copied().collect();
         let mut dots = unit.block(&operands);
@@ -278,7 +268,7 @@ impl Task<'_> {
             let Some(start) = self.head.start(query) else { continue };
             core.restore(&mut state, i, start);
             results[i].empty = false;
-            results[i].invalid = special[0].each[query];
+            results[i].invalid = q_survey.special[query];
             totals[i].starts = 1;
             if let Some(watch) = self.monitor.watch {
                 watch(query, 0, &[RESTORE]);
@@ -288,11 +278,19 @@ impl Task<'_> {
             }
         }
         let ranges: Vec<Range<usize>> = queries.iter().map(|&query| self.head.keys(query)).collect();
+        let mut everyone = [0; BLOCK];
+        everyone[..queries.len()].fill(-1);
         let first = ranges.iter().map(|keys| keys.start).min().unwrap_or(0);
         let longest = ranges.iter().map(|keys| keys.end).max().unwrap_or(0);
         for start in (first..longest).step_by(TILE) {
             let keys = start..(start + TILE).min(longest);
-            for (seen, key) in work.seen.iter_mut().zip(keys.clone()) {
+            // Most tiles are seen whole by every query.
+            let whole = masked.is_none()
+                && ranges.iter().all(|range| range.start <= keys.start && keys.end <= range.end);
+            if whole {
+                work.seen[..keys.len()].fill(everyone);
+            }
+            for (seen, key) in work.seen.iter_mut().zip(keys.clone()).filter(|_| !whole) {
                 *seen = [0; BLOCK];
                 for ((seen, &query), range) in seen.iter_mut().zip(queries).zip(&ranges) {
                     let meets = range.contains(&key);
@@ -307,14 +305,17 @@ impl Task<'_> {
                 let from = ranges[i].start.clamp(keys.start, keys.end);
                 let met = ranges[i].end.clamp(from, keys.end) - from;
                 let place = from - keys.start;
-                let seen = work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count();
+                let seen = match whole {
+                    true => met,
+                    false => work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count(),
+                };
                 let (total, result) = (&mut totals[i], &mut results[i]);
                 total.keys += met as u64;
                 total.masked += (met - seen) as u64;
                 total.held += work.tally.held[i] as u64;
                 total.loads += work.tally.loads[i] as u64;
                 result.empty &= seen == 0;
-                result.invalid |= seen > 0 && special[0].each[query];
+                result.invalid |= seen > 0 && q_survey.special[query];
                 result.overflow |= work.overflow[i] != 0;
                 steps += met as u64;
                 if let Some(watch) = self.monitor.watch.filter(|_| WATCH && met > 0) {
@@ -325,9 +326,9 @@ impl Task<'_> {
             if let Some(progress) = self.monitor.progress {
                 progress(steps);
             }
-            if special[1].any || special[2].any || values.any_overflow {
+            if k_survey.any_special || v_survey.any_special || values.any_overflow {
                 for (place, key) in keys.enumerate() {
-                    let (k, v, over) = (special[1].each[key], special[2].each[key], values.overflow[key]);
+                    let (k, v, over) = (k_survey.special[key], v_survey.special[key], values.overflow[key]);
                     for (i, result) in results.iter_mut().enumerate() {
                         let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
                         result.invalid |= (k && seen) || (v && read);

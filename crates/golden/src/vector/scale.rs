@@ -2,13 +2,13 @@
 
 use super::TILE;
 use super::fa2::{Scale, SoftmaxLanes, State};
-use super::float::{Scaling, Step};
+use super::float::{Reach, Scaling, Step};
 use super::isa::{Isa, Kernel};
-use super::operands::{Convert, Extent, convert};
+use super::operands::{Convert, Decoder, Survey, convert};
 use super::run::{BlockCore, TileWork};
 use super::score::ScoreLanes;
 use crate::dot::{BLOCK, Block};
-use crate::lanes::{FloatLanes, Lanes};
+use crate::lanes::Lanes;
 use crate::model::{Model, PartialState, QueryResult, fits_f32};
 use crate::recurrence::{Fa2, Recurrence};
 use crate::round::{decode, encode};
@@ -24,13 +24,14 @@ pub(crate) struct ScalingCore<const FLUSH: bool> {
     softmax: SoftmaxLanes,
     lanes: Scaling<FLUSH>,
     reference: Fa2,
+    decoder: Decoder,
 }
 
 impl<const FLUSH: bool> ScalingCore<FLUSH> {
-    /// The core, if it is one of these and its numbers, with these values and starts, fit.
+    /// The core, if it is one of these and its numbers fit with these starts and values up to a magnitude, an encoding.
     pub(crate) fn new(
         model: &Model,
-        v: &[u64],
+        largest: u64,
         starts: &[Option<PartialState>],
     ) -> Option<ScalingCore<FLUSH>> {
         let (config, n) = (model.config(), model.numerics());
@@ -44,7 +45,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         let longest = reference.factor_bits() + n.accumulator.precision();
         let longest = longest.max(n.product.precision().max(n.accumulator.precision()) + 2);
         let flushes = n.accumulator.subnormals == Subnormals::Flushed;
-        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, v, starts) {
+        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || largest, starts) {
             return None;
         }
         Some(ScalingCore {
@@ -54,6 +55,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
             softmax: SoftmaxLanes::new(n, shared)?,
             lanes: Scaling::new(n.format, n.accumulator, n.product, shared),
             reference,
+            decoder: Decoder::new(n.format)?,
         })
     }
 }
@@ -74,18 +76,15 @@ pub(crate) struct FloatValues {
     safe: bool,
 }
 
-/// The operand of a value.
-struct FloatValue<'a, const FLUSH: bool> {
-    lanes: &'a FloatLanes<f32, FLUSH>,
-    exponent: u64,
-}
+/// The operand of a value, as [`crate::lanes::FloatLanes`] has it.
+struct FloatValue(Decoder);
 
-impl<const FLUSH: bool> Convert for FloatValue<'_, FLUSH> {
+impl Convert for FloatValue {
     type Number = f32;
 
     #[inline(always)]
     fn of(&self, bits: u64) -> f32 {
-        self.lanes.value(bits, self.exponent).0
+        self.0.of(bits)
     }
 }
 
@@ -93,11 +92,10 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
     type State = Box<ScaleState>;
     type Values = FloatValues;
 
-    fn values(&self, isa: Isa, v: &[u64], exponent: u64) -> (FloatValues, Vec<bool>) {
-        let rows = convert(isa, self.format, v, &FloatValue { lanes: &self.lanes.reference, exponent });
-        let extent = Extent::of(isa, self.format, v);
-        let smallest = decode(self.format, extent.smallest);
-        let safe = extent.largest == 0 || Scaling::<FLUSH>::has_safe_values(smallest);
+    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, _: u64) -> (FloatValues, Vec<bool>) {
+        let rows = convert(isa, v, &FloatValue(self.decoder));
+        let smallest = decode(self.format, survey.extent.smallest);
+        let safe = survey.extent.largest == 0 || self.lanes.has_safe_values(smallest);
         (FloatValues { rows, safe }, vec![false; v.len() / self.d])
     }
 
@@ -171,16 +169,17 @@ impl<const FLUSH: bool, const WATCH: bool> Kernel for ScaleTile<'_, FLUSH, WATCH
         let (scores, scales) = (&mut scores[..keys], &mut scales[..keys]);
         core.score.of(&work.dots, scores);
         core.softmax.tile::<WATCH>(state, scores, scales, work);
+        let idle = state.idle();
         // Keys that no query reads are passed over.
         let mut values = [&rows[..0]; TILE];
-        let mut count = 0;
+        let (mut count, mut reach) = (0, Reach::NOTHING);
         for (key, scale) in scales.iter().enumerate() {
             if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
-                steps[count].prepare(scale, &work.read[key]);
+                steps[count].prepare(scale, &work.read[key], &idle, &mut reach);
                 values[count] = &rows[key * core.d..(key + 1) * core.d];
                 count += 1;
             }
         }
-        core.lanes.apply(&steps[..count], &values[..count], safe, o, saturated);
+        core.lanes.apply(&steps[..count], &values[..count], &reach, safe, o, saturated);
     }
 }

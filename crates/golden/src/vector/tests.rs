@@ -314,6 +314,49 @@ fn long_sequences_give_the_models_bits() {
 }
 
 #[test]
+fn few_queries_give_the_models_bits() {
+    let seed = 21;
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
+        // One query alone, less than a block, and one more than a block; elements that fill no vector.
+        for (queries, d) in [(1, 16), (1, 37), (3, 24), (17, 19)] {
+            for config in CoreConfig::variants(d, format) {
+                for isa in Isa::available() {
+                    let workload = workload(&mut rng, &config, Kind::Normal, queries, 150);
+                    let model = VectorModel::new(&config).with_isa(isa);
+                    compare(&config, &model, &workload, &format!("{queries} queries, seed {seed}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn small_values_and_far_scores_give_the_models_bits() {
+    // Between numbers that need no look at underflow and those that do.
+    let (seed, d, keys) = (22, 8, 96);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    for fraction in [7, 11] {
+        let config = CoreConfig {
+            accumulator: Some(Accumulator::Fraction(fraction)),
+            ..CoreConfig::new(Design::Fa2, d, Format::BF16)
+        };
+        for scale in [-20, -30, -38, -60, -110] {
+            for heat in [1, 16, 40] {
+                let mut workload = workload(&mut rng, &config, Kind::Normal, 20, keys);
+                let by = |bits: &mut u64, factor: f64| {
+                    *bits = crate::units::round_from_f64(Format::BF16, decode(Format::BF16, *bits) * factor);
+                };
+                workload.v.iter_mut().for_each(|bits| by(bits, pow2(scale)));
+                workload.q.iter_mut().for_each(|bits| by(bits, heat.into()));
+                let model = VectorModel::new(&config);
+                compare(&config, &model, &workload, &format!("2^{scale}, {heat}, seed {seed}"));
+            }
+        }
+    }
+}
+
+#[test]
 fn shipped_cores_are_side_by_side() {
     for config in CoreConfig::shipped() {
         let expected = if config.follows_the_paper() { Path::ByQuery } else { Path::SideBySide };
