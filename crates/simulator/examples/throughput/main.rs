@@ -1,11 +1,13 @@
 //! Keys per second of every engine on one stream; `scripts/bench` runs it.
 //!
-//! `throughput CONFIG.json [--queries N] [--keys N] [--repeats N] [--seed N] [--threads N] [--stream FILE]
-//! [--engines vector,model,plain,cycle] [--verilator PROGRAM] [--verilator-build SECONDS]` prints one JSON object.
+//! `throughput CONFIG.json [--queries N] [--keys N] [--repeats N] [--window SECONDS] [--seed N] [--threads N]
+//! [--stream FILE] [--engines vector,model,plain,cycle] [--verilator PROGRAM] [--verilator-build SECONDS]` prints one JSON object.
 //! `throughput --report FILE` prints the table of a file of such lines, and `--report FILE --out FILE` also writes them with date
 //! and machine.
 //!
-//! Times are the least of the repeats, in seconds of processor time with one thread and of the clock with more.
+//! A measurement runs an engine again and again until the window is over (0.3 s unless told); Verilator's bench runs
+//! once. Times are those of a run in the least of the repeated measurements, in seconds of processor time with one
+//! thread and of the clock with more.
 //! `--stream` writes the stream for the bench in `testbench/bench`, and `--verilator` runs that bench on it. The hash is
 //! that of all results; engines whose hashes differ end the program.
 

@@ -22,6 +22,8 @@ struct Options {
     queries: usize,
     keys: usize,
     repeats: usize,
+    /// Seconds that a measurement takes at least.
+    window: f64,
     seed: u64,
     threads: usize,
     stream: Option<String>,
@@ -43,6 +45,7 @@ impl Options {
             queries: 64,
             keys: 1024,
             repeats: 5,
+            window: 0.3,
             seed: 1,
             threads: 1,
             stream: None,
@@ -57,6 +60,9 @@ impl Options {
                 "--queries" => options.queries = number()?.max(1),
                 "--keys" => options.keys = number()?.max(1),
                 "--repeats" => options.repeats = number()?.max(1),
+                "--window" => {
+                    options.window = value.parse().map_err(|e| format!("{flag} {value}: {e}"))?;
+                }
                 "--seed" => options.seed = number()? as u64,
                 "--threads" => options.threads = number()?.max(1),
                 "--stream" => options.stream = Some(value),
@@ -72,21 +78,50 @@ impl Options {
     }
 }
 
-/// The least of the times of some runs, and what the last one gave.
-fn time<T>(options: &Options, mut run: impl FnMut() -> T) -> (f64, T) {
+/// What an engine took.
+struct Time {
+    /// Of one run.
+    seconds: f64,
+    /// Runs of a measurement.
+    runs: u32,
+}
+
+impl Time {
+    /// As JSON, with what else is known of the engine.
+    fn with(&self, keys: u64, more: Value) -> Value {
+        let mut entry = json!({ "keys": keys, "seconds": self.seconds, "runs": self.runs });
+        if let (Value::Object(entry), Value::Object(mut more)) = (&mut entry, more) {
+            entry.append(&mut more);
+        }
+        entry
+    }
+}
+
+/// The least time of some measurements, each of as many runs as fill the window, and what the last run gave.
+fn time<T>(options: &Options, mut run: impl FnMut() -> T) -> (Time, T) {
     let processor = || {
         let now = clock_gettime(ClockId::ThreadCPUTime);
         now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
     };
-    let mut best = f64::INFINITY;
-    let mut last = None;
-    for _ in 0..options.repeats {
+    let mut measure = |runs: u32| {
         let (start, wall) = (processor(), Instant::now());
-        last = Some(black_box(run()));
+        let mut last = black_box(run());
+        for _ in 1..runs {
+            last = black_box(run());
+        }
         let seconds = if options.threads == 1 { processor() - start } else { wall.elapsed().as_secs_f64() };
+        (seconds, last)
+    };
+    // The first run warms up: the second one is not slower than those that follow by much.
+    measure(1);
+    let runs = (options.window / measure(1).0).ceil().clamp(1.0, 1e6) as u32;
+    let (mut best, mut last) = measure(runs);
+    for _ in 1..options.repeats {
+        let (seconds, result) = measure(runs);
         best = best.min(seconds);
+        last = result;
     }
-    (best, last.expect("there is at least one run"))
+    (Time { seconds: best / f64::from(runs), runs }, last)
 }
 
 /// A vector as on a port: elements from the lowest bits on, in words of 32 bits.
@@ -150,37 +185,37 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
     let (lengths, exponents) = (vec![keys; queries], vec![exponent; queries]);
     let latency = u64::from(Numerics::new(&config).latency());
     let mut all = Map::new();
-    let steps = queries * keys;
+    let steps = (queries * keys) as u64;
     for engine in &options.engines {
         let entry = match engine.as_str() {
             "vector" => {
                 let model = VectorModel::new(&config);
                 let head = Head { q, k, v, lengths: &lengths, v_exponents: &exponents, ..Head::default() };
-                let (seconds, run) = time(options, || model.run(head));
+                let (time, run) = time(options, || model.run(head));
                 let reads: u64 = run.counts.iter().map(|c| c.value_reads()).sum();
-                json!({
-                    "keys": steps, "seconds": seconds, "v_reads": reads, "cycles": steps as u64 + latency,
-                    "hash": hash(format, &run.results), "instructions": model.isa().to_string(),
-                    "path": format!("{:?}", model.path()),
-                })
+                let more = json!({
+                    "v_reads": reads, "cycles": steps + latency, "hash": hash(format, &run.results),
+                    "instructions": model.isa().to_string(), "path": format!("{:?}", model.path()),
+                });
+                time.with(steps, more)
             }
             "model" => {
                 let model = Model::new(&config);
-                let (seconds, results) = time(options, || model.run(q, k, v, &lengths, false));
-                json!({ "keys": steps, "seconds": seconds, "hash": hash(format, &results) })
+                let (time, results) = time(options, || model.run(q, k, v, &lengths, false));
+                time.with(steps, json!({ "hash": hash(format, &results) }))
             }
             "plain" => {
                 let scale = ScoreScale::Auto.factor(d) as f32;
                 let run = || plain_attention(Isa::best(), d, &a.q, &a.k, &a.v, scale);
-                json!({ "keys": steps, "seconds": time(options, run).0 })
+                time(options, run).0.with(steps, Value::Null)
             }
             "cycle" => {
                 let (queries, keys) = (queries.min(CYCLE_STREAM.0), keys.min(CYCLE_STREAM.1));
                 let workload =
                     Workload::new(format, d, &q[..queries * d], &k[..keys * d], &v[..keys * d], false);
-                let (seconds, run) = time(options, || run_lockstep(&config, &workload, Gaps::None, &mut []));
+                let (time, run) = time(options, || run_lockstep(&config, &workload, Gaps::None, &mut []));
                 let counters = run?.counters;
-                json!({ "keys": counters.keys, "seconds": seconds, "cycles": counters.cycles })
+                time.with(counters.keys, json!({ "cycles": counters.cycles }))
             }
             _ => return Err(format!("--engines: unknown engine {engine}").into()),
         };
@@ -205,6 +240,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
     }
     Ok(json!({
         "core": config.name(), "queries": queries, "keys": keys, "seed": seed, "threads": options.threads,
+        "repeats": options.repeats, "window_seconds": options.window,
         "engines": all,
     }))
 }

@@ -70,6 +70,15 @@ fn table(runs: &[Value]) -> String {
             cell(ratio("plain"), 3),
         );
     }
+    let number = |run: &Value, field: &str| run[field].as_f64().unwrap_or(0.0);
+    let least = |field: &str| runs.iter().map(|run| number(run, field)).fold(f64::INFINITY, f64::min);
+    if !runs.is_empty() {
+        text += &format!(
+            "\nEach time is the least of {} measurements of at least {} s of runs; Verilator runs once in each.\n",
+            least("repeats"),
+            least("window_seconds")
+        );
+    }
     text += "\nVerilator: build seconds and keys per second\n";
     for run in runs {
         if let Some(keys) = rate(run, "verilator") {
