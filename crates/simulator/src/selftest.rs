@@ -1,10 +1,13 @@
 //! Seeded streams that look for faults in a core, an array or split keys: what an emitted testbench and the co-simulation run.
 //!
-//! A stream is a sequence of rounds, each from reset. Rounds differ in their data: scores as in trained models, raw
-//! encodings with Inf, NaN and the ends of the format, scores that jump, saturate or are equal. Every second one has
+//! A stream is a sequence of rounds, each from reset. Rounds differ in their data (`data.rs`): as in trained
+//! models, raw encodings with Inf, NaN and the ends of the format, scores that jump, saturate, are equal, fall far behind a
+//! largest one or walk by every power of two, and values of a single bit. Half of them have
 //! gaps in the key stream and noise on idle ports. Queries are short and long and follow each other; some have an exponent
 //! that is too small for their values; cores with masks have masked keys, and cores with partial results get their keys in tiles.
 //! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
+
+mod data;
 
 use crate::block::{self, BlockWorkload, Disturbance, QueryBlock};
 use crate::engine::{Inputs, Outputs};
@@ -13,13 +16,11 @@ use crate::record::VectorWriter;
 use crate::schedule::Schedule;
 use crate::split;
 use crate::stream::{Driver, Gaps, Query, Workload};
+use data::{Scores, operands, operands_v};
 use flashd_golden::{Model, v_exponent};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::merge::SplitConfig;
-use flashd_hwmodel::word::ones;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::Write;
@@ -54,7 +55,7 @@ const SHORT_ELEMENTS: usize = 32_768;
 const LEAST_KEYS: usize = 96;
 const MOST_KEYS: usize = 3000;
 /// Rounds of a stream, unless they would be too long.
-const ROUNDS: u64 = 16;
+const ROUNDS: u64 = 24;
 const LONGEST_ROUND: u64 = 20_000;
 /// Different keys of a round.
 const POOL: usize = 512;
@@ -109,9 +110,9 @@ fn rounds<W: Write>(
     Ok(total)
 }
 
-/// The first round breaks off, and later ones now and then.
+/// The first round breaks off, and later ones now and then, of all kinds.
 fn breaks_off(round: usize) -> bool {
-    round.is_multiple_of(6)
+    round.is_multiple_of(7)
 }
 
 /// A round whose vectors end after `cut` cycles, if it breaks off. What was cut off is not counted: the keys are at most one
@@ -156,7 +157,8 @@ pub fn core<W: Write>(
 }
 
 fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
-    if round % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
+    // Every kind of round with and without.
+    if round / Scores::ALL.len() % 2 == 1 { Gaps::Random(rng.random()) } else { Gaps::None }
 }
 
 /// A core's ports from the model alone.
@@ -204,7 +206,7 @@ pub fn array<W: Write>(
     rounds(stream, out, progress, |round, rng, out| {
         let w = block_workload(config, round, stream.round, rng);
         let middle = rng.random_range(w.keys() / 3..=w.keys()) as u64;
-        let resets = if round % 3 == 0 { vec![3 + middle] } else { Vec::new() };
+        let resets = if breaks_off(round) { vec![3 + middle] } else { Vec::new() };
         let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, rng)) };
         let counters = block::run(config, &w, &disturbance, &mut [out])?.counters;
         Ok(Streamed { cycles: 0, keys: counters.keys.max(1), results: counters.queries })
@@ -245,7 +247,9 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
+        let long = Scores::of(round) == Scores::Tails && rng.random_ratio(1, 16);
         let most = match rng.random_range(0..64) {
+            _ if long => pool,
             0..36 => 3,
             36..56 => 8,
             56..63 => 24,
@@ -274,93 +278,6 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
         true => w.tiled(&Model::new(config), [1, 2, 5, 9][rng.random_range(0..4)]),
         false => w,
     }
-}
-
-/// Queries and keys of a round, a pool of each.
-fn operands(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
-    let (d, format) = (config.d, config.format);
-    let encode = |x: &[f32], factor: f64| -> Vec<u64> {
-        x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
-    };
-    match round % 4 {
-        0 => {
-            let a = synthetic::attention_like(rng.random(), pool, pool, d);
-            let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
-            (encode(&a.q, factor), encode(&a.k, 1.0))
-        }
-        1 => (raw(config, pool, rng), raw(config, pool, rng)),
-        2 => {
-            // Scores along the first axis; what is left of 1/sqrt(d) in the core's own shift does not matter.
-            let mut score = || -> f32 {
-                match rng.random_range(0..6) {
-                    0 => rng.random_range(-40.0..-20.0),
-                    1 => rng.random_range(-600.0..600.0),
-                    2 => [0.0, -6.0, 11.0, 10.875][rng.random_range(0..4)],
-                    _ => rng.random_range(-8.0..8.0),
-                }
-            };
-            let scores: Vec<f32> = (0..pool).map(|_| score()).collect();
-            let axis = |x: f32| std::iter::once(x).chain(std::iter::repeat_n(0.0, d - 1));
-            let q: Vec<f32> = (0..pool).flat_map(|_| axis((d as f32).sqrt())).collect();
-            let k: Vec<f32> = scores.into_iter().flat_map(axis).collect();
-            (encode(&q, 1.0), encode(&k, 1.0))
-        }
-        _ => {
-            let a = synthetic::equal_scores(rng.random(), pool, d);
-            (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
-        }
-    }
-}
-
-fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
-    if round % 4 == 1 {
-        return raw(config, pool, rng);
-    }
-    let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
-    a.v.iter().map(|&x| round_to(config.format, f64::from(x))).collect()
-}
-
-/// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
-fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let format = config.format;
-    let magnitudes = format.sign_bit() - 1;
-    let corners = [
-        0,
-        1,
-        format.one() - 1,
-        format.one(),
-        format.one() + 1,
-        format.max_finite(),
-        format.min_positive(),
-        (1 << format.fraction_bits) - 1,
-        1 << format.fraction_bits,
-    ];
-    let mut elements = Vec::with_capacity(pool * config.d);
-    for _ in 0..pool {
-        let kind = rng.random_range(0..8);
-        for _ in 0..config.d {
-            let magnitude = match (kind, rng.random_range(0..4)) {
-                (0..3, _) | (3, 0) => {
-                    // Within some octaves of one: terms that meet in a sum.
-                    let spread = rng.random_range(-6i64..6) << format.fraction_bits;
-                    let near = format.one() as i64
-                        + spread
-                        + (rng.random::<u64>() & ones(format.fraction_bits)) as i64;
-                    near.clamp(0, format.max_finite() as i64) as u64
-                }
-                (3..6, 0 | 1) => corners[rng.random_range(0..corners.len())],
-                _ => rng.random::<u64>() & magnitudes,
-            };
-            let sign = if rng.random() { format.sign_bit() } else { 0 };
-            let bits = magnitude | sign;
-            elements.push(if kind < 7 && format.is_special(bits) {
-                format.max_finite() | sign
-            } else {
-                bits
-            });
-        }
-    }
-    elements
 }
 
 /// A round for an array.

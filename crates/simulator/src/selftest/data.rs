@@ -1,0 +1,177 @@
+//! The data of a round.
+
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::word::ones;
+use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::synthetic;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// Keys from one large score to the next where scores have tails.
+const TAIL: usize = 160;
+
+/// Queries and keys of a round.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scores {
+    /// As in trained models.
+    Trained,
+    /// Encodings of any kind.
+    Raw,
+    /// Jumps, some so large that the score saturates.
+    Jumps,
+    /// All the same.
+    Equal,
+    /// A large one now and then, and behind it many that are held until what may be held is used up.
+    Tails,
+    /// Each is that of the key before, more or less a power of two from the finest to the coarsest.
+    Octaves,
+}
+
+impl Scores {
+    pub(super) const ALL: [Scores; 6] =
+        [Scores::Trained, Scores::Raw, Scores::Jumps, Scores::Equal, Scores::Tails, Scores::Octaves];
+
+    pub(super) fn of(round: usize) -> Scores {
+        Scores::ALL[round % Scores::ALL.len()]
+    }
+
+    /// Scores key after key, where the kind is one of scores.
+    fn draw(self, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+        let mut last = 0.0f32;
+        let mut next = |place: usize| match self {
+            Scores::Tails => match place % TAIL {
+                0 => rng.random_range(0.0..8.0),
+                // What may still be held becomes less and less.
+                behind => -9.0 - 21.0 * (behind as f32 / TAIL as f32) - rng.random_range(0.0..2.0),
+            },
+            Scores::Octaves => {
+                let step = 2f32.powf(rng.random_range(-10.0..4.5)) * if rng.random() { 1.0 } else { -1.0 };
+                let there = last + step;
+                last = if there.abs() > 30.0 { last - step } else { there };
+                last
+            }
+            _ => match rng.random_range(0..6) {
+                0 => rng.random_range(-40.0..-20.0),
+                1 => rng.random_range(-600.0..600.0),
+                2 => [0.0, -6.0, 11.0, 10.875][rng.random_range(0..4)],
+                _ => rng.random_range(-8.0..8.0),
+            },
+        };
+        (0..pool).map(&mut next).collect()
+    }
+}
+
+/// Queries and keys of a round, a pool of each.
+pub(super) fn operands(
+    config: &CoreConfig,
+    round: usize,
+    pool: usize,
+    rng: &mut ChaCha8Rng,
+) -> (Vec<u64>, Vec<u64>) {
+    let (d, format) = (config.d, config.format);
+    let encode = |x: &[f32], factor: f64| -> Vec<u64> {
+        x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
+    };
+    match Scores::of(round) {
+        Scores::Trained => {
+            let a = synthetic::attention_like(rng.random(), pool, pool, d);
+            let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
+            (encode(&a.q, factor), encode(&a.k, 1.0))
+        }
+        Scores::Raw => (raw(config, pool, rng), raw(config, pool, rng)),
+        Scores::Equal => {
+            let a = synthetic::equal_scores(rng.random(), pool, d);
+            (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
+        }
+        kind => {
+            // Along the first axis and, what that leaves of it, the second one; what is left of 1/sqrt(d) in the core's own
+            // shift does not matter.
+            let scores = kind.draw(pool, rng);
+            let root = (d as f32).sqrt();
+            let axes = |x: f32, y: f32| [x, y].into_iter().chain(std::iter::repeat_n(0.0, d - 2));
+            let q: Vec<f32> = (0..pool).flat_map(|_| axes(root, root)).collect();
+            let rest = |x: f32| x - format_value(format, x);
+            let k: Vec<f32> = scores.into_iter().flat_map(|x| axes(x, rest(x))).collect();
+            (encode(&q, 1.0), encode(&k, 1.0))
+        }
+    }
+}
+
+/// A number as the format has it.
+fn format_value(format: Format, x: f32) -> f32 {
+    round_value(format, f64::from(x)) as f32
+}
+
+/// Values of a round: as in trained models, of any kind, or a single bit each, of any place.
+pub(super) fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let format = config.format;
+    match (Scores::of(round), rng.random_range(0..2)) {
+        (Scores::Raw, _) => raw(config, pool, rng),
+        // Sums and halves of such values have few bits: each shows in a rounding.
+        (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
+            let mut bit = || {
+                let power = rng.random_range(-26..=2) as f64;
+                let ulp = if rng.random_ratio(1, 4) { rng.random_range(0.0..1.0) } else { 0.0 };
+                let sign = if rng.random() { 1.0 } else { -1.0 };
+                round_to(format, sign * (1.0 + ulp) * power.exp2())
+            };
+            (0..pool * config.d).map(|_| bit()).collect()
+        }
+        _ => {
+            let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
+            a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
+        }
+    }
+}
+
+/// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
+fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let format = config.format;
+    let magnitudes = format.sign_bit() - 1;
+    let corners = [
+        0,
+        1,
+        format.one() - 1,
+        format.one(),
+        format.one() + 1,
+        format.max_finite(),
+        format.min_positive(),
+        (1 << format.fraction_bits) - 1,
+        1 << format.fraction_bits,
+    ];
+    let mut elements = Vec::with_capacity(pool * config.d);
+    for _ in 0..pool {
+        let kind = rng.random_range(0..8);
+        for _ in 0..config.d {
+            let magnitude = match (kind, rng.random_range(0..4)) {
+                (0..=2, _) | (3, 0) => {
+                    // Within some octaves of one: terms that meet in a sum.
+                    let spread = rng.random_range(-6i64..6) << format.fraction_bits;
+                    let near = format.one() as i64
+                        + spread
+                        + (rng.random::<u64>() & ones(format.fraction_bits)) as i64;
+                    near.clamp(0, format.max_finite() as i64) as u64
+                }
+                (3..=5, 0 | 1) => corners[rng.random_range(0..corners.len())],
+                // Inf or NaN where the format has them, a NaN else: in one element of several.
+                (7, 0) if rng.random() => {
+                    let specials = magnitudes - format.max_finite();
+                    match specials {
+                        0 => magnitudes,
+                        n => format.max_finite() + rng.random_range(1..=n),
+                    }
+                }
+                _ => rng.random::<u64>() & magnitudes,
+            };
+            let sign = if rng.random() { format.sign_bit() } else { 0 };
+            let bits = magnitude | sign;
+            elements.push(if kind < 7 && format.is_special(bits) {
+                format.max_finite() | sign
+            } else {
+                bits
+            });
+        }
+    }
+    elements
+}
