@@ -1,12 +1,10 @@
 //! `flashd accuracy` and `flashd figure` from outside.
 
-use std::path::Path;
+use crate::common::{refusal, root};
 use std::process::{Command, Output};
 
 fn flashd(args: &[&str]) -> Output {
-    // The default data folder is relative to the repository.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root()).args(args).output().unwrap()
 }
 
 /// Runs a command that must succeed; gives what it prints.
@@ -22,11 +20,7 @@ fn json(args: &[&str]) -> serde_json::Value {
 
 /// Runs a command that must fail with exit code 2; gives its message.
 fn refused(args: &[&str]) -> String {
-    let out = flashd(args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{args:?}: {text}");
-    text
+    refusal(flashd(args), args)
 }
 
 #[test]

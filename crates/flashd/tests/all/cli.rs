@@ -1,5 +1,6 @@
 //! The program from outside: what it writes, and how it refuses.
 
+use crate::common::{data, refusal};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -11,17 +12,10 @@ fn flashd(args: &[&str]) -> Output {
 fn refused(args: &[&str]) -> String {
     // What a program that does not refuse writes is not left in the repository.
     let folder = tempfile::tempdir().unwrap();
-    let out =
-        Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).current_dir(folder.path()).output().unwrap();
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty(), "{args:?}");
-    assert!(!text.contains("panicked"), "{text}");
-    text
-}
-
-fn data(name: &str) -> String {
-    format!("{}/../../testbench/data/{name}", env!("CARGO_MANIFEST_DIR"))
+    refusal(
+        Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).current_dir(folder.path()).output().unwrap(),
+        args,
+    )
 }
 
 fn sample(flag: &str) -> String {

@@ -1,32 +1,21 @@
 //! `flashd simulate --engine model` from outside.
 
+use crate::common::{data, printed_json, refusal};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
-
-fn data(name: &str) -> String {
-    format!("{}/../../testbench/data/{name}", env!("CARGO_MANIFEST_DIR"))
-}
 
 fn simulate(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashd")).arg("simulate").args(args).output().unwrap()
 }
 
 fn json(args: &[&str]) -> Value {
-    let out = simulate(&[args, &["--json"]].concat());
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    // The bar is for terminals.
-    assert!(out.stderr.is_empty());
-    serde_json::from_slice(&out.stdout).unwrap()
+    printed_json(simulate(&[args, &["--json"]].concat()))
 }
 
 /// Runs a command that must fail with exit code 2 and one clear line.
 fn refused(args: &[&str]) -> String {
-    let out = simulate(args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{text}");
-    text
+    refusal(simulate(args), args)
 }
 
 fn head(flag: &str) -> String {

@@ -1,22 +1,15 @@
 //! `flashd explore` from outside, as far as it needs no synthesis.
 
-use std::path::Path;
+use crate::common::{refusal, root};
 use std::process::{Command, Output};
 
 fn explore(args: &[&str]) -> Output {
-    // The default data folder is relative to the repository.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root).arg("explore").args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root()).arg("explore").args(args).output().unwrap()
 }
 
 /// Runs a command that must fail with exit code 2; gives its message.
 fn refused(args: &[&str]) -> String {
-    let out = explore(args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty(), "{args:?}");
-    assert!(!text.contains("panicked"), "{text}");
-    text
+    refusal(explore(args), args)
 }
 
 /// A file with a grid in a folder that lives as long as the first result.

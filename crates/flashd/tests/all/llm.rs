@@ -1,5 +1,6 @@
 //! `flashd llm` from outside, on a small model made here.
 
+use crate::common::refusal;
 use flashd_llm::{Checkpoint, Config};
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -89,11 +90,7 @@ impl Files {
 
     /// Runs a command that must fail with exit code 2.
     fn refused(&self, args: &[&str]) -> String {
-        let out = self.run(args);
-        let text = String::from_utf8(out.stderr).unwrap();
-        assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-        assert!(out.stdout.is_empty() && !text.contains("panicked"), "{text}");
-        text
+        refusal(self.run(args), args)
     }
 }
 

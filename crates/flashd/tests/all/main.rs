@@ -4,6 +4,7 @@
 
 mod accuracy;
 mod cli;
+mod common;
 mod engine;
 mod explore;
 mod hostile;

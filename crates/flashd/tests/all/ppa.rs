@@ -1,5 +1,6 @@
 //! `flashd ppa` from outside, without the tools that it runs.
 
+use crate::common::refusal;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -11,11 +12,7 @@ fn flashd(folder: &Path, args: &[&str]) -> Output {
 
 /// Runs a command that must fail with exit code 2.
 fn refused(folder: &Path, args: &[&str]) -> String {
-    let out = flashd(folder, args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{args:?}: {text}");
-    text
+    refusal(flashd(folder, args), args)
 }
 
 const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/artificial_ppa.json");

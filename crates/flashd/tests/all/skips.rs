@@ -1,30 +1,21 @@
 //! `flashd skips` from outside.
 
+use crate::common::{printed_json, refusal, root};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
 fn skips(args: &[&str]) -> Output {
-    // The default data folder is relative to the repository.
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root).arg("skips").args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_flashd")).current_dir(root()).arg("skips").args(args).output().unwrap()
 }
 
 fn json(args: &[&str]) -> Value {
-    let out = skips(&[args, &["--json"]].concat());
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-    // The bar is for terminals.
-    assert!(out.stderr.is_empty());
-    serde_json::from_slice(&out.stdout).unwrap()
+    printed_json(skips(&[args, &["--json"]].concat()))
 }
 
 /// Runs a command that must fail with exit code 2 and print nothing but its message.
 fn refused(args: &[&str]) -> String {
-    let out = skips(args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{text}");
-    text
+    refusal(skips(args), args)
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a Vec<Value> {

@@ -1,5 +1,6 @@
 //! `flashd traffic` from outside.
 
+use crate::common::refusal;
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -15,11 +16,7 @@ fn points(args: &[&str]) -> Vec<Value> {
 
 /// Runs a command that must fail with exit code 2 and write nothing.
 fn refused(args: &[&str]) -> String {
-    let out = traffic(args);
-    let text = String::from_utf8(out.stderr).unwrap();
-    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
-    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{text}");
-    text
+    refusal(traffic(args), args)
 }
 
 #[test]

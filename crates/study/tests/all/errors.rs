@@ -1,14 +1,15 @@
 //! Errors on the bundled sample and on equal scores, against other ways to the same figures.
 
+use crate::common::scenario;
 use flashd_golden::{Model, decode};
 use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Update};
 use flashd_hwmodel::format::Format;
-use flashd_simulator::evaluate::{Accuracy, Reference, Scenario, model_results, prepare};
+use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
 use flashd_study::heads::HeadsError;
 use flashd_study::{Heads, Prepared, equal};
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic::equal_scores;
-use flashd_workload::{TensorScale, write_npy};
+use flashd_workload::write_npy;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -30,12 +31,7 @@ fn errors_are_those_of_the_simulator() {
             let mut groups: BTreeMap<&str, Vec<Accuracy>> = BTreeMap::new();
             for head in &heads.heads {
                 let trace = &head.trace;
-                let scenario = Scenario {
-                    attention: trace.attention.clone(),
-                    causal: trace.causal,
-                    score_scale: trace.score_scale(),
-                    tensor_scale: TensorScale::Auto,
-                };
+                let scenario = scenario(trace);
                 let reference = Reference::new(&scenario);
                 let config = CoreConfig { d: trace.attention.d, ..config.clone() };
                 let prepared = prepare(&config, &scenario, &reference).unwrap();

@@ -3,5 +3,6 @@
 //! One executable for all files: it is linked once, and its tests share the processors.
 
 mod accuracy;
+mod common;
 mod errors;
 mod skips;

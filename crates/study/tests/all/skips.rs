@@ -1,15 +1,15 @@
 //! Shares and added errors of hold rules, against counts made in other ways.
 
+use crate::common::scenario;
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
 use flashd_golden::{Action, Model};
 use flashd_hwmodel::config::{CoreConfig, Design, Hold};
 use flashd_hwmodel::format::Format;
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
+use flashd_simulator::evaluate::{Reference, prepare};
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::skips::worst::{COUNTS, on_streams, worst_case};
 use flashd_study::skips::{Rule, best, default_rules, group, measure};
-use flashd_workload::TensorScale;
 use std::path::{Path, PathBuf};
 
 fn sample() -> PathBuf {
@@ -59,12 +59,7 @@ fn shares_of_cores_are_the_counts_of_the_model() {
         let (trace, d) = (&head.trace, head.trace.attention.d);
         let tallies = measure(head, &rules, Some(Format::BF16)).unwrap().core;
         assert!(tallies[4].is_none(), "no core has an exact budget");
-        let scenario = Scenario {
-            attention: trace.attention.clone(),
-            causal: trace.causal,
-            score_scale: trace.score_scale(),
-            tensor_scale: TensorScale::Auto,
-        };
+        let scenario = scenario(trace);
         let reference = Reference::new(&scenario);
         for (rule, tally) in rules.iter().zip(&tallies).take(4) {
             let [core, without] = rule.cores(d, Format::BF16).unwrap();

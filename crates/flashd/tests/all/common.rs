@@ -1,0 +1,31 @@
+//! What the program prints and how it ends, whatever the command; where its data are.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+/// The repository, to which the default data folder is relative.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A file of the sample data.
+pub fn data(name: &str) -> String {
+    format!("{}/../../testbench/data/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The message of a command that must have failed with exit code 2, without a panic and without any other output.
+pub fn refusal(out: Output, args: &[&str]) -> String {
+    let text = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(2), "{args:?}: {text}");
+    assert!(out.stdout.is_empty() && !text.contains("panicked"), "{args:?}: {text}");
+    text
+}
+
+/// The JSON that a command must have printed, and nothing else.
+pub fn printed_json(out: Output) -> Value {
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    // The bar is for terminals.
+    assert!(out.stderr.is_empty());
+    serde_json::from_slice(&out.stdout).unwrap()
+}
