@@ -25,8 +25,9 @@ pub(crate) struct BlendLanes {
     below: u32,
 }
 
-/// A step as the kernel takes it.
+/// A step as the kernel takes it. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
+#[repr(C, align(64))]
 pub(crate) struct Step {
     m: Block<i32>,
     /// Added where y is negative.

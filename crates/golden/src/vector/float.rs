@@ -29,8 +29,9 @@ const SAFE_OUTPUT: f32 = 9.313_226e-10; // 2^-30
 /// 2^-53, as they have at most 24 bits, and so everything in the tile is one of 2^-123: a normal number or zero.
 const SAFE_SHIFT: i32 = 70;
 
-/// A step as the kernel takes it.
+/// A step as the kernel takes it. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
+#[repr(C, align(64))]
 pub(crate) struct Step {
     scale: Scale,
     e: Block<f32>,
@@ -79,6 +80,10 @@ impl Step {
         reach.reference |= self.kind == Kind::Reference;
     }
 }
+
+/// Those of some elements, each within a cache line where they are not in registers.
+#[repr(align(64))]
+struct Accumulators<const N: usize>([Block<f32>; N]);
 
 /// How far down the steps of a tile go.
 pub(crate) struct Reach {
@@ -168,14 +173,14 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
 
     /// Whether accumulators are zero or not small.
     #[inline(always)]
-    fn is_safe(work: &[Block<f32>]) -> bool {
-        let mut small = 0;
-        for o in work {
-            for &o in o {
-                small |= i32::from(o.abs() < SAFE_OUTPUT) & i32::from(o != 0.0);
+    fn is_safe(o: &[Block<f32>]) -> bool {
+        let mut small = [0; BLOCK];
+        for o in o {
+            for (small, o) in small.iter_mut().zip(o) {
+                *small |= i32::from(o.abs() < SAFE_OUTPUT) & i32::from(*o != 0.0);
             }
         }
-        small == 0
+        small.iter().fold(0, |any, &small| any | small) == 0
     }
 
     /// All steps of a tile on all elements; `values` has a row for each step. Adds to the count of saturated roundings.
@@ -210,11 +215,12 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         start: usize,
         o: &mut [Block<f32>],
     ) -> bool {
-        let mut work = [[0.0; BLOCK]; N];
-        work.copy_from_slice(o);
-        if FLUSH && !Self::is_safe(&work) {
+        if FLUSH && !Self::is_safe(o) {
             return false;
         }
+        let mut work = Accumulators([[0.0; BLOCK]; N]);
+        let Accumulators(work) = &mut work;
+        work.copy_from_slice(o);
         let (product, sum) = (self.quick_product, self.quick_sum);
         let round = |quick: Quick, x: f32| if FLUSH { quick.normal(x) } else { quick.gradual(x) };
         let rounding = Rounding {
@@ -222,26 +228,36 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             product: |x| round(product, x),
             sum: |x| (round(sum, x), false),
         };
-        let mut largest = [0; BLOCK];
+        // Looked at once, after all steps: what came after a step that went wrong is thrown away with it.
+        let (mut bad, mut largest) = ([0; BLOCK], [0; BLOCK]);
         for (step, row) in steps.iter().zip(values) {
-            let row = &row[start..start + N];
-            let mut next = work;
-            if self.step::<N, false>(step, row, &mut next, &rounding) {
-                next = work;
-                self.step::<N, true>(step, row, &mut next, &rounding);
-            }
-            work = next;
+            self.step::<N, false>(step, &row[start..start + N], work, &rounding, &mut bad);
             if !FLUSH {
-                for o in &work {
+                for o in &*work {
                     for (largest, o) in largest.iter_mut().zip(o) {
                         *largest = o.abs().to_bits().max(*largest);
                     }
                 }
             }
         }
+        let any = |lanes: &Block<u32>| lanes.iter().fold(0, |any, &lane| any | lane) != 0;
+        if any(&bad) {
+            work.copy_from_slice(o);
+            largest = [0; BLOCK];
+            for (step, row) in steps.iter().zip(values) {
+                self.step::<N, true>(step, &row[start..start + N], work, &rounding, &mut bad);
+                if !FLUSH {
+                    for o in &*work {
+                        for (largest, o) in largest.iter_mut().zip(o) {
+                            *largest = o.abs().to_bits().max(*largest);
+                        }
+                    }
+                }
+            }
+        }
         let saturates = largest.iter().any(|&largest| largest > self.largest.to_bits());
         if !saturates {
-            o.copy_from_slice(&work);
+            o.copy_from_slice(work);
         }
         !saturates
     }
@@ -293,8 +309,11 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         work.copy_from_slice(o);
         for (step, row) in steps.iter().zip(values) {
             let row = &row[start..start + N];
-            let mut next = work;
-            if step.kind == Kind::Reference || self.step::<N, false>(step, row, &mut next, &rounding) {
+            let (mut next, mut bad) = (work, [0; BLOCK]);
+            if step.kind != Kind::Reference {
+                self.step::<N, false>(step, row, &mut next, &rounding, &mut bad);
+            }
+            if step.kind == Kind::Reference || bad.iter().fold(0, |any, &bad| any | bad) != 0 {
                 self.by_reference(step, row, &mut work, saturated);
             } else {
                 work = next;
@@ -303,8 +322,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         o.copy_from_slice(&work);
     }
 
-    /// One step. With `ODD` sums are rounded to odd before they are rounded; else, whether that would matter or a
-    /// rounding saturates.
+    /// One step. With `ODD` sums are rounded to odd before they are rounded; else `bad` is set where that would matter or
+    /// a rounding saturates.
     #[inline(always)]
     fn step<const N: usize, const ODD: bool>(
         &self,
@@ -312,9 +331,10 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         row: &[f32],
         work: &mut [Block<f32>; N],
         rounding: &Rounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
-    ) -> bool {
+        bad: &mut Block<u32>,
+    ) {
         if step.kind == Kind::Values {
-            return rounding.step::<N, ODD>(&step.e, row, work, |_, o, v| (v, o), |_, _, _, r| r);
+            return rounding.step::<N, ODD>(&step.e, row, work, bad, |_, o, v| (v, o), |_, _, _, r| r);
         }
         let Step { scale, read, e, .. } = step;
         let load = self.load;
@@ -322,6 +342,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             e,
             row,
             work,
+            bad,
             |i, o, v| if scale.moved[i] != 0 { (o, v) } else { (v, o) },
             |i, o, v, r| {
                 let first = if load { v } else { v + 0.0 };
@@ -373,12 +394,12 @@ impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
         e: &Block<f32>,
         row: &[f32],
         work: &mut [Block<f32>; N],
+        bad: &mut Block<u32>,
         operands: impl Fn(usize, f32, f32) -> (f32, f32),
         result: impl Fn(usize, f32, f32, f32) -> f32,
-    ) -> bool {
+    ) {
         let middle = 1u32 << ((self.dropped - 1) & 31);
         let below = (middle << 1) - 1;
-        let mut bad = [0; BLOCK];
         for (o, &v) in work.iter_mut().zip(row) {
             for i in 0..BLOCK {
                 let (scaled, added) = operands(i, o[i], v);
@@ -395,6 +416,5 @@ impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
                 o[i] = result(i, o[i], v, rounded);
             }
         }
-        bad.iter().fold(0, |any, &bad| any | bad) != 0
     }
 }
