@@ -21,7 +21,7 @@ pub(crate) trait Lanes: Sync {
     /// An accumulator; before the first key it is the default.
     type Output: Copy + Default + Send;
     /// A value operand.
-    type Value: Copy + Send + Sync;
+    type Value: Copy + Default + Send + Sync;
 
     /// The operand of an encoding, and whether it is too large for `v_exponent`, to which fixed-point lanes
     /// scale it.

@@ -1,11 +1,12 @@
 //! FLASH-D with fixed-point lanes: the kernels of a tile put together.
 
 use super::TILE;
+use super::block::{BlockCore, Layout, Outputs, TileWork};
 use super::fixed::{BlendLanes, Step};
 use super::isa::{Isa, Kernel};
 use super::lse::{Blend, LseLanes, State};
 use super::operands::{Convert, Decoder, Survey, convert};
-use super::run::{BlockCore, TileWork};
+
 use super::score::ScoreLanes;
 use crate::carrier::{Carrier, Constants};
 use crate::dot::{BLOCK, Block};
@@ -14,7 +15,6 @@ use crate::model::{Model, PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
 use flashd_hwmodel::config::{Design, Update, WeightUnit};
 use flashd_hwmodel::format::Format;
-use std::ops::Range;
 
 /// The core.
 pub(crate) struct Blending {
@@ -81,77 +81,96 @@ impl Convert for FixedValue {
 /// A block of queries under way.
 pub(crate) struct BlendState {
     state: State,
-    o: Vec<Block<i32>>,
+    o: Outputs<i32>,
     scores: [Block<i32>; TILE],
     blends: [Blend; TILE],
     steps: [Step; TILE],
+    /// The keys of the steps.
+    read: Vec<usize>,
 }
 
 impl BlockCore for Blending {
     type State = Box<BlendState>;
-    type Values = Vec<i32>;
+    type Value = i32;
 
-    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, exponent: u64) -> (Vec<i32>, Vec<bool>) {
+    fn takes_elements(&self) -> bool {
+        true
+    }
+
+    fn convert(&self, isa: Isa, v: &[u64], exponent: u64, values: &mut [i32]) {
         let limit = self.value_bits as i32 - 1;
-        let values = FixedValue {
+        let by = FixedValue {
             decoder: self.decoder,
             format: self.format,
             exponent,
             scale: pow2(limit - (exponent as i32 - self.format.bias + 1)),
             largest: pow2(limit) - 1.0,
         };
-        (convert(isa, v, &values), survey.overflow(self.format, exponent))
+        convert(isa, v, &by, values);
     }
 
-    fn start(&self) -> Box<BlendState> {
+    fn overflow(&self, _: &[u64], survey: &Survey, exponent: u64) -> Vec<bool> {
+        survey.overflow(self.format, exponent)
+    }
+
+    fn start(&self, layout: Layout) -> Box<BlendState> {
         Box::new(BlendState {
             state: self.lse.start(),
-            o: vec![[0; BLOCK]; self.d],
+            o: Outputs::new(self.d, layout),
             scores: [[0; BLOCK]; TILE],
             blends: [Blend::NOTHING; TILE],
             steps: [Step::NOTHING; TILE],
+            read: Vec::with_capacity(TILE),
         })
     }
 
     fn restore(&self, state: &mut Box<BlendState>, query: usize, start: &PartialState) {
         self.lse.restore(&mut state.state, query, start.scalars);
-        for (o, &bits) in state.o.iter_mut().zip(&start.o) {
-            o[query] = self.reference.accumulator(bits);
+        for (o, &bits) in state.o.of_mut(query).zip(&start.o) {
+            *o = self.reference.accumulator(bits);
         }
     }
 
     fn save(&self, state: &Box<BlendState>, query: usize) -> PartialState {
         PartialState {
             scalars: self.lse.save(&state.state, query),
-            o: state.o.iter().map(|o| self.reference.bits(o[query])).collect(),
+            o: state.o.of(query).map(|o| self.reference.bits(o)).collect(),
         }
     }
 
-    fn tile<const WATCH: bool>(
+    fn tile(
         &self,
         isa: Isa,
         state: &mut Box<BlendState>,
-        values: &Vec<i32>,
-        keys: Range<usize>,
+        values: &[i32],
+        keys: usize,
+        watch: bool,
         work: &mut TileWork,
     ) {
-        let values = &values[keys.start * self.d..keys.end * self.d];
-        isa.run(BlendTile::<WATCH> { core: self, state, values, keys: keys.len(), work });
+        if watch {
+            isa.run(BlendTile::<true> { core: self, state, keys, work });
+        } else {
+            isa.run(BlendTile::<false> { core: self, state, keys, work });
+        }
+        match state.o.layout {
+            Layout::Queries => isa.run(BlendValues::<false> { core: self, state, values }),
+            Layout::Elements => isa.run(BlendValues::<true> { core: self, state, values }),
+        }
     }
 
     fn finish(&self, state: &Box<BlendState>, query: usize, exponent: u64, result: &mut QueryResult) {
-        for o in &state.o {
-            let (rounded, over) = self.reference.result(FloatEnding::Round, o[query], exponent);
+        for o in state.o.of(query) {
+            let (rounded, over) = self.reference.result(FloatEnding::Round, o, exponent);
             result.saturated += u64::from(over);
             result.o.push(encode(self.format, rounded));
         }
     }
 }
 
+/// Scores, weights and steps of a tile.
 struct BlendTile<'a, const WATCH: bool> {
     core: &'a Blending,
     state: &'a mut BlendState,
-    values: &'a [i32],
     keys: usize,
     work: &'a mut TileWork,
 }
@@ -161,22 +180,40 @@ impl<const WATCH: bool> Kernel for BlendTile<'_, WATCH> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let BlendTile { core, state, values, keys, work } = self;
-        let BlendState { state, o, scores, blends, steps } = state;
+        let BlendTile { core, state, keys, work } = self;
+        let BlendState { state, scores, blends, steps, read, .. } = state;
         let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
         core.score.of(&work.dots, scores);
         core.lse.tile::<WATCH>(state, scores, blends, work);
         // Keys that no query reads are passed over.
-        let mut rows = [&values[..0]; TILE];
-        let mut count = 0;
+        read.clear();
         for (key, blend) in blends.iter().enumerate() {
             if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
-                core.lanes.prepare(blend, &mut steps[count]);
-                rows[count] = &values[key * core.d..(key + 1) * core.d];
-                count += 1;
+                core.lanes.prepare(blend, &mut steps[read.len()]);
+                read.push(key);
             }
         }
-        core.lanes.apply(&steps[..count], &rows[..count], o);
+    }
+}
+
+/// The steps of a tile on the accumulators.
+struct BlendValues<'a, const ELEMENTS: bool> {
+    core: &'a Blending,
+    state: &'a mut BlendState,
+    values: &'a [i32],
+}
+
+impl<const ELEMENTS: bool> Kernel for BlendValues<'_, ELEMENTS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let BlendValues { core, state: BlendState { o, steps, read, .. }, values } = self;
+        let mut rows = [&values[..0]; TILE];
+        for (row, key) in rows.iter_mut().zip(&*read) {
+            *row = &values[key * core.d..(key + 1) * core.d];
+        }
+        core.lanes.apply::<ELEMENTS>(&steps[..read.len()], &rows[..read.len()], &mut o.vectors);
     }
 }
 
@@ -195,7 +232,9 @@ mod tests {
             for exponent in [1, 2, format.exponent_mask() / 2, format.exponent_mask() - 1] {
                 for isa in Isa::available() {
                     let survey = Survey::of(isa, format, 2, &v);
-                    let (values, overflow) = core.values(isa, &v, &survey, exponent);
+                    let mut values = vec![0; v.len()];
+                    core.convert(isa, &v, exponent, &mut values);
+                    let overflow = core.overflow(&v, &survey, exponent);
                     for (row, pair) in v.chunks(2).enumerate() {
                         let expected = [0, 1].map(|i| core.reference.value(pair[i], exponent));
                         let operands = expected.map(|(v, _)| BlendLanes::value(v));

@@ -1,16 +1,16 @@
 //! Cores without kernels of their own: the model's recurrence and lanes, query by query, a tile of keys at a time.
 
 use super::VectorRun;
+use super::block::{BlockCore, Layout, TileWork};
 use super::isa::{Isa, Kernel};
 use super::operands::Survey;
-use super::run::{BlockCore, Task, TileWork};
+use super::run::Task;
 use crate::dot::BLOCK;
 use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
 use flashd_hwmodel::format::Format;
-use std::ops::Range;
 
 /// A run of a core that [`Model`] puts together.
 pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);
@@ -57,24 +57,18 @@ where
     L: Lanes,
 {
     type State = State<R, L>;
-    type Values = Vec<L::Value>;
+    type Value = L::Value;
 
-    fn values(&self, _: Isa, v: &[u64], _: &Survey, exponent: u64) -> (Vec<L::Value>, Vec<bool>) {
-        let mut overflow = Vec::with_capacity(v.len() / self.d);
-        let mut operands = Vec::with_capacity(v.len());
-        for row in v.chunks(self.d) {
-            let mut any = false;
-            operands.extend(row.iter().map(|&bits| {
-                let (operand, over) = self.lanes.value(bits, exponent);
-                any |= over;
-                operand
-            }));
-            overflow.push(any);
-        }
-        (operands, overflow)
+    fn convert(&self, _: Isa, v: &[u64], exponent: u64, values: &mut [L::Value]) {
+        values.iter_mut().zip(v).for_each(|(value, &bits)| *value = self.lanes.value(bits, exponent).0);
     }
 
-    fn start(&self) -> State<R, L> {
+    fn overflow(&self, v: &[u64], _: &Survey, exponent: u64) -> Vec<bool> {
+        let over = |&bits: &u64| self.lanes.value(bits, exponent).1;
+        v.chunks(self.d).map(|row| row.iter().any(over)).collect()
+    }
+
+    fn start(&self, _: Layout) -> State<R, L> {
         State { states: [None; BLOCK], o: vec![L::Output::default(); BLOCK * self.d], saturated: [0; BLOCK] }
     }
 
@@ -92,16 +86,16 @@ where
         }
     }
 
-    fn tile<const WATCH: bool>(
+    fn tile(
         &self,
         isa: Isa,
         state: &mut State<R, L>,
-        values: &Vec<L::Value>,
-        keys: Range<usize>,
+        values: &[L::Value],
+        _: usize,
+        watch: bool,
         work: &mut TileWork,
     ) {
-        let values = &values[keys.start * self.d..keys.end * self.d];
-        isa.run(Tile::<R, L, WATCH> { core: self, state, values, work });
+        isa.run(Tile::<R, L> { core: self, state, values, watch, work });
     }
 
     fn finish(&self, state: &State<R, L>, query: usize, exponent: u64, result: &mut QueryResult) {
@@ -115,14 +109,15 @@ where
     }
 }
 
-struct Tile<'a, R: Recurrence, L: Lanes, const WATCH: bool> {
+struct Tile<'a, R: Recurrence, L: Lanes> {
     core: &'a Core<'a, R, L>,
     state: &'a mut State<R, L>,
     values: &'a [L::Value],
+    watch: bool,
     work: &'a mut TileWork,
 }
 
-impl<R, L, const WATCH: bool> Kernel for Tile<'_, R, L, WATCH>
+impl<R, L> Kernel for Tile<'_, R, L>
 where
     R: Recurrence<Op = L::Op, Ending = L::Ending>,
     L: Lanes,
@@ -131,7 +126,7 @@ where
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let Tile { core, state, values, work } = self;
+        let Tile { core, state, values, watch, work } = self;
         let d = core.d;
         for query in 0..BLOCK {
             let o = &mut state.o[query * d..(query + 1) * d];
@@ -139,7 +134,7 @@ where
             for (key, v) in values.chunks_exact(d).enumerate() {
                 work.read[key][query] = 0;
                 if work.seen[key][query] == 0 {
-                    if WATCH {
+                    if watch {
                         let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
                         work.watched.set(key, query, step);
                     }
@@ -154,7 +149,7 @@ where
                     work.read[key][query] = -1;
                     state.saturated[query] += core.lanes.step(op, o, v);
                 }
-                if WATCH {
+                if watch {
                     let (s, x, w, upper) = (decision.s, decision.x, decision.w, decision.upper);
                     work.watched.set(key, query, Step { s, x, w, upper, action: decision.action });
                 }

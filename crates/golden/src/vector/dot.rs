@@ -4,8 +4,9 @@
 //! module's own units, key by key.
 
 use super::TILE;
+use super::block::Layout;
 use super::isa::{Isa, Kernel};
-use super::operands::{Convert, Decoder, Extent, convert};
+use super::operands::{Convert, Decoder, Extent, convert, convert_all};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{
     BLOCK, Block, BlockDot, DotUnit, dot_unit, exponent, sums_fit_i32, term_limits, term_shift, transpose,
@@ -38,49 +39,56 @@ impl Dots {
 }
 
 /// The unit with all keys of a run.
-pub(crate) enum Unit {
+pub(crate) enum Unit<'a> {
     /// Fused, in f32.
     Narrow {
         decoder: Decoder,
         d: usize,
-        /// Next to `k 2^shift`, away from zero, see [`crate::dot`].
-        k: Vec<f32>,
+        scaled: Scaled,
+        /// The keys, and next to them `k 2^shift`, away from zero, see [`crate::dot`]; empty where blocks convert them.
+        k: &'a [u64],
+        all: Vec<f32>,
     },
     /// Any other.
     Other(Box<dyn DotUnit>),
 }
 
-impl Unit {
-    /// The unit; the extents are those of the queries and keys.
+impl<'a> Unit<'a> {
+    /// The unit; the extents are those of the queries and keys. `by_tile`: blocks convert the keys.
     pub(crate) fn new(
         isa: Isa,
         n: &Numerics,
         d: usize,
-        [q, k]: [&[u64]; 2],
+        [q, k]: [&'a [u64]; 2],
         [q_extent, k_extent]: [Extent; 2],
-    ) -> Unit {
+        by_tile: bool,
+    ) -> Unit<'a> {
         let decoder = Decoder::new(n.format).filter(|_| fits_narrow(n, d, q_extent, k_extent));
         if let (Some(decoder), Dot::Fused) = (decoder, n.dot) {
-            let k = convert(isa, k, &Scaled { decoder, scale: pow2(term_shift(n)) as f32 });
-            return Unit::Narrow { decoder, d, k };
+            let scaled = Scaled { decoder, scale: pow2(term_shift(n)) as f32 };
+            let all = if by_tile { Vec::new() } else { convert_all(isa, k, &scaled) };
+            return Unit::Narrow { decoder, d, scaled, k, all };
         }
         Unit::Other(dot_unit(n, d, q, k, Carriers::Fastest))
     }
 
     /// The unit with the queries of a block.
-    pub(crate) fn block<'a>(&'a self, queries: &[u64]) -> BlockUnit<'a> {
-        match self {
-            Unit::Narrow { decoder, d, k } => {
-                let queries = transpose(*d, queries, |q| decoder.of(q));
-                BlockUnit::Narrow { d: *d, k, queries }
-            }
-            Unit::Other(unit) => BlockUnit::Other(unit.block(queries)),
-        }
+    pub(crate) fn block<'b>(&'b self, queries: &[u64], layout: Layout) -> BlockUnit<'b> {
+        let Unit::Narrow { decoder, d, scaled, k, all } = self else {
+            let Unit::Other(unit) = self else { unreachable!("there are two") };
+            return BlockUnit::Other(unit.block(queries));
+        };
+        let queries = match layout {
+            Layout::Queries => Queries::Several(transpose(*d, queries, |q| decoder.of(q))),
+            Layout::Elements => Queries::One(queries.iter().map(|&q| decoder.of(q)).collect()),
+        };
+        let tile = if all.is_empty() { vec![0.0; TILE * d] } else { Vec::new() };
+        BlockUnit::Narrow { d: *d, scaled, k, all, tile, queries }
     }
 }
 
 /// Next to `k 2^shift`, away from zero.
-struct Scaled {
+pub(crate) struct Scaled {
     decoder: Decoder,
     scale: f32,
 }
@@ -112,18 +120,45 @@ fn fits_narrow(n: &Numerics, d: usize, q: Extent, k: Extent) -> bool {
 
 /// The unit with the queries of a block.
 pub(crate) enum BlockUnit<'a> {
-    Narrow { d: usize, k: &'a [f32], queries: Vec<Block<f32>> },
+    Narrow {
+        d: usize,
+        scaled: &'a Scaled,
+        k: &'a [u64],
+        all: &'a [f32],
+        /// The keys of a tile, where blocks convert them.
+        tile: Vec<f32>,
+        queries: Queries,
+    },
     Other(Box<dyn BlockDot + 'a>),
+}
+
+/// The queries of a block.
+pub(crate) enum Queries {
+    /// Element j of all, for every j.
+    Several(Vec<Block<f32>>),
+    /// The elements of one.
+    One(Vec<f32>),
 }
 
 impl BlockUnit<'_> {
     /// The results for a range of at most [`TILE`] keys.
     pub(crate) fn tile(&mut self, isa: Isa, keys: Range<usize>, dots: &mut Dots) {
         match self {
-            BlockUnit::Narrow { d, k, queries } => {
+            BlockUnit::Narrow { d, scaled, k, all, tile, queries } => {
                 dots.integers = true;
-                let k = &k[keys.start * *d..keys.end * *d];
-                isa.run(Fused { d: *d, k, queries, sums: &mut dots.sums[..keys.len()] });
+                let (d, sums) = (*d, &mut dots.sums[..keys.len()]);
+                let elements = keys.start * d..keys.end * d;
+                let k = if tile.is_empty() {
+                    &all[elements]
+                } else {
+                    let tile = &mut tile[..elements.len()];
+                    convert(isa, &k[elements], *scaled, tile);
+                    &*tile
+                };
+                match queries {
+                    Queries::Several(queries) => isa.run(Fused { d, k, queries, sums }),
+                    Queries::One(query) => isa.run(FusedOne { d, k, query, sums }),
+                }
             }
             BlockUnit::Other(unit) => {
                 dots.integers = false;
@@ -191,6 +226,35 @@ impl Kernel for Fused<'_> {
         while rest > 0 {
             Self::together::<1, FMA>(d, &k[at * d..], queries, &mut sums[at..]);
             (at, rest) = (at + 1, rest - 1);
+        }
+    }
+}
+
+/// One query: the lanes hold elements, and add up to the sum in lane 0.
+struct FusedOne<'a> {
+    d: usize,
+    k: &'a [f32],
+    query: &'a [f32],
+    sums: &'a mut [Block<i32>],
+}
+
+impl Kernel for FusedOne<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let FusedOne { d, k, query, sums } = self;
+        let bias = f32::INTEGER_BIAS.wrapping_times(d);
+        for (sums, k) in sums.iter_mut().zip(k.chunks_exact(d)) {
+            let mut partial = [0i32; BLOCK];
+            for (q, k) in query.chunks_exact(BLOCK).zip(k.chunks_exact(BLOCK)) {
+                for i in 0..BLOCK {
+                    let term =
+                        if FMA { q[i].mul_add(k[i], f32::INTEGERS) } else { q[i] * k[i] + f32::INTEGERS };
+                    partial[i] = partial[i].wrapping_add(term.to_bits() as i32);
+                }
+            }
+            sums[0] = partial.iter().fold(0i32, |sum, &part| sum.wrapping_add(part)).wrapping_sub(bias);
         }
     }
 }

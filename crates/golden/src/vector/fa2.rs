@@ -1,6 +1,6 @@
 //! FlashAttention-2's recurrence for all queries of a block: [`crate::recurrence::Fa2`] in 32- and 64-bit lanes.
 
-use super::run::TileWork;
+use super::block::TileWork;
 use super::table::{Factors, Lookup, Rounding};
 use super::watch::{Masks, Step as Watched};
 use crate::base2::{Base2, Factor};

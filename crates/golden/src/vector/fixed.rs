@@ -10,6 +10,7 @@
 //!
 //! and its negative, which upper steps add to v, the same with `-m`, `1 - m` and `2^right - 1`.
 
+use super::block::{lane, row, value};
 use super::lse::Blend;
 use crate::dot::{BLOCK, Block};
 use flashd_hwmodel::config::LaneBits;
@@ -18,6 +19,8 @@ use flashd_hwmodel::config::LaneBits;
 const FARTHEST: i32 = 29;
 /// Elements whose accumulators stay in registers for all keys of a tile.
 const TOGETHER: usize = 8;
+/// Those of what is left.
+const FEW: usize = 4;
 
 /// The widths that a kernel needs.
 #[derive(Clone, Copy)]
@@ -82,23 +85,34 @@ impl BlendLanes {
         step.any_upper = blend.upper.iter().any(|&upper| upper != 0);
     }
 
-    /// All steps of a tile on all elements; `values` has a row of operands for each step.
+    /// All steps of a tile on all elements; `values` has a row of operands for each step. `ELEMENTS`: the lanes are
+    /// elements of one query.
     #[inline(always)]
-    pub(crate) fn apply(&self, steps: &[Step], values: &[&[i32]], o: &mut [Block<i32>]) {
+    pub(crate) fn apply<const ELEMENTS: bool>(
+        &self,
+        steps: &[Step],
+        values: &[&[i32]],
+        o: &mut [Block<i32>],
+    ) {
         let mut start = 0;
         let mut chunks = o.chunks_exact_mut(TOGETHER);
         for o in &mut chunks {
-            self.elements::<TOGETHER>(steps, values, start, o);
+            self.some::<TOGETHER, ELEMENTS>(steps, values, start, o);
             start += TOGETHER;
         }
+        let mut chunks = chunks.into_remainder().chunks_exact_mut(FEW);
+        for o in &mut chunks {
+            self.some::<FEW, ELEMENTS>(steps, values, start, o);
+            start += FEW;
+        }
         for o in chunks.into_remainder().chunks_exact_mut(1) {
-            self.elements::<1>(steps, values, start, o);
+            self.some::<1, ELEMENTS>(steps, values, start, o);
             start += 1;
         }
     }
 
     #[inline(always)]
-    fn elements<const N: usize>(
+    fn some<const N: usize, const ELEMENTS: bool>(
         &self,
         steps: &[Step],
         values: &[&[i32]],
@@ -107,16 +121,16 @@ impl BlendLanes {
     ) {
         let mut work = [[0; BLOCK]; N];
         work.copy_from_slice(o);
-        for (step, row) in steps.iter().zip(values) {
-            let row = &row[start..start + N];
-            if step.any_upper {
-                for (o, &v) in work.iter_mut().zip(row) {
-                    let loaded = (v + 1) << self.below;
-                    self.element(step, o, v, |i, o| if step.upper[i] != 0 { loaded } else { o });
-                }
-            } else {
-                for (o, &v) in work.iter_mut().zip(row) {
-                    self.element(step, o, v, |_, o| o);
+        for (step, values) in steps.iter().zip(values) {
+            let values = row::<_, N, ELEMENTS>(values, start);
+            for (n, o) in work.iter_mut().enumerate() {
+                let v = |i| value::<_, ELEMENTS>(values, n, i);
+                if step.any_upper {
+                    let loaded = |i| (v(i) + 1) << self.below;
+                    let upper = |i| step.upper[lane::<ELEMENTS>(i)] != 0;
+                    self.vector::<ELEMENTS>(step, o, v, |i, o| if upper(i) { loaded(i) } else { o });
+                } else {
+                    self.vector::<ELEMENTS>(step, o, v, |_, o| o);
                 }
             }
         }
@@ -124,11 +138,18 @@ impl BlendLanes {
     }
 
     #[inline(always)]
-    fn element(&self, step: &Step, o: &mut Block<i32>, v: i32, base: impl Fn(usize, i32) -> i32) {
+    fn vector<const ELEMENTS: bool>(
+        &self,
+        step: &Step,
+        o: &mut Block<i32>,
+        v: impl Fn(usize) -> i32,
+        base: impl Fn(usize, i32) -> i32,
+    ) {
         for (i, o) in o.iter_mut().enumerate() {
-            let y = v - (*o >> self.below);
-            let product = y * step.m[i] + step.round[i] + (step.negative[i] & (y >> 31));
-            *o = base(i, *o) + (product >> (step.shift[i] & 31));
+            let at = lane::<ELEMENTS>(i);
+            let y = v(i) - (*o >> self.below);
+            let product = y * step.m[at] + step.round[at] + (step.negative[at] & (y >> 31));
+            *o = base(i, *o) + (product >> (step.shift[at] & 31));
         }
     }
 }

@@ -8,6 +8,7 @@
 //! - Where all numbers are far above the smallest normal one, nothing is flushed ([`Reach`]). Other tiles round as
 //!   those lanes do.
 
+use super::block::{lane, row, value};
 use super::fa2::Scale;
 use crate::carrier::Carrier;
 use crate::dot::{BLOCK, Block};
@@ -184,8 +185,9 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     }
 
     /// All steps of a tile on all elements; `values` has a row for each step. Adds to the count of saturated roundings.
+    /// `ELEMENTS`: the lanes are elements of one query.
     #[inline(always)]
-    pub(crate) fn apply(
+    pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
         steps: &[Step],
         values: &[&[f32]],
@@ -198,17 +200,22 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         let mut start = 0;
         let mut chunks = o.chunks_exact_mut(TOGETHER);
         for o in &mut chunks {
-            if !(quick && self.quickly::<TOGETHER>(steps, values, start, o)) {
-                self.carefully(steps, values, start, o, saturated);
+            if !(quick && self.quickly::<TOGETHER, ELEMENTS>(steps, values, start, o)) {
+                self.carefully::<ELEMENTS>(steps, values, start, o, saturated);
             }
             start += TOGETHER;
         }
-        self.carefully(steps, values, start, chunks.into_remainder(), saturated);
+        for o in chunks.into_remainder().chunks_exact_mut(1) {
+            if !(quick && self.quickly::<1, ELEMENTS>(steps, values, start, o)) {
+                self.carefully::<ELEMENTS>(steps, values, start, o, saturated);
+            }
+            start += 1;
+        }
     }
 
     /// All steps, if nothing saturates and, where that matters, accumulators are not small; else none.
     #[inline(always)]
-    fn quickly<const N: usize>(
+    fn quickly<const N: usize, const ELEMENTS: bool>(
         &self,
         steps: &[Step],
         values: &[&[f32]],
@@ -230,8 +237,9 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         };
         // Looked at once, after all steps: what came after a step that went wrong is thrown away with it.
         let (mut bad, mut largest) = ([0; BLOCK], [0; BLOCK]);
-        for (step, row) in steps.iter().zip(values) {
-            self.step::<N, false>(step, &row[start..start + N], work, &rounding, &mut bad);
+        for (step, values) in steps.iter().zip(values) {
+            let values = row::<_, N, ELEMENTS>(values, start);
+            self.step::<N, false, ELEMENTS>(step, values, work, &rounding, &mut bad);
             if !FLUSH {
                 for o in &*work {
                     for (largest, o) in largest.iter_mut().zip(o) {
@@ -244,8 +252,9 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         if any(&bad) {
             work.copy_from_slice(o);
             largest = [0; BLOCK];
-            for (step, row) in steps.iter().zip(values) {
-                self.step::<N, true>(step, &row[start..start + N], work, &rounding, &mut bad);
+            for (step, values) in steps.iter().zip(values) {
+                let values = row::<_, N, ELEMENTS>(values, start);
+                self.step::<N, true, ELEMENTS>(step, values, work, &rounding, &mut bad);
                 if !FLUSH {
                     for o in &*work {
                         for (largest, o) in largest.iter_mut().zip(o) {
@@ -264,7 +273,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
 
     /// All steps, without a shortcut.
     #[inline(always)]
-    fn carefully(
+    fn carefully<const ELEMENTS: bool>(
         &self,
         steps: &[Step],
         values: &[&[f32]],
@@ -274,17 +283,17 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     ) {
         let mut chunks = o.chunks_exact_mut(FEW);
         for o in &mut chunks {
-            self.few::<FEW>(steps, values, start, o, saturated);
+            self.few::<FEW, ELEMENTS>(steps, values, start, o, saturated);
             start += FEW;
         }
         for o in chunks.into_remainder().chunks_exact_mut(1) {
-            self.few::<1>(steps, values, start, o, saturated);
+            self.few::<1, ELEMENTS>(steps, values, start, o, saturated);
             start += 1;
         }
     }
 
     #[inline(always)]
-    fn few<const N: usize>(
+    fn few<const N: usize, const ELEMENTS: bool>(
         &self,
         steps: &[Step],
         values: &[&[f32]],
@@ -307,14 +316,14 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         };
         let mut work = [[0.0; BLOCK]; N];
         work.copy_from_slice(o);
-        for (step, row) in steps.iter().zip(values) {
-            let row = &row[start..start + N];
+        for (step, values) in steps.iter().zip(values) {
+            let values = row::<_, N, ELEMENTS>(values, start);
             let (mut next, mut bad) = (work, [0; BLOCK]);
             if step.kind != Kind::Reference {
-                self.step::<N, false>(step, row, &mut next, &rounding, &mut bad);
+                self.step::<N, false, ELEMENTS>(step, values, &mut next, &rounding, &mut bad);
             }
             if step.kind == Kind::Reference || bad.iter().fold(0, |any, &bad| any | bad) != 0 {
-                self.by_reference(step, row, &mut work, saturated);
+                self.by_reference::<N, ELEMENTS>(step, values, &mut work, saturated);
             } else {
                 work = next;
             }
@@ -325,22 +334,23 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     /// One step. With `ODD` sums are rounded to odd before they are rounded; else `bad` is set where that would matter or
     /// a rounding saturates.
     #[inline(always)]
-    fn step<const N: usize, const ODD: bool>(
+    fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
         step: &Step,
-        row: &[f32],
+        values: &[f32],
         work: &mut [Block<f32>; N],
         rounding: &Rounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
         bad: &mut Block<u32>,
     ) {
         if step.kind == Kind::Values {
-            return rounding.step::<N, ODD>(&step.e, row, work, bad, |_, o, v| (v, o), |_, _, _, r| r);
+            let operands = |_, o, v| (v, o);
+            return rounding.step::<N, ODD, ELEMENTS>(&step.e, values, work, bad, operands, |_, _, _, r| r);
         }
         let Step { scale, read, e, .. } = step;
         let load = self.load;
-        rounding.step::<N, ODD>(
+        rounding.step::<N, ODD, ELEMENTS>(
             e,
-            row,
+            values,
             work,
             bad,
             |i, o, v| if scale.moved[i] != 0 { (o, v) } else { (v, o) },
@@ -355,16 +365,20 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     /// A step as the reference does it.
     #[cold]
     #[inline(never)]
-    fn by_reference<const N: usize>(
+    fn by_reference<const N: usize, const ELEMENTS: bool>(
         &self,
         step: &Step,
-        row: &[f32],
+        values: &[f32],
         work: &mut [Block<f32>; N],
         saturated: &mut Block<u64>,
     ) {
-        for i in (0..BLOCK).filter(|&i| step.read[i] != 0) {
-            let e = f64::from(step.scale.m[i]) * pow2(-step.scale.shift[i]);
-            let op = match (step.scale.first[i] != 0, step.scale.moved[i] != 0) {
+        for i in 0..BLOCK {
+            let query = lane::<ELEMENTS>(i);
+            if step.read[query] == 0 {
+                continue;
+            }
+            let e = f64::from(step.scale.m[query]) * pow2(-step.scale.shift[query]);
+            let op = match (step.scale.first[query] != 0, step.scale.moved[query] != 0) {
                 (true, _) if self.load => FloatOp::Load,
                 (true, _) => FloatOp::First,
                 (_, true) => FloatOp::ScaleOutput(e),
@@ -372,7 +386,8 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             };
             let mut lane = [0.0; N];
             lane.iter_mut().zip(&*work).for_each(|(lane, o)| *lane = o[i]);
-            saturated[i] += self.reference.step(op, &mut lane, row);
+            let v: [f32; N] = std::array::from_fn(|n| value::<_, ELEMENTS>(values, n, i));
+            saturated[query] += self.reference.step(op, &mut lane, &v);
             work.iter_mut().zip(lane).for_each(|(o, lane)| o[i] = lane);
         }
     }
@@ -389,10 +404,10 @@ struct Rounding<P, S> {
 impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
     /// One step of lanes that give `result` from the rounded sum `scaled e + added`.
     #[inline(always)]
-    fn step<const N: usize, const ODD: bool>(
+    fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
         e: &Block<f32>,
-        row: &[f32],
+        values: &[f32],
         work: &mut [Block<f32>; N],
         bad: &mut Block<u32>,
         operands: impl Fn(usize, f32, f32) -> (f32, f32),
@@ -400,10 +415,11 @@ impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
     ) {
         let middle = 1u32 << ((self.dropped - 1) & 31);
         let below = (middle << 1) - 1;
-        for (o, &v) in work.iter_mut().zip(row) {
+        for (n, o) in work.iter_mut().enumerate() {
             for i in 0..BLOCK {
-                let (scaled, added) = operands(i, o[i], v);
-                let product = (self.product)(scaled * e[i]);
+                let (query, v) = (lane::<ELEMENTS>(i), value::<_, ELEMENTS>(values, n, i));
+                let (scaled, added) = operands(query, o[i], v);
+                let product = (self.product)(scaled * e[query]);
                 let sum = if ODD { product.add_odd(added) } else { product + added };
                 let (rounded, over) = (self.sum)(sum);
                 if !ODD {
@@ -413,7 +429,7 @@ impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
                     let tie = sum.to_bits() & below == middle;
                     bad[i] |= if tie { inexact } else { 0 } | u32::from(over);
                 }
-                o[i] = result(i, o[i], v, rounded);
+                o[i] = result(query, o[i], v, rounded);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! FLASH-D's recurrence on the log-sum-exp for all queries of a block: [`crate::recurrence::Lse`] in 32-bit lanes.
 
-use super::run::TileWork;
+use super::block::TileWork;
 use super::table::{Factors, Lookup};
 use super::watch::Masks;
 use crate::base2::Base2;

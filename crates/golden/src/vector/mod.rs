@@ -12,10 +12,14 @@
 //!
 //! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
-//! K and V are converted once and read once for each block of queries. Memory, besides the operands as given: 8 bytes for each
-//! element of K and V (16 where the carrier is f64), and for each thread about `64 d + 20,000` bytes.
+//! A query alone has its elements in the lanes instead, in dot products and output lanes.
+//!
+//! K and V are read once for each block of queries. They are converted once, but by every block for itself where there are at
+//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64), and for
+//! each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert).
 
 mod blend;
+mod block;
 mod by_query;
 mod dot;
 mod fa2;

@@ -7,7 +7,7 @@ use flashd_hwmodel::format::{Format, Subnormals};
 use rayon::prelude::*;
 
 /// Elements that a thread takes at a time.
-const PIECE: usize = 1 << 14;
+pub(crate) const PIECE: usize = 1 << 14;
 
 /// A number that a kernel computes with, of an encoding; `of` must be `#[inline(always)]`.
 pub(crate) trait Convert: Sync {
@@ -16,11 +16,16 @@ pub(crate) trait Convert: Sync {
     fn of(&self, bits: u64) -> Self::Number;
 }
 
+/// Maps encodings.
+pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut [C::Number]) {
+    isa.run(Conversion { numbers, bits, by });
+}
+
 /// Maps encodings, on the threads of the current pool.
-pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
+pub(crate) fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
     let pieces = numbers.par_chunks_mut(PIECE).zip(bits.par_chunks(PIECE));
-    pieces.for_each(|(numbers, bits)| isa.run(Conversion { numbers, bits, by }));
+    pieces.for_each(|(numbers, bits)| convert(isa, bits, by, numbers));
     numbers
 }
 
@@ -113,7 +118,7 @@ pub(crate) struct Survey {
 }
 
 /// The largest and the smallest magnitude, as encodings; 0 if there are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) largest: u64,
     pub(crate) smallest: u64,
@@ -130,7 +135,7 @@ impl Survey {
         let special: Vec<bool> = rows.iter().map(|row| row.top > most).collect();
         let largest: Vec<u32> = rows.iter().map(|row| row.largest).collect();
         let extent = match largest.iter().max() {
-            None | Some(0) => Extent { largest: 0, smallest: 0 },
+            None | Some(0) => Extent::default(),
             Some(&largest) => {
                 let smallest = rows.iter().map(|row| row.smallest).min().unwrap_or(0);
                 Extent { largest: largest.into(), smallest: smallest.into() }
@@ -256,7 +261,7 @@ mod tests {
             let bits = encodings(format);
             let decoder = Decoder::new(format).unwrap_or_else(|| panic!("{format} fits"));
             for isa in Isa::available() {
-                for (value, &bits) in convert(isa, &bits, &Decoded(decoder)).into_iter().zip(&bits) {
+                for (value, &bits) in convert_all(isa, &bits, &Decoded(decoder)).into_iter().zip(&bits) {
                     let expected = decode(format, bits) as f32;
                     assert_eq!(value.to_bits(), expected.to_bits(), "{format} {bits:#x}");
                 }

@@ -1,14 +1,15 @@
 //! A run: blocks of queries on the threads of the pool, tile after tile.
 
 use super::blend::Blending;
+use super::block::{AnyCore, AnyValues, Layout, Source, TileWork};
 use super::dot::{Dots, Unit};
 use super::isa::Isa;
-use super::operands::Survey;
+use super::operands::{Extent, Survey};
 use super::scale::ScalingCore;
 use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use super::{Path, TILE, by_query};
 use crate::carrier::Carriers;
-use crate::dot::{BLOCK, Block};
+use crate::dot::BLOCK;
 use crate::model::{Model, PartialState, QueryResult};
 use crate::run::{Input, Masked};
 use flashd_hwmodel::config::CoreConfig;
@@ -16,6 +17,9 @@ use flashd_hwmodel::numerics::Numerics;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// So few blocks convert keys and values tile by tile, each for itself: writing all of them to memory takes longer.
+const FEW_BLOCKS: usize = 3;
 
 /// The operands of a run, as [`Model::run_from`] takes them.
 #[derive(Clone, Copy, Default)]
@@ -93,8 +97,8 @@ impl VectorModel {
     pub fn path(&self) -> Path {
         let model = &self.model;
         let side_by_side = Blending::new(model).is_some()
-            || ScalingCore::<true>::new(model, 0, &[]).is_some()
-            || ScalingCore::<false>::new(model, 0, &[]).is_some();
+            || ScalingCore::<true>::new(model, Extent::default(), &[]).is_some()
+            || ScalingCore::<false>::new(model, Extent::default(), &[]).is_some();
         match side_by_side && !self.one_by_one {
             true => Path::SideBySide,
             false => Path::ByQuery,
@@ -124,16 +128,16 @@ impl VectorModel {
         assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");
         assert!(from.iter().zip(lengths).all(|(from, to)| from <= to), "a query's keys end before the first");
         let surveys = [q, k, v].map(|bits| Survey::of(self.isa, numerics.format, d, bits));
-        let largest = surveys[2].extent.largest;
+        let values = surveys[2].extent;
         let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
         if !self.one_by_one {
             if let Some(core) = Blending::new(&self.model) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<true>::new(&self.model, largest, starts) {
+            if let Some(core) = ScalingCore::<true>::new(&self.model, values, starts) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<false>::new(&self.model, largest, starts) {
+            if let Some(core) = ScalingCore::<false>::new(&self.model, values, starts) {
                 return task.run(&core);
             }
         }
@@ -141,57 +145,12 @@ impl VectorModel {
     }
 }
 
-/// What a core does with a block of queries.
-pub(crate) trait BlockCore: Sync {
-    /// The queries under way.
-    type State;
-    /// The values, converted for an exponent.
-    type Values: Sync;
-
-    /// Converts the values, and says for each key whether one is too large for the exponent.
-    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, exponent: u64) -> (Self::Values, Vec<bool>);
-
-    /// A block before its first key.
-    fn start(&self) -> Self::State;
-
-    /// A query of a block before its first key goes on where a partial result ended.
-    fn restore(&self, state: &mut Self::State, query: usize, start: &PartialState);
-
-    /// The partial result of a query that has seen a key.
-    fn save(&self, state: &Self::State, query: usize) -> PartialState;
-
-    /// A tile of keys. Fills in what each query reads, counts, and with `WATCH` records the steps.
-    fn tile<const WATCH: bool>(
-        &self,
-        isa: Isa,
-        state: &mut Self::State,
-        values: &Self::Values,
-        keys: Range<usize>,
-        work: &mut TileWork,
-    );
-
-    /// The result of a query that has seen a key.
-    fn finish(&self, state: &Self::State, query: usize, exponent: u64, result: &mut QueryResult);
-}
-
-/// What goes in and out of a tile.
-pub(crate) struct TileWork {
-    pub(crate) dots: Box<Dots>,
-    /// Which queries see a key, 0 or -1.
-    pub(crate) seen: [Block<i32>; TILE],
-    /// Which queries read its value.
-    pub(crate) read: [Block<i32>; TILE],
-    /// Which queries' sums leave their range.
-    pub(crate) overflow: Block<i32>,
-    pub(crate) tally: Tally,
-    pub(crate) watched: Steps,
-}
-
 /// The values for one exponent.
-struct Values<V> {
-    operands: V,
+struct Values<'a> {
+    operands: Box<dyn AnyValues + 'a>,
     overflow: Vec<bool>,
     any_overflow: bool,
+    layout: Layout,
 }
 
 /// A run before its core is known.
@@ -209,27 +168,30 @@ pub(crate) struct Task<'a> {
 
 impl Task<'_> {
     /// All queries.
-    pub(crate) fn run<C: BlockCore>(&self, core: &C) -> VectorRun {
+    pub(crate) fn run(&self, core: &dyn AnyCore) -> VectorRun {
         let Head { q, k, v, lengths, v_exponents, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let extents = [q_survey.extent, k_survey.extent];
-        let unit = Unit::new(self.isa, self.numerics, self.d, [q, k], extents);
         // The queries of a block share their values, and so their exponent.
         let mut groups = BTreeMap::<u64, Vec<usize>>::new();
         for (query, &exponent) in v_exponents.iter().enumerate() {
             groups.entry(exponent).or_default().push(query);
         }
+        // A query alone would leave all lanes but one empty; two take as long as a block.
+        let alone = lengths.len() == 1 && self.d.is_multiple_of(BLOCK) && core.takes_elements();
+        let layout = if alone { Layout::Elements } else { Layout::Queries };
+        let blocks: usize = groups.values().map(|queries| queries.len().div_ceil(BLOCK)).sum();
+        let (isa, d, by_tile) = (self.isa, self.d, blocks <= FEW_BLOCKS);
+        let unit = Unit::new(isa, self.numerics, d, [q, k], extents, by_tile);
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
         run.counts.resize(lengths.len(), StepCounts::default());
         for (exponent, mut queries) in groups {
             // A block goes from the first key of any of its queries to the last one.
             queries.sort_by_key(|&query| self.head.keys(query).start);
-            let (operands, overflow) = core.values(self.isa, v, v_survey, exponent);
-            let values = Values { operands, any_overflow: overflow.contains(&true), overflow };
-            let block = |queries: &[usize]| match self.monitor.watch {
-                None => self.block::<C, false>(core, &unit, &values, queries, exponent),
-                Some(_) => self.block::<C, true>(core, &unit, &values, queries, exponent),
-            };
+            let overflow = core.overflow(v, v_survey, exponent);
+            let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
+            let values = Values { operands, any_overflow: overflow.contains(&true), overflow, layout };
+            let block = |queries: &[usize]| self.block(&unit, &values, queries);
             let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
             for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {
                 run.results[*query] = result;
@@ -240,20 +202,13 @@ impl Task<'_> {
     }
 
     /// The queries of one block.
-    fn block<C: BlockCore, const WATCH: bool>(
-        &self,
-        core: &C,
-        unit: &Unit,
-        values: &Values<C::Values>,
-        queries: &[usize],
-        exponent: u64,
-    ) -> Vec<(QueryResult, StepCounts)> {
+    fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
         let Head { q, masked, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let operands: Vec<u64> =
             queries.iter().flat_map(|&i| &q[i * self.d..(i + 1) * self.d]).copied().collect();
-        let mut dots = unit.block(&operands);
-        let mut state = core.start();
+        let mut dots = unit.block(&operands, values.layout);
+        let mut block = values.operands.start();
         let mut work = TileWork {
             dots: Dots::new(),
             seen: [[0; BLOCK]; TILE],
@@ -266,7 +221,7 @@ impl Task<'_> {
         let mut totals = vec![StepCounts::default(); queries.len()];
         for (i, &query) in queries.iter().enumerate() {
             let Some(start) = self.head.start(query) else { continue };
-            core.restore(&mut state, i, start);
+            block.restore(i, start);
             results[i].empty = false;
             results[i].invalid = q_survey.special[query];
             totals[i].starts = 1;
@@ -299,7 +254,7 @@ impl Task<'_> {
             }
             work.tally = Tally::default();
             dots.tile(self.isa, keys.clone(), &mut work.dots);
-            core.tile::<WATCH>(self.isa, &mut state, &values.operands, keys.clone(), &mut work);
+            block.tile(keys.clone(), self.monitor.watch.is_some(), &mut work);
             let mut steps = 0;
             for (i, &query) in queries.iter().enumerate() {
                 let from = ranges[i].start.clamp(keys.start, keys.end);
@@ -318,7 +273,7 @@ impl Task<'_> {
                 result.invalid |= seen > 0 && q_survey.special[query];
                 result.overflow |= work.overflow[i] != 0;
                 steps += met as u64;
-                if let Some(watch) = self.monitor.watch.filter(|_| WATCH && met > 0) {
+                if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {
                     let step = total.starts as usize + from - ranges[i].start;
                     watch(query, step, work.watched.of(i, place..place + met));
                 }
@@ -341,8 +296,8 @@ impl Task<'_> {
             match result.empty {
                 true => result.o = vec![0; self.d],
                 false => {
-                    core.finish(&state, i, exponent, result);
-                    result.state = self.partial.then(|| core.save(&state, i));
+                    block.finish(i, result);
+                    result.state = self.partial.then(|| block.save(i));
                 }
             }
         }

@@ -1,11 +1,11 @@
 //! FA2 with float lanes: the kernels of a tile put together.
 
 use super::TILE;
+use super::block::{BlockCore, Layout, Outputs, TileWork};
 use super::fa2::{Scale, SoftmaxLanes, State};
 use super::float::{Reach, Scaling, Step};
 use super::isa::{Isa, Kernel};
-use super::operands::{Convert, Decoder, Survey, convert};
-use super::run::{BlockCore, TileWork};
+use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
 use crate::dot::{BLOCK, Block};
 use crate::lanes::Lanes;
@@ -14,7 +14,6 @@ use crate::recurrence::{Fa2, Recurrence};
 use crate::round::{decode, encode};
 use flashd_hwmodel::config::{Design, Fa2Variant};
 use flashd_hwmodel::format::{Format, Subnormals};
-use std::ops::Range;
 
 /// The core.
 pub(crate) struct ScalingCore<const FLUSH: bool> {
@@ -25,13 +24,15 @@ pub(crate) struct ScalingCore<const FLUSH: bool> {
     lanes: Scaling<FLUSH>,
     reference: Fa2,
     decoder: Decoder,
+    /// All values but zeros are large enough for products that do not underflow.
+    safe_values: bool,
 }
 
 impl<const FLUSH: bool> ScalingCore<FLUSH> {
-    /// The core, if it is one of these and its numbers fit with these starts and values up to a magnitude, an encoding.
+    /// The core, if it is one of these and its numbers fit with these starts and values.
     pub(crate) fn new(
         model: &Model,
-        largest: u64,
+        values: Extent,
         starts: &[Option<PartialState>],
     ) -> Option<ScalingCore<FLUSH>> {
         let (config, n) = (model.config(), model.numerics());
@@ -45,17 +46,20 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         let longest = reference.factor_bits() + n.accumulator.precision();
         let longest = longest.max(n.product.precision().max(n.accumulator.precision()) + 2);
         let flushes = n.accumulator.subnormals == Subnormals::Flushed;
-        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || largest, starts) {
+        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || values.largest, starts) {
             return None;
         }
+        let lanes = Scaling::new(n.format, n.accumulator, n.product, shared);
+        let safe_values = values.largest == 0 || lanes.has_safe_values(decode(n.format, values.smallest));
         Some(ScalingCore {
             format: n.format,
             d: config.d,
             score: ScoreLanes::new(n)?,
             softmax: SoftmaxLanes::new(n, shared)?,
-            lanes: Scaling::new(n.format, n.accumulator, n.product, shared),
+            lanes,
             reference,
             decoder: Decoder::new(n.format)?,
+            safe_values,
         })
     }
 }
@@ -63,17 +67,14 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
 /// A block of queries under way.
 pub(crate) struct ScaleState {
     state: State,
-    o: Vec<Block<f32>>,
+    o: Outputs<f32>,
     saturated: Block<u64>,
     scores: [Block<i32>; TILE],
     scales: [Scale; TILE],
     steps: [Step; TILE],
-}
-
-/// Values, and whether all but zeros are large enough for products that do not underflow.
-pub(crate) struct FloatValues {
-    rows: Vec<f32>,
-    safe: bool,
+    /// The keys of the steps.
+    read: Vec<usize>,
+    reach: Reach,
 }
 
 /// The operand of a value, as [`crate::lanes::FloatLanes`] has it.
@@ -90,23 +91,30 @@ impl Convert for FloatValue {
 
 impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
     type State = Box<ScaleState>;
-    type Values = FloatValues;
+    type Value = f32;
 
-    fn values(&self, isa: Isa, v: &[u64], survey: &Survey, _: u64) -> (FloatValues, Vec<bool>) {
-        let rows = convert(isa, v, &FloatValue(self.decoder));
-        let smallest = decode(self.format, survey.extent.smallest);
-        let safe = survey.extent.largest == 0 || self.lanes.has_safe_values(smallest);
-        (FloatValues { rows, safe }, vec![false; v.len() / self.d])
+    fn takes_elements(&self) -> bool {
+        true
     }
 
-    fn start(&self) -> Box<ScaleState> {
+    fn convert(&self, isa: Isa, v: &[u64], _: u64, values: &mut [f32]) {
+        convert(isa, v, &FloatValue(self.decoder), values);
+    }
+
+    fn overflow(&self, v: &[u64], _: &Survey, _: u64) -> Vec<bool> {
+        vec![false; v.len() / self.d]
+    }
+
+    fn start(&self, layout: Layout) -> Box<ScaleState> {
         Box::new(ScaleState {
             state: self.softmax.start(),
-            o: vec![[0.0; BLOCK]; self.d],
+            o: Outputs::new(self.d, layout),
             saturated: [0; BLOCK],
             scores: [[0; BLOCK]; TILE],
             scales: [Scale::NOTHING; TILE],
             steps: [Step::NOTHING; TILE],
+            read: Vec::with_capacity(TILE),
+            reach: Reach::NOTHING,
         })
     }
 
@@ -114,47 +122,53 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
         if let Some(sum) = self.reference.restore(start.scalars) {
             SoftmaxLanes::restore(&mut state.state, query, sum);
         }
-        for (o, &bits) in state.o.iter_mut().zip(&start.o) {
-            o[query] = self.lanes.reference.accumulator(bits);
+        for (o, &bits) in state.o.of_mut(query).zip(&start.o) {
+            *o = self.lanes.reference.accumulator(bits);
         }
     }
 
     fn save(&self, state: &Box<ScaleState>, query: usize) -> PartialState {
         PartialState {
             scalars: self.reference.save(SoftmaxLanes::state(&state.state, query)),
-            o: state.o.iter().map(|o| self.lanes.reference.bits(o[query])).collect(),
+            o: state.o.of(query).map(|o| self.lanes.reference.bits(o)).collect(),
         }
     }
 
-    fn tile<const WATCH: bool>(
+    fn tile(
         &self,
         isa: Isa,
         state: &mut Box<ScaleState>,
-        values: &FloatValues,
-        keys: Range<usize>,
+        values: &[f32],
+        keys: usize,
+        watch: bool,
         work: &mut TileWork,
     ) {
-        let rows = &values.rows[keys.start * self.d..keys.end * self.d];
-        let (safe, keys) = (values.safe, keys.len());
-        isa.run(ScaleTile::<FLUSH, WATCH> { core: self, state, rows, safe, keys, work });
+        if watch {
+            isa.run(ScaleTile::<FLUSH, true> { core: self, state, keys, work });
+        } else {
+            isa.run(ScaleTile::<FLUSH, false> { core: self, state, keys, work });
+        }
+        match state.o.layout {
+            Layout::Queries => isa.run(ScaleValues::<FLUSH, false> { core: self, state, values }),
+            Layout::Elements => isa.run(ScaleValues::<FLUSH, true> { core: self, state, values }),
+        }
     }
 
     fn finish(&self, state: &Box<ScaleState>, query: usize, exponent: u64, result: &mut QueryResult) {
         let ending = self.reference.ending(Some(SoftmaxLanes::state(&state.state, query)));
         result.saturated += state.saturated[query];
-        for o in &state.o {
-            let (rounded, over) = self.lanes.reference.result(ending, o[query], exponent);
+        for o in state.o.of(query) {
+            let (rounded, over) = self.lanes.reference.result(ending, o, exponent);
             result.saturated += u64::from(over);
             result.o.push(encode(self.format, rounded));
         }
     }
 }
 
+/// Scores, exponentials and steps of a tile.
 struct ScaleTile<'a, const FLUSH: bool, const WATCH: bool> {
     core: &'a ScalingCore<FLUSH>,
     state: &'a mut ScaleState,
-    rows: &'a [f32],
-    safe: bool,
     keys: usize,
     work: &'a mut TileWork,
 }
@@ -164,22 +178,42 @@ impl<const FLUSH: bool, const WATCH: bool> Kernel for ScaleTile<'_, FLUSH, WATCH
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let ScaleTile { core, state, rows, safe, keys, work } = self;
-        let ScaleState { state, o, saturated, scores, scales, steps } = state;
+        let ScaleTile { core, state, keys, work } = self;
+        let ScaleState { state, scores, scales, steps, read, reach, .. } = state;
         let (scores, scales) = (&mut scores[..keys], &mut scales[..keys]);
         core.score.of(&work.dots, scores);
         core.softmax.tile::<WATCH>(state, scores, scales, work);
         let idle = state.idle();
         // Keys that no query reads are passed over.
-        let mut values = [&rows[..0]; TILE];
-        let (mut count, mut reach) = (0, Reach::NOTHING);
+        read.clear();
+        *reach = Reach::NOTHING;
         for (key, scale) in scales.iter().enumerate() {
             if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
-                steps[count].prepare(scale, &work.read[key], &idle, &mut reach);
-                values[count] = &rows[key * core.d..(key + 1) * core.d];
-                count += 1;
+                steps[read.len()].prepare(scale, &work.read[key], &idle, reach);
+                read.push(key);
             }
         }
-        core.lanes.apply(&steps[..count], &values[..count], &reach, safe, o, saturated);
+    }
+}
+
+/// The steps of a tile on the accumulators.
+struct ScaleValues<'a, const FLUSH: bool, const ELEMENTS: bool> {
+    core: &'a ScalingCore<FLUSH>,
+    state: &'a mut ScaleState,
+    values: &'a [f32],
+}
+
+impl<const FLUSH: bool, const ELEMENTS: bool> Kernel for ScaleValues<'_, FLUSH, ELEMENTS> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let ScaleValues { core, state: ScaleState { o, saturated, steps, read, reach, .. }, values } = self;
+        let mut rows = [&values[..0]; TILE];
+        for (row, key) in rows.iter_mut().zip(&*read) {
+            *row = &values[key * core.d..(key + 1) * core.d];
+        }
+        let (steps, rows) = (&steps[..read.len()], &rows[..read.len()]);
+        core.lanes.apply::<ELEMENTS>(steps, rows, reach, core.safe_values, &mut o.vectors, saturated);
     }
 }

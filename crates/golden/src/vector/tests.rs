@@ -318,13 +318,24 @@ fn few_queries_give_the_models_bits() {
     let seed = 21;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
-        // One query alone, less than a block, and one more than a block; elements that fill no vector.
-        for (queries, d) in [(1, 16), (1, 37), (3, 24), (17, 19)] {
+        // One query alone, whose elements fill vectors or do not, less than a block, and several blocks.
+        for (queries, d) in [(1, 16), (1, 96), (1, 37), (3, 24), (17, 19), (52, 16)] {
             for config in CoreConfig::variants(d, format) {
+                let partial = config.can_be_partial();
+                let parts = CoreConfig { masks: partial, partial, ..config.clone() };
                 for isa in Isa::available() {
-                    let workload = workload(&mut rng, &config, Kind::Normal, queries, 150);
-                    let model = VectorModel::new(&config).with_isa(isa);
-                    compare(&config, &model, &workload, &format!("{queries} queries, seed {seed}"));
+                    for (config, kind) in
+                        [(&config, Kind::Normal), (&config, Kind::Hostile), (&parts, Kind::Normal)]
+                    {
+                        let workload = workload(&mut rng, config, kind, queries, 150);
+                        let model = VectorModel::new(config).with_isa(isa);
+                        compare(
+                            config,
+                            &model,
+                            &workload,
+                            &format!("{queries} queries, {kind:?}, seed {seed}"),
+                        );
+                    }
                 }
             }
         }
@@ -334,16 +345,16 @@ fn few_queries_give_the_models_bits() {
 #[test]
 fn small_values_and_far_scores_give_the_models_bits() {
     // Between numbers that need no look at underflow and those that do.
-    let (seed, d, keys) = (22, 8, 96);
+    let (seed, keys) = (22, 96);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    for fraction in [7, 11] {
+    for (fraction, d, queries) in [(7, 8, 20), (11, 8, 20), (7, 16, 1), (11, 80, 1)] {
         let config = CoreConfig {
             accumulator: Some(Accumulator::Fraction(fraction)),
             ..CoreConfig::new(Design::Fa2, d, Format::BF16)
         };
         for scale in [-20, -30, -38, -60, -110] {
             for heat in [1, 16, 40] {
-                let mut workload = workload(&mut rng, &config, Kind::Normal, 20, keys);
+                let mut workload = workload(&mut rng, &config, Kind::Normal, queries, keys);
                 let by = |bits: &mut u64, factor: f64| {
                     *bits = crate::units::round_from_f64(Format::BF16, decode(Format::BF16, *bits) * factor);
                 };

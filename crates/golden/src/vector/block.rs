@@ -1,0 +1,245 @@
+//! What a core does with blocks of queries, and the same without its types: a run is compiled once for all cores.
+
+use super::TILE;
+use super::dot::Dots;
+use super::isa::Isa;
+use super::operands::{PIECE, Survey};
+use super::watch::{Steps, Tally};
+use crate::dot::Block;
+use crate::model::{PartialState, QueryResult};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// What the lanes of an accumulator's vectors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// One element of the queries of a block.
+    Queries,
+    /// Elements of the only query of a block.
+    Elements,
+}
+
+/// The values of a run, to be read by its blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) isa: Isa,
+    /// Encodings, `[keys, d]`.
+    pub(crate) v: &'a [u64],
+    pub(crate) d: usize,
+    /// What fixed-point lanes scale to.
+    pub(crate) exponent: u64,
+    /// Each block converts a tile when it comes to it.
+    pub(crate) by_tile: bool,
+    pub(crate) layout: Layout,
+}
+
+/// What a core does with a block of queries.
+pub(crate) trait BlockCore: Sync {
+    /// The queries under way.
+    type State;
+    /// A value as the lanes take it.
+    type Value: Copy + Default + Send + Sync;
+
+    /// Whether it has kernels for [`Layout::Elements`].
+    fn takes_elements(&self) -> bool {
+        false
+    }
+
+    /// Converts values for an exponent.
+    fn convert(&self, isa: Isa, v: &[u64], exponent: u64, values: &mut [Self::Value]);
+
+    /// For each key, whether a value is too large for the exponent.
+    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
+
+    /// A block before its first key.
+    fn start(&self, layout: Layout) -> Self::State;
+
+    /// A query of a block before its first key goes on where a partial result ended.
+    fn restore(&self, state: &mut Self::State, query: usize, start: &PartialState);
+
+    /// The partial result of a query that has seen a key.
+    fn save(&self, state: &Self::State, query: usize) -> PartialState;
+
+    /// A tile of keys with its values. Fills in what each query reads, counts, and with `watch` records the steps.
+    fn tile(
+        &self,
+        isa: Isa,
+        state: &mut Self::State,
+        values: &[Self::Value],
+        keys: usize,
+        watch: bool,
+        work: &mut TileWork,
+    );
+
+    /// The result of a query that has seen a key.
+    fn finish(&self, state: &Self::State, query: usize, exponent: u64, result: &mut QueryResult);
+}
+
+/// What goes in and out of a tile.
+pub(crate) struct TileWork {
+    pub(crate) dots: Box<Dots>,
+    /// Which queries see a key, 0 or -1.
+    pub(crate) seen: [Block<i32>; TILE],
+    /// Which queries read its value.
+    pub(crate) read: [Block<i32>; TILE],
+    /// Which queries' sums leave their range.
+    pub(crate) overflow: Block<i32>,
+    pub(crate) tally: Tally,
+    pub(crate) watched: Steps,
+}
+
+/// A core, whatever its types are.
+pub(crate) trait AnyCore: Sync {
+    /// See [`BlockCore::takes_elements`].
+    fn takes_elements(&self) -> bool;
+
+    /// See [`BlockCore::overflow`].
+    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool>;
+
+    /// The core with values, which it converts on the threads of the current pool.
+    fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a>;
+}
+
+/// A core with values.
+pub(crate) trait AnyValues: Sync {
+    /// A block before its first key.
+    fn start(&self) -> Box<dyn AnyBlock + '_>;
+}
+
+/// A block under way; see [`BlockCore`].
+pub(crate) trait AnyBlock {
+    fn restore(&mut self, query: usize, start: &PartialState);
+
+    fn save(&self, query: usize) -> PartialState;
+
+    fn tile(&mut self, keys: Range<usize>, watch: bool, work: &mut TileWork);
+
+    fn finish(&self, query: usize, result: &mut QueryResult);
+}
+
+impl<C: BlockCore> AnyCore for C {
+    fn takes_elements(&self) -> bool {
+        BlockCore::takes_elements(self)
+    }
+
+    fn overflow(&self, v: &[u64], survey: &Survey, exponent: u64) -> Vec<bool> {
+        BlockCore::overflow(self, v, survey, exponent)
+    }
+
+    fn values<'a>(&'a self, source: Source<'a>) -> Box<dyn AnyValues + 'a> {
+        let Source { isa, v, exponent, by_tile, .. } = source;
+        let mut all = Vec::new();
+        if !by_tile {
+            all = vec![C::Value::default(); v.len()];
+            let pieces = all.par_chunks_mut(PIECE).zip(v.par_chunks(PIECE));
+            pieces.for_each(|(values, v)| self.convert(isa, v, exponent, values));
+        }
+        Box::new(Values { core: self, source, all })
+    }
+}
+
+struct Values<'a, C: BlockCore> {
+    core: &'a C,
+    source: Source<'a>,
+    /// All of them, unless blocks convert them.
+    all: Vec<C::Value>,
+}
+
+impl<C: BlockCore> AnyValues for Values<'_, C> {
+    fn start(&self) -> Box<dyn AnyBlock + '_> {
+        let state = self.core.start(self.source.layout);
+        let tile =
+            if self.source.by_tile { vec![C::Value::default(); TILE * self.source.d] } else { Vec::new() };
+        Box::new(Running { values: self, state, tile })
+    }
+}
+
+struct Running<'a, C: BlockCore> {
+    values: &'a Values<'a, C>,
+    state: C::State,
+    /// The values of a tile, where blocks convert them.
+    tile: Vec<C::Value>,
+}
+
+impl<C: BlockCore> AnyBlock for Running<'_, C> {
+    fn restore(&mut self, query: usize, start: &PartialState) {
+        self.values.core.restore(&mut self.state, query, start);
+    }
+
+    fn save(&self, query: usize) -> PartialState {
+        self.values.core.save(&self.state, query)
+    }
+
+    fn tile(&mut self, keys: Range<usize>, watch: bool, work: &mut TileWork) {
+        let Values { core, source: Source { isa, v, d, exponent, by_tile, .. }, all } = self.values;
+        let elements = keys.start * d..keys.end * d;
+        let values = if *by_tile {
+            let values = &mut self.tile[..elements.len()];
+            core.convert(*isa, &v[elements], *exponent, values);
+            &*values
+        } else {
+            &all[elements]
+        };
+        core.tile(*isa, &mut self.state, values, keys.len(), watch, work);
+    }
+
+    fn finish(&self, query: usize, result: &mut QueryResult) {
+        let Source { d, exponent, .. } = self.values.source;
+        result.o.reserve_exact(d);
+        self.values.core.finish(&self.state, query, exponent, result);
+    }
+}
+
+/// The accumulators of a block.
+pub(crate) struct Outputs<T> {
+    pub(crate) vectors: Vec<Block<T>>,
+    pub(crate) layout: Layout,
+}
+
+impl<T: Copy + Default> Outputs<T> {
+    /// Those of d elements for each query; with [`Layout::Elements`], d is a multiple of a vector's lanes.
+    pub(crate) fn new(d: usize, layout: Layout) -> Self {
+        let vectors = match layout {
+            Layout::Queries => d,
+            Layout::Elements => d / crate::dot::BLOCK,
+        };
+        Outputs { vectors: vec![Block::default(); vectors], layout }
+    }
+
+    /// The elements of a query.
+    pub(crate) fn of(&self, query: usize) -> impl Iterator<Item = T> {
+        let (lanes, first) = match self.layout {
+            Layout::Queries => (1, query),
+            Layout::Elements => (crate::dot::BLOCK, 0),
+        };
+        self.vectors.iter().flat_map(move |vector| vector[first..first + lanes].iter().copied())
+    }
+
+    /// The same, to be written.
+    pub(crate) fn of_mut(&mut self, query: usize) -> impl Iterator<Item = &mut T> {
+        let (lanes, first) = match self.layout {
+            Layout::Queries => (1, query),
+            Layout::Elements => (crate::dot::BLOCK, 0),
+        };
+        self.vectors.iter_mut().flat_map(move |vector| vector[first..first + lanes].iter_mut())
+    }
+}
+
+/// A step's number for a lane: with elements side by side all lanes have that of the only query.
+#[inline(always)]
+pub(crate) fn lane<const ELEMENTS: bool>(i: usize) -> usize {
+    if ELEMENTS { 0 } else { i }
+}
+
+/// The values of N vectors of accumulators from one on, in a key's row.
+#[inline(always)]
+pub(crate) fn row<T, const N: usize, const ELEMENTS: bool>(row: &[T], start: usize) -> &[T] {
+    let width = if ELEMENTS { crate::dot::BLOCK } else { 1 };
+    &row[start * width..(start + N) * width]
+}
+
+/// The value for a lane of the n-th of these vectors.
+#[inline(always)]
+pub(crate) fn value<T: Copy, const ELEMENTS: bool>(row: &[T], n: usize, i: usize) -> T {
+    if ELEMENTS { row[n * crate::dot::BLOCK + i] } else { row[n] }
+}
