@@ -19,7 +19,7 @@ pub(crate) const BLOCK: usize = 16;
 pub(crate) type Block<C> = [C; BLOCK];
 
 /// The dot product unit with the keys of one run.
-pub(crate) trait DotUnit: Sync {
+pub(crate) trait DotUnit: Send + Sync {
     /// Takes up to [`BLOCK`] queries.
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a>;
 }

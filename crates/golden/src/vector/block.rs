@@ -101,7 +101,7 @@ pub(crate) trait AnyCore: Sync {
 }
 
 /// A core with values.
-pub(crate) trait AnyValues: Sync {
+pub(crate) trait AnyValues: Send + Sync {
     /// A block before its first key.
     fn start(&self) -> Box<dyn AnyBlock + '_>;
 }

@@ -127,7 +127,10 @@ impl VectorModel {
         assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
         assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");
         assert!(from.iter().zip(lengths).all(|(from, to)| from <= to), "a query's keys end before the first");
-        let surveys = [q, k, v].map(|bits| Survey::of(self.isa, numerics.format, d, bits));
+        let survey = |bits| Survey::of(self.isa, numerics.format, d, bits);
+        let (q_survey, (k_survey, v_survey)) =
+            rayon::join(|| survey(q), || rayon::join(|| survey(k), || survey(v)));
+        let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
         let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
         if !self.one_by_one {
@@ -182,15 +185,22 @@ impl Task<'_> {
         let layout = if alone { Layout::Elements } else { Layout::Queries };
         let blocks: usize = groups.values().map(|queries| queries.len().div_ceil(BLOCK)).sum();
         let (isa, d, by_tile) = (self.isa, self.d, blocks <= FEW_BLOCKS);
-        let unit = Unit::new(isa, self.numerics, d, [q, k], extents, by_tile);
+        let prepare = |exponent: u64| {
+            let overflow = core.overflow(v, v_survey, exponent);
+            let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
+            Values { operands, any_overflow: overflow.contains(&true), overflow, layout }
+        };
+        // Together: threads that have to be woken for each cost more than small tensors.
+        let (unit, mut first) = rayon::join(
+            || Unit::new(isa, self.numerics, d, [q, k], extents, by_tile),
+            || groups.keys().next().map(|&exponent| prepare(exponent)),
+        );
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
         run.counts.resize(lengths.len(), StepCounts::default());
         for (exponent, mut queries) in groups {
             // A block goes from the first key of any of its queries to the last one.
             queries.sort_by_key(|&query| self.head.keys(query).start);
-            let overflow = core.overflow(v, v_survey, exponent);
-            let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
-            let values = Values { operands, any_overflow: overflow.contains(&true), overflow, layout };
+            let values = first.take().unwrap_or_else(|| prepare(exponent));
             let block = |queries: &[usize]| self.block(&unit, &values, queries);
             let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
             for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {

@@ -119,7 +119,7 @@ function! {
 }
 unit! {
     /// `o / l`.
-    pub struct FixedScale(FixedScaleFunction) { o, r, right, x, done } -> { y }
+    pub struct FixedScale(FixedScaleFunction) { o, r, right, x, done } -> { y } while done ignores o
 }
 
 circuit! {

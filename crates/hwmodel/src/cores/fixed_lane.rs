@@ -114,7 +114,7 @@ function! {
 }
 unit! {
     /// The accumulator in the format.
-    pub struct FixedToFormat(FixedToFormatFunction) { o, x, done } -> { y }
+    pub struct FixedToFormat(FixedToFormatFunction) { o, x, done } -> { y } while done ignores o
 }
 
 /// Declares a lane: where the update finds the value, and the register that it waits in, if any.

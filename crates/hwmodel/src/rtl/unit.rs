@@ -16,6 +16,9 @@ pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
 
 /// Declares a RustHDL leaf module around a [`Function`]:
 /// `unit! { /// doc  pub struct Multiply(MultiplyFunction) { a, b } -> { y } }`.
+///
+/// `while done ignores o` after the outputs: they do not depend on `o` while `done` is low, and are not computed again when
+/// nothing else moves. Builds with debug assertions compute them all the same and compare.
 #[macro_export]
 macro_rules! unit {
     (@count) => { 0 };
@@ -23,6 +26,7 @@ macro_rules! unit {
     (
         $(#[$meta:meta])*
         pub struct $name:ident($function:ty) { $($input:ident),* } -> { $($output:ident),* }
+        $(while $gate:ident ignores $idle:ident)?
     ) => {
         $(#[$meta])*
         pub struct $name {
@@ -52,6 +56,15 @@ macro_rules! unit {
                     function,
                     evaluated: false,
                 }
+            }
+
+            #[allow(dead_code)]
+            fn pending(&self) -> usize {
+                0 $(+ usize::from($crate::rtl::bus::Port::is_pending(&self.$input)))*
+            }
+
+            fn take_outputs(&mut self) -> bool {
+                $($crate::rtl::bus::Port::take(&mut self.$output) |)* false
             }
         }
 
@@ -110,14 +123,25 @@ macro_rules! unit {
         impl $crate::rtl::Part for $name {
             #[inline]
             fn settle(&mut self) -> bool {
-                use $crate::rtl::{Logic, bus::Port};
+                use $crate::rtl::Logic;
                 if !self.is_restless() {
                     return false;
                 }
+                $(
+                    let alone = $crate::rtl::bus::Port::is_pending(&self.$idle) && self.pending() == 1;
+                    if self.evaluated && alone && self.$gate.val() == 0 {
+                        if cfg!(debug_assertions) {
+                            self.update();
+                            assert!(!self.take_outputs(), "{} at rest", stringify!($name));
+                        }
+                        $crate::rtl::bus::Port::take(&mut self.$idle);
+                        return false;
+                    }
+                )?
                 self.evaluated = true;
                 self.update();
-                $(self.$input.take();)*
-                $(self.$output.take() |)* false
+                $($crate::rtl::bus::Port::take(&mut self.$input);)*
+                self.take_outputs()
             }
             #[inline]
             fn is_restless(&self) -> bool {

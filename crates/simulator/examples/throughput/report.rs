@@ -35,13 +35,14 @@ fn rate(run: &Value, engine: &str) -> Option<f64> {
 
 fn table(runs: &[Value]) -> String {
     let mut text = format!(
-        "{:22} {:>7} {:>6} {:>7} {:>10} {:>9} {:>11} {:>11} {:>9} {:>9}\n",
+        "{:22} {:>7} {:>6} {:>7} {:>10} {:>10} {:>6} {:>11} {:>11} {:>9} {:>9}\n",
         "core",
         "queries",
         "keys",
         "threads",
         "Mkeys/s",
-        "/ threads",
+        "/ 1 thread",
+        "(f32)",
         "/ Verilator",
         "/ cycle eng",
         "/ model",
@@ -51,19 +52,24 @@ fn table(runs: &[Value]) -> String {
         let Some(own) = rate(run, "vector") else { continue };
         let ratio = |engine: &str| rate(run, engine).map(|other| own / other);
         let cell = |x: Option<f64>, digits: usize| x.map_or("-".to_string(), |x| format!("{x:.digits$}"));
-        // Against the same stream on one thread.
+        // Against the same stream on one thread, both by the clock.
         let single = runs.iter().find(|r| {
             ["core", "queries", "keys"].iter().all(|field| r[*field] == run[*field]) && r["threads"] == 1
         });
-        let threads = single.and_then(|r| rate(r, "vector")).filter(|_| run["threads"] != 1);
+        let clock = |run: &Value, engine: &str| run["engines"][engine]["clock_seconds"].as_f64();
+        let threads = |engine: &str| {
+            let single = single.filter(|_| run["threads"] != 1)?;
+            Some(clock(single, engine)? / clock(run, engine)?)
+        };
         text += &format!(
-            "{:22} {:>7} {:>6} {:>7} {:>10.2} {:>9} {:>11} {:>11} {:>9} {:>9}\n",
+            "{:22} {:>7} {:>6} {:>7} {:>10.2} {:>10} {:>6} {:>11} {:>11} {:>9} {:>9}\n",
             run["core"].as_str().unwrap_or_default(),
             run["queries"].as_u64().unwrap_or(0),
             run["keys"].as_u64().unwrap_or(0),
             run["threads"].as_u64().unwrap_or(0),
             own * 1e-6,
-            cell(threads.map(|single| own / single), 2),
+            cell(threads("vector"), 2),
+            cell(threads("plain"), 2),
             cell(ratio("verilator"), 0),
             cell(ratio("cycle"), 0),
             cell(ratio("model"), 1),
