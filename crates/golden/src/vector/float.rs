@@ -3,14 +3,14 @@
 //! Product and sum are rounded as there, but for three shortcuts. What they cannot do is found out and done again:
 //!
 //! - The carrier's sum is not rounded to odd. That matters only where it is not exact and lies in the middle
-//!   between two numbers of the accumulator; such a step is repeated with sums that are.
+//!   between two numbers of the accumulator; the steps of such a tile are repeated with sums that are.
 //! - Results do not saturate. A tile in which one would is left to those lanes.
 //! - Where all numbers are far above the smallest normal one, nothing is flushed ([`Reach`]). Other tiles round as
 //!   those lanes do.
 
 use super::block::{lane, row, value};
 use super::fa2::Scale;
-use crate::carrier::Carrier;
+use super::rounding::{Quick, Rounding};
 use crate::dot::{BLOCK, Block};
 use crate::lanes::{FloatLanes, FloatOp, Lanes};
 use crate::round::{Rounder, pow2};
@@ -107,34 +107,6 @@ impl Reach {
     }
 }
 
-/// Rounding without a look at the range.
-#[derive(Clone, Copy)]
-struct Quick {
-    dropped: u32,
-    /// Exponent field of the smallest normal number, in place.
-    least: u32,
-}
-
-impl Quick {
-    /// To nearest, ties to even, as if the exponent were unbounded.
-    #[inline(always)]
-    fn normal(&self, x: f32) -> f32 {
-        x.drop_bits(self.dropped)
-    }
-
-    /// To nearest, ties to even, with gradual underflow: `x + c - c`, the last place of c being the one to round to.
-    #[inline(always)]
-    fn gradual(&self, x: f32) -> f32 {
-        const EXPONENT: u32 = f32::INFINITY.to_bits();
-        // One and a half: c does not leave its binade when x is negative.
-        const HALF: u32 = 1 << (f32::MANTISSA_DIGITS - 2);
-        let bits = x.to_bits();
-        let c = f32::from_bits((bits & EXPONENT).max(self.least) + (self.dropped << 23) + HALF);
-        let rounded = (x + c) - c;
-        f32::from_bits(rounded.to_bits() | (bits & (1 << 31)))
-    }
-}
-
 /// The lanes; `FLUSH`: accumulator and product flush subnormals.
 pub(crate) struct Scaling<const FLUSH: bool> {
     pub(crate) reference: FloatLanes<f32, FLUSH>,
@@ -151,16 +123,12 @@ pub(crate) struct Scaling<const FLUSH: bool> {
 
 impl<const FLUSH: bool> Scaling<FLUSH> {
     pub(crate) fn new(format: Format, accumulator: Format, product: Format, load: bool) -> Self {
-        let quick = |format: Format| Quick {
-            dropped: f32::PRECISION - format.precision(),
-            least: (pow2(format.min_exponent()) as f32).to_bits(),
-        };
         Scaling {
             reference: FloatLanes::new(format, accumulator, product),
             product: Rounder::new(product),
             sum: Rounder::new(accumulator),
-            quick_product: quick(product),
-            quick_sum: quick(accumulator),
+            quick_product: Quick::new(product),
+            quick_sum: Quick::new(accumulator),
             largest: crate::round::decode(accumulator, accumulator.max_finite()) as f32,
             deep: accumulator.min_exponent() < f32::MIN_EXP,
             load,
@@ -228,18 +196,40 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         let mut work = Accumulators([[0.0; BLOCK]; N]);
         let Accumulators(work) = &mut work;
         work.copy_from_slice(o);
+        // Looked at once, after all steps: what came after a step that went wrong is thrown away with it.
+        let (bad, mut largest) = self.quick_steps::<N, false, ELEMENTS>(steps, values, start, work);
+        if bad.iter().fold(0, |any, &bad| any | bad) != 0 {
+            work.copy_from_slice(o);
+            (_, largest) = self.quick_steps::<N, true, ELEMENTS>(steps, values, start, work);
+        }
+        let saturates = largest.iter().any(|&largest| largest > self.largest.to_bits());
+        if !saturates {
+            o.copy_from_slice(work);
+        }
+        !saturates
+    }
+
+    /// All steps with the roundings of a tile in which nothing saturates: where a sum had to be rounded to odd, see
+    /// [`Self::step`], and the largest magnitudes, if these could saturate.
+    #[inline(always)]
+    fn quick_steps<const N: usize, const ODD: bool, const ELEMENTS: bool>(
+        &self,
+        steps: &[Step],
+        values: &[&[f32]],
+        start: usize,
+        work: &mut [Block<f32>; N],
+    ) -> (Block<u32>, Block<u32>) {
         let (product, sum) = (self.quick_product, self.quick_sum);
         let round = |quick: Quick, x: f32| if FLUSH { quick.normal(x) } else { quick.gradual(x) };
         let rounding = Rounding {
-            dropped: sum.dropped,
+            dropped: sum.dropped(),
             product: |x| round(product, x),
             sum: |x| (round(sum, x), false),
         };
-        // Looked at once, after all steps: what came after a step that went wrong is thrown away with it.
         let (mut bad, mut largest) = ([0; BLOCK], [0; BLOCK]);
         for (step, values) in steps.iter().zip(values) {
             let values = row::<_, N, ELEMENTS>(values, start);
-            self.step::<N, false, ELEMENTS>(step, values, work, &rounding, &mut bad);
+            self.step::<N, ODD, ELEMENTS>(step, values, work, &rounding, &mut bad);
             if !FLUSH {
                 for o in &*work {
                     for (largest, o) in largest.iter_mut().zip(o) {
@@ -248,27 +238,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
                 }
             }
         }
-        let any = |lanes: &Block<u32>| lanes.iter().fold(0, |any, &lane| any | lane) != 0;
-        if any(&bad) {
-            work.copy_from_slice(o);
-            largest = [0; BLOCK];
-            for (step, values) in steps.iter().zip(values) {
-                let values = row::<_, N, ELEMENTS>(values, start);
-                self.step::<N, true, ELEMENTS>(step, values, work, &rounding, &mut bad);
-                if !FLUSH {
-                    for o in &*work {
-                        for (largest, o) in largest.iter_mut().zip(o) {
-                            *largest = o.abs().to_bits().max(*largest);
-                        }
-                    }
-                }
-            }
-        }
-        let saturates = largest.iter().any(|&largest| largest > self.largest.to_bits());
-        if !saturates {
-            o.copy_from_slice(work);
-        }
-        !saturates
+        (bad, largest)
     }
 
     /// All steps, without a shortcut.
@@ -304,7 +274,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
         let (product, sum, quick, largest) = (self.product, self.sum, self.quick_sum, self.largest);
         let quick_product = self.quick_product;
         let rounding = Rounding {
-            dropped: quick.dropped,
+            dropped: quick.dropped(),
             product: |x| if FLUSH { product.round_as::<true>(x) } else { quick_product.gradual(x) },
             sum: |x| match FLUSH {
                 true => sum.round_flag::<true>(x),
@@ -389,48 +359,6 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             let v: [f32; N] = std::array::from_fn(|n| value::<_, ELEMENTS>(values, n, i));
             saturated[query] += self.reference.step(op, &mut lane, &v);
             work.iter_mut().zip(lane).for_each(|(o, lane)| o[i] = lane);
-        }
-    }
-}
-
-/// The roundings of a step: of the product, and of the sum with whether it saturates.
-struct Rounding<P, S> {
-    /// Bits of f32 below the accumulator's.
-    dropped: u32,
-    product: P,
-    sum: S,
-}
-
-impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
-    /// One step of lanes that give `result` from the rounded sum `scaled e + added`.
-    #[inline(always)]
-    fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
-        &self,
-        e: &Block<f32>,
-        values: &[f32],
-        work: &mut [Block<f32>; N],
-        bad: &mut Block<u32>,
-        operands: impl Fn(usize, f32, f32) -> (f32, f32),
-        result: impl Fn(usize, f32, f32, f32) -> f32,
-    ) {
-        let middle = 1u32 << ((self.dropped - 1) & 31);
-        let below = (middle << 1) - 1;
-        for (n, o) in work.iter_mut().enumerate() {
-            for i in 0..BLOCK {
-                let (query, v) = (lane::<ELEMENTS>(i), value::<_, ELEMENTS>(values, n, i));
-                let (scaled, added) = operands(query, o[i], v);
-                let product = (self.product)(scaled * e[query]);
-                let sum = if ODD { product.add_odd(added) } else { product + added };
-                let (rounded, over) = (self.sum)(sum);
-                if !ODD {
-                    // The difference with the larger operand is exact: one of the two shows it.
-                    let inexact = ((sum - product).to_bits() ^ added.to_bits())
-                        | ((sum - added).to_bits() ^ product.to_bits());
-                    let tie = sum.to_bits() & below == middle;
-                    bad[i] |= if tie { inexact } else { 0 } | u32::from(over);
-                }
-                o[i] = result(query, o[i], v, rounded);
-            }
         }
     }
 }

@@ -29,6 +29,7 @@ mod isa;
 mod lse;
 mod operands;
 mod plain;
+mod rounding;
 mod run;
 mod scale;
 mod score;

@@ -1,0 +1,89 @@
+//! The roundings of FA2's float lanes in f32.
+
+use super::block::{lane, value};
+use crate::carrier::Carrier;
+use crate::dot::{BLOCK, Block};
+use crate::round::pow2;
+use flashd_hwmodel::format::Format;
+
+/// Rounding without a look at the range.
+#[derive(Clone, Copy)]
+pub(crate) struct Quick {
+    dropped: u32,
+    /// Exponent field of the smallest normal number, in place.
+    least: u32,
+}
+
+impl Quick {
+    pub(crate) fn new(format: Format) -> Quick {
+        Quick {
+            dropped: f32::PRECISION - format.precision(),
+            least: (pow2(format.min_exponent()) as f32).to_bits(),
+        }
+    }
+
+    /// Bits of f32 below the format's.
+    pub(crate) fn dropped(&self) -> u32 {
+        self.dropped
+    }
+
+    /// To nearest, ties to even, as if the exponent were unbounded.
+    #[inline(always)]
+    pub(crate) fn normal(&self, x: f32) -> f32 {
+        x.drop_bits(self.dropped)
+    }
+
+    /// To nearest, ties to even, with gradual underflow: `x + c - c`, the last place of c being the one to round to.
+    #[inline(always)]
+    pub(crate) fn gradual(&self, x: f32) -> f32 {
+        const EXPONENT: u32 = f32::INFINITY.to_bits();
+        // One and a half: c does not leave its binade when x is negative.
+        const HALF: u32 = 1 << (f32::MANTISSA_DIGITS - 2);
+        let bits = x.to_bits();
+        let c = f32::from_bits((bits & EXPONENT).max(self.least) + (self.dropped << 23) + HALF);
+        let rounded = (x + c) - c;
+        f32::from_bits(rounded.to_bits() | (bits & (1 << 31)))
+    }
+}
+
+/// The roundings of a step: of the product, and of the sum with whether it saturates.
+pub(crate) struct Rounding<P, S> {
+    /// Bits of f32 below the accumulator's.
+    pub(crate) dropped: u32,
+    pub(crate) product: P,
+    pub(crate) sum: S,
+}
+
+impl<P: Fn(f32) -> f32, S: Fn(f32) -> (f32, bool)> Rounding<P, S> {
+    /// One step of lanes that give `result` from the rounded sum `scaled e + added`.
+    #[inline(always)]
+    pub(crate) fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
+        &self,
+        e: &Block<f32>,
+        values: &[f32],
+        work: &mut [Block<f32>; N],
+        bad: &mut Block<u32>,
+        operands: impl Fn(usize, f32, f32) -> (f32, f32),
+        result: impl Fn(usize, f32, f32, f32) -> f32,
+    ) {
+        let middle = 1u32 << ((self.dropped - 1) & 31);
+        let below = (middle << 1) - 1;
+        for (n, o) in work.iter_mut().enumerate() {
+            for i in 0..BLOCK {
+                let (query, v) = (lane::<ELEMENTS>(i), value::<_, ELEMENTS>(values, n, i));
+                let (scaled, added) = operands(query, o[i], v);
+                let product = (self.product)(scaled * e[query]);
+                let sum = if ODD { product.add_odd(added) } else { product + added };
+                let (rounded, over) = (self.sum)(sum);
+                if !ODD {
+                    // The difference with the larger operand is exact: one of the two shows it.
+                    let inexact = ((sum - product).to_bits() ^ added.to_bits())
+                        | ((sum - added).to_bits() ^ product.to_bits());
+                    let tie = sum.to_bits() & below == middle;
+                    bad[i] |= if tie { inexact } else { 0 } | u32::from(over);
+                }
+                o[i] = result(query, o[i], v, rounded);
+            }
+        }
+    }
+}
