@@ -6,7 +6,7 @@ use crate::cli::{ArrayArgs, CosimArgs};
 use crate::output::{Failure, print, print_json, table};
 use crate::select::parse_flags;
 use crate::target::Target;
-use build::{Simulator, require_tools};
+use build::{Compile, Simulator, require_tools};
 use clap::Args;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::vectors::Layout;
@@ -17,6 +17,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::io::{BufWriter, ErrorKind};
 use std::time::Instant;
+
+/// Keys that pass in the time that compiling a long core whole would take longer.
+const MOST_KEYS_IN_BLOCKS: u64 = 100_000;
 
 /// What `--core` selects here.
 #[derive(Args)]
@@ -107,7 +110,9 @@ type Outcome = (Streamed, u64, Option<String>);
 
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
     let layout = target.layout().map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
-    let (simulator, compile_seconds) = Simulator::build(&args.build, &layout, &target.files()?)?;
+    // What compiling saves, a long run would lose.
+    let compile = if args.keys > MOST_KEYS_IN_BLOCKS { Compile::Whole } else { Compile::Blocks };
+    let (simulator, compile_seconds) = Simulator::build(&args.build, &layout, &target.files()?, compile)?;
     let start = Instant::now();
     let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);
     let with_engine = args.engine_keys.min(args.keys);

@@ -3,7 +3,7 @@
 mod reference;
 
 use crate::cli::UnitsArgs;
-use crate::cosim::build::{Simulator, require_tools};
+use crate::cosim::build::{Compile, Simulator, require_tools};
 use crate::output::{Failure, print, print_json, table};
 use flashd_generator::{GeneratedFile, unit_file};
 use flashd_golden::units;
@@ -112,7 +112,7 @@ fn bench(
 
 fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, Failure> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
-    let (simulator, _) = Simulator::build(&args.build, &layout, &[file])?;
+    let (simulator, _) = Simulator::build(&args.build, &layout, &[file], Compile::Whole)?;
     let reference = Reference::new(format);
     let (mut text, mut worst) = (layout.header(), vec![0f64; units.len()]);
     let all = ones(format.width());

@@ -12,6 +12,23 @@ use std::time::Instant;
 const HARNESS: &str = include_str!("../../../../testbench/verilator/main.cpp");
 /// Written when a simulator is complete.
 const COMPLETE: &str = "complete";
+/// Verilator's own part, the same for every design: compiled for the first one and kept for the others.
+const RUNTIME: [&str; 3] = ["verilated.o", "verilated_threads.o", "verilated_dpi.o"];
+/// What a long core has many copies of: groups of lanes, and terms of a dot product.
+const REPEATED: [&str; 2] = ["_group_16", "_term"];
+/// Groups of a core that is worth taking apart.
+const MANY_GROUPS: usize = 8;
+/// Control file of a design that is taken apart.
+const BLOCKS: &str = "blocks.vlt";
+
+/// How a design is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compile {
+    /// All of it as one: the faster simulator.
+    Whole,
+    /// Of a long core, each repeated module once: much less to compile, and slower in every cycle.
+    Blocks,
+}
 
 /// # Errors
 /// Names the program that is missing.
@@ -28,6 +45,68 @@ pub fn require_tools() -> Result<(), Failure> {
     Ok(())
 }
 
+/// A tool's version as part of a file name.
+fn version(tool: &str) -> Result<String, Failure> {
+    let output = Command::new(tool).arg("--version").output();
+    let output = output.map_err(|e| Failure::input(format!("{tool}: {e}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let first = text.lines().next().unwrap_or_default();
+    Ok(first.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '_' }).collect())
+}
+
+/// Runs a step of a design's compilation.
+fn succeed(name: &str, command: &mut Command) -> Result<(), Failure> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|e| Failure::input(format!("{tool}: {e}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let words: Vec<&str> = text.lines().take(20).collect();
+    Err(Failure::input(format!("{name}: {tool} failed:\n{}", words.join("\n"))))
+}
+
+/// The modules of a long core that are there many times; none of a short core.
+fn repeated(verilog: &str) -> Vec<String> {
+    let first_words = || verilog.lines().filter_map(|line| line.strip_prefix("    ")?.split(' ').next());
+    if first_words().filter(|word| word.ends_with(REPEATED[0])).count() < MANY_GROUPS {
+        return Vec::new();
+    }
+    let modules = verilog.lines().filter_map(|line| line.strip_prefix("module ")?.split(' ').next());
+    modules.filter(|m| REPEATED.iter().any(|end| m.ends_with(end))).map(String::from).collect()
+}
+
+/// What is compiled, by file name; with a control file if that is in blocks.
+fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(String, String)> {
+    let name = &layout.name;
+    let header = format!("{name}_ports.h");
+    let design = format!("{name}.v");
+    let mut sources: Vec<(String, String)> =
+        files.iter().filter(|f| f.name == design).map(|f| (f.name.clone(), f.text.clone())).collect();
+    let blocks = match (compile, sources.first_mut()) {
+        (Compile::Blocks, Some((_, text))) => {
+            let blocks = repeated(text);
+            if !blocks.is_empty() {
+                // Verilator looks for a block in the file that `line names.
+                let lines = text.lines().filter(|line| !line.starts_with("`line "));
+                *text = lines.flat_map(|line| [line, "\n"]).collect();
+            }
+            blocks
+        }
+        _ => Vec::new(),
+    };
+    if !blocks.is_empty() {
+        let control = blocks.iter().map(|module| format!("hier_block -module \"{module}\"\n"));
+        sources.push((BLOCKS.into(), "`verilator_config\n".to_string() + &control.collect::<String>()));
+    }
+    let about = testbench_files(layout, 0, "").into_iter().filter(|f| f.name == header);
+    sources.extend(about.map(|f| (f.name, f.text)));
+    // Not as a macro of the command line, whose quotes would have to outlive a number of shells.
+    sources.push(("main.cpp".into(), format!("#define PORTS_H \"{header}\"\n{HARNESS}")));
+    sources
+}
+
 /// A compiled simulator.
 pub struct Simulator {
     executable: PathBuf,
@@ -39,16 +118,13 @@ impl Simulator {
         folder: &Path,
         layout: &Layout,
         files: &[GeneratedFile],
+        compile: Compile,
     ) -> Result<(Simulator, Option<f64>), Failure> {
         let name = &layout.name;
+        let kept = folder.join(format!("runtime-{}", version("verilator")? + "-" + &version("g++")?));
         let folder = folder.join(name);
-        let header = format!("{name}_ports.h");
-        let design = format!("{name}.v");
-        let mut sources: Vec<(String, String)> =
-            files.iter().filter(|f| f.name == design).map(|f| (f.name.clone(), f.text.clone())).collect();
-        let about = testbench_files(layout, 0, "").into_iter().filter(|f| f.name == header);
-        sources.extend(about.map(|f| (f.name, f.text)));
-        sources.push(("main.cpp".into(), HARNESS.into()));
+        let sources = sources(layout, files, compile);
+        let in_blocks = sources.iter().any(|(name, _)| name == BLOCKS);
         let simulator = Simulator { executable: folder.join("obj").join("Vdesign") };
         let same = |(name, text): &(String, String)| {
             std::fs::read_to_string(folder.join(name)).is_ok_and(|old| old == *text)
@@ -66,19 +142,28 @@ impl Simulator {
             let path = folder.join(name);
             flashd_files::write(&path, text.as_bytes()).map_err(|e| io(&path, e))?;
         }
-        let output = Command::new("verilator")
-            .current_dir(&folder)
-            .args(["--cc", "--exe", "--build", "-O3", "--x-initial", "unique", "--x-assign", "unique"])
-            .args(["--top-module", name, "--prefix", "Vdesign", "-Mdir", "obj", "-MAKEFLAGS", "OPT_FAST=-O1"])
-            // Quotes that reach the preprocessor through two shells; the folder above obj has the header.
-            .args(["-CFLAGS", &format!("-I.. -DPORTS_H=\\\"{header}\\\""), &design, "main.cpp"])
-            .output()
-            .map_err(|e| Failure::input(format!("verilator: {e}")))?;
-        if !output.status.success() {
-            let text = [output.stdout, output.stderr].concat();
-            let text = String::from_utf8_lossy(&text);
-            let words: Vec<&str> = text.lines().take(20).collect();
-            return Err(Failure::input(format!("{name}: verilator failed:\n{}", words.join("\n"))));
+        let mut verilator = Command::new("verilator");
+        verilator
+            .args(["--cc", "--exe", "-O3", "--x-initial", "unique", "--x-assign", "unique"])
+            .args(["--top-module", name, "--prefix", "Vdesign", "-Mdir", "obj"])
+            // The folder above obj has the header.
+            .args(["-CFLAGS", "-I..", &format!("{name}.v"), "main.cpp"])
+            .args(if in_blocks { &["--hierarchical", BLOCKS][..] } else { &[] });
+        succeed(name, verilator.current_dir(&folder))?;
+        let objects = folder.join("obj");
+        for object in RUNTIME.iter().filter(|o| kept.join(o).exists()) {
+            std::fs::copy(kept.join(object), objects.join(object)).map_err(|e| io(&objects, e))?;
+        }
+        let mut make = Command::new("make");
+        make.args(["-C", "obj", "OPT_FAST=-O1"]).args(match in_blocks {
+            true => ["-f", "Vdesign_hier.mk", "hier_build"],
+            false => ["-f", "Vdesign.mk", "Vdesign"],
+        });
+        succeed(name, make.current_dir(&folder))?;
+        std::fs::create_dir_all(&kept).map_err(|e| io(&kept, e))?;
+        for object in RUNTIME.iter().filter(|o| objects.join(o).exists() && !kept.join(o).exists()) {
+            let bytes = std::fs::read(objects.join(object)).map_err(|e| io(&objects, e))?;
+            flashd_files::write(&kept.join(object), &bytes).map_err(|e| io(&kept, e))?;
         }
         let path = folder.join(COMPLETE);
         flashd_files::write(&path, b"").map_err(|e| io(&path, e))?;
