@@ -2,7 +2,8 @@
 //!
 //! A stream is a sequence of rounds, each from reset. Rounds differ in their data (`data.rs`): as in trained
 //! models, raw encodings with Inf, NaN and the ends of the format, scores that jump, saturate, are equal, fall far behind a
-//! largest one or walk by every power of two, and values of a single bit. Half of them have
+//! largest one, walk by every power of two or keep to the edge of what is held, operands from both ends of the format, and values of
+//! a single bit. Half of them have
 //! gaps in the key stream and noise on idle ports. Queries are short and long and follow each other; some have an exponent
 //! that is too small for their values; cores with masks have masked keys, and cores with partial results get their keys in tiles.
 //! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
@@ -57,8 +58,6 @@ const MOST_KEYS: usize = 3000;
 /// Rounds of a stream, unless they would be too long.
 const ROUNDS: u64 = 24;
 const LONGEST_ROUND: u64 = 20_000;
-/// Different keys of a round.
-const POOL: usize = 512;
 
 /// What a stream brought.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -240,22 +239,21 @@ pub fn split_keys<W: Write>(
 
 /// A round for a core.
 fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
-    let pool = keys.clamp(4, POOL);
+    let pool = Scores::of(round).pool(keys);
     let (k, v) = (operands(config, round, pool, rng), operands_v(config, round, pool, rng));
     let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
     let mut w = Workload { d: config.d, queries: Vec::new(), k: k.1, v };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
-        let long = Scores::of(round) == Scores::Tails && rng.random_ratio(1, 16);
         let most = match rng.random_range(0..64) {
-            _ if long => pool,
             0..36 => 3,
             36..56 => 8,
             56..63 => 24,
             _ => pool,
         };
-        let n = rng.random_range(1..=most.min(pool));
+        let lengths = Scores::of(round).long(pool, rng).unwrap_or(1..=most.min(pool));
+        let n = rng.random_range(lengths);
         let from = rng.random_range(0..=pool - n);
         let masked = match config.masks {
             true => {

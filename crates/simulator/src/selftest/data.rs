@@ -2,14 +2,23 @@
 
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::word::ones;
 use flashd_workload::quantise::{round_to, round_value};
 use flashd_workload::synthetic;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use std::ops::RangeInclusive;
 
+/// Different keys of a round at most, unless they are all the same.
+const POOL: usize = 512;
 /// Keys from one large score to the next where scores have tails.
 const TAIL: usize = 160;
+/// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
+const FEWEST: f64 = 4.0 / 65536.0;
+const FARTHEST: f64 = 340.0;
+/// Exponents at an end of the format.
+const END: u64 = 12;
 
 /// Queries and keys of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,14 +35,45 @@ pub(super) enum Scores {
     Tails,
     /// Each is that of the key before, more or less a power of two from the finest to the coarsest.
     Octaves,
+    /// Each is just where a key is held or just where it is kept, given those before it.
+    Edges,
+    /// Queries from one end of the format, keys from the other one, so that their products are near one.
+    Ends,
 }
 
 impl Scores {
-    pub(super) const ALL: [Scores; 6] =
-        [Scores::Trained, Scores::Raw, Scores::Jumps, Scores::Equal, Scores::Tails, Scores::Octaves];
+    pub(super) const ALL: [Scores; 8] = [
+        Scores::Trained,
+        Scores::Raw,
+        Scores::Jumps,
+        Scores::Equal,
+        Scores::Tails,
+        Scores::Octaves,
+        Scores::Edges,
+        Scores::Ends,
+    ];
 
     pub(super) fn of(round: usize) -> Scores {
         Scores::ALL[round % Scores::ALL.len()]
+    }
+
+    /// Different keys of a round of so many.
+    pub(super) fn pool(self, keys: usize) -> usize {
+        match self {
+            // In a stream that is not short, sums that grow to their upper bits.
+            Scores::Equal if keys > POOL => 4 * keys,
+            _ => keys.clamp(4, POOL),
+        }
+    }
+
+    /// Lengths of a long query, if this one is: one in several, of kinds that take many keys to show what they are for.
+    pub(super) fn long(self, pool: usize, rng: &mut ChaCha8Rng) -> Option<RangeInclusive<usize>> {
+        match self {
+            Scores::Tails => rng.random_ratio(1, 16).then_some(1..=pool),
+            Scores::Edges => rng.random_ratio(1, 8).then_some(1..=pool),
+            Scores::Equal if pool > POOL => rng.random_ratio(1, 8).then_some(pool / 2..=pool),
+            _ => None,
+        }
     }
 
     /// Scores key after key, where the kind is one of scores.
@@ -84,10 +124,17 @@ pub(super) fn operands(
             let a = synthetic::equal_scores(rng.random(), pool, d);
             (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
         }
+        Scores::Ends => {
+            let low = rng.random();
+            (end(config, pool, low, rng), end(config, pool, !low, rng))
+        }
         kind => {
             // Along the first axis and, what that leaves of it, the second one; what is left of 1/sqrt(d) in the core's own
             // shift does not matter.
-            let scores = kind.draw(pool, rng);
+            let scores = match kind {
+                Scores::Edges => edges(config, pool, rng),
+                _ => kind.draw(pool, rng),
+            };
             let root = (d as f32).sqrt();
             let axes = |x: f32, y: f32| [x, y].into_iter().chain(std::iter::repeat_n(0.0, d - 2));
             let q: Vec<f32> = (0..pool).flat_map(|_| axes(root, root)).collect();
@@ -98,16 +145,70 @@ pub(super) fn operands(
     }
 }
 
+/// Scores that follow the sum of the weights and what is left of the budget, both roughly, as if one query had them all.
+fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    let budget = Numerics::new(config).budget;
+    let reserve = budget.as_ref().map_or(2.0, |budget| f64::from(budget.reserve));
+    let closes_at = budget.as_ref().map_or(11.0, |budget| f64::from(budget.exponent));
+    // In octaves, as the core has them: the sum, and the share of the budget.
+    let (mut sum, mut left) = (0.0f64, 1.0f64);
+    let mut jumps_at = 0;
+    let mut next = |place: usize| {
+        let limit = closes_at + reserve - left.max(FEWEST).log2().floor();
+        let x = match rng.random_range(0..24) {
+            _ if place == jumps_at => {
+                jumps_at += [1, 3, 12, 40, 80][rng.random_range(0..5)];
+                2f64.powf(rng.random_range(-3.0..5.0))
+            }
+            // So far that more bits of the distance count than those of a shift.
+            0 => f64::from([-256, 256][usize::from(sum < 0.0)] + rng.random_range(-1..33)),
+            1 => rng.random_range(-limit..0.0),
+            2 => rng.random_range(-limit - 16.0..-limit),
+            3 => -limit,
+            _ => -limit - 1.0,
+        } + rng.random_range(0.0..1.0);
+        let score = sum + x;
+        if score.abs() > FARTHEST {
+            (sum, left) = (-FARTHEST.copysign(score), 1.0);
+            return sum;
+        }
+        let octave = x.floor();
+        if octave < -limit && left >= FEWEST {
+            left -= (octave + 1.0 + closes_at).exp2().max(FEWEST / 4.0);
+        } else {
+            let kept = if x < 0.0 { 1.0 - (octave - 1.0).exp2() } else { (-octave.max(1.0)).exp2() };
+            left = 1.0 - (1.0 - left) * kept;
+            sum += (1.0 + x.exp2()).log2();
+        }
+        score
+    };
+    (0..pool).map(|place| (next(place) * std::f64::consts::LN_2) as f32).collect()
+}
+
+/// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
+fn end(config: &CoreConfig, pool: usize, low: bool, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let format = config.format;
+    let mut element = || {
+        let exponent = rng.random_range(0..=END.min(format.exponent_mask()));
+        let exponent = if low { exponent } else { format.exponent_mask() - exponent };
+        let magnitude = exponent << format.fraction_bits | (rng.random::<u64>() & ones(format.fraction_bits));
+        let sign = if rng.random() { format.sign_bit() } else { 0 };
+        magnitude.min(format.max_finite()) | sign
+    };
+    (0..pool * config.d).map(|_| element()).collect()
+}
+
 /// A number as the format has it.
 fn format_value(format: Format, x: f32) -> f32 {
     round_value(format, f64::from(x)) as f32
 }
 
-/// Values of a round: as in trained models, of any kind, or a single bit each, of any place.
+/// Values of a round: as in trained models, of any kind, from an end of the format, or a single bit each, of any place.
 pub(super) fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let format = config.format;
     match (Scores::of(round), rng.random_range(0..2)) {
         (Scores::Raw, _) => raw(config, pool, rng),
+        (Scores::Ends, low) => end(config, pool, low == 0, rng),
         // Sums and halves of such values have few bits: each shows in a rounding.
         (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
             let mut bit = || {
