@@ -239,7 +239,7 @@ pub fn split_keys<W: Write>(
 
 /// A round for a core.
 fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
-    let pool = Scores::of(round).pool(keys);
+    let pool = Scores::of(round).pool(keys, config.d);
     let (k, v) = (operands(config, round, pool, rng), operands_v(config, round, pool, rng));
     let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
     let mut w = Workload { d: config.d, queries: Vec::new(), k: k.1, v };

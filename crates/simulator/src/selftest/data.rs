@@ -10,8 +10,10 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::ops::RangeInclusive;
 
-/// Different keys of a round at most, unless they are all the same.
+/// Different keys of a round at most, unless all scores are equal.
 const POOL: usize = 512;
+/// Elements of all of them.
+const LARGEST: usize = 1 << 20;
 /// Keys from one large score to the next where scores have tails.
 const TAIL: usize = 160;
 /// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
@@ -57,11 +59,11 @@ impl Scores {
         Scores::ALL[round % Scores::ALL.len()]
     }
 
-    /// Different keys of a round of so many.
-    pub(super) fn pool(self, keys: usize) -> usize {
+    /// Different keys of d elements in a round of so many.
+    pub(super) fn pool(self, keys: usize, d: usize) -> usize {
         match self {
             // In a stream that is not short, sums that grow to their upper bits.
-            Scores::Equal if keys > POOL => 4 * keys,
+            Scores::Equal if keys > POOL => (4 * keys).min(LARGEST / d).max(POOL),
             _ => keys.clamp(4, POOL),
         }
     }
