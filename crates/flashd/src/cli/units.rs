@@ -10,7 +10,7 @@ pub struct UnitsArgs {
     #[arg(long)]
     pub format: Vec<Format>,
     /// Instead, sum and product of all pairs of 16-bit operands (default: bf16), unit arithmetic against the model:
-    /// 2^32 each, some hours
+    /// 2^32 each, some minutes
     #[arg(long)]
     pub pairs: bool,
     /// With --pairs: the first of both operands, to run a part
