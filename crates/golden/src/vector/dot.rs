@@ -74,16 +74,17 @@ impl<'a> Unit<'a> {
 
     /// The unit with the queries of a block.
     pub(crate) fn block<'b>(&'b self, queries: &[u64], layout: Layout) -> BlockUnit<'b> {
-        let Unit::Narrow { decoder, d, scaled, k, all } = self else {
-            let Unit::Other(unit) = self else { unreachable!("there are two") };
-            return BlockUnit::Other(unit.block(queries));
-        };
-        let queries = match layout {
-            Layout::Queries => Queries::Several(transpose(*d, queries, |q| decoder.of(q))),
-            Layout::Elements => Queries::One(queries.iter().map(|&q| decoder.of(q)).collect()),
-        };
-        let tile = if all.is_empty() { vec![0.0; TILE * d] } else { Vec::new() };
-        BlockUnit::Narrow { d: *d, scaled, k, all, tile, queries }
+        match self {
+            Unit::Narrow { decoder, d, scaled, k, all } => {
+                let queries = match layout {
+                    Layout::Queries => Queries::Several(transpose(*d, queries, |q| decoder.of(q))),
+                    Layout::Elements => Queries::One(queries.iter().map(|&q| decoder.of(q)).collect()),
+                };
+                let tile = if all.is_empty() { vec![0.0; TILE * d] } else { Vec::new() };
+                BlockUnit::Narrow { d: *d, scaled, k, all, tile, queries }
+            }
+            Unit::Other(unit) => BlockUnit::Other(unit.block(queries)),
+        }
     }
 }
 
@@ -173,6 +174,15 @@ impl BlockUnit<'_> {
 /// Keys whose sums are formed together: a query is then loaded once for all of them.
 const TOGETHER: usize = 8;
 
+/// A product of a query and a key as an integer, too large by the bias.
+#[inline(always)]
+fn term<const FMA: bool>(q: f32, k: f32) -> i32 {
+    // The product is exact before it is rounded to an integer, or close enough above that (see `crate::dot`): either
+    // gives the same integer.
+    let sum = if FMA { q.mul_add(k, f32::INTEGERS) } else { q * k + f32::INTEGERS };
+    sum.to_bits() as i32
+}
+
 struct Fused<'a> {
     d: usize,
     k: &'a [f32],
@@ -197,10 +207,7 @@ impl Fused<'_> {
             for (sum, row) in partial.iter_mut().zip(&rows) {
                 let k = row[j];
                 for (sum, &q) in sum.iter_mut().zip(query) {
-                    // The product is exact before it is rounded to an integer, or close enough above that (see
-                    // `crate::dot`): either gives the same integer.
-                    let term = if FMA { q.mul_add(k, f32::INTEGERS) } else { q * k + f32::INTEGERS };
-                    *sum = sum.wrapping_add(term.to_bits() as i32);
+                    *sum = sum.wrapping_add(term::<FMA>(q, k));
                 }
             }
         }
@@ -249,9 +256,7 @@ impl Kernel for FusedOne<'_> {
             let mut partial = [0i32; BLOCK];
             for (q, k) in query.chunks_exact(BLOCK).zip(k.chunks_exact(BLOCK)) {
                 for i in 0..BLOCK {
-                    let term =
-                        if FMA { q[i].mul_add(k[i], f32::INTEGERS) } else { q[i] * k[i] + f32::INTEGERS };
-                    partial[i] = partial[i].wrapping_add(term.to_bits() as i32);
+                    partial[i] = partial[i].wrapping_add(term::<FMA>(q[i], k[i]));
                 }
             }
             sums[0] = partial.iter().fold(0i32, |sum, &part| sum.wrapping_add(part)).wrapping_sub(bias);
