@@ -17,7 +17,7 @@ use crate::record::VectorWriter;
 use crate::schedule::Schedule;
 use crate::split;
 use crate::stream::{Driver, Gaps, Query, Workload};
-use data::{Scores, operands, operands_v};
+use data::{Operands, Scores};
 use flashd_golden::{Model, v_exponent};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
@@ -240,9 +240,9 @@ pub fn split_keys<W: Write>(
 /// A round for a core.
 fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
     let pool = Scores::of(round).pool(keys, config.d);
-    let (k, v) = (operands(config, round, pool, rng), operands_v(config, round, pool, rng));
+    let Operands { q, k, v } = Operands::new(config, round, pool, rng);
     let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
-    let mut w = Workload { d: config.d, queries: Vec::new(), k: k.1, v };
+    let mut w = Workload { d: config.d, queries: Vec::new(), k, v };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
@@ -268,7 +268,7 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
         } else if rng.random_ratio(1, 6) {
             exponent = (exponent + rng.random_range(1..20)).min(config.format.exponent_mask());
         }
-        let q = row(&k.0, rng.random_range(0..pool));
+        let q = row(&q, rng.random_range(0..pool));
         w.queries.push(Query { q, from, keys: from + n, start: None, v_exponent: exponent, masked });
         left -= n as i64;
     }
@@ -282,7 +282,7 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
 fn block_workload(config: &BlockConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> BlockWorkload {
     let core = &config.core;
     let pool = keys.clamp(4, 64);
-    let (qk, v) = (operands(core, round, pool, rng), operands_v(core, round, pool, rng));
+    let Operands { q, k, v } = Operands::new(core, round, pool, rng);
     let exponent = v_exponent(core.format, &v);
     let mut blocks = Vec::new();
     let mut left = keys as i64;
@@ -293,7 +293,7 @@ fn block_workload(config: &BlockConfig, round: usize, keys: usize, rng: &mut Cha
         let query = |rng: &mut ChaCha8Rng| {
             let i = rng.random_range(0..pool);
             let low = if rng.random_ratio(1, 6) { rng.random_range(1..4) } else { 0 };
-            (qk.0[i * core.d..(i + 1) * core.d].to_vec(), exponent.saturating_sub(low))
+            (q[i * core.d..(i + 1) * core.d].to_vec(), exponent.saturating_sub(low))
         };
         let mut block = QueryBlock::new((0..n).map(|_| query(rng)).collect(), keys);
         if core.masks {
@@ -304,5 +304,5 @@ fn block_workload(config: &BlockConfig, round: usize, keys: usize, rng: &mut Cha
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    BlockWorkload { d: core.d, blocks, k: qk.1, v, padding }
+    BlockWorkload { d: core.d, blocks, k, v, padding }
 }

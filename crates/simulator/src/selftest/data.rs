@@ -19,6 +19,8 @@ const TAIL: usize = 160;
 /// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
 const FEWEST: f64 = 4.0 / 65536.0;
 const FARTHEST: f64 = 340.0;
+/// Values of which the next one takes away what they brought.
+const CANCELS: RangeInclusive<f64> = 0.001..=500.0;
 /// Exponents at an end of the format.
 const END: u64 = 12;
 
@@ -78,8 +80,8 @@ impl Scores {
         }
     }
 
-    /// Scores key after key, where the kind is one of scores.
-    fn draw(self, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+    /// Scores key after key, where the kind is one of scores; none else.
+    fn draw(self, config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
         let mut last = 0.0f32;
         let mut next = |place: usize| match self {
             Scores::Tails => match place % TAIL {
@@ -100,15 +102,36 @@ impl Scores {
                 _ => rng.random_range(-8.0..8.0),
             },
         };
-        (0..pool).map(&mut next).collect()
+        match self {
+            Scores::Edges => edges(config, pool, rng),
+            Scores::Jumps | Scores::Tails | Scores::Octaves => (0..pool).map(&mut next).collect(),
+            Scores::Trained | Scores::Raw | Scores::Equal | Scores::Ends => Vec::new(),
+        }
     }
 }
 
-/// Queries and keys of a round, a pool of each.
-pub(super) fn operands(
+/// Queries, keys and values of a round, a pool of each, row-major.
+pub(super) struct Operands {
+    pub(super) q: Vec<u64>,
+    pub(super) k: Vec<u64>,
+    pub(super) v: Vec<u64>,
+}
+
+impl Operands {
+    pub(super) fn new(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Operands {
+        let scores = Scores::of(round).draw(config, pool, rng);
+        let (q, k) = queries_and_keys(config, round, pool, &scores, rng);
+        let v = values(config, round, pool, &scores, rng);
+        Operands { q, k, v }
+    }
+}
+
+/// Queries and keys of a round; with `scores`, the keys give these, whatever the query.
+fn queries_and_keys(
     config: &CoreConfig,
     round: usize,
     pool: usize,
+    scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> (Vec<u64>, Vec<u64>) {
     let (d, format) = (config.d, config.format);
@@ -130,18 +153,14 @@ pub(super) fn operands(
             let low = rng.random();
             (end(config, pool, low, rng), end(config, pool, !low, rng))
         }
-        kind => {
+        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
             // Along the first axis and, what that leaves of it, the second one; what is left of 1/sqrt(d) in the core's own
             // shift does not matter.
-            let scores = match kind {
-                Scores::Edges => edges(config, pool, rng),
-                _ => kind.draw(pool, rng),
-            };
             let root = (d as f32).sqrt();
             let axes = |x: f32, y: f32| [x, y].into_iter().chain(std::iter::repeat_n(0.0, d - 2));
             let q: Vec<f32> = (0..pool).flat_map(|_| axes(root, root)).collect();
             let rest = |x: f32| x - format_value(format, x);
-            let k: Vec<f32> = scores.into_iter().flat_map(|x| axes(x, rest(x))).collect();
+            let k: Vec<f32> = scores.iter().flat_map(|&x| axes(x, rest(x))).collect();
             (encode(&q, 1.0), encode(&k, 1.0))
         }
     }
@@ -162,8 +181,13 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
                 jumps_at += [1, 3, 12, 40, 80][rng.random_range(0..5)];
                 2f64.powf(rng.random_range(-3.0..5.0))
             }
-            // So far that more bits of the distance count than those of a shift.
-            0 => f64::from([-256, 256][usize::from(sum < 0.0)] + rng.random_range(-1..33)),
+            // So far that more bits of the distance count than those of a shift, and just beyond one of these.
+            0 => {
+                let bit = [32.0, 64.0, 128.0, 256.0, 256.0][rng.random_range(0..5)];
+                let most = [1.0, 33.0][rng.random_range(0..2)];
+                let beyond = rng.random_range(-1.0..most);
+                if sum < 0.0 { bit + beyond } else { -bit - beyond }
+            }
             1 => rng.random_range(-limit..0.0),
             2 => rng.random_range(-limit - 16.0..-limit),
             3 => -limit,
@@ -205,12 +229,14 @@ fn format_value(format: Format, x: f32) -> f32 {
     round_value(format, f64::from(x)) as f32
 }
 
-/// Values of a round: as in trained models, of any kind, from an end of the format, or a single bit each, of any place.
-pub(super) fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+/// Values of a round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, or such that
+/// what is summed cancels.
+fn values(config: &CoreConfig, round: usize, pool: usize, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let format = config.format;
-    match (Scores::of(round), rng.random_range(0..2)) {
+    match (Scores::of(round), rng.random_range(0..3)) {
         (Scores::Raw, _) => raw(config, pool, rng),
-        (Scores::Ends, low) => end(config, pool, low == 0, rng),
+        (Scores::Ends, kind) => end(config, pool, kind == 0, rng),
+        (_, 1) if !scores.is_empty() => cancelling(config, scores, rng),
         // Sums and halves of such values have few bits: each shows in a rounding.
         (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
             let mut bit = || {
@@ -226,6 +252,25 @@ pub(super) fn operands_v(config: &CoreConfig, round: usize, pool: usize, rng: &m
             a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
         }
     }
+}
+
+/// Values that take away with each key what the key before brought, v_i = -v_{i-1} exp(s_{i-1} - s_i): after two keys little is left of
+/// a sum, and the low bits of a weight are the high ones of the result.
+fn cancelling(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let d = config.d;
+    let mut v = vec![0; scores.len() * d];
+    for element in 0..d {
+        let (mut value, mut before) = (0.0, 0.0);
+        for (row, &score) in scores.iter().enumerate() {
+            value *= -f64::from(before - score).exp();
+            if !CANCELS.contains(&f64::abs(value)) {
+                value = rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 };
+            }
+            v[row * d + element] = round_to(config.format, value);
+            before = score;
+        }
+    }
+    v
 }
 
 /// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
