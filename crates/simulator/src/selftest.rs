@@ -268,7 +268,8 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
         } else if rng.random_ratio(1, 6) {
             exponent = (exponent + rng.random_range(1..20)).min(config.format.exponent_mask());
         }
-        let q = row(&q, rng.random_range(0..pool));
+        // Of the row of the first key: in some rounds they belong together.
+        let q = row(&q, from);
         w.queries.push(Query { q, from, keys: from + n, start: None, v_exponent: exponent, masked });
         left -= n as i64;
     }

@@ -16,11 +16,15 @@ const POOL: usize = 512;
 const LARGEST: usize = 1 << 20;
 /// Keys from one large score to the next where scores have tails.
 const TAIL: usize = 160;
+/// Rows that have something in common.
+const STRETCH: usize = 32;
+/// Axes that a score is spread over, each of which takes what those before leave.
+const AXES: usize = 4;
 /// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
 const FEWEST: f64 = 4.0 / 65536.0;
 const FARTHEST: f64 = 340.0;
-/// Values of which the next one takes away what they brought.
-const CANCELS: RangeInclusive<f64> = 0.001..=500.0;
+/// Values that follow others.
+const FOLLOWS: RangeInclusive<f64> = 1e-9..=500.0;
 /// Exponents at an end of the format.
 const END: u64 = 12;
 
@@ -37,11 +41,12 @@ pub(super) enum Scores {
     Equal,
     /// A large one now and then, and behind it many that are held until what may be held is used up.
     Tails,
-    /// Each is that of the key before, more or less a power of two from the finest to the coarsest.
+    /// Each is that of the key before, more or less a power of two from the finest to the coarsest; now and then around a limit of
+    /// scores instead.
     Octaves,
     /// Each is just where a key is held or just where it is kept, given those before it.
     Edges,
-    /// Queries from one end of the format, keys from the other one, so that their products are near one.
+    /// Queries and keys whose products are near one: from the format's two ends, or exponents of a single bit and what they leave.
     Ends,
 }
 
@@ -82,6 +87,10 @@ impl Scores {
 
     /// Scores key after key, where the kind is one of scores; none else.
     fn draw(self, config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
+        // Where octaves saturate, and where natural scores do.
+        let limit = f64::from(config.score_integer_bits).exp2() as f32;
+        let limits = [limit * std::f32::consts::LN_2, limit];
+        let mut around = None;
         let mut last = 0.0f32;
         let mut next = |place: usize| match self {
             Scores::Tails => match place % TAIL {
@@ -90,6 +99,14 @@ impl Scores {
                 behind => -9.0 - 21.0 * (behind as f32 / TAIL as f32) - rng.random_range(0.0..2.0),
             },
             Scores::Octaves => {
+                if place.is_multiple_of(STRETCH) {
+                    let limit = limits[rng.random_range(0..2)];
+                    around = rng.random_ratio(1, 4).then_some(if rng.random() { limit } else { -limit });
+                }
+                if let Some(limit) = around {
+                    let away = 2f32.powf(rng.random_range(-14.0..3.0));
+                    return limit + away * [-1.0, 0.0, 1.0][rng.random_range(0..3)];
+                }
                 let step = 2f32.powf(rng.random_range(-10.0..4.5)) * if rng.random() { 1.0 } else { -1.0 };
                 let there = last + step;
                 last = if there.abs() > 30.0 { last - step } else { there };
@@ -149,18 +166,24 @@ fn queries_and_keys(
             let a = synthetic::equal_scores(rng.random(), pool, d);
             (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
         }
+        Scores::Ends if rng.random() => complements(config, pool, rng),
         Scores::Ends => {
             let low = rng.random();
-            (end(config, pool, low, rng), end(config, pool, !low, rng))
+            (end(config, pool, low, END, rng), end(config, pool, !low, END, rng))
         }
         Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
-            // Along the first axis and, what that leaves of it, the second one; what is left of 1/sqrt(d) in the core's own
-            // shift does not matter.
+            // What is left of 1/sqrt(d) in the core's own shift does not matter.
+            let axes = d.min(AXES);
             let root = (d as f32).sqrt();
-            let axes = |x: f32, y: f32| [x, y].into_iter().chain(std::iter::repeat_n(0.0, d - 2));
-            let q: Vec<f32> = (0..pool).flat_map(|_| axes(root, root)).collect();
-            let rest = |x: f32| x - format_value(format, x);
-            let k: Vec<f32> = scores.iter().flat_map(|&x| axes(x, rest(x))).collect();
+            let q: Vec<f32> = (0..pool * d).map(|i| if i % d < axes { root } else { 0.0 }).collect();
+            let mut k = vec![0.0; pool * d];
+            for (row, &score) in k.chunks_exact_mut(d).zip(scores) {
+                let mut rest = score;
+                for x in &mut row[..axes] {
+                    *x = format_value(format, rest);
+                    rest -= *x;
+                }
+            }
             (encode(&q, 1.0), encode(&k, 1.0))
         }
     }
@@ -212,16 +235,41 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
 }
 
 /// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
-fn end(config: &CoreConfig, pool: usize, low: bool, rng: &mut ChaCha8Rng) -> Vec<u64> {
+fn end(config: &CoreConfig, pool: usize, low: bool, octaves: u64, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let format = config.format;
     let mut element = || {
-        let exponent = rng.random_range(0..=END.min(format.exponent_mask()));
-        let exponent = if low { exponent } else { format.exponent_mask() - exponent };
-        let magnitude = exponent << format.fraction_bits | (rng.random::<u64>() & ones(format.fraction_bits));
-        let sign = if rng.random() { format.sign_bit() } else { 0 };
-        magnitude.min(format.max_finite()) | sign
+        let exponent = rng.random_range(0..=octaves.min(format.exponent_mask()));
+        with_exponent(format, if low { exponent } else { format.exponent_mask() - exponent }, rng)
     };
     (0..pool * config.d).map(|_| element()).collect()
+}
+
+/// A number of this exponent field, or the largest one.
+fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng) -> u64 {
+    let magnitude = exponent << format.fraction_bits | (rng.random::<u64>() & ones(format.fraction_bits));
+    let sign = if rng.random() { format.sign_bit() } else { 0 };
+    magnitude.min(format.max_finite()) | sign
+}
+
+/// Queries and keys: on every axis, for some rows, one of them has an exponent field of a single bit, and the other one what brings
+/// the product near one.
+fn complements(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
+    let (d, format) = (config.d, config.format);
+    let one = format.one() >> format.fraction_bits;
+    let mut singles = Vec::with_capacity(pool * d);
+    let mut others = Vec::with_capacity(pool * d);
+    let mut single = vec![1; d];
+    for row in 0..pool {
+        if row.is_multiple_of(STRETCH) {
+            single.fill_with(|| 1 << rng.random_range(0..format.exponent_bits));
+        }
+        for &single in &single {
+            let other = (2 * one + rng.random_range(0..8)).saturating_sub(single + 4);
+            singles.push(with_exponent(format, single, rng));
+            others.push(with_exponent(format, other.min(format.exponent_mask()), rng));
+        }
+    }
+    if rng.random() { (singles, others) } else { (others, singles) }
 }
 
 /// A number as the format has it.
@@ -230,13 +278,18 @@ fn format_value(format: Format, x: f32) -> f32 {
 }
 
 /// Values of a round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, or such that
-/// what is summed cancels.
+/// sums cancel.
 fn values(config: &CoreConfig, round: usize, pool: usize, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let format = config.format;
     match (Scores::of(round), rng.random_range(0..3)) {
         (Scores::Raw, _) => raw(config, pool, rng),
-        (Scores::Ends, kind) => end(config, pool, kind == 0, rng),
-        (_, 1) if !scores.is_empty() => cancelling(config, scores, rng),
+        (Scores::Ends, kind) => end(config, pool, kind == 0, END, rng),
+        // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
+        (Scores::Jumps, 2) => {
+            let (low, high) = (end(config, pool, true, 2, rng), end(config, pool, false, 2, rng));
+            low.into_iter().zip(high).map(|(low, high)| if rng.random() { low } else { high }).collect()
+        }
+        (_, 1) if !scores.is_empty() => followers(config, scores, rng),
         // Sums and halves of such values have few bits: each shows in a rounding.
         (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
             let mut bit = || {
@@ -254,20 +307,32 @@ fn values(config: &CoreConfig, round: usize, pool: usize, scores: &[f32], rng: &
     }
 }
 
-/// Values that take away with each key what the key before brought, v_i = -v_{i-1} exp(s_{i-1} - s_i): after two keys little is left of
-/// a sum, and the low bits of a weight are the high ones of the result.
-fn cancelling(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
+/// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
+/// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
+/// octaves below, or is one of its own.
+fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let d = config.d;
     let mut v = vec![0; scores.len() * d];
     for element in 0..d {
-        let (mut value, mut before) = (0.0, 0.0);
+        let (mut own, mut score_then) = (0.0, 0.0);
         for (row, &score) in scores.iter().enumerate() {
-            value *= -f64::from(before - score).exp();
-            if !CANCELS.contains(&f64::abs(value)) {
-                value = rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 };
-            }
+            let weighted = own * f64::from(score_then - score).exp();
+            let value = match rng.random_range(0..4) {
+                0 => 0.0,
+                1 | 2 => -weighted,
+                _ => {
+                    let there = weighted * f64::from(rng.random_range(-30.0..0.0f32)).exp2();
+                    if rng.random() { there.abs().log2().floor().exp2() } else { -there }
+                }
+            };
+            let value = if FOLLOWS.contains(&value.abs()) {
+                value
+            } else {
+                (own, score_then) =
+                    (rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 }, score);
+                own
+            };
             v[row * d + element] = round_to(config.format, value);
-            before = score;
         }
     }
     v
