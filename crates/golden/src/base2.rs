@@ -5,7 +5,7 @@ use crate::scalar::{Reduced, lookup};
 use flashd_hwmodel::numerics::{ExpNumerics, LOG2E, LOG2E_FRACTION, Numerics};
 
 /// `x * 2^-places`, to nearest, half up; exact where `places` is not positive.
-pub(crate) fn round_half_up(x: i64, places: i32) -> i64 {
+pub fn round_half_up(x: i64, places: i32) -> i64 {
     match places {
         ..=0 => x << -places,
         63.. => 0,
@@ -16,15 +16,18 @@ pub(crate) fn round_half_up(x: i64, places: i32) -> i64 {
 /// A positive number as the lanes' multipliers take it: `m 2^-(bits-1) 2^-right`, m of `bits` bits with its
 /// top bit set. The m of a zero is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Factor {
-    pub(crate) m: u64,
-    pub(crate) bits: u32,
-    pub(crate) right: u32,
+pub struct Factor {
+    /// Significand.
+    pub m: u64,
+    /// Its width.
+    pub bits: u32,
+    /// Places right, besides the significand's own `bits - 1`.
+    pub right: u32,
 }
 
 impl Factor {
     /// The factor next to `value 2^-fraction 2^-k`, half a unit going up, for a positive value up to `2^fraction`.
-    pub(crate) fn new(value: u64, fraction: u32, k: u32, bits: u32) -> Factor {
+    pub fn new(value: u64, fraction: u32, k: u32, bits: u32) -> Factor {
         debug_assert!((1..=1 << fraction).contains(&value));
         let zeros = fraction - value.ilog2();
         let m = round_half_up((value << zeros) as i64, fraction as i32 + 1 - bits as i32) as u64;
@@ -36,45 +39,46 @@ impl Factor {
     }
 
     /// The factor zero.
-    pub(crate) fn zero(bits: u32) -> Factor {
+    pub fn zero(bits: u32) -> Factor {
         Factor { m: 0, bits, right: 0 }
     }
 
     /// The factor one.
-    pub(crate) fn one(bits: u32) -> Factor {
+    pub fn one(bits: u32) -> Factor {
         Factor { m: 1 << (bits - 1), bits, right: 0 }
     }
 
     /// A factor as a step records it.
-    pub(crate) fn from_record(record: u64, bits: u32) -> Factor {
+    pub fn from_record(record: u64, bits: u32) -> Factor {
         Factor { m: record & ((1 << bits) - 1), bits, right: (record >> bits) as u32 }
     }
 
     /// Places by which the product with m is shifted right.
-    pub(crate) fn shift(&self) -> u32 {
+    pub fn shift(&self) -> u32 {
         self.bits - 1 + self.right
     }
 
     /// The value.
-    pub(crate) fn value(&self) -> f64 {
+    pub fn value(&self) -> f64 {
         self.m as f64 * pow2(-(self.shift() as i32))
     }
 
     /// As a step records it.
-    pub(crate) fn record(&self) -> u64 {
+    pub fn record(&self) -> u64 {
         (u64::from(self.right) << self.bits) | self.m
     }
 }
 
 /// Functions of base-2 arguments.
 #[derive(Clone, Debug)]
-pub(crate) struct Base2 {
+pub struct Base2 {
     exp: ExpNumerics,
     largest: i64,
 }
 
 impl Base2 {
-    pub(crate) fn new(numerics: &Numerics) -> Self {
+    /// The functions of a core.
+    pub fn new(numerics: &Numerics) -> Self {
         Base2 { exp: numerics.exp.clone(), largest: (1 << numerics.octave_argument_bits()) - 1 }
     }
 
@@ -86,7 +90,7 @@ impl Base2 {
     }
 
     /// Octave and offset of `|x|` as FLASH-D's loop forms them: cut, and a unit of x less where x is negative.
-    pub(crate) fn reduce_cut(&self, x: i64, fraction: u32) -> Reduced {
+    pub fn reduce_cut(&self, x: i64, fraction: u32) -> Reduced {
         let b = self.exp.value_fraction;
         let magnitude = if x < 0 { -1 - x } else { x } as u64;
         let t = round_down(magnitude, fraction as i32 - b as i32).min(self.largest as u64);
@@ -119,7 +123,7 @@ impl Base2 {
     }
 
     /// `log2(1 + 2^-t)` with `fraction` fraction bits, rounded half up: what the log-sum-exp grows by.
-    pub(crate) fn growth(&self, r: Reduced, fraction: u32) -> i64 {
+    pub fn growth(&self, r: Reduced, fraction: u32) -> i64 {
         let left = fraction as i32 - self.fraction() as i32 + 1;
         let aligned = round_down(lookup(&self.exp.log2p1, r), -left);
         round_half_up((aligned >> r.k.min(63)) as i64, 1)
@@ -166,36 +170,5 @@ impl Score {
     pub(crate) fn of(&self, natural: i64) -> i64 {
         let natural = natural.clamp(-self.natural_limit, self.natural_limit);
         round_half_up(natural * LOG2E as i64, self.places).clamp(-self.limit, self.limit)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_factor_is_its_value_rounded() {
-        let fraction = 10;
-        for value in 1..=1u64 << fraction {
-            for bits in 3..=15 {
-                let factor = Factor::new(value, fraction, 3, bits);
-                let exact = value as f64 / 8192.0;
-                assert_eq!(factor.m.ilog2() + 1, bits, "{value} {bits}: {factor:?}");
-                let half_unit = pow2(-(bits as i32)) * pow2(exact.log2().floor() as i32);
-                assert!((factor.value() - exact).abs() <= half_unit, "{value} {bits}: {factor:?}");
-                if bits > fraction {
-                    assert_eq!(factor.value(), exact);
-                }
-            }
-        }
-        assert_eq!((Factor::zero(4).record(), Factor::one(4).record()), (0, 8));
-        let factor = Factor { m: 9, bits: 4, right: 5 };
-        assert_eq!((factor.record(), Factor::from_record(0x59, 4)), (0x59, factor));
-    }
-
-    #[test]
-    fn half_goes_up() {
-        assert_eq!([-3, -1, 1, 3].map(|x| round_half_up(x, 1)), [-1, 0, 1, 2]);
-        assert_eq!((round_half_up(5, -2), round_half_up(5, 0), round_half_up(i64::MAX / 4, 63)), (20, 5, 0));
     }
 }

@@ -32,16 +32,15 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 /// Which carriers a run uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Carriers {
+pub enum Carriers {
     /// The narrowest ones that are exact.
     Fastest,
     /// f64 and i64 everywhere, to compare with.
-    #[cfg(test)]
     Widest,
 }
 
 /// The integers of a carrier's width.
-pub(crate) trait Integer: Copy + Default + Send + Sync + Into<i64> {
+pub trait Integer: Copy + Default + Send + Sync + Into<i64> {
     /// The sum modulo 2 to the width.
     fn wrapping_add(self, other: Self) -> Self;
 
@@ -76,7 +75,7 @@ integer!(i32);
 integer!(i64);
 
 /// f32 or f64 as the carrier of a narrower format.
-pub(crate) trait Carrier:
+pub trait Carrier:
     Copy
     + Default
     + PartialOrd
@@ -232,68 +231,3 @@ macro_rules! carrier {
 
 carrier!(f32, u32, i32);
 carrier!(f64, u64, i64);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use rand::{RngExt, SeedableRng};
-
-    /// Rounds `x * 2^-scale` to odd with `precision` bits, from integers alone.
-    fn odd_reference(x: i128, precision: u32, scale: i32) -> f64 {
-        let mag = x.unsigned_abs();
-        let length = 128 - mag.leading_zeros();
-        let drop = length.saturating_sub(precision);
-        let kept = (mag >> drop) | u128::from(mag & ((1u128 << drop) - 1) != 0);
-        let value = kept as f64 * 2f64.powi(drop as i32 - scale);
-        if x < 0 { -value } else { value }
-    }
-
-    #[test]
-    fn sums_round_to_odd() {
-        let seed = 11;
-        let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-        for i in 0..400_000 {
-            let (wide, narrow) = (1i128 << 24, 1i128 << 10);
-            let a = rng.random_range(-wide..=wide) << rng.random_range(0..80);
-            let b = rng.random_range(-narrow..=narrow) << rng.random_range(0..80);
-            let (x, y) = (a as f64, b as f64);
-            let exact = odd_reference(a + b, 53, 0);
-            assert_eq!(x.add_odd(y), exact, "seed {seed}, sample {i}: {a} + {b} in f64");
-            let (x, y) = (a as f32 * 2f32.powi(-60), b as f32 * 2f32.powi(-60));
-            let exact = odd_reference(a + b, 24, 60);
-            assert_eq!(x.add_odd(y) as f64, exact, "seed {seed}, sample {i}: {a} + {b} in f32");
-        }
-    }
-
-    #[test]
-    fn integers_of_a_carrier() {
-        fn check<C: Carrier>(x: f64) {
-            let carried = C::from_f64(x);
-            let nearest: i64 = carried.nearest_integer().into();
-            assert_eq!(nearest as f64, x.round_ties_even(), "{x}");
-            assert_eq!(carried.floor().to_f64(), x.floor(), "{x}");
-            // Half a unit goes away from zero, whatever is less does not.
-            let away: i64 = carried.away().nearest_integer().into();
-            assert_eq!(away as f64, x.round(), "{x}");
-        }
-        for i in -4096..4096 {
-            for x in [i as f64 / 4.0, i as f64 * 512.0, i as f64 * 2f64.powi(-30)] {
-                check::<f32>(x);
-                check::<f64>(x);
-            }
-        }
-        check::<f64>(2f64.powi(50) - 0.5);
-        for x in [1.0, 1.5, 3.99, 2f64.powi(-14)] {
-            let binade = Carrier::binade(x);
-            assert!(binade <= x && x < 2.0 * binade);
-            assert_eq!(binade.pow2_over(7), 128.0 / binade);
-        }
-    }
-
-    #[test]
-    fn zeros_keep_the_sign_of_the_machine() {
-        assert!((-0.0f64).add_odd(-0.0).is_sign_negative());
-        assert!((-0.0f32).add_odd(0.0).is_sign_positive());
-        assert!(1.5f32.add_odd(-1.5).is_sign_positive());
-    }
-}

@@ -7,6 +7,7 @@
 //!   hardware description, so comparing the two checks the arithmetic of both.
 //! - [`VectorModel`]: the same bits at the speed of whole workloads.
 //! - [`units`]: the same arithmetic as pure functions on encodings, for tests of single units.
+//! - [`parts`]: what the models are made of, for tests of single parts.
 
 mod base2;
 mod carrier;
@@ -16,6 +17,7 @@ pub mod family;
 mod lanes;
 mod merge;
 mod model;
+pub mod parts;
 mod recurrence;
 mod round;
 mod run;
@@ -24,11 +26,12 @@ mod single;
 pub mod units;
 mod vector;
 
+pub use carrier::Carriers;
 pub use merge::Merge;
 pub use model::{Action, Model, PartialState, QueryResult, Step};
 pub use round::{decode, encode, v_exponent};
 pub use run::Masked;
-pub use single::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};
+pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane};
 pub use vector::{
     Head, Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch, plain_attention,
 };

@@ -86,12 +86,19 @@ pub struct QueryResult {
 pub struct Model {
     config: CoreConfig,
     numerics: Numerics,
+    carriers: Carriers,
 }
 
 impl Model {
     /// The model of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> Self {
-        Model { config: config.clone(), numerics: Numerics::new(config) }
+        Model { config: config.clone(), numerics: Numerics::new(config), carriers: Carriers::Fastest }
+    }
+
+    /// The same in other carriers, to compare with: they change no bit.
+    #[must_use]
+    pub fn with_carriers(self, carriers: Carriers) -> Self {
+        Model { carriers, ..self }
     }
 
     /// Runs queries against keys and values.
@@ -165,7 +172,8 @@ impl Model {
         assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
         let input =
             Input { d: self.config.d, q, k, v, lengths, v_exponents, masked, starts, partial, record };
-        self.run_in(input, Carriers::Fastest)
+        input.check(self.numerics.format);
+        self.with_core(input, self.carriers)
     }
 
     pub(crate) fn config(&self) -> &CoreConfig {
@@ -174,11 +182,6 @@ impl Model {
 
     pub(crate) fn numerics(&self) -> &Numerics {
         &self.numerics
-    }
-
-    fn run_in(&self, input: Input, carriers: Carriers) -> Vec<QueryResult> {
-        input.check(self.numerics.format);
-        self.with_core(input, carriers)
     }
 
     /// Shows a visitor the recurrence and the lanes of the core.
@@ -346,8 +349,9 @@ impl Visit for Input<'_> {
     }
 }
 
-/// Whether f32 carries float lanes exactly (see [`crate::carrier`]), which need `longest` bits.
-pub(crate) fn fits_f32(
+/// Whether f32 carries float lanes exactly (see [`Carrier`]), which need `longest` bits: lanes of a format with values up to the
+/// encoding `largest`, which is asked for only where it matters, and accumulators that begin with those of `starts`.
+pub fn fits_f32(
     format: Format,
     accumulator: Format,
     longest: u32,
@@ -367,7 +371,7 @@ pub(crate) fn fits_f32(
 }
 
 /// The largest magnitude of encodings that are not special.
-pub(crate) fn largest_finite(format: Format, bits: &[u64]) -> u64 {
+pub fn largest_finite(format: Format, bits: &[u64]) -> u64 {
     let finite = bits.iter().filter(|&&bits| !format.is_special(bits));
     finite.map(|bits| bits & (format.sign_bit() - 1)).max().unwrap_or(0)
 }
@@ -376,6 +380,3 @@ pub(crate) fn largest_finite(format: Format, bits: &[u64]) -> u64 {
 fn below(format: Format, exponent: i32, bits: u64) -> bool {
     bits & (format.sign_bit() - 1) < encode(format, pow2(exponent))
 }
-
-#[cfg(test)]
-mod tests;

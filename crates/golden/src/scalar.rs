@@ -17,9 +17,11 @@ pub(crate) fn fixed(x: f64, shift: i32, limit: i64) -> i64 {
 
 /// A base-2 argument `k + f`: the octave `k` and the offset `f` with B fraction bits.
 #[derive(Clone, Copy)]
-pub(crate) struct Reduced {
-    pub(crate) k: u32,
-    pub(crate) f: u64,
+pub struct Reduced {
+    /// Octave.
+    pub k: u32,
+    /// Offset, below `2^B`.
+    pub f: u64,
 }
 
 /// Exponential, sigmoid, softplus and ln with results rounded to one format.
@@ -164,8 +166,8 @@ impl Scalar {
     }
 }
 
-/// Value of a table with octaves; the last octave serves all later ones.
-pub(crate) fn lookup(table: &Table, r: Reduced) -> u64 {
+/// Value of a table with octaves, without its octave: B fraction bits. The last octave serves all later ones.
+pub fn lookup(table: &Table, r: Reduced) -> u64 {
     let octave = r.k.min(table.octaves - 1) * table.cells;
     let dx = r.f & ((1 << table.offset_bits) - 1);
     table_value(table, octave as usize + (r.f >> table.offset_bits) as usize, dx)

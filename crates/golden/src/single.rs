@@ -42,6 +42,12 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) ->
     encode(accumulator, new)
 }
 
+/// The operand of a value in FLASH-D's fixed-point lanes, in units of `2^(v_exponent - bias + 1) 2^-(lane.v - 1)`, and whether
+/// the value is too large for `v_exponent`: then it is the largest operand with the value's sign.
+pub fn fixed_value(config: &CoreConfig, v_exponent: u64, v: u64) -> (i64, bool) {
+    FixedLanes::<i64>::new(config.format, config.lane_bits()).value(v, v_exponent)
+}
+
 /// One lane of FLASH-D's fixed-point update: like [`flash_d_lane`], but `o` and the result are integers in units of
 /// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key is `upper` with `w = 0`.
 pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, upper: bool) -> i64 {

@@ -368,6 +368,3 @@ impl CoreConfig {
 pub fn default_score_shift(d: usize) -> i32 {
     -((d.max(1).ilog2() / 2) as i32)
 }
-
-#[cfg(test)]
-mod tests;

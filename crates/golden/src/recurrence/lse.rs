@@ -72,8 +72,9 @@ fn spent_on(budget: &BudgetNumerics, spent: u64, floor: i64) -> Option<u64> {
     (spent + (charge << reserve) <= 1 << register).then_some(spent + charge)
 }
 
-/// What stays spent once such a key is kept.
-fn spent_after(spent: u64, floor: i64) -> u64 {
+/// What stays spent of `spent` units of a budget once a key is kept whose x has the integer part `floor`: not less than what the
+/// key leaves of the held keys' mass.
+pub fn spent_after(spent: u64, floor: i64) -> u64 {
     match floor {
         ..0 => spent - (spent >> (1 - floor).min(63)),
         _ => spent.div_ceil(1 << floor.clamp(1, 63)),
@@ -168,6 +169,3 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         FloatEnding::Round
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,6 +7,7 @@ mod paper;
 
 pub(crate) use fa2::{Fa2, Sum, exponential_factor, reciprocal_of_sum, scaled};
 pub(crate) use fa2_fixed::{Fa2Fixed, Reference};
+pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
 

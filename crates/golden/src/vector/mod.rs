@@ -36,9 +36,12 @@ mod score;
 mod table;
 mod watch;
 
+pub use blend::Blending;
 pub use isa::Isa;
+pub use operands::{Convert, Decoder, Extent, Survey, convert_all};
 pub use plain::plain_attention;
 pub use run::{Head, VectorModel, VectorRun};
+pub use table::{Factors, Lookup};
 pub use watch::{Monitor, StepCounts, StepUnits, Watch};
 
 /// Keys that go through a kernel together.
@@ -52,6 +55,3 @@ pub enum Path {
     /// Recurrence and lanes are the reference's own, query by query.
     ByQuery,
 }
-
-#[cfg(test)]
-mod tests;

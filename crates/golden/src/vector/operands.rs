@@ -10,9 +10,11 @@ use rayon::prelude::*;
 pub(crate) const PIECE: usize = 1 << 14;
 
 /// A number that a kernel computes with, of an encoding; `of` must be `#[inline(always)]`.
-pub(crate) trait Convert: Sync {
+pub trait Convert: Sync {
+    /// The number.
     type Number: Copy + Default + Send;
 
+    /// The number of an encoding.
     fn of(&self, bits: u64) -> Self::Number;
 }
 
@@ -22,7 +24,7 @@ pub(crate) fn convert<C: Convert>(isa: Isa, bits: &[u64], by: &C, numbers: &mut 
 }
 
 /// Maps encodings, on the threads of the current pool.
-pub(crate) fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
+pub fn convert_all<C: Convert>(isa: Isa, bits: &[u64], by: &C) -> Vec<C::Number> {
     let mut numbers = vec![C::Number::default(); bits.len()];
     let pieces = numbers.par_chunks_mut(PIECE).zip(bits.par_chunks(PIECE));
     pieces.for_each(|(numbers, bits)| convert(isa, bits, by, numbers));
@@ -48,7 +50,7 @@ impl<C: Convert> Kernel for Conversion<'_, C> {
 
 /// [`crate::round::decode`] in f32, without a choice in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Decoder {
+pub struct Decoder {
     magnitude: u32,
     /// The largest finite magnitude, and the smallest that is not read as zero.
     most: u32,
@@ -65,7 +67,7 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     /// The decoder, if f32 holds every value of the format.
-    pub(crate) fn new(format: Format) -> Option<Decoder> {
+    pub fn new(format: Format) -> Option<Decoder> {
         let bias = (f32::MAX_EXP - 1) - format.bias;
         // Flushed subnormals need no unit.
         let unit = match format.subnormals {
@@ -92,8 +94,9 @@ impl Decoder {
         })
     }
 
+    /// The value of an encoding.
     #[inline(always)]
-    pub(crate) fn of(&self, bits: u64) -> f32 {
+    pub fn of(&self, bits: u64) -> f32 {
         let bits = bits as u32;
         let magnitude = bits & self.magnitude;
         let normal = (magnitude << (self.left & 31)) + self.rebias;
@@ -106,27 +109,29 @@ impl Decoder {
 }
 
 /// What a tensor's encodings are like.
-pub(crate) struct Survey {
+pub struct Survey {
     /// For each vector, whether some element is Inf or NaN.
-    pub(crate) special: Vec<bool>,
+    pub special: Vec<bool>,
     /// Whether one is in any.
-    pub(crate) any_special: bool,
+    pub any_special: bool,
     /// For each vector, the largest magnitude that is neither zero nor special; 0 if there is none.
     largest: Vec<u32>,
     /// Magnitudes of the tensor that are neither zero nor special.
-    pub(crate) extent: Extent,
+    pub extent: Extent,
 }
 
 /// The largest and the smallest magnitude, as encodings; 0 if there are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) largest: u64,
-    pub(crate) smallest: u64,
+pub struct Extent {
+    /// The largest.
+    pub largest: u64,
+    /// The smallest.
+    pub smallest: u64,
 }
 
 impl Survey {
     /// Looks at vectors of d encodings, on the threads of the current pool.
-    pub(crate) fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
+    pub fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
         let mut rows = vec![Row::default(); bits.len() / d];
         let together = PIECE.div_ceil(d);
         let pieces = rows.par_chunks_mut(together).zip(bits.par_chunks(together * d));
@@ -145,7 +150,7 @@ impl Survey {
     }
 
     /// For each vector, whether an element is beyond the binade of an exponent field.
-    pub(crate) fn overflow(&self, format: Format, exponent: u64) -> Vec<bool> {
+    pub fn overflow(&self, format: Format, exponent: u64) -> Vec<bool> {
         let over = |&largest: &u32| largest != 0 && biased_exponent(format, largest.into()) > exponent;
         self.largest.iter().map(over).collect()
     }
@@ -197,75 +202,6 @@ impl Kernel for Rows<'_> {
             let folded = [fold(top, u32::max), fold(largest, u32::max), fold(smallest, u32::min)];
             let [top, largest, smallest] = rest.iter().fold(folded, |all, &bits| look(all, bits));
             *row = Row { top, largest, smallest };
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::round::decode;
-
-    /// All encodings of a format up to 16 bits, else many with all exponents.
-    fn encodings(format: Format) -> Vec<u64> {
-        let high = format.width().saturating_sub(16);
-        (0..1u64 << format.width().min(16))
-            .map(|bits| bits << high | (bits & 3) >> (2 * u32::from(high == 0)))
-            .collect()
-    }
-
-    #[test]
-    fn surveys_see_what_the_values_are() {
-        for (_, format) in Format::NAMED {
-            let all = encodings(format);
-            for (bits, d) in [(&all[..], 8), (&all[1..40], 3), (&all[..1], 1), (&[], 2)] {
-                for isa in Isa::available() {
-                    let survey = Survey::of(isa, format, d, bits);
-                    let rows = bits.chunks(d);
-                    let special: Vec<bool> =
-                        rows.map(|row| row.iter().any(|&bits| format.is_special(bits))).collect();
-                    assert_eq!(survey.special, special, "{format}");
-                    assert_eq!(survey.any_special, special.contains(&true), "{format}");
-                    let values = bits.iter().map(|&bits| decode(format, bits).abs()).filter(|&x| x > 0.0);
-                    let (least, most) = values.fold((f64::INFINITY, 0f64), |(l, m), x| (l.min(x), m.max(x)));
-                    assert_eq!(decode(format, survey.extent.largest), most, "{format}");
-                    if most > 0.0 {
-                        assert_eq!(decode(format, survey.extent.smallest), least, "{format}");
-                    }
-                    for exponent in [1, 3, format.exponent_mask() / 2] {
-                        let over = |&bits: &u64| {
-                            decode(format, bits) != 0.0 && biased_exponent(format, bits) > exponent
-                        };
-                        let expected: Vec<bool> = bits.chunks(d).map(|row| row.iter().any(over)).collect();
-                        assert_eq!(survey.overflow(format, exponent), expected, "{format} {exponent}");
-                    }
-                }
-            }
-        }
-    }
-
-    struct Decoded(Decoder);
-
-    impl Convert for Decoded {
-        type Number = f32;
-
-        #[inline(always)]
-        fn of(&self, bits: u64) -> f32 {
-            self.0.of(bits)
-        }
-    }
-
-    #[test]
-    fn decoders_give_the_values() {
-        for (_, format) in Format::NAMED {
-            let bits = encodings(format);
-            let decoder = Decoder::new(format).unwrap_or_else(|| panic!("{format} fits"));
-            for isa in Isa::available() {
-                for (value, &bits) in convert_all(isa, &bits, &Decoded(decoder)).into_iter().zip(&bits) {
-                    let expected = decode(format, bits) as f32;
-                    assert_eq!(value.to_bits(), expected.to_bits(), "{format} {bits:#x}");
-                }
-            }
         }
     }
 }

@@ -7,7 +7,7 @@ use flashd_hwmodel::pwl::Table;
 const ENTRIES: usize = 512;
 
 /// A table whose entries are looked up without a branch.
-pub(crate) struct Lookup {
+pub struct Lookup {
     /// Both coefficients of an entry: c1 above c0.
     entries: Box<[u64; ENTRIES]>,
     last_octave: i32,
@@ -19,7 +19,7 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     /// The table, if its numbers fit and it decreases, as those of exponential, sigmoid and growth do.
-    pub(crate) fn new(table: &Table) -> Option<Lookup> {
+    pub fn new(table: &Table) -> Option<Lookup> {
         let mut entries = Box::new([0; ENTRIES]);
         let fits = table.function.decreasing()
             && table.c0.len() <= ENTRIES
@@ -40,7 +40,7 @@ impl Lookup {
 
     /// The value at octave k and offset f.
     #[inline(always)]
-    pub(crate) fn at(&self, k: i32, f: i32) -> i32 {
+    pub fn at(&self, k: i32, f: i32) -> i32 {
         let entry = k.min(self.last_octave) * self.cells + (f >> (self.offset_bits & 31));
         let both = self.entries[entry as usize % ENTRIES];
         let dx = f & self.offset_mask;
@@ -70,66 +70,27 @@ impl Rounding {
 
 /// Makes factors of `bits` significand bits from table values up to `2^fraction`.
 #[derive(Clone, Copy)]
-pub(crate) struct Factors {
+pub struct Factors {
     fraction: i32,
     bits: u32,
     rounding: Rounding,
 }
 
 impl Factors {
-    pub(crate) fn new(base2: &Base2, bits: u32) -> Factors {
+    /// For the values of a core's tables.
+    pub fn new(base2: &Base2, bits: u32) -> Factors {
         let fraction = base2.fraction() as i32;
         Factors { fraction, bits, rounding: Rounding::new(fraction + 1 - bits as i32) }
     }
 
     /// [`crate::base2::Factor::new`]: significand and places right.
     #[inline(always)]
-    pub(crate) fn of(&self, value: i32, k: i32) -> (i32, i32) {
+    pub fn of(&self, value: i32, k: i32) -> (i32, i32) {
         // A float's exponent is the integer's logarithm, as long as the integer is exact.
         let log = ((value as f32).to_bits() >> 23) as i32 - 127;
         let zeros = self.fraction - log;
         let m = self.rounding.of(value << (zeros & 31));
         let carry = m >> (self.bits & 31);
         (m >> carry, k + zeros - carry)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::base2::Factor;
-    use crate::scalar::{Reduced, lookup};
-    use flashd_hwmodel::config::{CoreConfig, Design};
-    use flashd_hwmodel::format::Format;
-    use flashd_hwmodel::numerics::Numerics;
-
-    #[test]
-    fn lanes_look_up_what_the_model_does() {
-        for segments in [4, 8, 16, 32] {
-            let config = CoreConfig { segments, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
-            let n = Numerics::new(&config);
-            let base2 = Base2::new(&n);
-            for table in [&n.exp.exp, &n.exp.sigmoid, &n.exp.log2p1] {
-                let lanes = Lookup::new(table).unwrap_or_else(|| panic!("{:?} {segments}", table.function));
-                for k in 0..20 {
-                    for f in (0..1 << n.exp.value_fraction).step_by(7) {
-                        let value = lookup(table, Reduced { k, f });
-                        assert_eq!(
-                            i64::from(lanes.at(k as i32, f as i32)),
-                            value as i64,
-                            "{segments} {k} {f}"
-                        );
-                        if value > 1 << n.exp.value_fraction {
-                            continue;
-                        }
-                        for bits in [3, 9, 12, 16] {
-                            let factor = Factor::new(value, n.exp.value_fraction, k, bits);
-                            let (m, right) = Factors::new(&base2, bits).of(value as i32, k as i32);
-                            assert_eq!((m as u64, right as u32), (factor.m, factor.right), "{value} {bits}");
-                        }
-                    }
-                }
-            }
-        }
     }
 }

@@ -3,7 +3,11 @@
 //! One executable for all files: it is linked once, and its tests share the processors.
 
 mod accuracy;
+mod base2;
 mod budget;
+mod budget_growth;
+mod carrier;
+mod carrier_choice;
 mod common;
 mod contract;
 mod cores;
@@ -16,3 +20,4 @@ mod rounding;
 mod speed;
 mod units;
 mod update;
+mod vector;

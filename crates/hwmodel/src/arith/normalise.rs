@@ -21,7 +21,7 @@ pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
 }
 
 /// Stages that bring any bit of a word to the top.
-pub(crate) fn all_stages(width: u32) -> u32 {
+pub fn all_stages(width: u32) -> u32 {
     32 - (width - 1).leading_zeros()
 }
 
@@ -61,61 +61,4 @@ pub(crate) fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fi
         });
     }
     (shifted, count.unwrap_or_else(|| W::zero(1)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::word::Num;
-
-    #[test]
-    fn few_leading_zeros_are_found() {
-        for width in 3..9 {
-            for most in 1..=3.min(width - 1) {
-                let smallest = 1u64 << (width - 1 - most);
-                for value in smallest..1 << width {
-                    let x = Num::new(width, value);
-                    let (shifted, count) = normalise_within(&x, most);
-                    let (all, zeros) = x.normalise();
-                    assert_eq!(
-                        (shifted.value(), count.value()),
-                        (all.value(), zeros.value()),
-                        "{width} {value}"
-                    );
-                }
-                assert_eq!(normalise_within(&Num::new(width, 0), most).0.value(), 0);
-            }
-        }
-    }
-
-    #[test]
-    fn ones_are_shifted_in() {
-        for value in 1..1u64 << 7 {
-            let x = Num::new(7, value);
-            let (shifted, count) = normalise_filled(&x, None, &Num::new(1, 1));
-            let zeros = 6 - value.ilog2();
-            assert_eq!(
-                (shifted.value(), count.value()),
-                (((value + 1) << zeros) - 1, zeros as u64),
-                "{value}"
-            );
-        }
-    }
-
-    #[test]
-    fn the_shift_stops_at_the_room() {
-        for width in 2..10 {
-            for room_bits in 1..6 {
-                for value in 1..1u64 << width {
-                    for room in 0..1u64 << room_bits {
-                        let x = Num::new(width, value);
-                        let expected = (width - 1 - value.ilog2()).min(room as u32);
-                        let (shifted, count) = normalise_limited(&x, &Num::new(room_bits, room));
-                        assert_eq!(count.value(), expected as u64, "{value} of {width} bits, room {room}");
-                        assert_eq!(shifted.value(), value << expected);
-                    }
-                }
-            }
-        }
-    }
 }

@@ -79,27 +79,3 @@ impl FrontSchedule {
         self.after_products as usize + self.after_level.iter().filter(|r| **r).count() + self.delays
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_schedule_has_the_registers_of_the_contract() {
-        for dot in [Dot::Tree, Dot::Fused] {
-            for levels in 1..=9 {
-                let s = FrontSchedule::new(dot, levels);
-                assert_eq!(s.registers(), levels as usize - 1, "{dot:?}, {levels} levels: {s:?}");
-                // At most two levels without a register between them, from three levels on.
-                let mut run = 0;
-                for registered in &s.after_level {
-                    run += 1;
-                    assert!(run <= 2 || levels <= 2, "{dot:?}, {levels} levels: {s:?}");
-                    run = if *registered { 0 } else { run };
-                }
-            }
-        }
-        assert_eq!(FrontSchedule::new(Dot::Tree, 6).after_level, [false, true, false, true, true, true]);
-        assert_eq!(FrontSchedule::new(Dot::Fused, 8).delays, 2);
-    }
-}

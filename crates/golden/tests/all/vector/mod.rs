@@ -1,8 +1,15 @@
 //! The vector engine against the model: every core, every set of instructions, step by step.
 
-use super::*;
-use crate::model::{Model, PartialState, QueryResult, Step};
-use crate::round::{decode, encode, pow2, v_exponent};
+mod blend;
+mod operands;
+mod plain;
+mod table;
+
+use flashd_golden::units::round_from_f64;
+use flashd_golden::{
+    Head, Isa, Masked, Model, Monitor, PartialState, Path, QueryResult, Step, StepCounts, VectorModel,
+    decode, encode, v_exponent,
+};
 use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
@@ -42,9 +49,9 @@ fn element(rng: &mut ChaCha8Rng, format: Format, kind: Kind, spread: f64) -> u64
         (Kind::Hostile, 2) if rng.random_range(0..20) == 0 => format.sign_bit() - 1,
         (Kind::Hostile, 3..20) => {
             let scale = (rng.random_range(-spread..1.0f64) as i32).max(-130);
-            crate::units::round_from_f64(format, x * pow2(scale))
+            round_from_f64(format, x * 2f64.powi(scale))
         }
-        _ => crate::units::round_from_f64(format, x),
+        _ => round_from_f64(format, x),
     }
 }
 
@@ -56,14 +63,14 @@ fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usiz
             let bits = element(rng, format, kind, spread);
             match format.is_special(bits) {
                 true => bits,
-                false => crate::units::round_from_f64(format, decode(format, bits) * scale),
+                false => round_from_f64(format, decode(format, bits) * scale),
             }
         };
         (0..n * d).map(|_| one(rng)).collect()
     };
     let heat = rng.random_range(0.5..6.0);
     let (q, k) = (vectors(rng, queries, heat), vectors(rng, keys, 1.0));
-    let scale = pow2(rng.random_range(-6..7));
+    let scale = 2f64.powi(rng.random_range(-6..7));
     let v = vectors(rng, keys, scale);
     let all = v_exponent(format, &v);
     let uneven = rng.random_range(0..3) == 0;
@@ -118,10 +125,10 @@ fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
         scalars[1] |= 1 << n.state_fraction;
     }
     let format = config.accumulator_format();
-    let scale = pow2(rng.random_range(-90..60).clamp(2 - format.bias, format.bias - 2));
+    let scale = 2f64.powi(rng.random_range(-90..60).clamp(2 - format.bias, format.bias - 2));
     let o = (0..config.d).map(|_| match config.has_fixed_lanes() {
         true => rng.random::<u64>() & ones(config.accumulator_bits()),
-        false => crate::units::round_from_f64(format, rng.random_range(-1.0..1.0) * scale),
+        false => round_from_f64(format, rng.random_range(-1.0..1.0) * scale),
     });
     PartialState { scalars, o: o.collect() }
 }
@@ -161,7 +168,7 @@ impl Workload {
             v: &self.v,
             lengths: &self.lengths,
             v_exponents: &self.v_exponents,
-            masked: self.masked.as_ref().map(|_| &masked as crate::Masked),
+            masked: self.masked.as_ref().map(|_| &masked as Masked),
             from: &self.from,
             starts: &self.starts,
         };
@@ -356,9 +363,9 @@ fn small_values_and_far_scores_give_the_models_bits() {
             for heat in [1, 16, 40] {
                 let mut workload = workload(&mut rng, &config, Kind::Normal, queries, keys);
                 let by = |bits: &mut u64, factor: f64| {
-                    *bits = crate::units::round_from_f64(Format::BF16, decode(Format::BF16, *bits) * factor);
+                    *bits = round_from_f64(Format::BF16, decode(Format::BF16, *bits) * factor);
                 };
-                workload.v.iter_mut().for_each(|bits| by(bits, pow2(scale)));
+                workload.v.iter_mut().for_each(|bits| by(bits, 2f64.powi(scale)));
                 workload.q.iter_mut().for_each(|bits| by(bits, heat.into()));
                 let model = VectorModel::new(&config);
                 compare(&config, &model, &workload, &format!("2^{scale}, {heat}, seed {seed}"));

@@ -1,10 +1,9 @@
 //! What docs/hold.md needs of the loop's table for the bound of a budget.
 
-use super::*;
-use crate::round::pow2;
+use flashd_golden::parts::{Base2, spent_after};
 use flashd_hwmodel::config::{CoreConfig, Design, Hold};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION};
+use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION, Numerics};
 
 /// The smallest ratio of what stays spent of `spent` units to what a kept key leaves of the held ones' mass, over all x
 /// up to 2 whose key gives anything back.
@@ -19,7 +18,7 @@ fn tightest(segments: u32, fraction: u32, spent: u64) -> f64 {
     let base2 = Base2::new(&n);
     let ratio = |x: i64| {
         let growth = x.max(0) + base2.growth(base2.reduce_cut(x, fraction), fraction);
-        let mass = spent as f64 * (-(growth as f64) * pow2(-(fraction as i32))).exp2();
+        let mass = spent as f64 * (-(growth as f64) * 2f64.powi(-(fraction as i32))).exp2();
         spent_after(spent, x >> fraction) as f64 / mass
     };
     let lowest = -(i64::from(BUDGET_REGISTER) + 2) << fraction;

@@ -1,4 +1,10 @@
-use super::*;
+//! Names, limits and combinations of configurations.
+
+use flashd_hwmodel::config::{
+    Accumulator, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant, Hold, LaneBits, Update,
+    WeightUnit, default_score_shift,
+};
+use flashd_hwmodel::format::Format;
 
 #[test]
 fn names_carry_what_is_not_default() {

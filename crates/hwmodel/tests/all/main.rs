@@ -1,0 +1,17 @@
+//! The hardware description: configurations, widths and tables, arithmetic on words, and what is made of them.
+//!
+//! One executable for all files: it is linked once, and its tests share the processors.
+
+mod arrays;
+mod clock_gate;
+mod config;
+mod formats;
+mod netlist;
+mod normalise;
+mod numerics;
+mod partial;
+mod schedule;
+mod structure;
+mod tables;
+mod vectors;
+mod words;
