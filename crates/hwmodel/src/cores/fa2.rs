@@ -1,17 +1,18 @@
 //! The FlashAttention-2 cores.
 
 use super::attention_core::attention_core;
-use super::control::{EndOfQuery, EndOfQueryFunction, FlagPipe, KeyControl, OverflowControl, ResultControl};
+use super::control::{FlagPipe, KeyControl};
 use super::delay::Delay;
 use super::fa2_fixed_lane::Fa2FixedLaneGroup;
 use super::fa2_lane::Fa2LaneGroup;
+use super::factor::FactorForm;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use super::literal::LiteralLaneGroup;
 use super::literal_softmax::LiteralSoftmax;
 use super::log_reference::LogReference;
-use super::lse::FactorForm;
 use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction, Unmasked, unmasked};
 use super::reference::MaximumReference;
+use super::results::{EndOfQuery, EndOfQueryFunction, OverflowControl, ResultControl};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
 use super::shared_lane::SharedLaneGroup;

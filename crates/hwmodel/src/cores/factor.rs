@@ -49,3 +49,38 @@ pub fn significand_and_right<W: Word>(value: &W, octave: &W, bits: u32, right_bi
 pub fn one(significand: u32) -> u64 {
     1 << (significand - 1)
 }
+
+/// What the lanes get as their factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorForm {
+    /// A number of the weight's format.
+    Format,
+    /// Significand of this many bits and right shift, see the head of this file.
+    Shift(u32),
+}
+
+impl FactorForm {
+    /// Width of the bus.
+    pub fn bits(self, n: &Numerics) -> u32 {
+        match self {
+            FactorForm::Format => n.weight.width(),
+            FactorForm::Shift(significand) => factor_bits(n, significand),
+        }
+    }
+
+    /// Significand bits.
+    pub fn significand(self, n: &Numerics) -> u32 {
+        match self {
+            FactorForm::Format => n.weight.precision(),
+            FactorForm::Shift(significand) => significand,
+        }
+    }
+
+    /// For module names.
+    pub fn suffix(self, n: &Numerics) -> String {
+        match self {
+            FactorForm::Format => n.weight.ident(),
+            FactorForm::Shift(significand) => format!("m{significand}"),
+        }
+    }
+}

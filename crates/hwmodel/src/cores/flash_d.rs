@@ -1,17 +1,19 @@
 //! The FLASH-D cores: the log-sum-exp weight unit with each output update, and the paper's weight unit.
 
 use super::attention_core::attention_core;
-use super::control::{EndOfQuery, EndOfQueryFunction, FlagPipe, KeyControl, OverflowControl, ResultControl};
+use super::control::{FlagPipe, KeyControl};
 use super::delay::Delay;
+use super::factor::FactorForm;
 use super::fixed_lane::{FixedLaneGroup, StagedFixedLaneGroup, lane_bits};
 use super::fused_lane::FusedLaneGroup;
 use super::hold_budget::room_bits;
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
-use super::lse::{FactorForm, LseWeight};
+use super::lse::LseWeight;
 use super::masks::{EmptyQuery, EmptyQueryFunction, QueryEnds, QueryEndsFunction, Unmasked, unmasked};
 use super::paper::PaperWeight;
 use super::paper_lane::PaperLaneGroup;
+use super::results::{EndOfQuery, EndOfQueryFunction, OverflowControl, ResultControl};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
 use super::special::AnySpecial;

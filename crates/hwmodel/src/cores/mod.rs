@@ -3,14 +3,14 @@
 //! | file | unit | equation |
 //! | --- | --- | --- |
 //! | `dot` | products and adder tree | `q . k` |
-//! | `lse` | FLASH-D's weight unit | `x = s - L`, `L <- L + softplus(x)`, `w = sigmoid(x)` |
+//! | `lse`, `lse_step` | FLASH-D's weight unit | `x = s - L`, `L <- L + softplus(x)`, `w = sigmoid(x)` |
 //! | `paper` | the paper's weight unit | `w = sigmoid(s_i - s_{i-1} + ln w_{i-1})` |
 //! | `lane` | FLASH-D's output update | `o <- o + w (v - o) = v + (1 - w) (o - v)` |
 //! | `paper_lane` | the same in the paper's order | |
 //! | `softmax` | FA2's maximum, exponential and sum | `m <- max(m, s)`, `e = exp(-abs(s - m))`, `l <- l c + e` |
 //! | `fa2_lane` | FA2's output update and division | `o <- o c + v e`, `o / l` |
 //! | `literal` | the same as the paper draws it | |
-//! | `control` | flags beside the data | |
+//! | `control`, `results` | flags beside the data | |
 //! | `masks` | the same of keys that a query does not see | |
 //! | `partial` | starting from a partial result, and handing one out | |
 //! | `flash_d`, `fa2` | the cores | |
@@ -34,11 +34,13 @@ pub mod literal;
 pub mod literal_softmax;
 pub mod log_reference;
 pub mod lse;
+pub mod lse_step;
 pub mod masks;
 pub mod paper;
 pub mod paper_lane;
 pub mod partial;
 pub mod reference;
+pub mod results;
 pub mod schedule;
 pub mod score;
 pub mod shared_lane;

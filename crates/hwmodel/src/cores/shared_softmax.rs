@@ -1,8 +1,8 @@
 //! FA2's scalar path for lanes whose multiplier also does the final scale.
 
 use super::Tap;
+use super::factor::FactorForm;
 use super::factor::significand_and_right;
-use super::lse::FactorForm;
 use super::softmax::Softmax;
 use super::sum::sum_exponent_bits;
 use crate::numerics::Numerics;

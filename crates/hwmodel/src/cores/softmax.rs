@@ -4,8 +4,8 @@
 //! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.
 
 use super::delay::Delay;
+use super::factor::FactorForm;
 use super::factor::{base_2_argument, one, table_factor};
-use super::lse::FactorForm;
 use super::partial::{Restore, restores};
 use super::sum::RunningSum;
 use super::{Tap, WeightTap};

@@ -1,6 +1,6 @@
 //! FA2's running sum, and its reciprocal for the final scale.
 
-use super::lse::FactorForm;
+use super::factor::FactorForm;
 use super::partial::{Restore, restores};
 use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;

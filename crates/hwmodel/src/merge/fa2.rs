@@ -1,7 +1,7 @@
 //! FA2's scalars of a merge: the larger maximum, one exponential, and the sum of both parts.
 
 use crate::block::{Low, LowFunction};
-use crate::cores::lse::FactorForm;
+use crate::cores::factor::FactorForm;
 use crate::cores::softmax::{ExpWeight, ExpWeightFunction, ScoreMaximum, ScoreMaximumFunction};
 use crate::cores::sum::scaled_sum;
 use crate::numerics::Numerics;

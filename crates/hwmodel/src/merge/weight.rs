@@ -1,9 +1,9 @@
 //! FLASH-D's scalars of a merge: `w = sigmoid(L_b - L_a)` and the log-sum-exp of both parts.
 
 use super::merge_numerics;
-use crate::cores::lse::{
-    ExpArgument, ExpArgumentFunction, FactorForm, Log2p1Tail, Log2p1TailFunction, SigmoidWeight,
-    SigmoidWeightFunction,
+use crate::cores::factor::FactorForm;
+use crate::cores::lse_step::{
+    ExpArgument, ExpArgumentFunction, Log2p1Tail, Log2p1TailFunction, SigmoidWeight, SigmoidWeightFunction,
 };
 use crate::cores::partial::{LogSumExp, LogSumExpFunction};
 use crate::numerics::Numerics;

@@ -2,7 +2,7 @@
 //! samples at the default ones.
 
 use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::cores::lse::{ScoreDifferenceFunction, ScoreStepFunction};
+use flashd_hwmodel::cores::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
 use flashd_hwmodel::cores::partial::{LogSumExpFunction, LseRestoreFunction};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
