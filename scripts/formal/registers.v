@@ -9,7 +9,7 @@ module register (input [WIDTH-1:0] D, input CLK, output [WIDTH-1:0] Q);
     wire beginning;
     (* keep *) wire [WIDTH-1:0] state_q, state_d;
     \$initstate first (.Y(beginning));
-    \$dff #(.WIDTH(WIDTH), .CLK_POLARITY(CLK_POLARITY)) state (.CLK(CLK), .D(D), .Q(state_q));
+    \$dff #(.WIDTH(WIDTH), .CLK_POLARITY(CLK_POLARITY)) state (.CLK(CLK), .D(state_d), .Q(state_q));
     generate
         if (_TECHMAP_CELLTYPE_ == "resetless") begin
             wire after;

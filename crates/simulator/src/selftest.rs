@@ -9,6 +9,7 @@
 //! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
 
 mod data;
+mod values;
 
 use crate::block::{self, BlockWorkload, Disturbance, QueryBlock};
 use crate::engine::{Inputs, Outputs};

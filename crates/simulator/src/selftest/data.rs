@@ -1,5 +1,6 @@
-//! The data of a round.
+//! The data of a round: queries, keys, and kinds of vectors. Values: [`super::values`].
 
+use super::values::values;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
@@ -23,10 +24,8 @@ const AXES: usize = 4;
 /// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
 const FEWEST: f64 = 4.0 / 65536.0;
 const FARTHEST: f64 = 340.0;
-/// Values that follow others.
-const FOLLOWS: RangeInclusive<f64> = 1e-9..=500.0;
 /// Exponents at an end of the format.
-const END: u64 = 12;
+pub(super) const END: u64 = 12;
 
 /// Queries and keys of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -235,7 +234,13 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
 }
 
 /// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
-fn end(config: &CoreConfig, pool: usize, low: bool, octaves: u64, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(super) fn end(
+    config: &CoreConfig,
+    pool: usize,
+    low: bool,
+    octaves: u64,
+    rng: &mut ChaCha8Rng,
+) -> Vec<u64> {
     let format = config.format;
     let mut element = || {
         let exponent = rng.random_range(0..=octaves.min(format.exponent_mask()));
@@ -245,7 +250,7 @@ fn end(config: &CoreConfig, pool: usize, low: bool, octaves: u64, rng: &mut ChaC
 }
 
 /// A number of this exponent field, or the largest one.
-fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng) -> u64 {
+pub(super) fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng) -> u64 {
     let magnitude = exponent << format.fraction_bits | (rng.random::<u64>() & ones(format.fraction_bits));
     let sign = if rng.random() { format.sign_bit() } else { 0 };
     magnitude.min(format.max_finite()) | sign
@@ -277,69 +282,8 @@ fn format_value(format: Format, x: f32) -> f32 {
     round_value(format, f64::from(x)) as f32
 }
 
-/// Values of a round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, or such that
-/// sums cancel.
-fn values(config: &CoreConfig, round: usize, pool: usize, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let format = config.format;
-    match (Scores::of(round), rng.random_range(0..3)) {
-        (Scores::Raw, _) => raw(config, pool, rng),
-        (Scores::Ends, kind) => end(config, pool, kind == 0, END, rng),
-        // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
-        (Scores::Jumps, 2) => {
-            let (low, high) = (end(config, pool, true, 2, rng), end(config, pool, false, 2, rng));
-            low.into_iter().zip(high).map(|(low, high)| if rng.random() { low } else { high }).collect()
-        }
-        (_, 1) if !scores.is_empty() => followers(config, scores, rng),
-        // Sums and halves of such values have few bits: each shows in a rounding.
-        (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
-            let mut bit = || {
-                let power = rng.random_range(-26..=2) as f64;
-                let ulp = if rng.random_ratio(1, 4) { rng.random_range(0.0..1.0) } else { 0.0 };
-                let sign = if rng.random() { 1.0 } else { -1.0 };
-                round_to(format, sign * (1.0 + ulp) * power.exp2())
-            };
-            (0..pool * config.d).map(|_| bit()).collect()
-        }
-        _ => {
-            let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
-            a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
-        }
-    }
-}
-
-/// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
-/// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
-/// octaves below, or is one of its own.
-fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let d = config.d;
-    let mut v = vec![0; scores.len() * d];
-    for element in 0..d {
-        let (mut own, mut score_then) = (0.0, 0.0);
-        for (row, &score) in scores.iter().enumerate() {
-            let weighted = own * f64::from(score_then - score).exp();
-            let value = match rng.random_range(0..4) {
-                0 => 0.0,
-                1 | 2 => -weighted,
-                _ => {
-                    let there = weighted * f64::from(rng.random_range(-30.0..0.0f32)).exp2();
-                    if rng.random() { there.abs().log2().floor().exp2() } else { -there }
-                }
-            };
-            let value = if FOLLOWS.contains(&value.abs()) {
-                value
-            } else {
-                (own, score_then) =
-                    (rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 }, score);
-                own
-            };
-            v[row * d + element] = round_to(config.format, value);
-        }
-    }
-    v
-}
-
 /// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
-fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(super) fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let format = config.format;
     let magnitudes = format.sign_bit() - 1;
     let corners = [

@@ -1,0 +1,101 @@
+//! The values of a round.
+
+use super::data::{END, Scores, end, raw, with_exponent};
+use flashd_hwmodel::config::CoreConfig;
+use flashd_workload::quantise::round_to;
+use flashd_workload::synthetic;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use std::ops::RangeInclusive;
+
+/// Values that follow others.
+const FOLLOWS: RangeInclusive<f64> = 1e-9..=500.0;
+/// The largest exponent field of small values.
+const SMALL: u64 = 40;
+
+/// Values of a round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, small ones
+/// after zeros, or such that sums cancel.
+pub(super) fn values(
+    config: &CoreConfig,
+    round: usize,
+    pool: usize,
+    scores: &[f32],
+    rng: &mut ChaCha8Rng,
+) -> Vec<u64> {
+    let format = config.format;
+    match (Scores::of(round), rng.random_range(0..3)) {
+        (Scores::Raw, _) => raw(config, pool, rng),
+        (Scores::Ends, kind) => end(config, pool, kind == 0, END, rng),
+        // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
+        (Scores::Jumps, 2) => {
+            let (low, high) = (end(config, pool, true, 2, rng), end(config, pool, false, 2, rng));
+            low.into_iter().zip(high).map(|(low, high)| if rng.random() { low } else { high }).collect()
+        }
+        (_, 1) if !scores.is_empty() => followers(config, scores, rng),
+        (Scores::Octaves | Scores::Edges, 2) => after_zeros(config, pool, rng),
+        // Sums and halves of such values have few bits: each shows in a rounding.
+        (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
+            let mut bit = || {
+                let power = rng.random_range(-26..=2) as f64;
+                let ulp = if rng.random_ratio(1, 4) { rng.random_range(0.0..1.0) } else { 0.0 };
+                let sign = if rng.random() { 1.0 } else { -1.0 };
+                round_to(format, sign * (1.0 + ulp) * power.exp2())
+            };
+            (0..pool * config.d).map(|_| bit()).collect()
+        }
+        _ => {
+            let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
+            a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
+        }
+    }
+}
+
+/// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
+/// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
+/// octaves below, or is one of its own.
+fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let d = config.d;
+    let mut v = vec![0; scores.len() * d];
+    for element in 0..d {
+        let (mut own, mut score_then) = (0.0, 0.0);
+        for (row, &score) in scores.iter().enumerate() {
+            let weighted = own * f64::from(score_then - score).exp();
+            let value = match rng.random_range(0..4) {
+                0 => 0.0,
+                1 | 2 => -weighted,
+                _ => {
+                    let there = weighted * f64::from(rng.random_range(-30.0..0.0f32)).exp2();
+                    if rng.random() { there.abs().log2().floor().exp2() } else { -there }
+                }
+            };
+            let value = if FOLLOWS.contains(&value.abs()) {
+                value
+            } else {
+                (own, score_then) =
+                    (rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 }, score);
+                own
+            };
+            v[row * d + element] = round_to(config.format, value);
+        }
+    }
+    v
+}
+
+/// Zeros and small numbers in runs: a sum that is zero meets a term whose exponent is no larger than the distances that an adder
+/// shifts by, so that nothing but the zero's own hidden and sticky bits keep it out of the rounding.
+fn after_zeros(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let format = config.format;
+    let mut runs = vec![(false, 0); config.d];
+    let mut element = |(zero, left): &mut (bool, usize)| {
+        if *left == 0 {
+            (*zero, *left) = (rng.random(), rng.random_range(1..=4));
+        }
+        *left -= 1;
+        if *zero {
+            0
+        } else {
+            with_exponent(format, rng.random_range(0..=SMALL.min(format.exponent_mask())), rng)
+        }
+    };
+    (0..pool).flat_map(|_| runs.iter_mut().map(&mut element).collect::<Vec<_>>()).collect()
+}
