@@ -5,6 +5,7 @@
 mod accuracy;
 mod cli;
 mod common;
+mod documents;
 mod engine;
 mod explore;
 mod hostile;
