@@ -135,17 +135,18 @@ pub(super) struct Operands {
 
 impl Operands {
     pub(super) fn new(config: &CoreConfig, round: usize, pool: usize, rng: &mut ChaCha8Rng) -> Operands {
-        let scores = Scores::of(round).draw(config, pool, rng);
-        let (q, k) = queries_and_keys(config, round, pool, &scores, rng);
-        let v = values(config, round, pool, &scores, rng);
+        let kind = Scores::of(round);
+        let scores = kind.draw(config, pool, rng);
+        let (q, k) = queries_and_keys(config, kind, pool, &scores, rng);
+        let v = values(config, kind, pool, &scores, rng);
         Operands { q, k, v }
     }
 }
 
-/// Queries and keys of a round; with `scores`, the keys give these, whatever the query.
+/// Queries and keys of a kind of round; with `scores`, the keys give these, whatever the query.
 fn queries_and_keys(
     config: &CoreConfig,
-    round: usize,
+    kind: Scores,
     pool: usize,
     scores: &[f32],
     rng: &mut ChaCha8Rng,
@@ -154,7 +155,7 @@ fn queries_and_keys(
     let encode = |x: &[f32], factor: f64| -> Vec<u64> {
         x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
     };
-    match Scores::of(round) {
+    match kind {
         Scores::Trained => {
             let a = synthetic::attention_like(rng.random(), pool, pool, d);
             let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];

@@ -13,19 +13,19 @@ const FOLLOWS: RangeInclusive<f64> = 1e-9..=500.0;
 /// The largest exponent field of small values.
 const SMALL: u64 = 40;
 
-/// Values of a round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, small ones
+/// Values of a kind of round: as in trained models, of any kind, from an end of the format, a single bit each, of any place, small ones
 /// after zeros, or such that sums cancel.
 pub(super) fn values(
     config: &CoreConfig,
-    round: usize,
+    kind: Scores,
     pool: usize,
     scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
     let format = config.format;
-    match (Scores::of(round), rng.random_range(0..3)) {
+    match (kind, rng.random_range(0..3)) {
         (Scores::Raw, _) => raw(config, pool, rng),
-        (Scores::Ends, kind) => end(config, pool, kind == 0, END, rng),
+        (Scores::Ends, which) => end(config, pool, which == 0, END, rng),
         // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
         (Scores::Jumps, 2) => {
             let (low, high) = (end(config, pool, true, 2, rng), end(config, pool, false, 2, rng));
