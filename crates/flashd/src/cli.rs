@@ -12,10 +12,11 @@ pub use measure::*;
 pub use skips::*;
 pub use units::*;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashd_hwmodel::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
 use flashd_hwmodel::format::Format;
-use flashd_workload::{ScoreScale, TensorScale};
+use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::path::PathBuf;
 
 #[derive(Parser)]
@@ -292,9 +293,15 @@ pub struct SimulateArgs {
     /// Values: .npy of shape [keys, d]
     #[arg(long, value_name = "FILE")]
     pub v: Option<PathBuf>,
-    /// Query i sees the keys up to its own position only
+    /// A query sees the keys up to its own position only, see --causal-align
     #[arg(long)]
     pub causal: bool,
+    /// Where queries stand if there are not as many as keys: the last one at the last key (bottom-right, the default), as
+    /// where a sequence goes on, or query i at key i (top-left), as in PyTorch's scaled_dot_product_attention with
+    /// is_causal=True. Sizes are those of the files, before --first-queries and --first-keys. A query that stands before
+    /// the first key sees none: its result is 0
+    #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser())]
+    pub causal_align: Option<CausalAlign>,
     /// With --masks: the query at position i sees no key before position i - W + 1
     #[arg(long, value_name = "W", value_parser = parse_positive)]
     pub window: Option<usize>,
@@ -307,10 +314,10 @@ pub struct SimulateArgs {
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     pub lengths: Option<Vec<usize>>,
-    /// Use the first N queries only
+    /// Use the first N queries only; they keep their positions
     #[arg(long, value_name = "N")]
     pub first_queries: Option<usize>,
-    /// Use the first N keys only
+    /// Use the first N keys only; queries keep their positions
     #[arg(long, alias = "keys", value_name = "N")]
     pub first_keys: Option<usize>,
     /// Which engine
@@ -443,6 +450,12 @@ fn parse_scale(text: &str) -> Result<ScoreScale, String> {
         "none" => Ok(ScoreScale::None),
         _ => text.parse().map(ScoreScale::Value).map_err(|_| "neither auto nor none nor a number".into()),
     }
+}
+
+fn align_parser() -> impl TypedValueParser<Value = CausalAlign> {
+    let value = |name: String| CausalAlign::NAMED.into_iter().find(|(known, _)| *known == name);
+    PossibleValuesParser::new(CausalAlign::NAMED.map(|(name, _)| name))
+        .map(move |name| value(name).map_or_else(CausalAlign::default, |(_, align)| align))
 }
 
 fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {

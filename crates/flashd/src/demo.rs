@@ -7,7 +7,7 @@ use flashd_hwmodel::config::CoreConfig;
 use flashd_simulator::evaluate::{Accuracy, Reference, Scenario, prepare};
 use flashd_simulator::wave::{Selection, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Gaps, run as run_lockstep};
-use flashd_workload::{TensorScale, Trace, load_dir};
+use flashd_workload::{TensorScale, Trace, Visible, load_dir};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -114,7 +114,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     let scenario = Scenario {
         attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)),
         // The first queries of a causal head see few keys; the demo lets each see all of the sample.
-        causal: false,
+        visible: Visible::default(),
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
     };

@@ -15,9 +15,7 @@ use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::numerics::Numerics;
-use flashd_simulator::evaluate::{
-    Accuracy, Prepared, Reference, Scenario, model_results, prepare, prepare_masked,
-};
+use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
 use flashd_simulator::record::VectorFile;
 use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
@@ -73,23 +71,16 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         block::check(args, config.masks)?;
     }
     let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
-    let ranges = visible::ranges(args, config.masks, &attention)?;
+    let visible = visible::visible(args, config.masks, &attention)?;
     check_writable(args)?;
-    let scenario =
-        Scenario { attention, causal: args.causal, score_scale: args.scale, tensor_scale: args.tensor_scale };
-    let reference = match &ranges {
-        Some(ranges) => Reference::over(&scenario, ranges),
-        None => Reference::new(&scenario),
-    };
+    let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
+    let reference = Reference::new(&scenario);
     let prepared_for = |config: &CoreConfig| {
-        match &ranges {
-            Some(ranges) => prepare_masked(config, &scenario, &reference, ranges),
-            None => prepare(config, &scenario, &reference),
-        }
-        .map_err(|e| Failure::input(format!("--scale: {e}")))
+        prepare(config, &scenario, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
     };
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {
+        let ranges = config.masks.then(|| scenario.ranges());
         return block::run(args, &array, &prepared, &reference, ranges.as_deref());
     }
     if let Some(split) = parts {

@@ -269,12 +269,9 @@ fn run_head(head: &Trace, srams: &[usize], threshold: f64, bar: &ProgressBar) ->
     let problem = Problem { q: &q, k: &k, v: &v, d: a.d, scale, mask: None };
     let (rows, standard) = standard(&problem);
     let mut hold = Held { threshold, ..Held::default() };
-    let before = a.keys.saturating_sub(a.queries);
-    for (i, q) in q.chunks_exact(a.d).enumerate() {
-        // The last query of a causal head is at the last key.
-        let visible = if head.causal { (before + i + 1).min(a.keys) } else { a.keys };
-        let weights = hold_weights(&scores(q, &k[..visible * a.d], a.d, scale), threshold);
-        hold.steps += visible as u64;
+    for (q, visible) in q.chunks_exact(a.d).zip(head.visible().ranges(a)) {
+        let weights = hold_weights(&scores(q, &k[..visible.end * a.d], a.d, scale), threshold);
+        hold.steps += visible.end as u64;
         hold.held += weights.iter().filter(|w| w.is_none()).count() as u64;
     }
     hold.value_elements = hold.steps * a.d as u64;

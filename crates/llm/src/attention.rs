@@ -6,7 +6,7 @@ use crate::runner::dot;
 use flashd_golden::{Action, Model};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_simulator::evaluate::{Reference, Scenario, prepare};
-use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, round_to};
+use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -99,7 +99,7 @@ impl RecordHeads {
 
 impl Attention for RecordHeads {
     fn attend(&mut self, heads: Heads, out: &mut [f32]) {
-        let empty = Head { d: heads.size, queries: 0, keys: 0, q: vec![], k: vec![], v: vec![] };
+        let empty = Head::new(heads.size, vec![], vec![], vec![]);
         let recorded = self.layers.entry(heads.layer).or_insert_with(|| vec![empty; heads.len()]);
         for (i, head) in recorded.iter_mut().enumerate() {
             let (q, k, v) = heads.head(i);
@@ -195,7 +195,7 @@ impl CoreAttention {
 fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
     let scenario = Scenario {
         attention: head.clone(),
-        causal: true,
+        visible: Visible::new(true),
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::Auto,
     };

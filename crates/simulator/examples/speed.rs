@@ -13,7 +13,7 @@ fn main() {
         .unwrap();
         config.score_shift = Some(s.score_shift);
         let q = quantise(config.format, s, &a);
-        let w = Workload::new(config.format, d, &q.q, &q.k, &q.v, false);
+        let w = Workload::new(config.format, d, &q.q, &q.k, &q.v);
         let t = std::time::Instant::now();
         let r = run(&config, &w, Gaps::None, &mut []).unwrap();
         println!(

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for head in heads.iter().step_by(every) {
                 let scenario = Scenario {
                     attention: head.attention.clone(),
-                    causal: head.causal,
+                    visible: head.visible(),
                     score_scale: head.score_scale(),
                     tensor_scale: TensorScale::Auto,
                 };

@@ -9,7 +9,7 @@ use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise,
+    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Visible, choose_scaling, quantise,
     v_candidates,
 };
 use serde::Serialize;
@@ -20,8 +20,8 @@ use std::ops::Range;
 pub struct Scenario {
     /// Q, K, V.
     pub attention: Attention,
-    /// Query i sees keys up to its own position only.
-    pub causal: bool,
+    /// Which keys the queries see.
+    pub visible: Visible,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
     /// Powers of two for narrow formats.
@@ -60,24 +60,15 @@ pub struct Prepared {
 }
 
 impl Reference {
-    /// Safe softmax in f64.
+    /// Safe softmax in f64. A query that sees no key gives zeros.
     pub fn new(scenario: &Scenario) -> Self {
-        Reference::over(scenario, &scenario.ranges())
-    }
-
-    /// The same where query i sees a range of the keys; none gives zeros.
-    ///
-    /// # Panics
-    /// If there is not one range for each query or one goes beyond the keys.
-    pub fn over(scenario: &Scenario, ranges: &[Range<usize>]) -> Self {
         let a = &scenario.attention;
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x as f64).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let scale = scenario.score_scale.factor(a.d);
         let mut o = Vec::with_capacity(q.len());
-        assert_eq!(ranges.len(), a.queries, "there must be one range for each query");
-        for (q, range) in q.chunks_exact(a.d).zip(ranges) {
-            let rows = range.start * a.d..range.end.max(range.start) * a.d;
+        for (q, range) in q.chunks_exact(a.d).zip(scenario.ranges()) {
+            let rows = range.start * a.d..range.end * a.d;
             o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
         }
         Reference { o, max_v: a.max_abs_v() }
@@ -113,21 +104,15 @@ impl Reference {
 impl Scenario {
     /// The keys that each query sees.
     pub fn ranges(&self) -> Vec<Range<usize>> {
-        let a = &self.attention;
-        (0..a.queries).map(|i| 0..visible(a, self.causal, i)).collect()
-    }
-}
-
-/// Keys that query `i` sees: all, or those up to its own position, the last query being at the last key.
-fn visible(a: &Attention, causal: bool, i: usize) -> usize {
-    match causal {
-        true => (a.keys.saturating_sub(a.queries) + i + 1).min(a.keys),
-        false => a.keys,
+        self.visible.ranges(&self.attention)
     }
 }
 
 /// Scales and rounds a scenario for a core. In narrow formats the power of two of V is the one with which
 /// this design's own results come out best: FLASH-D can fill the range, an unnormalised accumulator cannot.
+///
+/// With masks every query meets all keys and has those masked that it does not see; without, it is sent the keys that it
+/// sees, which have to be the first ones. Where they are not, only the model takes the workload.
 ///
 /// # Errors
 /// If the score scale is not one a core can apply.
@@ -136,29 +121,9 @@ pub fn prepare(
     scenario: &Scenario,
     reference: &Reference,
 ) -> Result<Prepared, ScalingError> {
-    prepare_stream(config, scenario, reference, None)
-}
-
-/// [`prepare`] for a core with masks: every query meets all keys and sees a range of them, as in the reference.
-///
-/// # Errors
-/// As [`prepare`].
-pub fn prepare_masked(
-    config: &CoreConfig,
-    scenario: &Scenario,
-    reference: &Reference,
-    ranges: &[Range<usize>],
-) -> Result<Prepared, ScalingError> {
-    prepare_stream(config, scenario, reference, Some(ranges))
-}
-
-fn prepare_stream(
-    config: &CoreConfig,
-    scenario: &Scenario,
-    reference: &Reference,
-    ranges: Option<&[Range<usize>]>,
-) -> Result<Prepared, ScalingError> {
     let (fmt, a) = (config.format, &scenario.attention);
+    let ranges = scenario.ranges();
+    let masked = config.masks || ranges.iter().any(|range| range.start > 0);
     let round = |x: f64| round_value(fmt, x);
     let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;
     let with = |scaling: Scaling| -> Prepared {
@@ -166,10 +131,12 @@ fn prepare_stream(
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
-            workload: match ranges {
-                None => Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v, scenario.causal),
-                Some(ranges) => Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v, false)
-                    .with_ranges(ranges),
+            workload: {
+                let all = Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v);
+                match masked {
+                    true => all.with_ranges(&ranges),
+                    false => all.with_lengths(ranges.iter().map(|range| range.end)),
+                }
             },
             saturated_inputs: rounded.saturated,
         }

@@ -18,7 +18,8 @@ pub struct Query {
     pub q: Vec<u64>,
     /// First key; 0 but for tiles of keys.
     pub from: usize,
-    /// Keys `from..keys`, at least one unless there is a start.
+    /// Keys `from..keys`. A query that has neither a key nor a start is not sent to a core: its result is zeros and
+    /// [`QueryResult::empty`], as that of a query whose keys are all masked.
     pub keys: usize,
     /// What the query starts from, in a core with partial results.
     pub start: Option<PartialState>,
@@ -37,6 +38,11 @@ impl Query {
     /// The key of a step; None for the start.
     pub fn key(&self, step: usize) -> Option<usize> {
         Some(self.from + step.checked_sub(self.starts())?)
+    }
+
+    /// Whether there is anything to send to a core.
+    pub fn is_sent(&self) -> bool {
+        self.steps() > 0
     }
 
     fn starts(&self) -> usize {
@@ -63,30 +69,37 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Every query against all keys, or, `causal`, query i against keys `0..=i` (the last queries of the
-    /// sequence when there are fewer queries than keys).
+    /// Every query against all keys.
     ///
     /// `v_exponent` is that of the values in `format`.
-    pub fn new(format: Format, d: usize, q: &[u64], k: &[u64], v: &[u64], causal: bool) -> Self {
+    pub fn new(format: Format, d: usize, q: &[u64], k: &[u64], v: &[u64]) -> Self {
         let v_exponent = v_exponent(format, v);
-        let (n, keys) = (q.len() / d, k.len() / d);
-        let before = keys.saturating_sub(n);
-        let visible = |i: usize| if causal { (before + i + 1).min(keys) } else { keys };
-        let queries = q
-            .chunks_exact(d)
-            .enumerate()
-            .map(|(i, q)| Query { q: q.to_vec(), keys: visible(i), v_exponent, ..Query::default() })
-            .collect();
-        Workload { d, queries, k: k.to_vec(), v: v.to_vec() }
+        let keys = k.len() / d;
+        let query = |q: &[u64]| Query { q: q.to_vec(), keys, v_exponent, ..Query::default() };
+        Workload { d, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
     }
 
-    /// The same keys for every query, of which each sees only those of a range.
+    /// The same keys for every query, of which each sees only those of a range: for cores with masks.
     #[must_use]
     pub fn with_ranges(mut self, ranges: &[Range<usize>]) -> Self {
         for (query, range) in self.queries.iter_mut().zip(ranges) {
             query.masked = (0..query.keys).map(|key| !range.contains(&key)).collect();
         }
         self
+    }
+
+    /// For each query only the first so many keys: for cores without masks.
+    #[must_use]
+    pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {
+        for (query, length) in self.queries.iter_mut().zip(lengths) {
+            query.keys = length;
+        }
+        self
+    }
+
+    /// The first query that is sent to a core, from this one on; their number if none is.
+    fn sent_from(&self, query: usize) -> usize {
+        (query..self.queries.len()).find(|&i| self.queries[i].is_sent()).unwrap_or(self.queries.len())
     }
 
     /// Steps over all queries.
@@ -226,10 +239,10 @@ pub struct Driver<'a> {
     masks: bool,
     /// Widths of a state's scalars and of an accumulator, of cores with partial results.
     partial: Option<(Vec<u32>, u32)>,
-    /// The query whose keys are being sent, and its next step.
+    /// The query whose keys are being sent, and its next step. Here and below, queries that are not sent are left out.
     query: usize,
     step: usize,
-    /// Queries loaded so far.
+    /// The next query to load.
     loaded: usize,
     /// The next value to read: (query, step).
     value: (usize, usize),
@@ -246,6 +259,7 @@ pub const RESET_CYCLES: usize = 2;
 impl<'a> Driver<'a> {
     /// A driver at the start of a workload.
     pub fn new(config: &CoreConfig, workload: &'a Workload, gaps: Gaps) -> Self {
+        let first = workload.sent_from(0);
         Driver {
             workload,
             rng: match gaps {
@@ -258,10 +272,10 @@ impl<'a> Driver<'a> {
             partial: config
                 .partial
                 .then(|| (Numerics::new(config).scalar_bits(config), config.accumulator_bits())),
-            query: 0,
+            query: first,
             step: 0,
-            loaded: 0,
-            value: (0, 0),
+            loaded: first,
+            value: (first, 0),
             asked: (1..config.value_latency).map(|_| Asked::Nothing).collect(),
             start: 0,
             reset_cycles: RESET_CYCLES,
@@ -336,7 +350,7 @@ impl<'a> Driver<'a> {
                 accepted.last = inputs.k_last;
                 self.step += 1;
                 if inputs.k_last {
-                    (self.query, self.step) = (self.query + 1, 0);
+                    (self.query, self.step) = (w.sent_from(self.query + 1), 0);
                 }
             }
         }
@@ -360,7 +374,7 @@ impl<'a> Driver<'a> {
             inputs.q.extend_from_slice(&w.queries[self.loaded].q);
             inputs.q_valid = true;
             inputs.v_exponent = w.queries[self.loaded].v_exponent;
-            self.loaded += 1;
+            self.loaded = w.sent_from(self.loaded + 1);
         }
         accepted
     }
@@ -413,7 +427,7 @@ impl<'a> Driver<'a> {
         if previous.v_step && self.value.0 < w.queries.len() {
             self.value.1 += 1;
             if self.value.1 == w.queries[self.value.0].steps() {
-                self.value = (self.value.0 + 1, 0);
+                self.value = (w.sent_from(self.value.0 + 1), 0);
             }
         }
     }

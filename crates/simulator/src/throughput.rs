@@ -112,7 +112,7 @@ pub fn run_model(
     let latency = u64::from(Numerics::new(config).latency());
     let mut all = StepCounts::default();
     run.counts.iter().for_each(|counts| all.add(counts));
-    let queries = workload.queries.len() as u64;
+    let queries = workload.queries.iter().filter(|query| query.is_sent()).count() as u64;
     let counters = Counters {
         // From the first key to the last one, and on to its result.
         cycles: if queries > 0 { timing.last - timing.first + 1 + latency } else { 0 },

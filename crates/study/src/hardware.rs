@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(good.keys as usize, 2 * CHECKED_KEYS);
         assert!(good.comparisons > good.keys);
         let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling)[..64]);
-        let workload = Workload::new(format, 16, q, k, v, false);
+        let workload = Workload::new(format, 16, q, k, v);
         let mut results = Model::new(&config).run(q, k, v, &[4], true);
         assert!(against(&config, &workload, &results, &|o| format.value(o)).is_ok());
         results[0].o[3] ^= 1;

@@ -41,7 +41,7 @@ pub struct Head {
     pub trace: Trace,
     /// Queries used: the last one and every n-th before it.
     pub queries: Vec<usize>,
-    /// Keys that each of them sees.
+    /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d]`.
     pub exact: Vec<f64>,
@@ -56,9 +56,8 @@ impl Head {
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let queries: Vec<usize> = (0..a.queries).rev().step_by(every.max(1)).collect();
-        let before = a.keys.saturating_sub(a.queries);
-        let length = |&i: &usize| if trace.causal { (before + i + 1).min(a.keys) } else { a.keys };
-        let lengths: Vec<usize> = queries.iter().map(length).collect();
+        let ranges = trace.visible().ranges(a);
+        let lengths: Vec<usize> = queries.iter().map(|&i| ranges[i].end).collect();
         let scale = trace.score_scale().factor(a.d);
         let exact = queries.par_iter().zip(&lengths).flat_map_iter(|(&i, &n)| {
             safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.d], a.d, scale)

@@ -10,6 +10,7 @@
 
 use crate::quantise::ScoreScale;
 use crate::tensor::{Attention, TensorError};
+use crate::visible::Visible;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs;
@@ -27,13 +28,18 @@ pub struct Trace {
     /// The head dimension of the model, which decides the scale 1/sqrt(d). The rows of `attention` are longer
     /// where the files are padded with zeros.
     pub d: usize,
-    /// Whether query i sees keys 0 to i only.
+    /// Whether a query sees the keys up to its own position only, see [`visible`](crate::visible).
     pub causal: bool,
     /// Q, K and V, 1/sqrt(d) not folded in.
     pub attention: Attention,
 }
 
 impl Trace {
+    /// The keys that its queries see.
+    pub fn visible(&self) -> Visible {
+        Visible::new(self.causal)
+    }
+
     /// The scale of its scores, 1/sqrt(d) of the model's own head dimension, also where the rows are padded.
     pub fn score_scale(&self) -> ScoreScale {
         ScoreScale::Value(ScoreScale::Auto.factor(self.d))
@@ -78,7 +84,7 @@ pub struct TraceEntry {
     pub name: String,
     /// The model, as the description or else the name says.
     pub model: String,
-    /// Whether query i sees keys 0 to i only.
+    /// Whether a query sees the keys up to its own position only.
     pub causal: bool,
     /// The number of keys that the description promises.
     pub keys: Option<usize>,

@@ -8,10 +8,10 @@ use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_hwmodel::config::CoreConfig;
-use flashd_simulator::evaluate::{Prepared, Reference, Scenario, prepare, prepare_masked};
+use flashd_simulator::evaluate::{Prepared, Reference, Scenario, prepare};
 use flashd_simulator::{Counters, Gaps, run_model};
 use flashd_workload::traces::{TraceEntry, list_dir};
-use flashd_workload::{Scaling, TensorScale, Trace};
+use flashd_workload::{Scaling, TensorScale, Trace, Visible};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -208,11 +208,16 @@ impl Work<'_> {
         Ok((file, false))
     }
 
+    /// The keys that a head's queries see.
+    fn visible(&self, head: &Trace) -> Visible {
+        Visible { align: self.args.causal_align.unwrap_or_default(), ..head.visible() }
+    }
+
     /// Scales and rounds a head.
     fn prepare(&self, config: &CoreConfig, head: Trace) -> Result<(Prepared, Scaling), Failure> {
         let name = head.name.clone();
         let scenario = Scenario {
-            causal: head.causal,
+            visible: self.visible(&head),
             score_scale: head.score_scale(),
             tensor_scale: self.args.tensor_scale,
             attention: head.attention,
@@ -221,11 +226,8 @@ impl Work<'_> {
         let chooses = self.args.tensor_scale == TensorScale::Auto
             && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.format).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
-        let prepared = match config.masks {
-            true => prepare_masked(config, &scenario, &reference, &scenario.ranges()),
-            false => prepare(config, &scenario, &reference),
-        };
-        let prepared = prepared.map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
+        let prepared = prepare(config, &scenario, &reference)
+            .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
         let scaling = prepared.scaling;
         Ok((prepared, scaling))
     }
@@ -243,10 +245,11 @@ impl Work<'_> {
             Gaps::None => 0,
             Gaps::Random(seed) => seed.wrapping_add(1),
         };
-        for word in [head.d as u64, head.causal.into(), gaps] {
+        for word in [head.d as u64, gaps] {
             take(word);
         }
-        let rest = format!("{:?} {:?} {}", config, self.args.tensor_scale, env!("CARGO_PKG_VERSION"));
+        let (visible, scale) = (self.visible(head), self.args.tensor_scale);
+        let rest = format!("{visible:?} {config:?} {scale:?} {}", env!("CARGO_PKG_VERSION"));
         rest.bytes().for_each(|byte| take(byte.into()));
         format!("{hash:016x}")
     }

@@ -110,7 +110,8 @@ fn simulate_reports_latency_and_errors() {
     let report: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
     assert_eq!(report["latency"], 8);
     assert_eq!(report["mismatches"], 0);
-    assert_eq!(report["counters"]["keys"], 15 + 16 + 17 + 18 + 19 + 20);
+    // The first six queries of 128 stand at the first six keys of 128, however many of these are used.
+    assert_eq!(report["counters"]["keys"], 1 + 2 + 3 + 4 + 5 + 6);
     assert!(report["accuracy"]["mean"].as_f64().unwrap() < 0.01);
     assert!(o.exists() && vcd.exists() && folder.path().join("wave.gtkw").exists());
 }

@@ -10,6 +10,7 @@ mod engine;
 mod explore;
 mod hostile;
 mod llm;
+mod positions;
 mod ppa;
 mod skips;
 mod testbench;

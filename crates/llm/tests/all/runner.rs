@@ -6,7 +6,7 @@ use flashd_hwmodel::config::{CoreConfig, Design, Hold, Update};
 use flashd_hwmodel::format::Format;
 use flashd_llm::*;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
-use flashd_workload::{ScoreScale, TensorScale};
+use flashd_workload::{ScoreScale, TensorScale, Visible};
 
 const TOKENS: [usize; 12] = [1, 70, 100, 3, 261, 261, 40, 17, 259, 70, 100, 4];
 
@@ -114,8 +114,12 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
                 .iter()
                 .map(|head| {
                     let (score_scale, tensor_scale) = (ScoreScale::Auto, TensorScale::Auto);
-                    let scenario =
-                        Scenario { attention: head.clone(), causal: true, score_scale, tensor_scale };
+                    let scenario = Scenario {
+                        attention: head.clone(),
+                        visible: Visible::new(true),
+                        score_scale,
+                        tensor_scale,
+                    };
                     prepare(&core, &scenario, &Reference::new(&scenario)).unwrap()
                 })
                 .collect();

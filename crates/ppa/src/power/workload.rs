@@ -10,7 +10,7 @@ use flashd_hwmodel::format::Format;
 use flashd_simulator::block::BlockWorkload;
 use flashd_simulator::{Query, Workload};
 use flashd_workload::traces::{Trace, TraceEntry, list_dir};
-use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, quantise};
+use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, Visible, quantise};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -39,24 +39,27 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
     let PowerOptions { data: folder, cycles, streams, .. } = options;
     let (width, traces) = heads(config.d, folder)?;
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
-    let heads: Vec<(Attention, bool)> =
-        traces.into_iter().map(|trace| (trace.attention, trace.causal)).collect();
     let side_by_side = config.d.div_ceil(width);
     let mut sources = Vec::new();
-    for first in 0..heads.len() {
-        let parts: Vec<_> = (0..side_by_side).map(|part| &heads[(first + part) % heads.len()]).collect();
-        let attention = join(&parts.iter().map(|(attention, _)| attention).collect::<Vec<_>>(), config.d);
-        sources.push((rounded(config, &attention)?, parts.iter().all(|(_, causal)| *causal)));
+    for first in 0..traces.len() {
+        let parts: Vec<_> = (0..side_by_side).map(|part| &traces[(first + part) % traces.len()]).collect();
+        let attention = join(&parts.iter().map(|part| &part.attention).collect::<Vec<_>>(), config.d);
+        let lengths: Vec<usize> = Visible::new(parts.iter().all(|part| part.causal))
+            .ranges(&attention)
+            .into_iter()
+            .map(|range| range.end)
+            .collect();
+        sources.push((rounded(config, &attention)?, lengths));
     }
     // As many keys for each query of a block.
     let steps = (cycles + warm_up(target)) * target.queries();
     let feeds = (0..*streams)
         .map(|stream| {
-            let (head, causal) = &sources[stream % sources.len()];
+            let (head, lengths) = &sources[stream % sources.len()];
             let turn = stream / sources.len();
             let turns = streams.div_ceil(sources.len());
             let workload =
-                one_stream(config.format, config.d, head, *causal, turn * head.queries / turns, steps);
+                one_stream(config.format, config.d, head, lengths, turn * head.queries / turns, steps);
             match target {
                 Target::Core(_) => Feed::Core(workload),
                 Target::Array(array) => Feed::Array(blocks(array, workload)),
@@ -136,13 +139,11 @@ fn join(parts: &[&Attention], d: usize) -> Attention {
             .flat_map(|i| parts.iter().flat_map(move |part| row(part, i).iter().copied()).take(d))
             .collect()
     };
+    let (k, v) = (rows(keys, &|part, i| part.key(i)), rows(keys, &|part, i| part.value(i)));
+    // Queries stand where those of the first head stood.
     Attention {
-        d,
-        queries,
-        keys,
-        q: rows(queries, &|part, i| part.query(i)),
-        k: rows(keys, &|part, i| part.key(i)),
-        v: rows(keys, &|part, i| part.value(i)),
+        cut_from: Some(parts[0].uncut()),
+        ..Attention::new(d, rows(queries, &|part, i| part.query(i)), k, v)
     }
 }
 
@@ -153,23 +154,26 @@ fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, Powe
     Ok(quantise(config.format, scaling, attention))
 }
 
-/// Rows one after another from `first` on, around the end, until there are `steps` keys.
+/// Rows one after another from `first` on, around the end, until there are `steps` keys; `lengths` says how many each
+/// row sees.
 fn one_stream(
     format: Format,
     d: usize,
     head: &Quantised,
-    causal: bool,
+    lengths: &[usize],
     first: usize,
     steps: usize,
 ) -> Workload {
-    let before = head.keys.saturating_sub(head.queries);
     let v_exponent = v_exponent(format, &head.v);
     let mut queries = Vec::new();
     let mut total = 0;
     let mut row = first;
     while total < steps {
-        let keys = if causal { (before + row + 1).min(head.keys) } else { head.keys };
-        queries.push(Query { q: head.query(row).to_vec(), keys, v_exponent, ..Query::default() });
+        let keys = lengths[row];
+        // The first rows see no key where there are more queries than keys; the last one always does.
+        if keys > 0 {
+            queries.push(Query { q: head.query(row).to_vec(), keys, v_exponent, ..Query::default() });
+        }
         total += keys;
         row = (row + 1) % head.queries;
     }

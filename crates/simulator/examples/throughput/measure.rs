@@ -216,8 +216,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
             }
             "cycle" => {
                 let (queries, keys) = (queries.min(CYCLE_STREAM.0), keys.min(CYCLE_STREAM.1));
-                let workload =
-                    Workload::new(format, d, &q[..queries * d], &k[..keys * d], &v[..keys * d], false);
+                let workload = Workload::new(format, d, &q[..queries * d], &k[..keys * d], &v[..keys * d]);
                 let (time, run) = time(options, || run_lockstep(&config, &workload, Gaps::None, &mut []));
                 let counters = run?.counters;
                 time.with(counters.keys, json!({ "cycles": counters.cycles }))

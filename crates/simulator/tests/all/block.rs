@@ -231,7 +231,7 @@ fn exponents_belong_to_queries() {
 fn neighbours_with_equal_keys_share_a_block() {
     let d = 2;
     let v = vec![Format::BF16.one(); 10];
-    let mut w = Workload::new(Format::BF16, d, &v, &v, &v, false);
+    let mut w = Workload::new(Format::BF16, d, &v, &v, &v);
     w.queries[4].keys = 3;
     let blocks = BlockWorkload::new(&w, 3);
     let shape: Vec<(usize, usize)> = blocks.blocks.iter().map(|b| (b.queries.len(), b.keys)).collect();

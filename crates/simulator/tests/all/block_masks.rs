@@ -29,7 +29,7 @@ fn spread(core: &CoreConfig, queries: usize, keys: usize, factor: f64) -> Worklo
         x.iter().map(|x| round_to(core.format, *x as f64 * factor)).collect()
     };
     let (q, k, v) = (encoded(&a.q, factor), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
-    Workload::new(core.format, core.d, &q, &k, &v, false)
+    Workload::new(core.format, core.d, &q, &k, &v)
 }
 
 fn check(config: &BlockConfig, w: &BlockWorkload, gaps: Gaps) -> BlockRun {

@@ -9,10 +9,15 @@ use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::BUDGET_REGISTER;
 use flashd_simulator::evaluate::{Reference, Scenario, prepare};
 use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
-use flashd_workload::{Attention, ScoreScale, TensorScale, synthetic};
+use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, synthetic};
 
 fn scenario(attention: Attention) -> Scenario {
-    Scenario { attention, causal: false, score_scale: ScoreScale::Auto, tensor_scale: TensorScale::None }
+    Scenario {
+        attention,
+        visible: Visible::default(),
+        score_scale: ScoreScale::Auto,
+        tensor_scale: TensorScale::None,
+    }
 }
 
 fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
@@ -59,8 +64,8 @@ fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_si
 fn signed_zeros_in_lockstep() {
     let d = 4;
     let row = [1.0f32, -0.0, -1e-40, 0.0];
-    let attention = Attention { d, queries: 2, keys: 2, q: vec![1.0; 8], k: vec![1.0; 8], v: row.repeat(2) };
-    let scenario = Scenario { causal: true, ..scenario(attention) };
+    let attention = Attention::new(d, vec![1.0; 8], vec![1.0; 8], row.repeat(2));
+    let scenario = Scenario { visible: Visible::new(true), ..scenario(attention) };
     for (_, format) in Format::NAMED {
         for config in designs(d, format) {
             let prepared = prepare(&config, &scenario, &Reference::new(&scenario)).unwrap();
@@ -121,7 +126,7 @@ fn corner_values_and_specials_in_lockstep() {
                     .collect()
             };
             let (q, k, v) = (vector(14, 3), vector(14, 5), vector(14, 6));
-            let mut workload = Workload::new(format, d, &q, &k, &v, true);
+            let mut workload = Workload::new(format, d, &q, &k, &v).with_lengths(1..=14);
             workload.queries[0].keys = 1;
             workload.queries[9].keys = 1;
             // Values far outside the lanes' range, and far inside.
@@ -269,7 +274,7 @@ fn of_scores(scores: &[f64]) -> Attention {
     let row = |x: f64| std::iter::once(x as f32).chain(std::iter::repeat_n(0.0, d - 1));
     let k = scores.iter().flat_map(|&s| row(s)).collect();
     let v = (0..scores.len() * d).map(|i| (i as f32).sin()).collect();
-    Attention { d, queries: 1, keys: scores.len(), q: row(2.0).collect(), k, v }
+    Attention::new(d, row(2.0).collect(), k, v)
 }
 
 /// Budgets that are spent to the last unit, given back by heavy keys, and that last through long holds.

@@ -4,7 +4,7 @@ use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_workload::quantise::round_value;
-use flashd_workload::{Attention, ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
+use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
 
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;
@@ -13,7 +13,9 @@ fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Wor
             .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, attention);
-    Workload::new(fmt, q.d, &q.q, &q.k, &q.v, causal)
+    let all = Workload::new(fmt, q.d, &q.q, &q.k, &q.v);
+    let ranges = Visible::new(causal).ranges(attention);
+    all.with_lengths(ranges.into_iter().map(|range| range.end))
 }
 
 fn check(config: &CoreConfig, attention: &Attention, causal: bool, gaps: Gaps) -> flashd_simulator::Run {

@@ -32,7 +32,7 @@ fn workload(core: &CoreConfig, queries: usize, keys: usize, seed: u64) -> Worklo
         x.iter().map(|x| round_to(core.format, *x as f64 * factor)).collect()
     };
     let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
-    let mut w = Workload::new(core.format, core.d, &q[..queries * core.d], &k, &v, false);
+    let mut w = Workload::new(core.format, core.d, &q[..queries * core.d], &k, &v);
     w.queries.iter_mut().for_each(|q| q.keys = keys);
     w
 }

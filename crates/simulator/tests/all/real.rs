@@ -15,7 +15,7 @@ fn folder(path: &str) -> PathBuf {
 fn scenario(trace: &Trace) -> Scenario {
     Scenario {
         attention: trace.attention.clone(),
-        causal: trace.causal,
+        visible: trace.visible(),
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
     }
@@ -49,7 +49,7 @@ fn long_vectors_in_lockstep() {
         {
             let s = Scenario {
                 attention: synthetic::attention_like(3, 2, keys, d),
-                causal: false,
+                visible: Default::default(),
                 score_scale: Default::default(),
                 tensor_scale: Default::default(),
             };

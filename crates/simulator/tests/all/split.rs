@@ -27,7 +27,7 @@ fn workload(core: &CoreConfig, keys: &[usize], seed: u64) -> Workload {
         x.iter().map(|x| round_to(core.format, *x as f64 * factor)).collect()
     };
     let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
-    let mut w = Workload::new(core.format, core.d, &q[..keys.len() * core.d], &k, &v, false);
+    let mut w = Workload::new(core.format, core.d, &q[..keys.len() * core.d], &k, &v);
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     for (i, (query, &keys)) in w.queries.iter_mut().zip(keys).enumerate() {
         query.keys = keys;

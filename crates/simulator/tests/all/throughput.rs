@@ -9,7 +9,7 @@ use flashd_simulator::block::{self, BlockCounters, BlockWorkload, Disturbance};
 use flashd_simulator::split::{self, SplitCounters};
 use flashd_simulator::{Counters, Gaps, Workload, run, run_model};
 use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{Visible, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
@@ -36,9 +36,11 @@ fn workload(rng: &mut ChaCha8Rng, core: &CoreConfig) -> (Workload, Option<Vec<Ra
         x.iter().map(|&x| round_to(core.format, f64::from(x) * factor)).collect()
     };
     let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
-    let workload = Workload::new(core.format, core.d, &q, &k, &v, !core.masks && rng.random());
+    let workload = Workload::new(core.format, core.d, &q, &k, &v);
     if !core.masks {
-        return (workload, None);
+        let ranges = Visible::new(rng.random()).ranges(&a);
+        // An array without masks has a key for every query.
+        return (workload.with_lengths(ranges.into_iter().map(|range| range.end.max(1))), None);
     }
     let ranges: Vec<Range<usize>> = (0..queries)
         .map(|_| {

@@ -23,7 +23,7 @@ fn workload(core: &CoreConfig, keys: usize) -> Workload {
         x.iter().map(|x| round_to(core.format, *x as f64 * factor)).collect()
     };
     let (q, k, v) = (encoded(&a.q, 16.0), encoded(&a.k, 1.0), encoded(&a.v, 1.0));
-    let mut w = Workload::new(core.format, core.d, &q, &k, &v, false);
+    let mut w = Workload::new(core.format, core.d, &q, &k, &v);
     if core.masks {
         for (i, query) in w.queries.iter_mut().enumerate() {
             query.masked = (0..keys).map(|key| key % 3 == i % 4).collect();

@@ -26,7 +26,7 @@ fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig,
             .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, &attention);
-    (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v, false))
+    (config, Workload::new(fmt, q.d, &q.q, &q.k, &q.v))
 }
 
 /// What a second observer saw in every cycle.

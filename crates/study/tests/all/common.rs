@@ -7,7 +7,7 @@ use flashd_workload::{TensorScale, Trace};
 pub fn scenario(trace: &Trace) -> Scenario {
     Scenario {
         attention: trace.attention.clone(),
-        causal: trace.causal,
+        visible: trace.visible(),
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
     }

@@ -74,12 +74,10 @@ pub fn adversarial(name: &str, d: usize) -> Option<Attention> {
     let (scores, values) = adversarial_stream(name)?;
     let along_first_axis = |x: f64| std::iter::once(x as f32).chain(std::iter::repeat_n(0.0, d - 1));
     let keys = scores.len();
-    Some(Attention {
+    Some(Attention::new(
         d,
-        queries: keys,
-        keys,
-        q: (0..keys).flat_map(|_| along_first_axis((d as f64).sqrt())).collect(),
-        k: scores.iter().flat_map(|&s| along_first_axis(s)).collect(),
-        v: values.iter().flat_map(|&v| std::iter::repeat_n(v as f32, d)).collect(),
-    })
+        (0..keys).flat_map(|_| along_first_axis((d as f64).sqrt())).collect(),
+        scores.iter().flat_map(|&s| along_first_axis(s)).collect(),
+        values.iter().flat_map(|&v| std::iter::repeat_n(v as f32, d)).collect(),
+    ))
 }

@@ -22,7 +22,7 @@ pub fn interesting(format: Format, seed: u64, queries: usize, keys: usize, d: us
         };
         (0..n).map(|_| element()).collect()
     };
-    Attention { d, queries, keys, q: tensor(queries * d), k: tensor(keys * d), v: tensor(keys * d) }
+    Attention::new(d, tensor(queries * d), tensor(keys * d), tensor(keys * d))
 }
 
 /// The corner cases of a format, none negative, as far as float32 holds them exactly.

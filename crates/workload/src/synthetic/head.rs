@@ -61,7 +61,7 @@ pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Atten
         row.iter_mut().zip(direction).for_each(|(x, u)| *x += weight * u);
     };
 
-    let mut attention = Attention { d, queries, keys, q: Vec::new(), k: Vec::new(), v: Vec::new() };
+    let (mut q, mut k, mut v) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..queries {
         let mut row = source.gaussians(d);
         for direction in content {
@@ -71,7 +71,7 @@ pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Atten
         for (place, x) in places.iter().zip(&walk[positions - queries + i]) {
             add(&mut row, place, place_weight * x);
         }
-        attention.q.extend(row.iter().map(|&x| x as f32));
+        q.extend(row.iter().map(|&x| x as f32));
     }
     for j in 0..keys {
         let mut key = source.gaussians(d);
@@ -90,10 +90,10 @@ pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Atten
             add(&mut key, &heavy[0], amplitude(HEAVY_SCORE));
             value.iter_mut().for_each(|x| *x *= HEAVY_VALUE);
         }
-        attention.k.extend(key.iter().map(|&x| x as f32));
-        attention.v.extend(value.iter().map(|&x| x as f32));
+        k.extend(key.iter().map(|&x| x as f32));
+        v.extend(value.iter().map(|&x| x as f32));
     }
-    attention
+    Attention::new(d, q, k, v)
 }
 
 /// One vector for each position, of standard deviation 1, each correlated with the one before.

@@ -17,7 +17,7 @@ fn with_scores(source: &mut Source, d: usize, scores: impl Iterator<Item = f64>)
     }
     let keys = k.len() / d;
     let v = source.gaussians(keys * d).into_iter().map(|x| x as f32).collect();
-    Attention { d, queries: 1, keys, q, k, v }
+    Attention::new(d, q, k, v)
 }
 
 /// All scores equal: the result is the mean of the values, and every key weighs 1/keys.
@@ -27,7 +27,7 @@ pub fn equal_scores(seed: u64, keys: usize, d: usize) -> Attention {
     let mut source = Source::new(seed);
     let mut row = |n: usize| -> Vec<f32> { source.gaussians(n).into_iter().map(|x| x as f32).collect() };
     let (q, key) = (row(d), row(d));
-    Attention { d, queries: 1, keys, q, k: key.repeat(keys), v: row(keys * d) }
+    Attention::new(d, q, key.repeat(keys), row(keys * d))
 }
 
 /// Scores that jump up and down by `jump` from key to key: 0, jump, 0, jump, ... minus half a jump.

@@ -12,7 +12,17 @@ mod npy;
 pub use error::{Place, Problem, TensorError};
 pub use npy::write_npy;
 
+use crate::visible::{CausalAlign, Positions};
 use std::path::Path;
+
+/// How many queries and keys a head has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Rows of `q`.
+    pub queries: usize,
+    /// Rows of `k` and of `v`.
+    pub keys: usize,
+}
 
 /// The tensors of one attention head. Rows are contiguous: row i of `q` is `q[i * d..(i + 1) * d]`.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,9 +39,26 @@ pub struct Attention {
     pub k: Vec<f32>,
     /// Values, `[keys, d]`.
     pub v: Vec<f32>,
+    /// Its size before it was [cut](Attention::truncated), if it was: the queries' positions follow from that.
+    pub cut_from: Option<Size>,
 }
 
 impl Attention {
+    /// A head of rows of `d` elements.
+    ///
+    /// # Panics
+    /// If `d` is 0, a tensor is not whole rows, or K and V differ in length.
+    pub fn new(d: usize, q: Vec<f32>, k: Vec<f32>, v: Vec<f32>) -> Attention {
+        assert!(
+            [&q, &k, &v].iter().all(|x| x.len().is_multiple_of(d)) && k.len() == v.len(),
+            "q has {} elements, k {} and v {}, in rows of {d}",
+            q.len(),
+            k.len(),
+            v.len()
+        );
+        Attention { d, queries: q.len() / d, keys: k.len() / d, q, k, v, cut_from: None }
+    }
+
     /// Reads three `.npy` files: Q is `[queries, d]` or `[d]`, K and V are `[keys, d]`.
     ///
     /// # Errors
@@ -95,9 +122,9 @@ impl Attention {
                 }));
             }
         }
-        let (d, queries, keys, heads) = (q.columns, q.rows, k.rows, q.heads);
+        let (d, heads) = (q.columns, q.heads);
         if heads == 1 {
-            return Ok(vec![Attention { d, queries, keys, q: q.data, k: k.data, v: v.data }]);
+            return Ok(vec![Attention::new(d, q.data, k.data, v.data)]);
         }
         let served = heads / k.heads;
         let head = |i: usize| {
@@ -105,8 +132,7 @@ impl Attention {
                 let elements = tensor.rows * d;
                 tensor.data[head * elements..][..elements].to_vec()
             };
-            let (q, k, v) = (part(&q, i), part(&k, i / served), part(&v, i / served));
-            Attention { d, queries, keys, q, k, v }
+            Attention::new(d, part(&q, i), part(&k, i / served), part(&v, i / served))
         };
         Ok((0..heads).map(head).collect())
     }
@@ -131,10 +157,24 @@ impl Attention {
         max_abs(&self.v)
     }
 
-    /// The first `queries` queries and `keys` keys, or as many as there are. Cutting both to the same number
-    /// keeps the meaning of a causal head.
+    /// Where the queries stand among the keys; a cut does not move them.
+    pub fn positions(&self, align: CausalAlign) -> Positions {
+        let Size { queries, keys } = self.uncut();
+        Positions::new(queries, keys, align)
+    }
+
+    /// Its size before it was cut.
+    pub fn uncut(&self) -> Size {
+        self.cut_from.unwrap_or(Size { queries: self.queries, keys: self.keys })
+    }
+
+    /// The first `queries` queries and `keys` keys, or as many as there are. Queries keep their
+    /// [positions](Attention::positions).
     pub fn truncated(&self, queries: usize, keys: usize) -> Attention {
         let (queries, keys) = (queries.min(self.queries), keys.min(self.keys));
+        if (queries, keys) == (self.queries, self.keys) {
+            return self.clone();
+        }
         Attention {
             d: self.d,
             queries,
@@ -142,6 +182,7 @@ impl Attention {
             q: self.q[..queries * self.d].to_vec(),
             k: self.k[..keys * self.d].to_vec(),
             v: self.v[..keys * self.d].to_vec(),
+            cut_from: Some(self.uncut()),
         }
     }
 

@@ -167,7 +167,7 @@ fn the_choice_is_about_the_best_there_is() {
 fn sums_do_not_saturate() {
     // 256 products of 16 * 16 are 65536, far beyond 448, and every element is the largest one.
     let ones = vec![16.0; 4 * 256];
-    let head = Attention { d: 256, queries: 4, keys: 4, q: ones.clone(), k: ones.clone(), v: ones };
+    let head = Attention::new(256, ones.clone(), ones.clone(), ones);
     let scaling = choose(Format::FP8_E4M3, &head, TensorScale::Auto);
     let quantised = quantise(Format::FP8_E4M3, scaling, &head);
     assert_eq!(core_score(&quantised, 0, 0), 65536.0 / 16.0);
@@ -176,7 +176,7 @@ fn sums_do_not_saturate() {
 #[test]
 fn a_head_of_zeros_is_no_trouble() {
     let zeros = vec![0.0; 8];
-    let head = Attention { d: 4, queries: 2, keys: 2, q: zeros.clone(), k: zeros.clone(), v: zeros };
+    let head = Attention::new(4, zeros.clone(), zeros.clone(), zeros);
     let scaling = choose(Format::FP8_E4M3, &head, TensorScale::Auto);
     assert_eq!(scaling, Scaling::unscaled(ScoreScale::Auto, 4).unwrap());
     assert_eq!(quantise(Format::FP8_E4M3, scaling, &head).q, [0; 8]);
@@ -184,14 +184,8 @@ fn a_head_of_zeros_is_no_trouble() {
 
 #[test]
 fn quantised_heads_keep_shape_and_count_what_is_lost() {
-    let head = Attention {
-        d: 2,
-        queries: 1,
-        keys: 2,
-        q: vec![1.0, -0.0],
-        k: vec![500.0, -1e-9, 448.0, 0.0],
-        v: vec![0.5, -500.0, 1e9, 1e-9],
-    };
+    let head =
+        Attention::new(2, vec![1.0, -0.0], vec![500.0, -1e-9, 448.0, 0.0], vec![0.5, -500.0, 1e9, 1e-9]);
     let scaling = Scaling::unscaled(ScoreScale::None, 2).unwrap();
     let q = quantise(Format::FP8_E4M3, scaling, &head);
     assert_eq!((q.query(0), q.key(0)), ([0x38, 0x80].as_slice(), [0x7e, 0x80].as_slice()));

@@ -1,0 +1,161 @@
+//! Where queries stand among the keys, and which keys each of them sees: the one definition, from which masks, cores,
+//! arrays, model and reference follow.
+//!
+//! ```text
+//!  3 queries, 5 keys        bottom-right        top-left          5 queries, 3 keys   bottom-right   top-left
+//!                           k0 k1 k2 k3 k4      k0 k1 k2 k3 k4                        k0 k1 k2       k0 k1 k2
+//!                       q0   x  x  x            x                                 q0                 x
+//!                       q1   x  x  x  x         x  x                              q1                 x  x
+//!                       q2   x  x  x  x  x      x  x  x                           q2  x              x  x  x
+//!                                                                                 q3  x  x           x  x  x
+//!                                                                                 q4  x  x  x        x  x  x
+//! ```
+
+use crate::tensor::Attention;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Which corner of the causal mask the queries are set against, where there are not as many queries as keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CausalAlign {
+    /// Query i stands at key i.
+    TopLeft,
+    /// The last query stands at the last key, as where a sequence goes on after keys that are there already.
+    #[default]
+    BottomRight,
+}
+
+impl CausalAlign {
+    /// All by name.
+    pub const NAMED: [(&'static str, CausalAlign); 2] =
+        [("top-left", CausalAlign::TopLeft), ("bottom-right", CausalAlign::BottomRight)];
+}
+
+/// Where a query stands: at the key of this number. Below 0 it stands before the first key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(pub i64);
+
+/// Where the queries of a head stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Positions {
+    first: i64,
+}
+
+/// Which keys the queries of a head see. The default is all keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Visible {
+    /// Only those up to the query's own position.
+    pub causal: bool,
+    /// Where the queries stand; it matters if `causal` or with a `window`.
+    pub align: CausalAlign,
+    /// None so many places or more before the query's own position.
+    pub window: Option<usize>,
+    /// Only the first so many keys: none given for no limit, one for all queries or one for each.
+    pub lengths: Vec<usize>,
+}
+
+impl Position {
+    /// How many of the first `keys` keys are not behind this position.
+    fn reached(self, keys: usize) -> usize {
+        usize::try_from(self.0.saturating_add(1)).unwrap_or(0).min(keys)
+    }
+
+    /// Of the first `keys` keys those up to this position, and none `window` places or more before it.
+    pub fn causal(self, keys: usize, window: Option<usize>) -> Range<usize> {
+        let to = self.reached(keys);
+        self.from(window).min(to)..to
+    }
+
+    /// The first key that is less than `window` places before this position.
+    fn from(self, window: Option<usize>) -> usize {
+        let window = window.map(|w| i64::try_from(w).unwrap_or(i64::MAX));
+        window.map_or(0, |w| usize::try_from(self.0.saturating_add(1).saturating_sub(w)).unwrap_or(0))
+    }
+}
+
+impl Positions {
+    /// Of a head of so many queries and keys, as it is before any of them are left out.
+    pub fn new(queries: usize, keys: usize, align: CausalAlign) -> Positions {
+        // A vector is shorter than 2^63.
+        let first = match align {
+            CausalAlign::TopLeft => 0,
+            CausalAlign::BottomRight => keys as i64 - queries as i64,
+        };
+        Positions { first }
+    }
+
+    /// Of a query.
+    pub fn of(self, query: usize) -> Position {
+        Position(self.first.saturating_add(query as i64))
+    }
+}
+
+impl Visible {
+    /// All keys, or, `causal`, those up to the query's own position, the last query being at the last key.
+    pub fn new(causal: bool) -> Visible {
+        Visible { causal, ..Visible::default() }
+    }
+
+    /// The keys that each query of a head sees. Of a head that was cut, positions are those from before.
+    ///
+    /// # Panics
+    /// If there is more than one length, but not one for each query.
+    pub fn ranges(&self, head: &Attention) -> Vec<Range<usize>> {
+        let positions = head.positions(self.align);
+        let range = |i: usize| {
+            let keys = match self.lengths[..] {
+                [] => head.keys,
+                [all] => all.min(head.keys),
+                _ => self.lengths[i].min(head.keys),
+            };
+            let position = positions.of(i);
+            match self.causal {
+                true => position.causal(keys, self.window),
+                false => position.from(self.window).min(keys)..keys,
+            }
+        };
+        (0..head.queries).map(range).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(queries: usize, keys: usize, align: CausalAlign, window: Option<usize>) -> Vec<Range<usize>> {
+        let head = Attention::new(1, vec![0.0; queries], vec![0.0; keys], vec![0.0; keys]);
+        Visible { causal: true, align, window, lengths: Vec::new() }.ranges(&head)
+    }
+
+    #[test]
+    fn the_drawing_above() {
+        use CausalAlign::{BottomRight, TopLeft};
+        assert_eq!(seen(3, 5, BottomRight, None), [0..3, 0..4, 0..5]);
+        assert_eq!(seen(3, 5, TopLeft, None), [0..1, 0..2, 0..3]);
+        assert_eq!(seen(5, 3, BottomRight, None), [0..0, 0..0, 0..1, 0..2, 0..3]);
+        assert_eq!(seen(5, 3, TopLeft, None), [0..1, 0..2, 0..3, 0..3, 0..3]);
+        assert_eq!(seen(5, 3, BottomRight, Some(2)), [0..0, 0..0, 0..1, 0..2, 1..3]);
+        // A position behind the last key has a window that ends there.
+        assert_eq!(seen(5, 3, TopLeft, Some(2)), [0..1, 0..2, 1..3, 2..3, 3..3]);
+    }
+
+    #[test]
+    fn a_cut_moves_no_query() {
+        let head = Attention::new(1, vec![0.0; 8], vec![0.0; 8], vec![0.0; 8]);
+        let causal = Visible::new(true);
+        assert_eq!(causal.ranges(&head.truncated(2, 8)), [0..1, 0..2]);
+        assert_eq!(causal.ranges(&head.truncated(8, 6).truncated(5, 3)), [0..1, 0..2, 0..3, 0..3, 0..3]);
+        assert_eq!(causal.ranges(&head.truncated(3, 3).pad_to(4)), [0..1, 0..2, 0..3]);
+    }
+
+    #[test]
+    fn positions_at_the_ends_of_their_range() {
+        for (position, keys, window) in
+            [(i64::MAX, 4, Some(usize::MAX)), (i64::MIN, 4, None), (-1, 4, Some(1))]
+        {
+            let range = Position(position).causal(keys, window);
+            assert_eq!(range, if position < 0 { 0..0 } else { 0..4 });
+        }
+    }
+}
