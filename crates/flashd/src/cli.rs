@@ -252,6 +252,10 @@ pub struct GenerateArgs {
     /// All shipped cores
     #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial", "queries", "key_index_bits"])]
     pub all: bool,
+    /// A Verilog file a module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list
+    /// them. A unit is one module
+    #[arg(long)]
+    pub split: bool,
     /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator
     #[arg(long)]
     pub testbench: bool,

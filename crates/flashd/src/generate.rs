@@ -4,7 +4,7 @@ use crate::cli::{GenerateArgs, ValuesArg};
 use crate::output::{Failure, print, print_json};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
-use flashd_generator::{GeneratedFile, axis_files, unit_file, write_all};
+use flashd_generator::{GeneratedFile, Sources, axis_files_in, unit_file, write_all};
 use flashd_hwmodel::axis::{AxisConfig, Values};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
@@ -72,6 +72,7 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
 }
 
 fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
+    let sources = if args.split { Sources::PerModule } else { Sources::Together };
     let plan = args.testbench.then_some(Plan { seed: args.seed, keys: args.keys });
     match design(args)? {
         Design::Unit { unit, format, segments } => {
@@ -84,14 +85,14 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         Design::Targets(targets) => {
             let mut files = Vec::new();
             for target in &targets {
-                files.extend(target.files()?);
+                files.extend(target.files_in(sources)?);
                 if let Some(plan) = plan {
                     files.extend(testbench(target, &plan)?);
                 }
             }
             Ok(files)
         }
-        Design::Wrapper(config) => Ok(axis_files(&config)?),
+        Design::Wrapper(config) => Ok(axis_files_in(&config, sources)?),
     }
 }
 

@@ -3,7 +3,9 @@
 use crate::cli::ArrayArgs;
 use crate::output::Failure;
 use crate::select::{configuration, core_or_block, split};
-use flashd_generator::{GenerateError, GeneratedFile, block_files, core_files, split_files};
+use flashd_generator::{
+    GenerateError, GeneratedFile, Sources, block_files_in, core_files_in, split_files_in,
+};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::merge::SplitConfig;
@@ -50,10 +52,15 @@ impl Target {
 
     /// Verilog, manifest and what else is emitted.
     pub fn files(&self) -> Result<Vec<GeneratedFile>, GenerateError> {
+        self.files_in(Sources::Together)
+    }
+
+    /// The same with the Verilog in other files.
+    pub fn files_in(&self, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
         match self {
-            Target::Core(config) => core_files(config),
-            Target::Array(config) => block_files(config),
-            Target::Split(config) => split_files(config),
+            Target::Core(config) => core_files_in(config, sources),
+            Target::Array(config) => block_files_in(config, sources),
+            Target::Split(config) => split_files_in(config, sources),
         }
     }
 

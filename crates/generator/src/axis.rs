@@ -1,7 +1,7 @@
 //! The files of a stream wrapper: what those of an array have, with streams and registers, and a description to read.
 
 use crate::files::{GeneratedFile, Manifest, files, manifest};
-use crate::{GenerateError, elaborate, emit};
+use crate::{GenerateError, Sources, elaborate, emit};
 use flashd_hwmodel::axis::{self, AxisConfig, Register, registers};
 use flashd_hwmodel::block::TRANSFER_CYCLES;
 use serde::{Deserialize, Serialize};
@@ -38,12 +38,20 @@ pub struct AxisManifest {
 /// # Errors
 /// If the configuration is not valid.
 pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    axis_files_in(config, Sources::Together)
+}
+
+/// The same with the Verilog in other files.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn axis_files_in(config: &AxisConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let wrapper = axis::build(config)?;
     let emitted = emit(&elaborate(wrapper.as_ref())?)?;
     let array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
-        ..manifest(config.name(), &config.block.core, config.clone(), &emitted)
+        ..manifest(config.name(), &config.block.core, config.clone(), &emitted, sources)
     };
     let manifest = AxisManifest {
         beats: config.beats(),
@@ -60,7 +68,7 @@ pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateErr
         config.beat(),
         config.beats()
     );
-    let mut files = files(&manifest.array, &manifest, &does, &emitted);
+    let mut files = files(&manifest.array, &manifest, &does, &emitted, sources);
     files.push(GeneratedFile { name: format!("{}.md", config.name()), text: description(config, &manifest) });
     files.push(crate::fusesoc::fusesoc_core(&manifest));
     files.push(crate::wave_svg::packet_wave(config)?);

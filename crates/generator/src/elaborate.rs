@@ -7,6 +7,9 @@ use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Atom;
 
+/// The clock port of every module with registers but a stream wrapper.
+pub(crate) const CLOCK: &str = "clk";
+
 /// A port or local signal: `name`, or element `index` of the vector `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signal {
@@ -53,12 +56,27 @@ pub struct Module {
 pub fn elaborate(design: &dyn Block) -> Result<Module, GenerateError> {
     let mut walk = Walk { stack: Vec::new(), root: None };
     design.accept("top", &mut walk);
-    let Some(Child { module, .. }) = walk.root else {
+    let Some(Child { mut module, .. }) = walk.root else {
         return Err(GenerateError::Check { module: "design".into(), detail: "no module".into() });
     };
     check_all(design)
         .map_err(|e| GenerateError::Check { module: module.tag.name.clone(), detail: format!("{e:?}") })?;
+    drop_idle_clocks(&mut module);
     Ok(module)
+}
+
+/// Takes the clock port from modules without registers, to which a kernel hands it all the same; whether the module has any.
+fn drop_idle_clocks(module: &mut Module) -> bool {
+    let is_clock = |port: &Signal| port.name == CLOCK && !port.output;
+    let structural = matches!(module.code, Verilog::Combinatorial(_));
+    let mut clocked = !structural && module.ports.iter().any(is_clock);
+    for child in &mut module.children {
+        clocked |= drop_idle_clocks(&mut child.module);
+    }
+    if !clocked {
+        module.ports.retain(|port| !is_clock(port));
+    }
+    clocked
 }
 
 struct Walk {

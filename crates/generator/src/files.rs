@@ -1,6 +1,6 @@
 //! The files that are written for a core or a unit.
 
-use crate::{Emitted, GenerateError, elaborate, emit};
+use crate::{Emitted, GenerateError, Sources, elaborate, emit};
 use flashd_hwmodel::block::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
 use flashd_hwmodel::cores::{build, v_step_latency};
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// A file's name and contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedFile {
-    /// File name without folder.
+    /// File name; a module's own file has its design's folder before it.
     pub name: String,
     /// Contents.
     pub text: String,
@@ -52,6 +52,8 @@ pub struct Manifest<C = CoreConfig> {
     pub version: String,
     /// The configuration, complete.
     pub configuration: C,
+    /// The Verilog files, that of the top module first.
+    pub files: Vec<String>,
     /// Ports of the top module.
     pub ports: Vec<Port>,
     /// Cycles from an accepted last key to `o_valid`, in an array to that of the first result.
@@ -79,11 +81,19 @@ const CLOCK_PERIOD_NS: f64 = 2.0;
 /// # Errors
 /// If the configuration is not valid.
 pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    core_files_in(config, Sources::Together)
+}
+
+/// The same with the Verilog in other files.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn core_files_in(config: &CoreConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let core = build(config)?;
     let emitted = emit(&elaborate(core.as_ref())?)?;
-    let manifest = manifest(config.name(), config, config.clone(), &emitted);
+    let manifest = manifest(config.name(), config, config.clone(), &emitted, sources);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
-    Ok(files(&manifest, &manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted, sources))
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of an array of cores.
@@ -91,17 +101,25 @@ pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateErr
 /// # Errors
 /// If the configuration is not valid.
 pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    block_files_in(config, Sources::Together)
+}
+
+/// The same with the Verilog in other files.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn block_files_in(config: &BlockConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let array = block::build(config)?;
     let emitted = emit(&elaborate(array.as_ref())?)?;
     let manifest = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
-        ..manifest(config.name(), &config.core, config.clone(), &emitted)
+        ..manifest(config.name(), &config.core, config.clone(), &emitted, sources)
     };
     let does = format!(
         "{} queries, one key a cycle for all, first result {} cycles after the last key",
         config.queries, manifest.latency
     );
-    Ok(files(&manifest, &manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted, sources))
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
@@ -109,37 +127,48 @@ pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateE
 /// # Errors
 /// If the configuration is not valid.
 pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    split_files_in(config, Sources::Together)
+}
+
+/// The same with the Verilog in other files.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn split_files_in(config: &SplitConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let split = merge::build(config)?;
     let emitted = emit(&elaborate(split.as_ref())?)?;
-    let core = manifest(config.name(), &config.core, config.clone(), &emitted);
+    let core = manifest(config.name(), &config.core, config.clone(), &emitted, sources);
     let manifest = Manifest { latency: config.latency(), ..core };
     let does = format!(
         "{} keys a cycle for one query, result {} cycles after the last keys",
         config.parts, manifest.latency
     );
-    Ok(files(&manifest, &manifest, &does, &emitted))
+    Ok(files(&manifest, &manifest, &does, &emitted, sources))
 }
 
-/// The four files of a design; `whole` is its manifest as it is written, with what it has beside `manifest`.
+/// The files of a design, the Verilog first; `whole` is its manifest as it is written, with what it has beside `manifest`.
 pub(crate) fn files<C: Serialize>(
     manifest: &Manifest<C>,
     whole: &impl Serialize,
     does: &str,
     emitted: &Emitted,
+    sources: Sources,
 ) -> Vec<GeneratedFile> {
     let name = &manifest.name;
     let json = serde_json::to_string_pretty(whole).unwrap_or_default() + "\n";
     let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
     let about = [format!("{name}: {does}."), format!("Configuration: {configuration}")];
-    vec![
-        GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, emitted) },
+    let list = manifest.files.join("\n") + "\n";
+    let mut files = sources.files(name, &about, emitted);
+    files.extend([
         GeneratedFile { name: format!("{name}.json"), text: json },
         GeneratedFile { name: format!("{name}.sdc"), text: constraints(manifest) },
-        GeneratedFile { name: format!("{name}.f"), text: format!("{name}.v\n") },
-    ]
+        GeneratedFile { name: format!("{name}.f"), text: list },
+    ]);
+    files
 }
 
-/// `<name>.v` of a unit alone.
+/// `<name>.v` of a unit alone, which is one module.
 ///
 /// # Errors
 /// Never for the units of [`FormatUnit`]; the type is that of [`core_files`].
@@ -150,7 +179,7 @@ pub fn unit_file(unit: FormatUnit, format: Format, segments: u32) -> Result<Gene
     let emitted = emit(&elaborate(module.as_ref())?)?;
     let name = emitted.modules[0].name.clone();
     let about = [format!("{name}: combinational, {} in and out.", format)];
-    Ok(GeneratedFile { name: format!("{name}.v"), text: verilog_file(&about, &emitted) })
+    Ok(Sources::Together.files(&name, &about, &emitted).remove(0))
 }
 
 /// The manifest of a design around cores of one configuration.
@@ -159,6 +188,7 @@ pub(crate) fn manifest<C>(
     config: &CoreConfig,
     configuration: C,
     emitted: &Emitted,
+    sources: Sources,
 ) -> Manifest<C> {
     let n = Numerics::new(config);
     let to_the_letter = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
@@ -177,6 +207,7 @@ pub(crate) fn manifest<C>(
         });
     }
     Manifest {
+        files: sources.names(&name, emitted),
         name,
         version: env!("CARGO_PKG_VERSION").to_string(),
         configuration,
@@ -202,32 +233,6 @@ pub(crate) fn manifest<C>(
             .map(|m| ModuleEntry { name: m.name.clone(), instances: m.instances })
             .collect(),
     }
-}
-
-fn verilog_file(about: &[String], emitted: &Emitted) -> String {
-    let mut text = String::new();
-    for line in about {
-        text += &format!("// {line}\n");
-    }
-    text += &format!("// Generated by flashd {}.\n", env!("CARGO_PKG_VERSION"));
-    text +=
-        "// This file is yours: the generator's authors claim no rights in it and put no licence on it.\n";
-    if emitted.modules.len() > 1 {
-        text +=
-            "// The `line directives make messages name the module; line numbers stay those of this file.\n";
-    }
-    text += "\n`default_nettype none\n\n";
-    for module in &emitted.modules {
-        if emitted.modules.len() > 1 {
-            // A lint rule wants a module's name to be its file's; several modules share this file.
-            let line = text.lines().count() + 2;
-            text += &format!("`line {line} \"{}.v\" 0\n", module.name);
-        }
-        text += &module.text;
-        text += "\n";
-    }
-    text += "`default_nettype wire\n";
-    text
 }
 
 /// Clock of a stream wrapper, by the name that AXI gives it.
@@ -262,10 +267,11 @@ fn constraints<C>(manifest: &Manifest<C>) -> String {
 /// Names the file or folder that could not be written.
 pub fn write_all(folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>, GenerateError> {
     let error = |path: &Path, source| GenerateError::Write { path: path.display().to_string(), source };
-    std::fs::create_dir_all(folder).map_err(|e| error(folder, e))?;
     let mut written = Vec::new();
     for file in files {
         let path = folder.join(&file.name);
+        let folder = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(folder).map_err(|e| error(folder, e))?;
         written.push(flashd_files::write(&path, file.text.as_bytes()).map_err(|e| error(&path, e))?);
     }
     Ok(written)

@@ -12,7 +12,7 @@ const PACKETS: [&str; 6] = ["q.hex", "k.hex", "v.hex", "o.hex", "r.hex", "s.hex"
 ///
 /// | target | does |
 /// | --- | --- |
-/// | `default` | the Verilog file alone, for cores that depend on this one |
+/// | `default` | the Verilog alone, for cores that depend on this one |
 /// | `lint` | Verilator, all warnings |
 /// | `sim` | Icarus, the bench of [`BENCH_FOLDER`] with random stalls; its parameters `seed` and `beats` |
 pub fn fusesoc_core(manifest: &AxisManifest) -> GeneratedFile {
@@ -22,6 +22,7 @@ pub fn fusesoc_core(manifest: &AxisManifest) -> GeneratedFile {
         .iter()
         .map(|file| format!("      - {BENCH_FOLDER}/{file}: {{file_type: user, copyto: {file}}}\n"))
         .collect();
+    let sources: String = manifest.array.files.iter().map(|file| format!("      - {file}\n")).collect();
     let text = format!(
         "CAPI=2:
 # For the target sim, `packets.py {name}.json VECTORS --out {BENCH_FOLDER}` writes the folder {BENCH_FOLDER}.
@@ -31,8 +32,7 @@ description: {description}
 filesets:
   rtl:
     files:
-      - {name}.v
-    file_type: verilogSource-2005
+{sources}    file_type: verilogSource-2005
   bench:
     files:
       - {BENCH_FOLDER}/bench.vh: {{is_include_file: true}}

@@ -1,4 +1,4 @@
-//! RustHDL to Verilog-2005: one clean file per core.
+//! RustHDL to Verilog-2005: one clean file per core, or one per module.
 //!
 //! ```text
 //!  RustHDL module --elaborate--> hierarchy --kernel--> connections --emit--> distinct modules --files--> .v .json .sdc .f
@@ -8,7 +8,8 @@
 //! * `kernel` unrolls the loops of a structural kernel and yields who drives whom.
 //! * `emit` prints each distinct module once, registers as `always` blocks, buses packed.
 //! * [`testbench`] prints a self-checking testbench from the layout of test vectors.
-//! * [`files`] adds header, manifest, constraints and file list, and writes them; [`axis`] does so for stream wrappers,
+//! * [`Sources`] makes Verilog files of the modules.
+//! * [`files`] adds manifest, constraints and file list, and writes them; [`axis`] does so for stream wrappers,
 //!   with a description of ports and registers.
 
 pub mod axis;
@@ -18,13 +19,18 @@ pub mod files;
 pub mod fusesoc;
 mod kernel;
 pub mod testbench;
+mod verilog;
 pub mod wave_svg;
 
-pub use axis::{AxisManifest, axis_files};
+pub use axis::{AxisManifest, axis_files, axis_files_in};
 pub use elaborate::elaborate;
 pub use emit::{Emitted, EmittedModule, emit};
-pub use files::{GeneratedFile, Manifest, block_files, core_files, split_files, unit_file, write_all};
+pub use files::{
+    GeneratedFile, Manifest, block_files, block_files_in, core_files, core_files_in, split_files,
+    split_files_in, unit_file, write_all,
+};
 pub use testbench::{testbench_files, vector_file_name};
+pub use verilog::Sources;
 
 /// A design that cannot be turned into Verilog: always a mistake in the design's description.
 #[derive(Debug, thiserror::Error)]

@@ -51,13 +51,18 @@ fn testbench(layout: &Layout, lines: u64, about: &str) -> String {
     let (inputs, outputs): (Vec<&Field>, Vec<&Field>) =
         layout.fields.iter().partition(|f| f.compared.is_none());
     let vectors = vector_file_name(name);
+    // A unit is one file without a list.
+    let sources = match layout.clocked {
+        true => format!("-f {name}.f"),
+        false => format!("{name}.v"),
+    };
     let mut t = String::new();
     let _ = write!(
         t,
         "// Self-checking testbench of {name}, Verilog-2005.\n\
          //\n\
-         // In Icarus:    iverilog -g2005 -s {name}_tb -o {name}_tb.vvp {name}_tb.v {name}.v && vvp -n {name}_tb.vvp\n\
-         // In Verilator: verilator --binary --timing --top-module {name}_tb {name}_tb.v {name}.v && obj_dir/V{name}_tb\n\
+         // In Icarus:    iverilog -g2005 -s {name}_tb -o {name}_tb.vvp {name}_tb.v {sources} && vvp -n {name}_tb.vvp\n\
+         // In Verilator: verilator --binary --timing --top-module {name}_tb {name}_tb.v {sources} && obj_dir/V{name}_tb\n\
          //\n\
          // Run it in the folder of {vectors}: {about}.\n\
          // Another vector file: +vectors=FILE, with the parameter DEPTH at one more than its cycles or above.\n\

@@ -1,9 +1,14 @@
 //! The emitted text: sizes, names, determinism, and a small module that a person can read in a diff.
 
-use flashd_generator::{Manifest, block_files, core_files, unit_file, write_all};
+use flashd_generator::{
+    AxisManifest, GeneratedFile, Manifest, Sources, axis_files_in, block_files, block_files_in, core_files,
+    core_files_in, split_files_in, unit_file, write_all,
+};
+use flashd_hwmodel::axis::AxisConfig;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::SplitConfig;
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::units::FormatUnit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,6 +161,96 @@ fn every_format_and_unit_is_emitted() {
             assert_eq!(file.name, format!("{}_{}.v", format.ident(), unit.name()));
             assert!(file.text.contains(&format!("module {}_{} (", format.ident(), unit.name())));
         }
+    }
+}
+
+/// All kinds of designs: core, array, split keys, stream wrapper.
+fn kinds(sources: Sources) -> Vec<Vec<GeneratedFile>> {
+    let core = CoreConfig::shipped().remove(0);
+    let block = BlockConfig::new(core.clone(), 2);
+    let split = SplitConfig::new(core, 2);
+    vec![
+        core_files_in(&split.core, sources).unwrap(),
+        block_files_in(&block, sources).unwrap(),
+        split_files_in(&split, sources).unwrap(),
+        axis_files_in(&AxisConfig::new(block), sources).unwrap(),
+    ]
+}
+
+/// Several tools refuse `line where it is legal, and messages then name files that are not there.
+#[test]
+fn no_file_has_line_directives() {
+    for files in [Sources::Together, Sources::PerModule].into_iter().flat_map(kinds) {
+        for file in files {
+            assert!(!file.text.contains("`line"), "{}", file.name);
+        }
+    }
+}
+
+/// One module a file, named after it, with the same text as in the one file; list and manifest name all of them.
+#[test]
+fn a_file_a_module() {
+    for (together, apart) in kinds(Sources::Together).into_iter().zip(kinds(Sources::PerModule)) {
+        let verilog = |files: &[GeneratedFile]| -> Vec<GeneratedFile> {
+            files.iter().filter(|f| f.name.ends_with(".v")).cloned().collect()
+        };
+        let (one, many) = (verilog(&together), verilog(&apart));
+        let [one] = &one[..] else { panic!("{} files", one.len()) };
+        let name = one.name.strip_suffix(".v").unwrap();
+        assert!(one.text.contains("\n/* verilator lint_off DECLFILENAME */\n"), "{name}");
+        let body = |text: &str| {
+            let start = text.find("`default_nettype none\n\n").unwrap() + "`default_nettype none\n\n".len();
+            text[start..].strip_suffix("`default_nettype wire\n").unwrap().to_string()
+        };
+        let joined: String = many.iter().map(|f| body(&f.text)).collect();
+        assert_eq!(joined, body(&one.text), "{name}");
+        for file in &many {
+            let module = file.name.strip_prefix(&format!("{name}/")).unwrap().strip_suffix(".v").unwrap();
+            assert_eq!(modules(&file.text), [module]);
+            assert!(!file.text.contains("DECLFILENAME"));
+        }
+        let names: Vec<String> = many.iter().map(|f| f.name.clone()).collect();
+        let text_of = |end: &str| &apart.iter().find(|f| f.name == format!("{name}.{end}")).unwrap().text;
+        let list: Vec<&str> = text_of("f").lines().collect();
+        assert_eq!(list, names, "{name}");
+        let manifest: serde_json::Value = serde_json::from_str(text_of("json")).unwrap();
+        assert_eq!(manifest["files"], serde_json::json!(names), "{name}");
+    }
+}
+
+/// A module without registers has no clock, at any d: with two elements nothing of a dot product is registered.
+#[test]
+fn no_module_has_a_clock_that_it_does_not_use() {
+    let variants = || CoreConfig::variants(2, Format::FP8_E4M3).into_iter();
+    let shipped = |d| CoreConfig::shipped().into_iter().take(3).map(move |core| CoreConfig { d, ..core });
+    let mut texts: Vec<String> = variants()
+        .chain((3..=17).flat_map(shipped))
+        .map(|core| core_files(&core).unwrap().remove(0).text)
+        .collect();
+    for core in variants() {
+        let block = BlockConfig::new(CoreConfig { masks: true, ..core }, 2);
+        texts.push(axis_files_in(&AxisConfig::new(block), Sources::Together).unwrap().remove(0).text);
+    }
+    for text in texts {
+        for module in text.split("\nmodule ").skip(1) {
+            let (ports, body) = module.split_once(");\n").unwrap();
+            let name = ports.split(' ').next().unwrap();
+            let clocked = body.contains("posedge clk") || body.contains(".clk(clk)");
+            assert_eq!(ports.contains("input  wire clk"), clocked, "{name}");
+        }
+    }
+}
+
+/// FuseSoC is told of every file.
+#[test]
+fn a_core_description_names_every_file() {
+    let config = AxisConfig::new(BlockConfig::new(CoreConfig::shipped().remove(0), 2));
+    let files = axis_files_in(&config, Sources::PerModule).unwrap();
+    let text_of = |end: &str| &files.iter().find(|f| f.name.ends_with(end)).unwrap().text;
+    let manifest: AxisManifest = serde_json::from_str(text_of(".json")).unwrap();
+    assert!(manifest.array.files.len() > 10);
+    for file in &manifest.array.files {
+        assert!(text_of(".core").contains(&format!("      - {file}\n")), "{file}");
     }
 }
 

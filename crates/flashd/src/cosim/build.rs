@@ -84,16 +84,8 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
     let design = format!("{name}.v");
     let mut sources: Vec<(String, String)> =
         files.iter().filter(|f| f.name == design).map(|f| (f.name.clone(), f.text.clone())).collect();
-    let blocks = match (compile, sources.first_mut()) {
-        (Compile::Blocks, Some((_, text))) => {
-            let blocks = repeated(text);
-            if !blocks.is_empty() {
-                // Verilator looks for a block in the file that `line names.
-                let lines = text.lines().filter(|line| !line.starts_with("`line "));
-                *text = lines.flat_map(|line| [line, "\n"]).collect();
-            }
-            blocks
-        }
+    let blocks = match (compile, sources.first()) {
+        (Compile::Blocks, Some((_, text))) => repeated(text),
         _ => Vec::new(),
     };
     if !blocks.is_empty() {

@@ -81,6 +81,11 @@ impl<'a> Body<'a> {
                     _ if output.name.starts_with(&child.name) => output.name.clone(),
                     _ => format!("{}_{}", child.name, output.name),
                 };
+                // An output that nothing here reads is there for others; Verilator knows by the name that this is meant.
+                let wanted = match self.is_read(&key) {
+                    true => wanted,
+                    false => format!("{wanted}_unused"),
+                };
                 let mut name = wanted.clone();
                 if is_keyword(&name) || !taken.insert(name.clone()) {
                     name = format!("{wanted}_{}", output.name);
@@ -170,11 +175,6 @@ impl<'a> Body<'a> {
     }
 
     fn print_declarations(&self, text: &mut String) {
-        let read: HashSet<(&str, &str)> = self
-            .sources
-            .values()
-            .filter_map(|path| Some((path.instance.as_ref()?.0.as_str(), path.port.as_str())))
-            .collect();
         let mut done = HashSet::new();
         for child in &self.module.children {
             if !done.insert(&child.name) {
@@ -191,12 +191,12 @@ impl<'a> Body<'a> {
                     }
                     let bits = output.width * elements as u32;
                     let wire = format!("    {kind} {}{};", range(bits), self.wires[&key]);
-                    // An output that nothing here needs is there for others.
-                    let needed = read.contains(&(child.name.as_str(), output.name.as_str()))
-                        && (self.module.tag.kind != TagKind::Open || self.reads(&key) == elements);
-                    let _ = match needed {
-                        true => writeln!(text, "{wire}"),
-                        false => writeln!(
+                    // The open module is the one that leaves elements of a family alone: a name is one for all of them.
+                    let partly = self.module.tag.kind == TagKind::Open && self.reads(&key) != elements;
+                    let _ = match (self.is_read(&key), partly) {
+                        (false, _) => writeln!(text, "    (* unused *)\n{wire}"),
+                        (true, false) => writeln!(text, "{wire}"),
+                        (true, true) => writeln!(
                             text,
                             "    /* verilator lint_off UNUSEDSIGNAL */\n{wire}\n    /* verilator lint_on UNUSEDSIGNAL */"
                         ),
@@ -205,6 +205,13 @@ impl<'a> Body<'a> {
             }
         }
         text.push('\n');
+    }
+
+    /// Whether anything reads an output of a family.
+    fn is_read(&self, (family, port): &(String, String)) -> bool {
+        self.sources.values().any(|path| {
+            path.port == *port && path.instance.as_ref().is_some_and(|(instance, _)| instance == family)
+        })
     }
 
     /// How many elements of a family's output anything reads.

@@ -2,7 +2,7 @@
 //! low, and the gate is gone. Leaves without a clock stay as they are.
 
 use crate::GenerateError;
-use crate::elaborate::{Child, Module, Signal};
+use crate::elaborate::{CLOCK, Child, Module, Signal};
 use crate::kernel::Path;
 use flashd_hwmodel::rtl::TagKind;
 use std::collections::HashMap;
@@ -36,15 +36,16 @@ pub(super) fn clock_enables(
     let mut children = Vec::new();
     for child in module.children.iter().filter(|c| !is_gate(c)) {
         let me = (child.name.clone(), child.index);
-        let clock = sources.get(&pin(&me, "clk")).cloned();
+        let clocked = child.module.ports.iter().any(|port| port.name == CLOCK);
+        let clock = sources.get(&pin(&me, CLOCK)).filter(|_| clocked).cloned();
         let gate = clock.as_ref().and_then(|clock| clock.instance.clone()).filter(|i| gates.contains(i));
         let enable = match (&clock, &gate) {
             (None, _) => None,
             (Some(_), Some(gate)) => {
                 let of_gate = |port| sources.get(&pin(gate, port)).cloned();
                 let (enable, clock) =
-                    of_gate("enable").zip(of_gate("clk")).ok_or_else(|| bad("open input"))?;
-                sources.insert(pin(&me, "clk"), clock);
+                    of_gate("enable").zip(of_gate(CLOCK)).ok_or_else(|| bad("open input"))?;
+                sources.insert(pin(&me, CLOCK), clock);
                 Some(enable)
             }
             (Some(_), None) => {
@@ -76,7 +77,7 @@ fn frozen(module: &Module) -> Option<Module> {
     if frozen.ports.iter().any(|port| port.name == ENABLE) {
         return None;
     }
-    let clock = frozen.ports.iter().position(|port| port.name == "clk")?;
+    let clock = frozen.ports.iter().position(|port| port.name == CLOCK)?;
     let enable = Signal { name: ENABLE.into(), index: None, width: 1, output: false };
     frozen.ports.insert(clock + 1, enable);
     if !matches!(module.tag.kind, TagKind::Register { .. }) {
