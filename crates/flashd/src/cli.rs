@@ -3,12 +3,14 @@
 mod accuracy;
 mod cosim;
 mod measure;
+mod random;
 mod skips;
 mod units;
 
 pub use accuracy::*;
 pub use cosim::*;
 pub use measure::*;
+pub use random::*;
 pub use skips::*;
 pub use units::*;
 
@@ -41,6 +43,13 @@ pub enum Command {
     Cosim(CosimArgs),
     /// Compare the emitted units in Verilator with correctly rounded results, over all operands
     Units(UnitsArgs),
+    /// Check random legal configurations of cores, arrays, split keys and stream wrappers, over all options and formats
+    ///
+    /// Each is generated and linted; its testbench runs in Icarus and now and then in Verilator; the cycle engine runs in
+    /// lock-step with the bit-exact model on streams of every kind, with gaps and without, and the vector engine must give the
+    /// same bits, cycles, held steps and values read. Inf and NaN in keys and values that no query sees must change nothing.
+    /// Of a failure it prints the seed and the command that repeats it.
+    CheckRandom(RandomArgs),
     /// The whole tour: generate, simulate and trace all shipped cores on a bundled sample
     Demo(DemoArgs),
     /// Print the piecewise-linear tables with their errors and draw them

@@ -11,7 +11,7 @@ use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 
-mod testbench;
+pub mod testbench;
 
 pub use testbench::unit_result;
 use testbench::{Plan, testbench, unit_testbench};

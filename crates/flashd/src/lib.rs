@@ -17,6 +17,7 @@ mod output;
 mod plot;
 mod ppa;
 mod pwl;
+mod random;
 mod select;
 mod simulate;
 mod skips;
@@ -35,6 +36,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Cosim(args) => cosim::run(&args),
         Command::Units(args) => units::run(&args),
+        Command::CheckRandom(args) => random::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Pwl(args) => pwl::run(&args),
         Command::Ppa(args) => ppa::run(&args),

@@ -10,6 +10,7 @@
 //! * [`block`] does the same for arrays of cores that share keys and values.
 //! * [`throughput`] runs the model alone, for whole workloads, and counts the cycles that the core would take.
 //! * [`record`] writes test vectors for other simulators, [`selftest`] makes streams for them, [`schedule`] says what is due when.
+//! * [`random`] draws legal configurations and compares all engines on them.
 //! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
 
 pub mod axis;
@@ -17,6 +18,7 @@ pub mod block;
 pub mod engine;
 pub mod evaluate;
 pub mod lockstep;
+pub mod random;
 pub mod record;
 pub mod schedule;
 pub mod selftest;

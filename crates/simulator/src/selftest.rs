@@ -88,6 +88,20 @@ pub enum Expected {
     Model,
 }
 
+/// Kinds of rounds, which follow each other.
+pub(crate) const ROUND_KINDS: usize = Scores::ALL.len();
+
+/// Queries, keys and values of a round, as many of each, row-major.
+pub(crate) fn operands(
+    config: &CoreConfig,
+    round: usize,
+    rows: usize,
+    rng: &mut ChaCha8Rng,
+) -> [Vec<u64>; 3] {
+    let Operands { q, k, v } = Operands::new(config, round, rows, rng);
+    [q, k, v]
+}
+
 /// Calls `one` for round after round, until there are keys enough; `progress` is told of every round. What `one` returns
 /// says keys and results, the vectors written are the cycles.
 fn rounds<W: Write>(
@@ -239,7 +253,7 @@ pub fn split_keys<W: Write>(
 }
 
 /// A round for a core.
-fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
+pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
     let pool = Scores::of(round).pool(keys, config.d);
     let Operands { q, k, v } = Operands::new(config, round, pool, rng);
     let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
@@ -281,7 +295,12 @@ fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng
 }
 
 /// A round for an array.
-fn block_workload(config: &BlockConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> BlockWorkload {
+pub(crate) fn block_workload(
+    config: &BlockConfig,
+    round: usize,
+    keys: usize,
+    rng: &mut ChaCha8Rng,
+) -> BlockWorkload {
     let core = &config.core;
     let pool = keys.clamp(4, 64);
     let Operands { q, k, v } = Operands::new(core, round, pool, rng);

@@ -109,6 +109,11 @@ impl Parts {
         Merge::new(&config.core).results(partial, &exponents)
     }
 
+    /// The parts as queries of their own, all parts of a query one after another.
+    pub(crate) fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
     fn query(&self, query: usize, part: usize) -> &Query {
         &self.workload.queries[query * self.parts + part]
     }

@@ -12,6 +12,7 @@ mod hostile;
 mod llm;
 mod positions;
 mod ppa;
+mod random;
 mod skips;
 mod testbench;
 mod traffic;

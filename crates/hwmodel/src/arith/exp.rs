@@ -62,10 +62,9 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
             let last = octaves as u64 - 1;
             let beyond = r.octave.at_least(last);
             let bits = bits_for(last);
-            beyond
-                .select(&W::constant(bits, last), &r.octave.slice(0, bits))
-                .named("octave_row")
-                .concat(&cell)
+            // Of a coarse state, octaves may not go as far as the table.
+            let octave = r.octave.zext(r.octave.width().max(bits)).slice(0, bits);
+            beyond.select(&W::constant(bits, last), &octave).named("octave_row").concat(&cell)
         }
     };
     evaluate(table, &entry, &offset).label(|| format!("{}_value", table.function.name()))

@@ -83,7 +83,7 @@ pub fn run(
 }
 
 /// The queries of a workload one by one, as the array's cores see them.
-pub(super) fn workload_alone(config: &BlockConfig, workload: &BlockWorkload) -> Workload {
+pub(crate) fn workload_alone(config: &BlockConfig, workload: &BlockWorkload) -> Workload {
     match config.core.masks {
         true => workload.single_up_to(ones(config.key_index_bits()) as usize),
         false => workload.single(),

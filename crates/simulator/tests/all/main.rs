@@ -10,6 +10,7 @@ mod hostile;
 mod lockstep;
 mod masks;
 mod partial;
+mod random;
 mod real;
 mod split;
 mod throughput;

@@ -1,0 +1,225 @@
+//! A legal configuration from a seed.
+//!
+//! Every option is drawn by itself, and what [`CoreConfig::validate`] and the like refuse is drawn again: what is legal is said
+//! there alone.
+
+use flashd_hwmodel::axis::{AxisConfig, Values};
+use flashd_hwmodel::block::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
+use flashd_hwmodel::config::{
+    Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Design, Dot, Fa2Variant, Hold, LaneBits,
+    SCORE_SHIFT_RANGE, Update, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE, WeightUnit,
+};
+use flashd_hwmodel::format::Format;
+use flashd_hwmodel::merge::{PARTS_RANGE, SplitConfig};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+/// The longest vectors that are drawn.
+pub const LONGEST: usize = 64;
+/// Those that most vectors are not longer than.
+const USUAL: usize = 20;
+/// Most elements of all cores' vectors: more take long in every tool and show nothing else.
+const MOST_ELEMENTS: usize = 192;
+
+/// A configuration of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drawn {
+    /// A core.
+    Core(CoreConfig),
+    /// Cores that share their keys.
+    Array(BlockConfig),
+    /// Cores that share a query.
+    Split(SplitConfig),
+    /// An array with streams around it.
+    Wrapper(AxisConfig),
+}
+
+/// Designs and weight units. Those that take few of the other options are drawn more often.
+const DESIGNS: [(Design, WeightUnit); 8] = [
+    (Design::FlashD, WeightUnit::Lse),
+    (Design::FlashD, WeightUnit::Lse),
+    (Design::FlashD, WeightUnit::Paper),
+    (Design::FlashD, WeightUnit::Paper),
+    (Design::FlashD, WeightUnit::Paper),
+    (Design::Fa2, WeightUnit::Lse),
+    (Design::Fa2, WeightUnit::Lse),
+    (Design::Fa2, WeightUnit::Lse),
+];
+/// FA2's datapaths, likewise.
+const FA2: [Fa2Variant; 7] = [
+    Fa2Variant::SeparateScale,
+    Fa2Variant::Literal,
+    Fa2Variant::Literal,
+    Fa2Variant::Literal,
+    Fa2Variant::SharedScale,
+    Fa2Variant::Fixed,
+    Fa2Variant::LogReference,
+];
+
+impl Drawn {
+    /// A legal configuration with vectors of up to `longest` elements, 2 to [`LONGEST`].
+    pub fn new(rng: &mut ChaCha8Rng, longest: usize) -> Drawn {
+        let longest = longest.clamp(D_RANGE.0, LONGEST);
+        let kind = rng.random_range(0..KINDS);
+        loop {
+            let drawn = propose(rng, kind, longest);
+            if drawn.validate().is_ok() {
+                return drawn;
+            }
+        }
+    }
+
+    /// The core, and how many of them there are.
+    pub fn cores(&self) -> (&CoreConfig, usize) {
+        match self {
+            Drawn::Core(config) => (config, 1),
+            Drawn::Array(config) => (&config.core, config.queries),
+            Drawn::Split(config) => (&config.core, config.parts),
+            Drawn::Wrapper(config) => (&config.block.core, config.block.queries),
+        }
+    }
+
+    /// The name of the module.
+    pub fn name(&self) -> String {
+        match self {
+            Drawn::Core(config) => config.name(),
+            Drawn::Array(config) => config.name(),
+            Drawn::Split(config) => config.name(),
+            Drawn::Wrapper(config) => config.name(),
+        }
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self {
+            Drawn::Core(config) => config.validate(),
+            Drawn::Array(config) => config.validate(),
+            Drawn::Split(config) => config.validate(),
+            Drawn::Wrapper(config) => config.validate(),
+        }
+    }
+}
+
+/// One of them.
+fn any<T: Copy>(rng: &mut ChaCha8Rng, of: &[T]) -> T {
+    of[rng.random_range(0..of.len())]
+}
+
+/// A value other than the default, in one of `n` draws.
+fn seldom<T>(rng: &mut ChaCha8Rng, n: u32, value: impl FnOnce(&mut ChaCha8Rng) -> T) -> Option<T> {
+    rng.random_ratio(1, n).then(|| value(rng))
+}
+
+/// Cores are most of them, wrappers a fifth.
+const KINDS: u32 = 5;
+
+/// A configuration that may not be legal.
+fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
+    let core = core(rng, longest);
+    match kind {
+        0 | 1 => Drawn::Core(core),
+        2 => Drawn::Array(array(rng, core)),
+        3 => {
+            let (most, any_number) = (PARTS_RANGE.1.ilog2(), rng.random_ratio(1, 8));
+            let parts = 1 << rng.random_range(PARTS_RANGE.0.ilog2()..=if any_number { most } else { 2 });
+            // It is the cores' masks and partial results that split keys are made of.
+            Drawn::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
+        }
+        _ => {
+            let block = array(rng, core);
+            let values = any(rng, &[Values::Requested, Values::All]);
+            let wrapper = AxisConfig { block, beat_bits: None, values };
+            // Beats are those of an array that is legal.
+            if wrapper.block.validate().is_err() {
+                return Drawn::Wrapper(wrapper);
+            }
+            let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));
+            Drawn::Wrapper(AxisConfig { beat_bits, ..wrapper })
+        }
+    }
+}
+
+fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> BlockConfig {
+    let (fewest, most) = QUERIES_RANGE;
+    let queries = if rng.random_ratio(1, 5) { most } else { 6 };
+    let queries = rng.random_range(fewest..=queries);
+    BlockConfig {
+        core: short_enough(rng, core, queries),
+        queries,
+        key_index_bits: seldom(rng, 3, |rng| {
+            rng.random_range(KEY_INDEX_BITS_RANGE.0..=KEY_INDEX_BITS_RANGE.1)
+        }),
+    }
+}
+
+/// A core of which there can be so many.
+fn short_enough(rng: &mut ChaCha8Rng, core: CoreConfig, cores: usize) -> CoreConfig {
+    let most = (MOST_ELEMENTS / cores).max(D_RANGE.0);
+    if core.d <= most { core } else { CoreConfig { d: rng.random_range(D_RANGE.0..=most), ..core } }
+}
+
+fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
+    let most = if rng.random_ratio(1, 8) { longest } else { longest.min(USUAL) };
+    let finest = any(rng, &[6, 20]);
+    let score_fraction_bits = rng.random_range(2..=finest);
+    let score_fraction_bits = seldom(rng, 3, |_| score_fraction_bits).unwrap_or(10);
+    let (design, weight) = any(rng, &DESIGNS);
+    // No field is left out: one that is new is drawn, too.
+    CoreConfig {
+        design,
+        d: rng.random_range(D_RANGE.0..=most),
+        format: any(rng, &Format::NAMED).1,
+        weight,
+        fa2: seldom(rng, 2, |rng| any(rng, &FA2)).unwrap_or_default(),
+        dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
+        update: seldom(rng, 2, |rng| any(rng, &[Update::Rounded, Update::Fused, Update::Fixed]))
+            .unwrap_or_default(),
+        lane: seldom(rng, 4, |rng| LaneBits {
+            o: rng.random_range(8..=28),
+            v: rng.random_range(4..=20),
+            w: rng.random_range(3..=12),
+        }),
+        value_stage: seldom(rng, 3, |rng| rng.random()),
+        masks: rng.random(),
+        partial: rng.random_ratio(1, 3),
+        value_latency: seldom(rng, 3, |rng| rng.random_range(VALUE_LATENCY_RANGE.0..=VALUE_LATENCY_RANGE.1))
+            .unwrap_or(1),
+        hold: any_hold(rng),
+        accumulator: seldom(rng, 3, any_accumulator),
+        weight_bits: seldom(rng, 4, |rng| rng.random_range(WEIGHT_BITS_RANGE.0..=WEIGHT_BITS_RANGE.1)),
+        segments: any(rng, &[4, 8, 16, 32]),
+        score_shift: any_shift(rng),
+        score_integer_bits: seldom(rng, 3, |rng| rng.random_range(5..=12)).unwrap_or(9),
+        score_fraction_bits,
+        state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)).unwrap_or(18),
+    }
+}
+
+fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {
+    let (fewest, most) = BUDGET_FRACTIONS;
+    match rng.random_range(0..6) {
+        0 => Some(Hold::None),
+        // Steps that are held are seen in short streams where the threshold is low.
+        1 => Some(Hold::Below(rng.random_range(4..=32) as f64 / 4.0)),
+        2 => Some(Hold::Below(rng.random_range(1.0..=64.0))),
+        3 => Some(Hold::Budget(rng.random_range(fewest..=most))),
+        4 => Some(Hold::Static),
+        _ => None,
+    }
+}
+
+fn any_accumulator(rng: &mut ChaCha8Rng) -> Accumulator {
+    match rng.random_range(0..3) {
+        0 => Accumulator::Format,
+        1 => Accumulator::Fraction(rng.random_range(0..=23)),
+        _ => Accumulator::Float(any(rng, &Format::NAMED).1),
+    }
+}
+
+/// Near those of 1/sqrt(d), where scores are of use; now and then any.
+fn any_shift(rng: &mut ChaCha8Rng) -> Option<i32> {
+    match rng.random_range(0..8) {
+        0 | 1 => Some(rng.random_range(SCORE_SHIFT_RANGE.0..=SCORE_SHIFT_RANGE.1)),
+        2 | 3 => Some(rng.random_range(-5..=3)),
+        _ => None,
+    }
+}

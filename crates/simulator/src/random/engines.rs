@@ -1,0 +1,228 @@
+//! Cycle engine, model and vector engine on the same streams.
+
+use super::Drawn;
+use super::unread::Unread;
+use super::wrapper;
+use crate::block::{self, BlockCounters, BlockWorkload, Disturbance};
+use crate::lockstep::{Counters, run};
+use crate::selftest::{ROUND_KINDS, block_workload, workload};
+use crate::split::{self, Parts, SplitCounters};
+use crate::stream::{Gaps, Workload};
+use crate::throughput::run_model;
+use flashd_golden::{Model, Monitor, QueryResult};
+use flashd_hwmodel::axis::AxisConfig;
+use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::merge::SplitConfig;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
+use std::fmt::Debug;
+use std::ops::AddAssign;
+
+/// What was compared, over all streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Compared {
+    /// Streams.
+    pub streams: u64,
+    /// Cycles of the cycle engine.
+    pub cycles: u64,
+    /// Steps: keys, each counted for every query that meets it.
+    pub steps: u64,
+    /// Steps that held; of split keys and wrappers they are not counted apart from those that are masked.
+    pub held: u64,
+    /// Values read.
+    pub values_read: u64,
+    /// Keys with Inf or NaN that were masked for every query that met them.
+    pub special_keys: u64,
+    /// Values with Inf or NaN that no query read.
+    pub special_values: u64,
+    /// Single comparisons of hardware and model.
+    pub comparisons: u64,
+}
+
+impl AddAssign for Compared {
+    fn add_assign(&mut self, other: Compared) {
+        self.streams += other.streams;
+        self.cycles += other.cycles;
+        self.steps += other.steps;
+        self.held += other.held;
+        self.values_read += other.values_read;
+        self.special_keys += other.special_keys;
+        self.special_values += other.special_values;
+        self.comparisons += other.comparisons;
+    }
+}
+
+/// Streams of every kind, with gaps and without, of about `keys` keys in all: the cycle engine in lock-step with the model, and
+/// the vector engine, which must give the same bits, cycles, held steps and values read. What no query sees is Inf or NaN in half
+/// of them, and the result is that of the stream without.
+///
+/// # Errors
+/// The first difference, with the stream in which it is.
+pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut all = Compared::default();
+    // Every kind of stream with gaps and without.
+    let rounds = 2 * ROUND_KINDS;
+    for round in 0..rounds {
+        let gaps = if round < ROUND_KINDS { Gaps::None } else { Gaps::Random(rng.random()) };
+        let stream = Stream { round, keys: keys.div_ceil(rounds).max(4), gaps, poisoned: rng.random() };
+        let one = match drawn {
+            Drawn::Core(config) => core(config, &stream, &mut rng),
+            Drawn::Array(config) => array(config, &stream, &mut rng),
+            Drawn::Split(config) => split_keys(config, &stream, &mut rng),
+            Drawn::Wrapper(config) => streams(config, &stream, &mut rng),
+        };
+        all += one.map_err(|e| format!("{stream:?}: {e}"))?;
+        all.streams += 1;
+    }
+    Ok(all)
+}
+
+/// A stream.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    round: usize,
+    keys: usize,
+    gaps: Gaps,
+    /// What is not read is Inf or NaN.
+    poisoned: bool,
+}
+
+impl Stream {
+    /// Puts Inf and NaN where nobody looks, if that is what this stream is for.
+    fn poison(
+        &self,
+        config: &CoreConfig,
+        unread: &Unread,
+        k: &mut [u64],
+        v: &mut [u64],
+        rng: &mut ChaCha8Rng,
+    ) -> Compared {
+        if !self.poisoned {
+            return Compared::default();
+        }
+        unread.fill(config.format, config.d, k, v, rng);
+        Compared {
+            special_keys: unread.keys.len() as u64,
+            special_values: unread.values.len() as u64,
+            ..Compared::default()
+        }
+    }
+}
+
+/// Whether two runs agree, and if not, in what.
+fn same<T: PartialEq + Debug>(what: &str, expected: &T, actual: &T) -> Result<(), String> {
+    if expected == actual { Ok(()) } else { Err(format!("{what}: expected {expected:?}, got {actual:?}")) }
+}
+
+/// Whether results agree, but for the steps of those that have them.
+fn same_results(what: &str, expected: &[QueryResult], actual: &[QueryResult]) -> Result<(), String> {
+    same(&format!("{what}: number of results"), &expected.len(), &actual.len())?;
+    for (n, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+        let without = |result: &QueryResult| QueryResult { steps: Vec::new(), ..result.clone() };
+        same(&format!("{what}: result {n}"), &without(expected), &without(actual))?;
+    }
+    Ok(())
+}
+
+const ENGINE: &str = "vector engine against cycle engine";
+const UNREAD: &str = "Inf and NaN that no query sees against finite numbers";
+
+fn core(config: &CoreConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    let mut w = workload(config, stream.round, stream.keys, rng);
+    let plain = w.results(&Model::new(config), true);
+    let unread = Unread::in_workload(&w, &plain);
+    let specials = stream.poison(config, &unread, &mut w.k, &mut w.v, rng);
+    let cycle = run(config, &w, stream.gaps, &mut []).map_err(|e| e.to_string())?;
+    same_results(UNREAD, &plain, &cycle.results)?;
+    let model = run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    same_results(ENGINE, &cycle.results, &model.results)?;
+    let c = cycle.counters;
+    same(ENGINE, &Counters { comparisons: 0, ..c }, &model.counters)?;
+    Ok(Compared {
+        cycles: c.cycles,
+        steps: c.keys + c.starts,
+        held: c.skips,
+        values_read: c.v_reads,
+        comparisons: c.comparisons,
+        ..specials
+    })
+}
+
+fn array(config: &BlockConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    let mut w = block_workload(config, stream.round, stream.keys, rng);
+    let results = |w: &BlockWorkload| {
+        let alone = block::lockstep::workload_alone(config, w);
+        let results = alone.results(&Model::new(&config.core), true);
+        (alone, results)
+    };
+    let (alone, plain) = results(&w);
+    let unread = Unread::in_workload(&alone, &plain);
+    let specials = stream.poison(&config.core, &unread, &mut w.k, &mut w.v, rng);
+    let cycle =
+        block::run(config, &w, &Disturbance::gaps(stream.gaps), &mut []).map_err(|e| e.to_string())?;
+    same_results(UNREAD, &plain, &cycle.results)?;
+    let model = block::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    same_results(ENGINE, &cycle.results, &model.results)?;
+    let c = cycle.counters;
+    same(ENGINE, &BlockCounters { comparisons: 0, ..c }, &model.counters)?;
+    same(ENGINE, &cycle.periods, &model.periods)?;
+    Ok(Compared {
+        cycles: c.cycles,
+        steps: c.steps,
+        held: c.steps - c.masked - c.v_reads_alone,
+        values_read: c.v_reads,
+        comparisons: c.comparisons,
+        ..specials
+    })
+}
+
+fn split_keys(config: &SplitConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    // Queries begin with a key; their parts are what is merged.
+    let core = CoreConfig { partial: false, ..config.core.clone() };
+    let mut w = workload(&core, stream.round, stream.keys, rng);
+    let results = |w: &Workload| {
+        let parts = Parts::new(w, config.parts);
+        let partial = parts.partial_results(&Model::new(&config.core), true);
+        let unread = Unread::in_workload(parts.workload(), &partial.concat());
+        (parts.results(config, &partial), unread)
+    };
+    let (plain, unread) = results(&w);
+    let specials = stream.poison(&core, &unread, &mut w.k, &mut w.v, rng);
+    let cycle = split::run(config, &w, stream.gaps, &mut []).map_err(|e| e.to_string())?;
+    same_results(UNREAD, &plain, &cycle.results)?;
+    let model = split::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    same_results(ENGINE, &cycle.results, &model.results)?;
+    let c = cycle.counters;
+    same(ENGINE, &SplitCounters { comparisons: 0, ..c }, &model.counters)?;
+    let keys = w.queries.iter().map(|query| query.keys - query.from).sum::<usize>() as u64;
+    Ok(Compared {
+        cycles: c.cycles,
+        steps: keys,
+        held: keys.saturating_sub(w.masked() as u64 + c.v_reads),
+        values_read: c.v_reads,
+        comparisons: c.comparisons,
+        ..specials
+    })
+}
+
+/// A wrapper at its ports, which has no vector engine of its own; its array has.
+fn streams(config: &AxisConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    let mut all = array(&config.block, stream, rng)?;
+    let mut w = wrapper::streams(config, stream.round, stream.keys, rng);
+    let plain = w.expected(config);
+    let d = config.block.core.d;
+    for (block, expected) in w.blocks.iter_mut().zip(&plain) {
+        let unread = Unread::in_block(block.k.len() / d, &expected.results);
+        all += stream.poison(&config.block.core, &unread, &mut block.k, &mut block.v, rng);
+    }
+    let paces = match stream.gaps {
+        Gaps::None => crate::axis::Paces::free(rng.random_range(0..4)),
+        Gaps::Random(seed) => crate::axis::Paces::random(seed),
+    };
+    let run = crate::axis::run_against(config, &w, &paces, rng.random(), &plain)?;
+    all += Compared { cycles: run.cycles, comparisons: run.comparisons, ..Compared::default() };
+    Ok(all)
+}

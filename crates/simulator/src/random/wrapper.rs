@@ -1,0 +1,101 @@
+//! Streams for wrappers.
+
+use crate::axis::{AxisBlock, AxisWorkload, Mask};
+use crate::block::{BlockWorkload, QueryBlock};
+use crate::selftest::operands;
+use flashd_golden::v_exponent;
+use flashd_hwmodel::axis::AxisConfig;
+use flashd_hwmodel::word::ones;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+use std::ops::Range;
+
+/// Queries and keys of blocks, `keys` keys in all or a few more; blocks of one query and key among them.
+fn shapes(config: &AxisConfig, keys: usize, most: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
+    let mut shapes = Vec::new();
+    let mut left = keys as i64;
+    while left > 0 {
+        let queries =
+            if rng.random() { config.block.queries } else { rng.random_range(1..=config.block.queries) };
+        let longest = if rng.random() { 4.min(most) } else { most };
+        let keys = rng.random_range(1..=longest);
+        shapes.push((queries, keys));
+        left -= keys as i64;
+    }
+    shapes
+}
+
+fn mask(masks: bool, rng: &mut ChaCha8Rng) -> Mask {
+    match rng.random_range(0..3) {
+        1 if masks => Mask::Causal,
+        2 if masks => Mask::Window(rng.random_range(1..12)),
+        _ => Mask::None,
+    }
+}
+
+/// What goes through a wrapper's ports: blocks with keys and values of their own, registers of any values.
+pub(super) fn streams(config: &AxisConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> AxisWorkload {
+    let core = &config.block.core;
+    let most = keys.clamp(4, 24);
+    let [q, k, v] = operands(core, round, most.max(config.block.queries), rng);
+    let rows = |x: &[u64], n: usize| x[..n * core.d].to_vec();
+    let shapes = shapes(config, keys, most, rng);
+    let padding = |keys: usize, rng: &mut ChaCha8Rng| -> Vec<bool> {
+        (0..keys).map(|_| core.masks && rng.random_ratio(1, 5)).collect()
+    };
+    let block = |&(queries, keys): &(usize, usize)| AxisBlock {
+        q: rows(&q, queries),
+        k: rows(&k, keys),
+        v: rows(&v, keys),
+        padding: padding(keys, rng),
+    };
+    let blocks: Vec<AxisBlock> = shapes.iter().map(block).collect();
+    let low = if rng.random_ratio(1, 4) { rng.random_range(1..4) } else { 0 };
+    let places = ones(config.block.key_index_bits());
+    let equal = shapes.iter().all(|&(_, keys)| keys == shapes[0].1);
+    AxisWorkload {
+        blocks,
+        v_exponent: v_exponent(core.format, &v).saturating_sub(low),
+        mask: mask(core.masks, rng),
+        position: if core.masks { rng.random_range(0..=places.min(20)) } else { 0 },
+        stride: if core.masks { rng.random_range(0..=1) } else { 0 },
+        length: if equal && rng.random() { shapes[0].1 as u64 } else { 0 },
+    }
+}
+
+/// What goes through the wrapper's array to become the packets of `testbench/axis`: all that registers can say, and so no more
+/// than that.
+pub fn packets(config: &AxisConfig, keys: usize, rng: &mut ChaCha8Rng) -> BlockWorkload {
+    let core = &config.block.core;
+    let places = ones(config.block.key_index_bits());
+    let most = usize::try_from(places).unwrap_or(usize::MAX).min(keys.clamp(4, 24));
+    let round = rng.random_range(0..crate::selftest::ROUND_KINDS);
+    let pool = most.max(config.block.queries);
+    let [q, k, v] = operands(core, round, pool, rng);
+    let exponent = v_exponent(core.format, &v);
+    let shapes = shapes(config, keys, most, rng);
+    let queries: usize = shapes.iter().map(|(queries, _)| queries).sum();
+    // Places that a register cannot count to would need one more.
+    let mask = if (queries as u64) < places { mask(core.masks, rng) } else { Mask::None };
+    let mut place = 0;
+    let mut sees = |keys: usize| -> Range<usize> {
+        place += 1;
+        match mask {
+            Mask::None => 0..keys,
+            Mask::Causal => 0..place,
+            Mask::Window(window) => place.saturating_sub(window as usize)..place,
+        }
+    };
+    let block = |&(queries, keys): &(usize, usize)| {
+        let rows = q.chunks_exact(core.d).take(queries);
+        let mut block = QueryBlock::new(rows.map(|row| (row.to_vec(), exponent)).collect(), keys);
+        if core.masks {
+            block.first_key = rng.random_range(0..=pool - keys);
+            block.ranges = (0..queries).map(|_| sees(keys)).collect();
+        }
+        block
+    };
+    let blocks = shapes.iter().map(block).collect();
+    let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
+    BlockWorkload { d: core.d, blocks, k, v, padding }
+}

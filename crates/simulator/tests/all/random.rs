@@ -1,0 +1,149 @@
+//! Random configurations: what is drawn, and that all engines agree on it.
+
+use flashd_hwmodel::config::{CoreConfig, Design, WEIGHT_BITS_RANGE};
+use flashd_hwmodel::format::Format;
+use flashd_simulator::random::draw::LONGEST;
+use flashd_simulator::random::{Compared, Drawn, compare};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json, to_value};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn drawn(seed: u64, longest: usize) -> Drawn {
+    Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), longest)
+}
+
+/// A configuration's fields, those of its parts among them, and their values.
+fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
+    let mut fields = Vec::new();
+    let mut add = |value: Value| fields.extend(value.as_object().cloned().unwrap_or_default());
+    let core = drawn.cores().0;
+    // Fields are left out where they have their default.
+    add(json!({ "masks": false, "partial": false, "value_latency": 1 }));
+    add(to_value(core).unwrap());
+    match drawn {
+        Drawn::Core(_) => (),
+        Drawn::Array(array) => add(to_value(array).unwrap()),
+        Drawn::Split(split) => add(to_value(split).unwrap()),
+        Drawn::Wrapper(wrapper) => {
+            add(to_value(&wrapper.block).unwrap());
+            add(to_value(wrapper).unwrap());
+        }
+    }
+    fields
+}
+
+/// All legal values of every field with few of them are drawn.
+#[test]
+fn every_value_of_every_option_is_drawn() {
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for seed in 0..5000 {
+        for (field, value) in fields(&drawn(seed, LONGEST)) {
+            // Of a field in several parts, such as the widths of a lane, each by itself.
+            match value.as_object() {
+                Some(parts) if field == "lane" => {
+                    for (part, value) in parts {
+                        seen.entry(format!("lane.{part}")).or_default().insert(value.to_string());
+                    }
+                }
+                _ => drop(seen.entry(field).or_default().insert(value.to_string())),
+            }
+        }
+    }
+    let text = |values: Vec<Value>| values.iter().map(Value::to_string).collect::<Vec<_>>();
+    let numbers = |range: std::ops::RangeInclusive<u32>| text(range.map(Value::from).collect());
+    let format = ["bf16", "fp8-e4m3", "fp8-e5m2", "fp16", "fp32"];
+    let budgets = (4..=22).map(|f| json!({ "budget": f }));
+    let fractions = (2..=23).map(|f| json!({ "fraction": f }));
+    let wide = ["bf16", "fp16", "fp32"].map(|f| json!({ "float": f }));
+    for (field, values) in [
+        ("design", text(vec!["flash-d".into(), "fa2".into()])),
+        ("d", numbers(2..=64)),
+        ("format", text(format.map(Value::from).to_vec())),
+        ("weight", text(vec!["lse".into(), "paper".into()])),
+        (
+            "fa2",
+            text(
+                ["separate-scale", "literal", "shared-scale", "fixed", "log-reference"]
+                    .map(Value::from)
+                    .to_vec(),
+            ),
+        ),
+        ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
+        ("update", text(["rounded", "fused", "fixed"].map(Value::from).to_vec())),
+        ("lane", text(vec![Value::Null])),
+        ("lane.o", numbers(8..=28)),
+        ("lane.v", numbers(4..=20)),
+        ("lane.w", numbers(3..=12)),
+        ("value_stage", text(vec![Value::Null, true.into(), false.into()])),
+        ("masks", text(vec![true.into(), false.into()])),
+        ("partial", text(vec![true.into(), false.into()])),
+        ("value_latency", numbers(1..=16)),
+        ("hold", text([Value::Null, "none".into(), "static".into()].into_iter().chain(budgets).collect())),
+        (
+            "accumulator",
+            text([Value::Null, "format".into()].into_iter().chain(wide).chain(fractions).collect()),
+        ),
+        ("weight_bits", numbers(WEIGHT_BITS_RANGE.0..=WEIGHT_BITS_RANGE.1)),
+        ("segments", text([4, 8, 16, 32].map(Value::from).to_vec())),
+        ("score_shift", text((-64..=64).map(Value::from).collect())),
+        ("score_integer_bits", numbers(5..=12)),
+        ("score_fraction_bits", numbers(2..=20)),
+        ("state_fraction_bits", numbers(2..=26)),
+        ("queries", numbers(1..=64)),
+        ("key_index_bits", numbers(2..=32)),
+        ("parts", text([2, 4, 8, 16, 32, 64].map(Value::from).to_vec())),
+        ("beat_bits", numbers(0..=0)),
+        ("values", text(vec!["requested".into(), "all".into()])),
+    ] {
+        let seen = seen.remove(field).unwrap_or_default();
+        match field {
+            // Those of a vector: any that divides its bits.
+            "beat_bits" => assert!(seen.len() > 20, "{field}: {seen:?}"),
+            _ => {
+                let missing: Vec<_> = values.iter().filter(|value| !seen.contains(*value)).collect();
+                assert!(missing.is_empty(), "{field}: never {missing:?}");
+            }
+        }
+    }
+    // What is made of fields that were looked at one by one; another one is new, and must be looked at, too.
+    let rest: Vec<&str> = seen.keys().map(String::as_str).collect();
+    assert_eq!(rest, ["block", "core"]);
+}
+
+#[test]
+fn all_engines_agree_and_meet_what_they_should() {
+    let mut all = Compared::default();
+    for seed in 0..24 {
+        let drawn = drawn(seed, 6);
+        all += compare(&drawn, seed, 100).unwrap_or_else(|e| panic!("seed {seed}, {}: {e}", drawn.name()));
+    }
+    assert!(all.held > 100 && all.values_read > 100, "{all:?}");
+    assert!(all.special_keys > 100 && all.special_values > 100, "{all:?}");
+}
+
+/// Tables that go further than the octaves of a state with few fraction bits.
+#[test]
+fn coarse_states_take_all_tables() {
+    for (segments, bits) in [4, 8, 16, 32].into_iter().flat_map(|s| (2..=6).map(move |bits| (s, bits))) {
+        let core = CoreConfig {
+            segments,
+            score_fraction_bits: 2,
+            state_fraction_bits: bits,
+            ..CoreConfig::new(Design::FlashD, 3, Format::BF16)
+        };
+        let compared = compare(&Drawn::Core(core), 1, 100);
+        assert!(compared.is_ok_and(|c| c.held > 0), "{segments} segments, {bits} bits");
+    }
+}
+
+/// A drawn configuration is legal, and the same for a seed.
+#[test]
+fn a_seed_gives_one_legal_configuration() {
+    for seed in 0..50 {
+        let (one, other) = (drawn(seed, 20), drawn(seed, 20));
+        assert_eq!(one, other);
+        let core: &CoreConfig = one.cores().0;
+        assert!(core.validate().is_ok() && core.d <= 20);
+    }
+}
