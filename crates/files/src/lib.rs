@@ -1,34 +1,50 @@
 //! Files that are either complete or absent: written beside their place under a temporary name, renamed
-//! when done. A run that is interrupted or fails leaves nothing half-written.
+//! when done. A run that is interrupted or fails leaves nothing half-written. And reading the files that a user names.
 
+mod input;
+mod place;
+
+pub use input::{JsonError, from_json, from_value, open, read, read_text};
+pub use place::user_cache;
+
+use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A file under way. Dropped without [`AtomicFile::commit`], it disappears.
 pub struct AtomicFile {
-    file: BufWriter<NamedTempFile>,
+    file: BufWriter<Unnamed>,
     path: PathBuf,
+}
+
+/// A temporary file whose errors do not tell its name.
+struct Unnamed(NamedTempFile);
+
+impl Write for Unnamed {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        self.0.as_file_mut().write(bytes)
+    }
+    fn flush(&mut self) -> Result<()> {
+        self.0.as_file_mut().flush()
+    }
 }
 
 impl AtomicFile {
     /// Starts a file that will be called `path`, in its folder.
     ///
     /// # Errors
-    /// If no file can be created there, or `path` is a folder.
+    /// If no file can be created there, or `path` is a folder or `-`.
     pub fn create(path: &Path) -> Result<Self> {
+        named(path)?;
         if path.is_dir() {
             return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder"));
         }
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        // Temporary files are private by default; the result should be an ordinary file.
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        Ok(AtomicFile { file: BufWriter::new(builder.tempfile_in(folder)?), path: path.to_path_buf() })
+        // Those of tempfile itself are private, and its errors speak of names that nobody gave.
+        let ordinary = |name: &Path| File::options().read(true).write(true).create_new(true).open(name);
+        let file = tempfile::Builder::new().make_in(folder, ordinary)?;
+        Ok(AtomicFile { file: BufWriter::new(Unnamed(file)), path: path.to_path_buf() })
     }
 
     /// A second handle to write by, for writers that own what they write to; the content written through it
@@ -37,7 +53,7 @@ impl AtomicFile {
     /// # Errors
     /// If the system has no handle left.
     pub fn handle(&self) -> Result<std::fs::File> {
-        self.file.get_ref().as_file().try_clone()
+        self.file.get_ref().0.as_file().try_clone()
     }
 
     /// Completes the file and gives it its name, replacing what was there.
@@ -45,7 +61,7 @@ impl AtomicFile {
     /// # Errors
     /// If the rest cannot be written or the file cannot be renamed.
     pub fn commit(self) -> Result<PathBuf> {
-        let file = self.file.into_inner().map_err(|e| e.into_error())?;
+        let Unnamed(file) = self.file.into_inner().map_err(|e| e.into_error())?;
         file.persist(&self.path).map_err(|e| e.error)?;
         Ok(self.path)
     }
@@ -58,6 +74,26 @@ impl Write for AtomicFile {
     fn flush(&mut self) -> Result<()> {
         self.file.flush()
     }
+}
+
+/// Refuses `-`, which elsewhere stands for standard output and would be a name here.
+fn named(path: &Path) -> Result<()> {
+    match path.as_os_str() == "-" {
+        true => Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            "a file or folder is needed, nothing is written to standard output; give ./- for one of this name",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Makes a folder to write to, and those that it is in.
+///
+/// # Errors
+/// Whatever the operating system reports, and `-` for a name.
+pub fn create_folder(path: &Path) -> Result<()> {
+    named(path)?;
+    std::fs::create_dir_all(path)
 }
 
 /// Writes a whole file.
