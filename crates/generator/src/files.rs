@@ -267,6 +267,7 @@ fn constraints<C>(manifest: &Manifest<C>) -> String {
 /// Names the file or folder that could not be written.
 pub fn write_all(folder: &Path, files: &[GeneratedFile]) -> Result<Vec<PathBuf>, GenerateError> {
     let error = |path: &Path, source| GenerateError::Write { path: path.display().to_string(), source };
+    flashd_files::create_folder(folder).map_err(|e| error(folder, e))?;
     let mut written = Vec::new();
     for file in files {
         let path = folder.join(&file.name);

@@ -29,6 +29,9 @@ pub enum PpaError {
         /// What is wrong and what is needed.
         detail: String,
     },
+    /// A Liberty file is not one, or lacks something.
+    #[error(transparent)]
+    Liberty(#[from] crate::liberty::LibertyError),
     /// A file could not be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {

@@ -2,7 +2,14 @@
 
 use std::collections::BTreeSet;
 
-/// A Boolean function as a tree.
+/// Most operators and parentheses around each other: every reader of a tree calls itself for each. The widest functions
+/// of libraries have a tenth of that.
+const DEEPEST: usize = 500;
+
+/// Most characters of a text that an error repeats.
+const SHOWN: usize = 60;
+
+/// A Boolean function as a tree, at most [`DEEPEST`] operators deep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// 0 or 1.
@@ -24,7 +31,7 @@ pub enum Expression {
 #[error("\"{text}\" is not a Boolean function: {problem} at character {at}")]
 pub struct ExpressionError {
     text: String,
-    problem: &'static str,
+    problem: String,
     at: usize,
 }
 
@@ -35,8 +42,8 @@ impl Expression {
     /// # Errors
     /// If the text is something else.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
-        let mut parser = Parser { text, at: 0 };
-        let expression = parser.disjunction()?;
+        let mut parser = Parser { text, at: 0, open: 0 };
+        let (expression, _) = parser.disjunction()?;
         match parser.peek() {
             None => Ok(expression),
             Some(_) => Err(parser.error("something unexpected")),
@@ -83,14 +90,31 @@ impl Expression {
     }
 }
 
+/// A part of the tree, and how many operators and parentheses are around its innermost operand.
+type Part = (Expression, usize);
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
+    /// Parentheses and complements that are open.
+    open: usize,
 }
 
 impl Parser<'_> {
-    fn error(&self, problem: &'static str) -> ExpressionError {
-        ExpressionError { text: self.text.to_string(), problem, at: self.at + 1 }
+    fn error(&self, problem: impl Into<String>) -> ExpressionError {
+        let mut text: String = self.text.chars().take(SHOWN).collect();
+        if text.len() < self.text.len() {
+            text += "...";
+        }
+        ExpressionError { text, problem: problem.into(), at: self.at + 1 }
+    }
+
+    /// Refuses what is deeper than a tree may be.
+    fn within(&self, depth: usize) -> Result<usize, ExpressionError> {
+        match depth <= DEEPEST {
+            true => Ok(depth),
+            false => Err(self.error(format!("more than {DEEPEST} operators around each other"))),
+        }
     }
 
     fn peek(&mut self) -> Option<u8> {
@@ -101,16 +125,28 @@ impl Parser<'_> {
         bytes.get(self.at).copied()
     }
 
-    fn disjunction(&mut self) -> Result<Expression, ExpressionError> {
+    /// An operator of two parts.
+    fn join(
+        &self,
+        operator: fn(Box<Expression>, Box<Expression>) -> Expression,
+        left: Part,
+        right: Part,
+    ) -> Result<Part, ExpressionError> {
+        let depth = self.within(left.1.max(right.1) + 1)?;
+        Ok((operator(Box::new(left.0), Box::new(right.0)), depth))
+    }
+
+    fn disjunction(&mut self) -> Result<Part, ExpressionError> {
         let mut left = self.conjunction()?;
         while let Some(b'+' | b'|') = self.peek() {
             self.at += 1;
-            left = Expression::Or(Box::new(left), Box::new(self.conjunction()?));
+            let right = self.conjunction()?;
+            left = self.join(Expression::Or, left, right)?;
         }
         Ok(left)
     }
 
-    fn conjunction(&mut self) -> Result<Expression, ExpressionError> {
+    fn conjunction(&mut self) -> Result<Part, ExpressionError> {
         let mut left = self.exclusive()?;
         loop {
             match self.peek() {
@@ -119,40 +155,57 @@ impl Parser<'_> {
                 Some(c) if c == b'!' || c == b'(' || is_name(c) => {}
                 _ => return Ok(left),
             }
-            left = Expression::And(Box::new(left), Box::new(self.exclusive()?));
+            let right = self.exclusive()?;
+            left = self.join(Expression::And, left, right)?;
         }
     }
 
-    fn exclusive(&mut self) -> Result<Expression, ExpressionError> {
+    fn exclusive(&mut self) -> Result<Part, ExpressionError> {
         let mut left = self.complement()?;
         while self.peek() == Some(b'^') {
             self.at += 1;
-            left = Expression::Xor(Box::new(left), Box::new(self.complement()?));
+            let right = self.complement()?;
+            left = self.join(Expression::Xor, left, right)?;
         }
         Ok(left)
     }
 
-    fn complement(&mut self) -> Result<Expression, ExpressionError> {
+    /// What one more `!` or `(` has inside.
+    fn inside(
+        &mut self,
+        read: fn(&mut Self) -> Result<Part, ExpressionError>,
+    ) -> Result<Part, ExpressionError> {
+        self.at += 1;
+        self.open = self.within(self.open + 1)?;
+        let part = read(self)?;
+        self.open -= 1;
+        Ok(part)
+    }
+
+    fn not(&self, (operand, depth): Part) -> Result<Part, ExpressionError> {
+        Ok((Expression::Not(Box::new(operand)), self.within(depth + 1)?))
+    }
+
+    fn complement(&mut self) -> Result<Part, ExpressionError> {
         let mut operand = match self.peek() {
             Some(b'!') => {
-                self.at += 1;
-                Expression::Not(Box::new(self.complement()?))
+                let operand = self.inside(Self::complement)?;
+                self.not(operand)?
             }
             Some(b'(') => {
-                self.at += 1;
-                let inner = self.disjunction()?;
+                let inner = self.inside(Self::disjunction)?;
                 if self.peek() != Some(b')') {
                     return Err(self.error("a missing \")\""));
                 }
                 self.at += 1;
                 inner
             }
-            Some(c) if is_name(c) => self.name(),
+            Some(c) if is_name(c) => (self.name(), 0),
             _ => return Err(self.error("a missing operand")),
         };
         while self.peek() == Some(b'\'') {
             self.at += 1;
-            operand = Expression::Not(Box::new(operand));
+            operand = self.not(operand)?;
         }
         Ok(operand)
     }

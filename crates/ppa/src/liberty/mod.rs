@@ -211,7 +211,7 @@ impl Library {
     /// # Errors
     /// A file that cannot be read, is not Liberty, or lacks units, voltage or cells.
     pub fn read(path: &Path) -> Result<Self, LibertyError> {
-        let bytes = std::fs::read(path)
+        let bytes = flashd_files::read(path)
             .map_err(|error| LibertyError::Unreadable { path: path.to_path_buf(), error })?;
         // Comments may be in any encoding.
         Self::from_text(path, &String::from_utf8_lossy(&bytes))

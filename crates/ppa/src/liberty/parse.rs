@@ -6,6 +6,20 @@
 //!  name (value, ...) ;           an attribute with several values
 //! ```
 
+/// Most groups inside each other. Libraries have five or so, memory compilers a few more.
+const DEEPEST: usize = 64;
+
+/// An attribute, a simple one with one value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// `area`.
+    pub name: String,
+    /// `32`.
+    pub values: Vec<String>,
+    /// Line on which it begins, from 1.
+    pub line: usize,
+}
+
 /// A group: `cell (AND2X1) { ... }`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
@@ -13,8 +27,8 @@ pub struct Group {
     pub kind: String,
     /// `AND2X1`; some groups have several names or none.
     pub names: Vec<String>,
-    /// Attributes, simple ones with one value.
-    pub attributes: Vec<(String, Vec<String>)>,
+    /// Attributes.
+    pub attributes: Vec<Attribute>,
     /// Groups inside.
     pub groups: Vec<Group>,
 }
@@ -35,9 +49,14 @@ impl Group {
         self.groups.iter().filter(move |group| group.kind == kind)
     }
 
+    /// The attribute of a name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
     /// Values of an attribute.
     pub fn values(&self, name: &str) -> Option<&[String]> {
-        self.attributes.iter().find(|(key, _)| key == name).map(|(_, values)| values.as_slice())
+        self.attribute(name).map(|attribute| attribute.values.as_slice())
     }
 
     /// First value of an attribute.
@@ -56,7 +75,7 @@ impl Group {
 /// # Errors
 /// The first place at which the text is not Liberty.
 pub fn parse(text: &str) -> Result<Group, SyntaxError> {
-    let mut reader = Reader { rest: text, line: 1 };
+    let mut reader = Reader { rest: text, line: 1, depth: 0 };
     let mut file = Group::default();
     while reader.statement(&mut file)? {}
     if !reader.rest.is_empty() {
@@ -71,6 +90,8 @@ pub fn parse(text: &str) -> Result<Group, SyntaxError> {
 struct Reader<'a> {
     rest: &'a str,
     line: usize,
+    /// Groups that are open.
+    depth: usize,
 }
 
 /// Characters that end a word outside quotes; in argument lists a colon does not.
@@ -145,6 +166,7 @@ impl<'a> Reader<'a> {
         if self.rest.is_empty() || self.rest.starts_with('}') {
             return Ok(false);
         }
+        let line = self.line;
         let key = self.word(false)?;
         if key.is_empty() {
             return Err(self.error(format!("\"{}\" where a name should be", first(self.rest))));
@@ -152,7 +174,7 @@ impl<'a> Reader<'a> {
         self.skip(true)?;
         if self.next_is(':') {
             let value = self.simple_value(&key)?;
-            group.attributes.push((key, vec![value]));
+            group.attributes.push(Attribute { name: key, values: vec![value], line });
             return Ok(true);
         }
         if !self.next_is('(') {
@@ -161,15 +183,20 @@ impl<'a> Reader<'a> {
         let values = self.arguments(&key)?;
         self.skip(true)?;
         if !self.next_is('{') {
-            group.attributes.push((key, values));
+            group.attributes.push(Attribute { name: key, values, line });
             return Ok(true);
         }
         let opened = self.line;
+        if self.depth == DEEPEST {
+            return Err(self.error(format!("{key} is inside of {DEEPEST} groups, which is the limit")));
+        }
+        self.depth += 1;
         let mut inner = Group { kind: key, names: values, ..Group::default() };
         while self.statement(&mut inner)? {}
         if !self.next_is('}') {
             return Err(self.error(format!("{} of line {opened} has no closing \"}}\"", inner.kind)));
         }
+        self.depth -= 1;
         group.groups.push(inner);
         Ok(true)
     }

@@ -107,8 +107,10 @@ fn optional(group: &Group, name: &str) -> Result<Option<f64>, Problem> {
 }
 
 fn expression(group: &Group, name: &str) -> Result<Option<Expression>, Problem> {
-    let text = group.value(name).filter(|text| !text.trim().is_empty());
-    text.map(|text| Expression::parse(text).map_err(|e| format!("{name}: {e}"))).transpose()
+    let Some(attribute) = group.attribute(name) else { return Ok(None) };
+    let text = attribute.values.first().filter(|text| !text.trim().is_empty());
+    let parsed = text.map(|text| Expression::parse(text)).transpose();
+    parsed.map_err(|e| format!("{name} of line {}: {e}", attribute.line))
 }
 
 struct Context<'a> {

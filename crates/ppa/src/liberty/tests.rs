@@ -51,6 +51,28 @@ library ("tiny") {
 }
 "#;
 
+/// Depth by the million: refused with file and line, neither read nor a stack that is too small.
+#[test]
+fn what_is_nested_without_end_is_refused() {
+    let error = |text: &str| Library::from_text(Path::new("deep.lib"), text).unwrap_err().to_string();
+    let groups = "library (x) {\n".to_string() + &"a () {\n".repeat(30_000);
+    assert_eq!(error(&groups), "deep.lib:65: a is inside of 64 groups, which is the limit");
+    for deep in ["!", "(", "'", "A+", "A*", "A ", "A^", "(A)'"] {
+        let function = format!("A{}A", deep.repeat(1_000_000));
+        let text = error(&TINY.replace("!A + !B", &function));
+        let place = "deep.lib: cell ND2_BIG: pin Y: function of line 36: \"";
+        assert!(text.starts_with(place), "{deep}: {text}");
+        assert!(
+            text.contains("is not a Boolean function: more than 500 operators around each other"),
+            "{text}"
+        );
+        assert!(text.len() < 250, "{} characters", text.len());
+    }
+    // What is wide without being deep is no harm: two levels of parentheses around each of many operands.
+    let wide = "((A))+".repeat(400) + "B";
+    assert!(Library::from_text(Path::new("wide.lib"), &TINY.replace("!A + !B", &wide)).is_ok());
+}
+
 fn tiny() -> Library {
     Library::from_text(Path::new("tiny.lib"), TINY).unwrap()
 }

@@ -8,7 +8,7 @@ use crate::figures::{CoreFigures, Part};
 /// Text that is not such a list, or figures that cannot be: says which core and field, and what is needed.
 pub fn read(text: &str) -> Result<Vec<CoreFigures>, String> {
     let figures: Vec<CoreFigures> =
-        serde_json::from_str(text).map_err(|e| format!("not what flashd ppa --json prints: {e}"))?;
+        flashd_files::from_json(text).map_err(|e| format!("not what flashd ppa --json prints: {e}"))?;
     if figures.is_empty() {
         return Err("holds no cores".to_string());
     }

@@ -59,13 +59,11 @@ impl Cache {
         if let Some(folder) = folder {
             return Ok(Cache { folder: folder.to_path_buf() });
         }
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
-        let base = base.ok_or_else(|| PpaError::Unexpected {
+        let folder = flashd_files::user_cache("ppa").map_err(|e| PpaError::Unexpected {
             what: "cache folder".to_string(),
-            detail: "neither XDG_CACHE_HOME nor HOME is set; name a folder".to_string(),
+            detail: format!("{e}; name a folder"),
         })?;
-        Ok(Cache { folder: base.join("flashd").join("ppa") })
+        Ok(Cache { folder })
     }
 
     /// The folder.

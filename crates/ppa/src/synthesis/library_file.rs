@@ -60,14 +60,13 @@ impl CellLibrary {
             Some(file) => file.to_path_buf(),
             None => default_library()?,
         };
-        let bytes = std::fs::read(&path).map_err(PpaError::file("read", &path))?;
+        let bytes = flashd_files::read(&path).map_err(PpaError::file("read", &path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let sha256 = cache::sha256(&bytes);
         let packed = path.extension().is_some_and(|extension| extension == "xz");
         let (path, bytes) = if packed { unpack(&path, &bytes, cache)? } else { (path, bytes) };
         let path = std::path::absolute(&path).map_err(PpaError::file("read", &path))?;
-        let cells = Library::from_text(&path, &String::from_utf8_lossy(&bytes))
-            .map_err(|e| PpaError::Library { path: path.clone(), detail: e.to_string() })?;
+        let cells = Library::from_text(&path, &String::from_utf8_lossy(&bytes))?;
         let roles = roles(&cells).map_err(|detail| PpaError::Library { path: path.clone(), detail })?;
         let digest = Digest::new().field("library", &bytes).finish();
         Ok(CellLibrary { path, file: name, sha256, is_default: file.is_none(), cells, digest, roles })
