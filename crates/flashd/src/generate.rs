@@ -58,7 +58,7 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
     if args.all {
         return Ok(Design::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
     }
-    let in_file = wrapper_in_file(&args.array.selection);
+    let in_file = wrapper_in_file(&args.array.selection)?;
     let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
     match (Target::new(&args.array, args.parts)?, wrapped) {
         (_, true) if args.testbench => Err(Failure::input(
@@ -99,16 +99,16 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
 /// The wrapper around an array that the arguments ask for, which override what a file says.
 fn wrapper(
     args: &GenerateArgs,
-    in_file: Option<AxisConfig>,
+    in_file: Option<(Option<u32>, Values)>,
     block: BlockConfig,
 ) -> Result<AxisConfig, Failure> {
-    let base = in_file.unwrap_or_else(|| AxisConfig::new(block.clone()));
+    let (beat_bits, values) = in_file.unwrap_or_default();
     let values = match args.values {
         Some(ValuesArg::All) => Values::All,
         Some(ValuesArg::Requested) => Values::Requested,
-        None => base.values,
+        None => values,
     };
-    let config = AxisConfig { block, beat_bits: args.beat.or(base.beat_bits), values };
+    let config = AxisConfig { block, beat_bits: args.beat.or(beat_bits), values };
     config.validate().map_err(|e| match (&args.array.selection.config, args.beat) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),

@@ -138,7 +138,7 @@ fn task<'a>(args: &LlmArgs, model: &'a Checkpoint, tokenizer: &'a Tokenizer) -> 
 
 /// Tokens of a text, the first one included that begins every text.
 fn read_text(path: &Path, tokenizer: &Tokenizer, limit: Option<usize>) -> Result<Vec<usize>, Failure> {
-    let text = std::fs::read_to_string(path)
+    let text = flashd_files::read_text(path)
         .map_err(|e| Failure::input(format!("--text {}: {e}", path.display())))?;
     let mut tokens = tokenizer.encode(&text);
     let predicted = tokens.len() - 1;

@@ -3,10 +3,9 @@
 use crate::cli::{ArrayArgs, DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
 use clap::{Args, Parser};
-use flashd_hwmodel::axis::AxisConfig;
+use flashd_hwmodel::axis::{AxisConfig, Values};
 use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_hwmodel::config::{CoreConfig, CoreFields, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::merge::SplitConfig;
 use std::path::Path;
 
@@ -96,88 +95,100 @@ pub fn core_or_block(
     Ok((core, Some(block)))
 }
 
-/// A file's core and, if it describes one, its array, also that in a stream wrapper.
-fn read(path: &Path) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
+/// What a configuration file describes.
+enum InFile {
+    Core(CoreFields),
+    Array(BlockConfig<CoreFields>),
+    Wrapper(AxisConfig<CoreFields>),
+}
+
+fn read(path: &Path) -> Result<InFile, Failure> {
     let bad = |e: &dyn std::fmt::Display| Failure::input(format!("--config {}: {e}", path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| bad(&e))?;
-    let value = serde_json::from_str::<serde_json::Value>(&text).unwrap_or_default();
+    let text = flashd_files::read_text(path).map_err(|e| bad(&e))?;
+    let value: serde_json::Value = flashd_files::from_json(&text).map_err(|e| bad(&e))?;
     match (value.get("block").is_some(), value.get("core").is_some()) {
-        (true, _) => serde_json::from_str::<AxisConfig>(&text).map(|a| (a.block.core.clone(), Some(a.block))),
-        (_, true) => serde_json::from_str::<BlockConfig>(&text).map(|b| (b.core.clone(), Some(b))),
-        _ => serde_json::from_str::<CoreConfig>(&text).map(|core| (core, None)),
+        (true, _) => flashd_files::from_json(&text).map(InFile::Wrapper),
+        (_, true) => flashd_files::from_json(&text).map(InFile::Array),
+        _ => flashd_files::from_json(&text).map(InFile::Core),
     }
     .map_err(|e| bad(&e))
 }
 
-/// The stream wrapper that the selected file describes, if it does: its array is that of [`core_or_block`].
-pub fn wrapper_in_file(s: &Selection) -> Option<AxisConfig> {
-    let text = std::fs::read_to_string(s.config.as_ref()?).ok()?;
-    serde_json::from_str(&text).ok()
+/// The beat and the values of the stream wrapper that the selected file describes, if it does: its array is that of
+/// [`core_or_block`].
+pub fn wrapper_in_file(s: &Selection) -> Result<Option<(Option<u32>, Values)>, Failure> {
+    match s.config.as_deref().map(read).transpose()? {
+        Some(InFile::Wrapper(wrapper)) => Ok(Some((wrapper.beat_bits, wrapper.values))),
+        _ => Ok(None),
+    }
 }
 
-fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
-    let (mut config, array) = match &s.config {
-        Some(path) => read(path)?,
-        None => {
-            let design = match s.design {
-                Some(DesignArg::FlashD) => Design::FlashD,
-                Some(DesignArg::Fa2) => Design::Fa2,
-                None => return Err(Failure::input("--design is missing: flash-d or fa2 (or --config FILE)")),
-            };
-            let d =
-                s.d.or(d_from_data)
-                    .ok_or_else(|| Failure::input("--d is missing: a vector length, 2 to 512"))?;
-            (CoreConfig::new(design, d, s.format.unwrap_or(Format::BF16)), None)
-        }
-    };
-    if let Some(design) = s.design {
-        config.design = match design {
+/// The fields that the flags give.
+fn fields(s: &Selection) -> CoreFields {
+    CoreFields {
+        design: s.design.map(|design| match design {
             DesignArg::FlashD => Design::FlashD,
             DesignArg::Fa2 => Design::Fa2,
-        };
-    }
-    if let Some(weight) = s.weight {
-        config.weight = match weight {
+        }),
+        d: s.d,
+        format: s.format,
+        weight: s.weight.map(|weight| match weight {
             WeightArg::Lse => WeightUnit::Lse,
             WeightArg::Paper => WeightUnit::Paper,
-        };
-    }
-    if let Some(fa2) = s.fa2 {
-        config.fa2 = match fa2 {
+        }),
+        fa2: s.fa2.map(|fa2| match fa2 {
             Fa2Arg::SeparateScale => Fa2Variant::SeparateScale,
             Fa2Arg::Literal => Fa2Variant::Literal,
             Fa2Arg::SharedScale => Fa2Variant::SharedScale,
             Fa2Arg::Fixed => Fa2Variant::Fixed,
             Fa2Arg::LogReference => Fa2Variant::LogReference,
-        };
-    }
-    if let Some(update) = s.update {
-        config.update = match update {
+        }),
+        dot: s.dot.map(|dot| match dot {
+            DotArg::Tree => Dot::Tree,
+            DotArg::Fused => Dot::Fused,
+        }),
+        update: s.update.map(|update| match update {
             UpdateArg::Rounded => Update::Rounded,
             UpdateArg::Fused => Update::Fused,
             UpdateArg::Fixed => Update::Fixed,
-        };
+        }),
+        lane: s.lane,
+        value_stage: s.value_stage,
+        masks: s.masks.then_some(true),
+        partial: s.partial.then_some(true),
+        value_latency: s.value_latency,
+        hold: s.hold,
+        accumulator: s.accumulator,
+        weight_bits: s.weight_bits,
+        segments: s.segments,
+        score_shift: s.score_shift,
+        score_integer_bits: s.score_integer_bits,
+        score_fraction_bits: s.score_fraction_bits,
+        state_fraction_bits: s.state_fraction_bits,
     }
-    config.dot = match s.dot {
-        Some(DotArg::Tree) => Some(Dot::Tree),
-        Some(DotArg::Fused) => Some(Dot::Fused),
-        None => config.dot,
+}
+
+/// What the selected file says about its array, if it is one.
+struct ArrayInFile {
+    queries: usize,
+    key_index_bits: Option<u32>,
+}
+
+fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<ArrayInFile>), Failure> {
+    let (in_file, array) = match s.config.as_deref().map(read).transpose()? {
+        None => (CoreFields::default(), None),
+        Some(InFile::Core(core)) => (core, None),
+        Some(InFile::Array(block) | InFile::Wrapper(AxisConfig { block, .. })) => {
+            let BlockConfig { core, queries, key_index_bits } = block;
+            (core, Some(ArrayInFile { queries, key_index_bits }))
+        }
     };
-    config.lane = s.lane.or(config.lane);
-    config.value_stage = s.value_stage.or(config.value_stage);
-    config.masks |= s.masks;
-    config.partial |= s.partial;
-    config.value_latency = s.value_latency.unwrap_or(config.value_latency);
-    config.d = s.d.unwrap_or(config.d);
-    config.format = s.format.unwrap_or(config.format);
-    config.hold = s.hold.or(config.hold);
-    config.accumulator = s.accumulator.or(config.accumulator);
-    config.weight_bits = s.weight_bits.or(config.weight_bits);
-    config.segments = s.segments.unwrap_or(config.segments);
-    config.score_shift = s.score_shift.or(config.score_shift);
-    config.score_integer_bits = s.score_integer_bits.unwrap_or(config.score_integer_bits);
-    config.score_fraction_bits = s.score_fraction_bits.unwrap_or(config.score_fraction_bits);
-    config.state_fraction_bits = s.state_fraction_bits.unwrap_or(config.state_fraction_bits);
+    let data = CoreFields { d: d_from_data, ..CoreFields::default() };
+    let config = fields(s).or(in_file).or(data).config().map_err(|e| match &s.config {
+        Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
+        None if e.field == "design" => Failure::input(format!("--design {} (or --config FILE)", e.problem)),
+        None => Failure::input(format!("--{} {}", e.field, e.problem)),
+    })?;
     config.validate().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),

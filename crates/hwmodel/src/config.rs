@@ -1,9 +1,11 @@
 //! What a user chooses: the configuration of a core.
 
+mod fields;
 mod kinds;
 mod name;
 mod validate;
 
+pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
 pub use validate::ConfigError;
 
@@ -14,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
 /// is the gate that everything else relies on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "CoreFields")]
 pub struct CoreConfig {
     /// Recurrence.
     pub design: Design,
@@ -23,78 +25,51 @@ pub struct CoreConfig {
     /// Format of q, k, v and o.
     pub format: Format,
     /// FLASH-D's weight unit.
-    #[serde(default)]
     pub weight: WeightUnit,
     /// FA2's datapath.
-    #[serde(default)]
     pub fa2: Fa2Variant,
     /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
-    #[serde(default)]
     pub dot: Option<Dot>,
     /// FLASH-D's output update.
-    #[serde(default)]
     pub update: Update,
     /// Widths of fixed-point lanes; the format's default when absent.
-    #[serde(default)]
     pub lane: Option<LaneBits>,
     /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
     /// register a lane and shortens the clock period. It asks for the value a cycle earlier; the latency is the same.
-    #[serde(default)]
     pub value_stage: Option<bool>,
     /// Whether keys can be masked: a port `k_mask`, and `o_empty` for queries all of whose keys are.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub masks: bool,
     /// Whether a query can start from a partial result, in place of its first key, and hands out the state beside its
     /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// Cycles from `v_ren` to its value, 1 to 16: the way to the memory and back. Each beyond the first takes a stage of
     /// registers for the scalars that wait for the value, and adds one to the latency; the rate stays one key a cycle.
-    #[serde(default = "default_value_latency", skip_serializing_if = "is_default_value_latency")]
+    #[serde(skip_serializing_if = "is_default_value_latency")]
     pub value_latency: u32,
     /// The hold rule; the design's default when absent.
-    #[serde(default)]
     pub hold: Option<Hold>,
     /// Accumulator of the output update; the design's default when absent.
-    #[serde(default)]
     pub accumulator: Option<Accumulator>,
     /// Significand bits of the weight or exponential of float lanes; those of the format when absent.
-    #[serde(default)]
     pub weight_bits: Option<u32>,
     /// Segments of a PWL table (per octave where the range is reduced): 4, 8, 16 or 32.
-    #[serde(default = "default_segments")]
     pub segments: u32,
     /// The score is `q . k * 2^score_shift`; the power-of-two part of 1/sqrt(d) when absent.
-    #[serde(default)]
     pub score_shift: Option<i32>,
     /// Integer bits of the fixed-point score (without sign); it saturates at +-2^bits.
-    #[serde(default = "default_score_integer_bits")]
     pub score_integer_bits: u32,
     /// Fraction bits of the fixed-point score.
-    #[serde(default = "default_score_fraction_bits")]
     pub score_fraction_bits: u32,
     /// Fraction bits of the scalar state (log-sum-exp, running sum).
-    #[serde(default = "default_state_fraction_bits")]
     pub state_fraction_bits: u32,
 }
 
-const fn default_value_latency() -> u32 {
-    1
-}
+/// Cycles from `v_ren` to its value when nothing else is asked for.
+const DEFAULT_VALUE_LATENCY: u32 = 1;
 fn is_default_value_latency(latency: &u32) -> bool {
-    *latency == default_value_latency()
-}
-const fn default_segments() -> u32 {
-    8
-}
-const fn default_score_integer_bits() -> u32 {
-    9
-}
-const fn default_score_fraction_bits() -> u32 {
-    10
-}
-const fn default_state_fraction_bits() -> u32 {
-    18
+    *latency == DEFAULT_VALUE_LATENCY
 }
 
 /// Default widths of fixed-point lanes, p being the format's precision.
@@ -157,15 +132,15 @@ impl CoreConfig {
             value_stage: None,
             masks: false,
             partial: false,
-            value_latency: default_value_latency(),
+            value_latency: DEFAULT_VALUE_LATENCY,
             hold: None,
             accumulator: None,
             weight_bits: None,
-            segments: default_segments(),
+            segments: 8,
             score_shift: None,
-            score_integer_bits: default_score_integer_bits(),
-            score_fraction_bits: default_score_fraction_bits(),
-            state_fraction_bits: default_state_fraction_bits(),
+            score_integer_bits: 9,
+            score_fraction_bits: 10,
+            state_fraction_bits: 18,
         }
     }
 

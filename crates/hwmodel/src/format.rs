@@ -230,7 +230,7 @@ impl fmt::Display for Format {
 
 /// An unknown format name.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown format '{0}': known formats are bf16, fp8-e4m3, fp8-e5m2, fp16, fp32")]
+#[error("unknown format '{0}': known formats are {names}", names = Format::NAMED.map(|(name, _)| name).join(", "))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {
@@ -238,7 +238,7 @@ impl FromStr for Format {
     fn from_str(s: &str) -> Result<Self, Self::Err> {
         Format::NAMED
             .iter()
-            .find(|(name, _)| *name == s)
+            .find(|(name, _)| name.eq_ignore_ascii_case(s))
             .map(|(_, f)| *f)
             .ok_or_else(|| UnknownFormat(s.to_string()))
     }

@@ -36,13 +36,7 @@ impl LlmError {
 
 /// Opens an ordinary file, and its length.
 pub(crate) fn open(path: &Path) -> Result<(File, u64), LlmError> {
-    let unreadable = |error| LlmError::Unreadable { path: path.to_path_buf(), error };
-    let file = File::open(path).map_err(unreadable)?;
-    let metadata = file.metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(LlmError::unusable(path, "is not an ordinary file"));
-    }
-    Ok((file, metadata.len()))
+    flashd_files::open(path).map_err(|error| LlmError::Unreadable { path: path.to_path_buf(), error })
 }
 
 /// Reads exactly `bytes` bytes.

@@ -124,11 +124,11 @@ impl GridFile {
     /// # Errors
     /// A file that cannot be read or is not a list of objects. The fields are checked by [`GridFile::cores`].
     pub fn read(path: &Path) -> Result<GridFile, GridError> {
-        let text = std::fs::read_to_string(path)
+        let text = flashd_files::read_text(path)
             .map_err(|error| GridError::Unreadable { path: path.into(), error })?;
         let not_a_grid = |problem: String| GridError::NotAGrid { path: path.into(), problem };
         let entries: Vec<Value> =
-            serde_json::from_str(&text).map_err(|error| not_a_grid(error.to_string()))?;
+            flashd_files::from_json(&text).map_err(|error| not_a_grid(error.to_string()))?;
         if entries.is_empty() {
             return Err(not_a_grid("the list is empty".into()));
         }
@@ -161,7 +161,7 @@ impl GridFile {
                 return Err(wrong(format!("more than {MOST_CORES} cores; shorten the lists")));
             }
             for value in product(&fields) {
-                let core: CoreConfig = serde_json::from_value(value).map_err(|e| wrong(e.to_string()))?;
+                let core: CoreConfig = flashd_files::from_value(value).map_err(|e| wrong(e.to_string()))?;
                 core.validate().map_err(|e| wrong(e.to_string()))?;
                 cores.push(core);
             }

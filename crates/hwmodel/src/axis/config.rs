@@ -2,7 +2,7 @@
 
 use super::beat::Shape;
 use crate::block::BlockConfig;
-use crate::config::ConfigError;
+use crate::config::{ConfigError, CoreConfig};
 use crate::cores::v_step_latency;
 use crate::numerics::Numerics;
 use crate::word::bits_for;
@@ -25,12 +25,12 @@ pub enum Values {
     All,
 }
 
-/// Configuration of a stream wrapper around an array of cores.
+/// Configuration of a stream wrapper around an array of cores. `C` is what is known of the core, as in [`BlockConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AxisConfig {
+pub struct AxisConfig<C = CoreConfig> {
     /// The array.
-    pub block: BlockConfig,
+    pub block: BlockConfig<C>,
     /// Bits of a beat: divides the bits of a vector, a multiple of 8. When absent, the most up to
     /// [`DEFAULT_BEAT_BITS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -17,12 +17,13 @@ pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
 /// cores take the block over. `q_ready` is a register, so that no path leads from the key port to the query port.
 pub const TRANSFER_CYCLES: usize = 1;
 
-/// Configuration of an array: `queries` cores of one configuration.
+/// Configuration of an array: `queries` cores of one configuration. `C` is what is known of the core, in a file its
+/// [`CoreFields`](crate::config::CoreFields).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BlockConfig {
+pub struct BlockConfig<C = CoreConfig> {
     /// The core.
-    pub core: CoreConfig,
+    pub core: C,
     /// Most queries in a block, B: 1 to 64.
     pub queries: usize,
     /// Width of a key's place in its block, for cores with masks; [`DEFAULT_KEY_INDEX_BITS`] when absent.

@@ -55,7 +55,7 @@ fn other_lengths_and_headers_are_refused() {
     assert!(with(2, i32::MAX).contains("bytes"));
     assert!(with(0, 0x616b_3432).contains("legacy"));
     assert!(Checkpoint::read("no-such-file".as_ref()).unwrap_err().to_string().contains("no-such-file"));
-    assert!(Checkpoint::read(".".as_ref()).unwrap_err().to_string().contains("not an ordinary file"));
+    assert!(Checkpoint::read(".".as_ref()).unwrap_err().to_string().contains("is not a regular file"));
 }
 
 #[test]
