@@ -286,12 +286,13 @@ pub struct GenerateArgs {
 pub struct SimulateArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
-    /// Queries: .npy of shape [queries, d] or [d]; or one .npz or .safetensors with q, k and v
+    /// Queries: .npy of shape [queries, d] or [d], or [heads, queries, d], a head each; or one .npz or .safetensors with q,
+    /// k and v. float32, float16, float64, bfloat16, float8_e5m2 and (.safetensors) float8_e4m3fn
     #[arg(long, value_name = "FILE", required_unless_present = "data")]
     pub q: Option<PathBuf>,
     /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
     /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", requires = "results", conflicts_with_all = ["q", "k", "v", "causal", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "vectors", "scale"])]
+    #[arg(long, value_name = "DIR", requires = "results", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "vectors", "scale"])]
     pub data: Option<PathBuf>,
     /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
     /// are there already, from the same inputs and core, are not run again
@@ -300,13 +301,14 @@ pub struct SimulateArgs {
     /// With --engine model: write histograms of scores, arguments and weights as JSON
     #[arg(long, value_name = "FILE")]
     pub histograms: Option<PathBuf>,
-    /// Keys: .npy of shape [keys, d]
+    /// Keys: .npy of shape [keys, d] or [heads, keys, d]
     #[arg(long, value_name = "FILE")]
     pub k: Option<PathBuf>,
-    /// Values: .npy of shape [keys, d]
+    /// Values: .npy of shape [keys, d] or [heads, keys, d]
     #[arg(long, value_name = "FILE")]
     pub v: Option<PathBuf>,
-    /// A query sees the keys up to its own position only, see --causal-align
+    /// A query sees the keys up to its own position only, see --causal-align; with --data in all heads, whatever meta.json
+    /// says
     #[arg(long)]
     pub causal: bool,
     /// Where queries stand if there are not as many as keys: the last one at the last key (bottom-right, the default), as
@@ -336,7 +338,7 @@ pub struct SimulateArgs {
     /// Which engine
     #[arg(long, value_enum, default_value = "cycle")]
     pub engine: EngineArg,
-    /// Write the result as .npy of shape [queries, d]
+    /// Write the result as .npy of shape [queries, d], with the heads in front as in Q
     #[arg(long, value_name = "FILE")]
     pub o: Option<PathBuf>,
     /// Write a wave, and a GTKWave save file beside it

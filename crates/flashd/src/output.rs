@@ -66,10 +66,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// A value as JSON.
+pub fn json_text(value: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value).map_err(|e| Failure::input(format!("JSON: {e}")))
+}
+
 /// Prints a value as JSON.
 pub fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).map_err(|e| Failure::input(format!("JSON: {e}")))?;
-    print(&text)
+    print(&json_text(value)?)
 }
 
 /// Lines above, below the header and below: one line of text a row.

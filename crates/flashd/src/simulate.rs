@@ -3,12 +3,13 @@
 mod block;
 mod heads;
 mod histograms;
+mod layer;
 mod model;
 mod split;
 mod visible;
 
 use crate::cli::{EngineArg, SimulateArgs};
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, percent, table};
 use crate::select::core_or_block;
 use flashd_files::AtomicFile;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
@@ -21,6 +22,7 @@ use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
 use flashd_workload::{Attention, Scaling, write_npy};
 use indicatif::{ProgressBar, ProgressStyle};
+use layer::Outcome;
 use serde::Serialize;
 use std::path::Path;
 
@@ -52,7 +54,20 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     if let (Some(data), Some(results)) = (&args.data, &args.results) {
         return heads::run(args, data, results);
     }
-    let attention = load(args)?;
+    let layer = layer::load(args)?;
+    check_writable(args)?;
+    let d = layer.heads[0].d;
+    let one = |head: Attention| {
+        let (queries, keys) = (args.first_queries, args.first_keys);
+        let cut = head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys));
+        head_outcome(args, cut)
+    };
+    let outcomes = layer.heads.into_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    layer::finish(args, &layer.shape, d, &outcomes)
+}
+
+/// The run of one head.
+fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
     let (config, array) = core_or_block(&args.array, Some(attention.d))?;
     if config.d != attention.d {
         return Err(Failure::input(format!(
@@ -72,7 +87,6 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     }
     let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
     let visible = visible::visible(args, config.masks, &attention)?;
-    check_writable(args)?;
     let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
     let prepared_for = |config: &CoreConfig| {
@@ -102,9 +116,6 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         Some(tile) => whole_queries(&prepared.workload.last_tiles(tile), results),
         None => results,
     };
-    if let Some(path) = &args.o {
-        write_result("--o", path, &prepared, &results)?;
-    }
     let other = other_design(&config);
     let other_prepared = prepared_for(&other)?;
     let other_accuracy = reference.accuracy(&other_prepared, &model_results(&other_prepared));
@@ -128,10 +139,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         other_accuracy,
         configuration: prepared.config.clone(),
     };
-    match args.json {
-        true => print_json(&report),
-        false => print(&text(&report)),
-    }
+    Outcome::new(&report, text(&report), &prepared, &results)
 }
 
 /// The workload in tiles of keys, if that is asked for.
@@ -169,38 +177,6 @@ fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
         }
     }
     queries
-}
-
-fn load(args: &SimulateArgs) -> Result<Attention, Failure> {
-    let Some(q) = &args.q else {
-        return Err(Failure::input("--q is missing"));
-    };
-    let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
-    let attention = match (&args.k, &args.v) {
-        (Some(k), Some(v)) => Attention::from_npy(q, k, v).map_err(tensor)?,
-        (None, None) => {
-            let bundle = q.extension().is_some_and(|e| e == "npz" || e == "safetensors");
-            if !bundle {
-                return Err(Failure::input(
-                    "--k and --v are missing (only .npz and .safetensors hold all three)",
-                ));
-            }
-            Attention::from_bundle(q).map_err(tensor)?
-        }
-        _ => return Err(Failure::input("--k and --v go together")),
-    };
-    for (flag, n, available) in [
-        ("--first-queries", args.first_queries, attention.queries),
-        ("--first-keys", args.first_keys, attention.keys),
-    ] {
-        if n.is_some_and(|n| n == 0 || n > available) {
-            return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));
-        }
-    }
-    Ok(attention.truncated(
-        args.first_queries.unwrap_or(attention.queries),
-        args.first_keys.unwrap_or(attention.keys),
-    ))
 }
 
 /// Long runs should not end in a file that cannot be written.
@@ -269,7 +245,9 @@ fn wave_failure(path: &Path, e: &WaveError) -> Failure {
     match e {
         WaveError::NoPattern | WaveError::NoMatch { .. } => Failure::input(format!("--signals: {e}")),
         WaveError::Window { .. } | WaveError::Empty { .. } => Failure::input(format!("--from, --to: {e}")),
-        _ => Failure::input(format!("--vcd {}: {e}", path.display())),
+        // These name the file.
+        WaveError::Name(_) | WaveError::Io { .. } => Failure::input(format!("--vcd: {e}")),
+        WaveError::Config(_) => Failure::input(format!("--vcd {}: {e}", path.display())),
     }
 }
 
@@ -305,13 +283,8 @@ fn write_result(
     prepared: &Prepared,
     results: &[QueryResult],
 ) -> Result<(), Failure> {
-    let fmt = prepared.config.format;
-    let data: Vec<f32> = results
-        .iter()
-        .flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32))
-        .collect();
-    write_npy(path, &[results.len(), prepared.config.d], &data)
-        .map_err(|e| Failure::input(format!("{flag} {}: {e}", path.display())))
+    write_npy(path, &[results.len(), prepared.config.d], &layer::values(prepared, results))
+        .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))
 }
 
 /// The default core of the other design, for the same data and format.

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::quantise::ScoreScale;
-use crate::tensor::{Attention, TensorError};
+use crate::tensor::{Attention, Layer, TensorError};
 use crate::visible::Visible;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ pub enum TraceError {
         /// The `meta.json`.
         path: PathBuf,
         /// What the reader stumbled over.
-        error: serde_json::Error,
+        error: flashd_files::JsonError,
     },
     /// Description and files disagree.
     #[error("{}: {name} has {field} = {described} here, but {found} in its files", path.display())]
@@ -163,13 +163,13 @@ const META: &str = "meta.json";
 
 fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
     let path = folder.join(META);
-    let text = match fs::read_to_string(&path) {
+    let text = match flashd_files::read_text(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
         Err(error) => return Err(TraceError::Unreadable { path, error }),
     };
     let entries: Vec<Meta> =
-        serde_json::from_str(&text).map_err(|error| TraceError::BadMeta { path, error })?;
+        flashd_files::from_json(&text).map_err(|error| TraceError::BadMeta { path, error })?;
     Ok(entries.into_iter().filter_map(|meta| Some((meta.file.clone()?, meta))).collect())
 }
 
@@ -227,8 +227,8 @@ impl TraceEntry {
     pub fn load_heads(&self) -> Result<Vec<Trace>, TraceError> {
         let file = |ending: &str| self.folder.join(format!("{}{ending}", self.name));
         let heads = match self.files {
-            Files::Npy => Attention::heads_from_npy(&file("-q.npy"), &file("-k.npy"), &file("-v.npy"))?,
-            bundle => Attention::heads_from_bundle(&file(bundle.ending()))?,
+            Files::Npy => Layer::from_npy(&file("-q.npy"), &file("-k.npy"), &file("-v.npy"))?.heads,
+            bundle => Layer::from_bundle(&file(bundle.ending()))?.heads,
         };
         let mismatch = |field, described, found| {
             Err(TraceError::Mismatch {

@@ -1,8 +1,9 @@
 //! `flashd simulate --queries B`: an array of cores.
 
-use super::{Progress, scales, write_result};
+use super::layer::Outcome;
+use super::{Progress, scales};
 use crate::cli::{EngineArg, SimulateArgs};
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, percent, table};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::cores::v_step_latency;
 use flashd_hwmodel::word::ones;
@@ -67,7 +68,7 @@ pub fn run(
     prepared: &Prepared,
     reference: &Reference,
     ranges: Option<&[Range<usize>]>,
-) -> Result<(), Failure> {
+) -> Result<Outcome, Failure> {
     // The core with the score shift that the scaling needs.
     let config = BlockConfig { core: prepared.config.clone(), ..array.clone() };
     let workload = match ranges {
@@ -86,9 +87,6 @@ pub fn run(
         EngineArg::Cycle => cycle_run(args, &config, &workload)?,
         EngineArg::Model => super::model::run_block(args, &config, &workload)?,
     };
-    if let Some(path) = &args.o {
-        write_result("--o", path, prepared, &run.results)?;
-    }
     let (c, periods) = (run.counters, run.periods);
     let keys = workload.blocks.first().map_or(0, |b| b.keys);
     let report = Report {
@@ -116,10 +114,7 @@ pub fn run(
         accuracy: reference.accuracy(prepared, &run.results),
         configuration: config,
     };
-    match args.json {
-        true => print_json(&report),
-        false => print(&text(&report)),
-    }
+    Outcome::new(&report, text(&report), prepared, &run.results)
 }
 
 fn cycle_run(

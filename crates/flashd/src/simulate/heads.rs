@@ -67,7 +67,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
             "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
         ));
     }
-    std::fs::create_dir_all(results)
+    flashd_files::create_folder(results)
         .map_err(|e| Failure::input(format!("--results {}: {e}", results.display())))?;
     let histograms = args.histograms.as_ref().map(|_| Histograms::new(&any));
     let bar = ProgressBar::new(entries.len() as u64);
@@ -210,7 +210,8 @@ impl Work<'_> {
 
     /// The keys that a head's queries see.
     fn visible(&self, head: &Trace) -> Visible {
-        Visible { align: self.args.causal_align.unwrap_or_default(), ..head.visible() }
+        let causal = self.args.causal || head.causal;
+        Visible { causal, align: self.args.causal_align.unwrap_or_default(), ..head.visible() }
     }
 
     /// Scales and rounds a head.

@@ -1,9 +1,10 @@
 //! `flashd simulate --parts P`: cores for parts of the keys, and the tree that merges their results.
 
+use super::layer::Outcome;
 use super::model::{Speed, gaps};
-use super::{remarks, scales, write_result};
+use super::{remarks, scales};
 use crate::cli::{EngineArg, SimulateArgs};
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, percent, table};
 use flashd_hwmodel::merge::SplitConfig;
 use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, model_results};
 use flashd_simulator::record::{VectorError, VectorFile};
@@ -52,7 +53,7 @@ pub fn run(
     split: &SplitConfig,
     prepared: &Prepared,
     reference: &Reference,
-) -> Result<(), Failure> {
+) -> Result<Outcome, Failure> {
     // The core with the score shift that the scaling needs.
     let config = SplitConfig::new(prepared.config.clone(), split.parts);
     let keys: usize = prepared.workload.queries.iter().map(|q| q.keys).sum();
@@ -64,9 +65,6 @@ pub fn run(
         }
     };
     let (counters, results) = (run.counters, run.results);
-    if let Some(path) = &args.o {
-        write_result("--o", path, prepared, &results)?;
-    }
     let report = Report {
         name: split.name(),
         scaling: prepared.scaling,
@@ -85,10 +83,7 @@ pub fn run(
         one_core_accuracy: reference.accuracy(prepared, &model_results(prepared)),
         configuration: config,
     };
-    match args.json {
-        true => print_json(&report),
-        false => print(&text(&report)),
-    }
+    Outcome::new(&report, text(&report), prepared, &results)
 }
 
 fn text(r: &Report) -> String {

@@ -1,9 +1,10 @@
 //! Bundles: one `.npz` or `.safetensors` file with entries q, k and v, in either case of letter.
 
+use super::element::Element;
 use super::error::{Place, Problem, TensorError};
-use super::npy::{self, Element};
+use super::npy;
 use super::{Rank, Role, Tensor};
-use safetensors::{Dtype, SafeTensors};
+use safetensors::SafeTensors;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
@@ -44,16 +45,59 @@ fn read_npz(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], Tensor
             .zip_archive()
             .by_name(&npyz::npz::file_name_from_array_name(&name))
             .map_err(|e| failed(e.into()))?;
+        if !same_headers(bytes, entry.header_start(), entry.central_header_start()).unwrap_or(false) {
+            let reason = "its two headers differ; the archive is damaged".into();
+            return Err(place.error(Problem::BadArchive { kind: ".npz", reason }));
+        }
         let header = npy::read_header(&mut entry).map_err(|problem| place.error(problem))?;
         let size = entry.size().saturating_sub(header.preamble);
         if header.data_bytes() != Some(size) || size > MAX_EXPANSION * bytes.len() as u64 {
             return Err(place.error(header.wrong_size(size)));
         }
         let mut data = Vec::new();
-        entry.take(size).read_to_end(&mut data).map_err(failed)?;
+        // One byte more than there is: the archive's reader checks the CRC where the entry ends.
+        entry.take(size + 1).read_to_end(&mut data).map_err(failed)?;
         Tensor::new(place.clone(), role, rank, &header, &data)
     };
     Ok([entry(Role::Q)?, entry(Role::K)?, entry(Role::V)?])
+}
+
+/// Whether the header before an entry says what its copy in the directory says; none where one is cut. The archive's
+/// reader looks at the copy alone.
+fn same_headers(bytes: &[u8], local: u64, central: u64) -> Option<bool> {
+    /// Sizes and CRC come behind the data.
+    const STREAMED: u16 = 1 << 3;
+    /// The sizes are in a field of 64 bits each.
+    const IN_FIELD: u32 = u32::MAX;
+    let (local, central) = (bytes.get(local as usize..)?, bytes.get(central as usize..)?);
+    let half = |from: &[u8], at: usize| Some(u16::from_le_bytes(from.get(at..at + 2)?.try_into().ok()?));
+    let word = |from: &[u8], at: usize| Some(u32::from_le_bytes(from.get(at..at + 4)?.try_into().ok()?));
+    // Flags and method, time and date; then CRC and both sizes; then the name.
+    let mut same = local.get(6..14)? == central.get(8..16)?;
+    let streamed = half(local, 6)? & STREAMED != 0;
+    let name = half(local, 26)? as usize;
+    same &= local.get(26..28)? == central.get(28..30)?
+        && local.get(30..30 + name)? == central.get(46..46 + name)?;
+    let extra = local.get(30 + name..30 + name + half(local, 28)? as usize)?;
+    let mut field = None;
+    let mut rest = extra;
+    while rest.len() >= 4 {
+        let length = half(rest, 2)? as usize;
+        field = field.or((half(rest, 0)? == 1).then_some(rest.get(4..4 + length)?));
+        rest = rest.get(4 + length..)?;
+    }
+    for (i, at) in [14, 22, 18].into_iter().enumerate() {
+        let (here, there) = (word(local, at)?, word(central, at + 2)?);
+        let value = match (at, here) {
+            (18 | 22, IN_FIELD) => {
+                let size = field?.get(8 * (i - 1)..8 * i)?;
+                u64::from_le_bytes(size.try_into().ok()?)
+            }
+            _ => here.into(),
+        };
+        same &= value == u64::from(there) || (streamed && value == 0) || there == IN_FIELD;
+    }
+    Some(same)
 }
 
 fn read_safetensors(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
@@ -68,13 +112,10 @@ fn read_safetensors(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3]
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
         let place = Place::entry(path, &name);
         let view = bundle.tensor(&name).map_err(bad)?;
-        let element = match view.dtype() {
-            Dtype::F16 => Element::F16,
-            Dtype::BF16 => Element::Bf16,
-            Dtype::F32 => Element::F32,
-            Dtype::F64 => Element::F64,
-            other => return Err(place.error(Problem::WrongType(other.to_string()))),
-        };
+        let known = || Element::ALL.map(|element| element.safetensors().to_string()).join(", ");
+        let element = Element::find(|element| element.safetensors() == view.dtype()).ok_or_else(|| {
+            place.error(Problem::WrongType { found: view.dtype().to_string(), known: known() })
+        })?;
         let header = npy::Header {
             element,
             big_endian: false,

@@ -71,9 +71,20 @@ pub enum Problem {
     /// A bundle whose name says nothing about its layout.
     #[error("is neither a .npz nor a .safetensors file (judged by its name)")]
     UnknownBundle,
-    /// Elements that are not floating-point numbers of a known width.
-    #[error("holds elements of type {0}; float32 is needed (float16 and float64 are converted)")]
-    WrongType(String),
+    /// Elements that are not floating-point numbers of a known type.
+    #[error("holds elements of type {found}; these are read: {known}")]
+    WrongType {
+        /// As the file spells it.
+        found: String,
+        /// All that work in such a file.
+        known: String,
+    },
+    /// Elements of one byte, whose type numpy does not write down.
+    #[error(
+        "holds elements of type {0}, which numpy writes for every type of one byte of ml_dtypes but float8_e5m2; save \
+         them as float32 with x.astype(numpy.float32), or as .safetensors, where F8_E4M3 and F8_E5M2 are read"
+    )]
+    Nameless(String),
     /// Too few or too many dimensions.
     #[error("has shape {shape:?}; {needed} is needed")]
     WrongRank {

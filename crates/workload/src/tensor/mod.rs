@@ -1,11 +1,12 @@
 //! Q, K and V as float32, from files.
 //!
 //! [`Attention::from_npy`] reads three `.npy` files, [`Attention::from_bundle`] one `.npz` or `.safetensors`
-//! file with entries q, k and v. Float16, float64 and (safetensors) bfloat16 are converted; either byte order
+//! file with entries q, k and v. Float16, float64, bfloat16 and fp8 are converted; either byte order
 //! and either array order is read. Everything that is read is checked: shapes agree and every element is finite.
-//! [`Attention::heads_from_npy`] and [`Attention::heads_from_bundle`] also read all heads of a layer, stacked.
+//! [`Layer`] is all heads of a layer, stacked.
 
 mod bundle;
+mod element;
 mod error;
 mod npy;
 
@@ -64,17 +65,7 @@ impl Attention {
     /// # Errors
     /// Names the file, what is wrong with it and what would be right.
     pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Attention, TensorError> {
-        Ok(Attention::assemble(npy_files([q, k, v], Rank::Head)?)?.swap_remove(0))
-    }
-
-    /// [`Attention::from_npy`] for one head or the heads of a layer: Q is `[heads, queries, d]` too, K and V are
-    /// `[heads, keys, d]`, each with a batch of one in front if there is one. Where K and V have fewer heads than Q
-    /// (grouped queries), each serves as many heads of Q in a row.
-    ///
-    /// # Errors
-    /// Names the file, what is wrong with it and what would be right.
-    pub fn heads_from_npy(q: &Path, k: &Path, v: &Path) -> Result<Vec<Attention>, TensorError> {
-        Attention::assemble(npy_files([q, k, v], Rank::Layer)?)
+        Ok(Layer::assemble(npy_files([q, k, v], Rank::Head)?)?.heads.swap_remove(0))
     }
 
     /// Reads the entries q, k and v (or Q, K and V) of a `.npz` or `.safetensors` file.
@@ -82,59 +73,7 @@ impl Attention {
     /// # Errors
     /// Names the file and the entry, what is wrong with it and what would be right.
     pub fn from_bundle(path: &Path) -> Result<Attention, TensorError> {
-        Ok(Attention::assemble(bundle::read(path, Rank::Head)?)?.swap_remove(0))
-    }
-
-    /// [`Attention::from_bundle`] for one head or the heads of a layer, in the shapes of
-    /// [`Attention::heads_from_npy`].
-    ///
-    /// # Errors
-    /// Names the file and the entry, what is wrong with it and what would be right.
-    pub fn heads_from_bundle(path: &Path) -> Result<Vec<Attention>, TensorError> {
-        Attention::assemble(bundle::read(path, Rank::Layer)?)
-    }
-
-    /// The heads of three tensors, at least one.
-    fn assemble([q, k, v]: [Tensor; 3]) -> Result<Vec<Attention>, TensorError> {
-        for other in [&k, &v] {
-            if other.columns != q.columns {
-                return Err(other.place.error(Problem::DimensionMismatch {
-                    d: other.columns,
-                    other: q.place.to_string(),
-                    other_d: q.columns,
-                }));
-            }
-        }
-        if v.rows != k.rows {
-            return Err(v.place.error(Problem::RowMismatch {
-                rows: v.rows,
-                other: k.place.to_string(),
-                other_rows: k.rows,
-            }));
-        }
-        for (tensor, fits, other) in [(&v, v.heads == k.heads, &k), (&q, q.heads.is_multiple_of(k.heads), &k)]
-        {
-            if !fits {
-                return Err(tensor.place.error(Problem::HeadMismatch {
-                    heads: tensor.heads,
-                    other: other.place.to_string(),
-                    other_heads: other.heads,
-                }));
-            }
-        }
-        let (d, heads) = (q.columns, q.heads);
-        if heads == 1 {
-            return Ok(vec![Attention::new(d, q.data, k.data, v.data)]);
-        }
-        let served = heads / k.heads;
-        let head = |i: usize| {
-            let part = |tensor: &Tensor, head: usize| {
-                let elements = tensor.rows * d;
-                tensor.data[head * elements..][..elements].to_vec()
-            };
-            Attention::new(d, part(&q, i), part(&k, i / served), part(&v, i / served))
-        };
-        Ok((0..heads).map(head).collect())
+        Ok(Layer::assemble(bundle::read(path, Rank::Head)?)?.heads.swap_remove(0))
     }
 
     /// Row i of Q.
@@ -213,6 +152,79 @@ impl Attention {
     }
 }
 
+/// One head, or the heads of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// At least one.
+    pub heads: Vec<Attention>,
+    /// The sizes before the last two of Q's shape: none, `[heads]` or `[1, heads]`.
+    pub shape: Vec<usize>,
+}
+
+impl Layer {
+    /// [`Attention::from_npy`] for one head or the heads of a layer: Q is `[heads, queries, d]` too, K and V are
+    /// `[heads, keys, d]`, each with a batch of one in front if there is one. Where K and V have fewer heads than Q
+    /// (grouped queries), each serves as many heads of Q in a row.
+    ///
+    /// # Errors
+    /// Names the file, what is wrong with it and what would be right.
+    pub fn from_npy(q: &Path, k: &Path, v: &Path) -> Result<Layer, TensorError> {
+        Layer::assemble(npy_files([q, k, v], Rank::Layer)?)
+    }
+
+    /// [`Attention::from_bundle`] for one head or the heads of a layer, in the shapes of [`Layer::from_npy`].
+    ///
+    /// # Errors
+    /// Names the file and the entry, what is wrong with it and what would be right.
+    pub fn from_bundle(path: &Path) -> Result<Layer, TensorError> {
+        Layer::assemble(bundle::read(path, Rank::Layer)?)
+    }
+
+    /// The heads of three tensors, at least one.
+    fn assemble([q, k, v]: [Tensor; 3]) -> Result<Layer, TensorError> {
+        for other in [&k, &v] {
+            if other.columns != q.columns {
+                return Err(other.place.error(Problem::DimensionMismatch {
+                    d: other.columns,
+                    other: q.place.to_string(),
+                    other_d: q.columns,
+                }));
+            }
+        }
+        if v.rows != k.rows {
+            return Err(v.place.error(Problem::RowMismatch {
+                rows: v.rows,
+                other: k.place.to_string(),
+                other_rows: k.rows,
+            }));
+        }
+        for (tensor, fits, other) in [(&v, v.heads == k.heads, &k), (&q, q.heads.is_multiple_of(k.heads), &k)]
+        {
+            if !fits {
+                return Err(tensor.place.error(Problem::HeadMismatch {
+                    heads: tensor.heads,
+                    other: other.place.to_string(),
+                    other_heads: other.heads,
+                }));
+            }
+        }
+        let (d, heads) = (q.columns, q.heads);
+        if heads == 1 {
+            let head = Attention::new(d, q.data, k.data, v.data);
+            return Ok(Layer { heads: vec![head], shape: q.leading });
+        }
+        let served = heads / k.heads;
+        let head = |i: usize| {
+            let part = |tensor: &Tensor, head: usize| {
+                let elements = tensor.rows * d;
+                tensor.data[head * elements..][..elements].to_vec()
+            };
+            Attention::new(d, part(&q, i), part(&k, i / served), part(&v, i / served))
+        };
+        Ok(Layer { heads: (0..heads).map(head).collect(), shape: q.leading.clone() })
+    }
+}
+
 /// Largest magnitude of a tensor, 0 for an empty one.
 pub(crate) fn max_abs(data: &[f32]) -> f64 {
     data.iter().fold(0f64, |max, &x| max.max(f64::from(x.abs())))
@@ -253,8 +265,10 @@ impl Role {
                 let needed = match (rank, self) {
                     (Rank::Head, Role::Q) => "[queries, d] or [d]",
                     (Rank::Head, _) => "[keys, d]",
-                    (Rank::Layer, Role::Q) => "[queries, d], [d] or [heads, queries, d]",
-                    (Rank::Layer, _) => "[keys, d] or [heads, keys, d]",
+                    (Rank::Layer, Role::Q) => {
+                        "[queries, d], [d], [heads, queries, d] or [1, heads, queries, d]"
+                    }
+                    (Rank::Layer, _) => "[keys, d], [heads, keys, d] or [1, heads, keys, d]",
                 };
                 return Err(Problem::WrongRank { shape: shape.to_vec(), needed });
             }
@@ -278,6 +292,8 @@ enum Rank {
 /// One tensor and where it came from.
 struct Tensor {
     place: Place,
+    /// The sizes before those of rows and columns, as in the file.
+    leading: Vec<usize>,
     heads: usize,
     rows: usize,
     columns: usize,
@@ -319,7 +335,9 @@ impl Tensor {
             }
             values.push(converted);
         }
-        Ok(Tensor { place, heads, rows, columns, data: values })
+        let leading =
+            header.shape[..header.shape.len().saturating_sub(2)].iter().map(|&n| n as usize).collect();
+        Ok(Tensor { place, leading, heads, rows, columns, data: values })
     }
 }
 

@@ -8,57 +8,15 @@
 //! The header is read here rather than by a general parser of Python literals, because files come from
 //! anywhere: this one allocates nothing that the file does not contain and cannot recurse or overflow.
 
+use super::element::Element;
 use super::error::{Place, Problem, TensorError};
 use flashd_files::AtomicFile;
 use npyz::WriterBuilder;
-use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 /// The longest header that is read; numpy's own limit.
 const MAX_HEADER: usize = 10_000;
-
-/// The element types that are understood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Element {
-    F16,
-    Bf16,
-    F32,
-    F64,
-}
-
-impl Element {
-    pub(super) fn bytes(self) -> usize {
-        match self {
-            Element::F16 | Element::Bf16 => 2,
-            Element::F32 => 4,
-            Element::F64 => 8,
-        }
-    }
-
-    /// The value of one element's bytes, least significant first. Exact: f64 holds all of them.
-    pub(super) fn value(self, le: &[u8]) -> f64 {
-        let word = le.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
-        match self {
-            Element::F16 => f16_value(word as u16),
-            Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
-            Element::F32 => f64::from(f32::from_bits(word as u32)),
-            Element::F64 => f64::from_bits(word),
-        }
-    }
-}
-
-fn f16_value(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let exponent = i32::from(bits >> 10 & 0x1f);
-    let fraction = f64::from(bits & 0x3ff);
-    sign * match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
-    }
-}
 
 /// A parsed header.
 #[derive(Debug, PartialEq)]
@@ -135,8 +93,7 @@ fn parse(text: &str) -> Result<Header, Problem> {
         rest = match key {
             "descr" => {
                 // Anything but a string, that is a list, describes a structured array.
-                let structured =
-                    || Problem::WrongType(after.split_inclusive(']').next().unwrap_or("").into());
+                let structured = || wrong_type(after.split_inclusive(']').next().unwrap_or(""));
                 let (value, after) = string(after).ok_or_else(structured)?;
                 descr = Some(value);
                 after
@@ -165,19 +122,31 @@ fn parse(text: &str) -> Result<Header, Problem> {
     let descr = descr.ok_or_else(|| bad("key 'descr' is missing"))?;
     let fortran_order = fortran_order.ok_or_else(|| bad("key 'fortran_order' is missing"))?;
     let shape = shape.ok_or_else(|| bad("key 'shape' is missing"))?;
-    let wrong_type = || Problem::WrongType(format!("'{descr}'"));
+    let (element, big_endian) = element(descr)?;
+    Ok(Header { element, big_endian, fortran_order, shape, preamble: 0 })
+}
+
+/// What a description of the elements stands for, and whether the most significant byte comes first.
+fn element(descr: &str) -> Result<(Element, bool), Problem> {
     let big_endian = match descr.as_bytes().first() {
         Some(b'<') => false,
         Some(b'>') => true,
-        _ => return Err(wrong_type()),
+        // Bytes without an order.
+        Some(b'|') if descr == "|V2" || descr == "|V1" => false,
+        _ => return Err(wrong_type(&format!("'{descr}'"))),
     };
-    let element = match &descr[1..] {
-        "f2" => Element::F16,
-        "f4" => Element::F32,
-        "f8" => Element::F64,
-        _ => return Err(wrong_type()),
-    };
-    Ok(Header { element, big_endian, fortran_order, shape, preamble: 0 })
+    match &descr[1..] {
+        // numpy knows the types of ml_dtypes by their size only; of one byte there are many.
+        "V1" => Err(Problem::Nameless(format!("'{descr}'"))),
+        name => Element::find(|element| element.npy() == Some(name))
+            .map(|element| (element, big_endian))
+            .ok_or_else(|| wrong_type(&format!("'{descr}'"))),
+    }
+}
+
+fn wrong_type(found: &str) -> Problem {
+    let known = Element::ALL.iter().filter(|element| element.npy().is_some()).map(|element| element.name());
+    Problem::WrongType { found: found.into(), known: known.collect::<Vec<_>>().join(", ") }
 }
 
 fn string(text: &str) -> Option<(&str, &str)> {
@@ -206,17 +175,15 @@ fn tuple(text: &str) -> Option<(Vec<u64>, &str)> {
 /// never sees half a file.
 ///
 /// # Errors
-/// Whatever the operating system reports, and a shape that does not match the number of elements.
+/// Whatever the operating system reports, and a shape that does not match the number of elements; without the path.
 pub fn write_npy(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
     if shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) != Some(data.len()) {
-        let text = format!("{}: shape {shape:?} does not match {} elements", path.display(), data.len());
+        let text = format!("shape {shape:?} does not match {} elements", data.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    let cannot =
-        |e: io::Error| io::Error::new(e.kind(), format!("{}: cannot be written: {e}", path.display()));
-    let mut file = AtomicFile::create(path).map_err(cannot)?;
-    write_elements(&mut file, shape, data).map_err(cannot)?;
-    file.commit().map(drop).map_err(cannot)
+    let mut file = AtomicFile::create(path)?;
+    write_elements(&mut file, shape, data)?;
+    file.commit().map(drop)
 }
 
 fn write_elements(file: &mut AtomicFile, shape: &[usize], data: &[f32]) -> io::Result<()> {
@@ -226,14 +193,7 @@ fn write_elements(file: &mut AtomicFile, shape: &[usize], data: &[f32]) -> io::R
     writer.finish()
 }
 
-/// Reads a whole file that is a regular file: a device may never end.
+/// Reads a whole file.
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, TensorError> {
-    let read = || {
-        if fs::metadata(path)?.is_file() {
-            fs::read(path)
-        } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
-        }
-    };
-    read().map_err(|e| Place::file(path).error(Problem::Unreadable(e)))
+    flashd_files::read(path).map_err(|e| Place::file(path).error(Problem::Unreadable(e)))
 }

@@ -126,7 +126,7 @@ fn a_safetensors_file_is_one_head() {
     };
     assert_eq!(
         error(&[q, ("k", "I32", [1, 2].as_slice(), single.as_slice()), v]),
-        "head, entry 'k': holds elements of type I32; float32 is needed (float16 and float64 are converted)"
+        "head, entry 'k': holds elements of type I32; these are read: F32, F16, F64, BF16, F8_E5M2, F8_E4M3"
     );
     assert_eq!(error(&[q, v]), "head: has no entry 'k'; it holds 'q', 'v'");
     assert!(

@@ -1,7 +1,7 @@
 //! Readers on bytes that nobody meant: an error or a tensor, never a panic.
 
 use crate::common::good;
-use flashd_workload::Attention;
+use flashd_workload::{Attention, Layer};
 use proptest::prelude::*;
 use std::fs;
 
@@ -57,7 +57,7 @@ proptest! {
         let (_folder, paths) = good();
         let bytes = damage.apply(fs::read(&paths[which]).unwrap());
         fs::write(&paths[which], bytes).unwrap();
-        if let Err(e) = Attention::heads_from_npy(&paths[0], &paths[1], &paths[2]) {
+        if let Err(e) = Layer::from_npy(&paths[0], &paths[1], &paths[2]) {
             prop_assert!(e.to_string().contains(".npy"), "{e}");
         }
     }
@@ -82,7 +82,7 @@ proptest! {
             false => safetensors(),
         };
         fs::write(&path, damage.apply(bytes)).unwrap();
-        if let Err(e) = Attention::heads_from_bundle(&path) {
+        if let Err(e) = Layer::from_bundle(&path) {
             prop_assert!(e.to_string().contains("head."), "{e}");
         }
     }
@@ -93,8 +93,8 @@ proptest! {
         for name in ["x.npy", "x.npz", "x.safetensors"] {
             let path = folder.path().join(name);
             fs::write(&path, &bytes).unwrap();
-            prop_assert!(Attention::heads_from_bundle(&path).is_err());
-            prop_assert!(Attention::heads_from_npy(&path, &path, &path).is_err());
+            prop_assert!(Layer::from_bundle(&path).is_err());
+            prop_assert!(Layer::from_npy(&path, &path, &path).is_err());
         }
     }
 }

@@ -4,9 +4,11 @@
 
 mod bundle;
 mod common;
+mod flips;
 mod hostile;
 mod quantise;
 mod round;
 mod synthetic;
 mod tensor;
 mod traces;
+mod types;

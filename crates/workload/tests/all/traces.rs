@@ -185,7 +185,7 @@ fn a_layer_is_several_heads() {
     write_npy(&folder.path().join("m-layer03-q.npy"), &[2, 1, 5, 8], &[0.0; 80]).unwrap();
     assert_eq!(
         error(folder.path()),
-        "DIR/m-layer03-q.npy: has shape [2, 1, 5, 8]; [queries, d], [d] or [heads, queries, d] is needed"
+        "DIR/m-layer03-q.npy: has shape [2, 1, 5, 8]; [queries, d], [d], [heads, queries, d] or [1, heads, queries, d] is needed"
     );
 }
 

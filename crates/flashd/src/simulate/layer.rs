@@ -1,0 +1,99 @@
+//! One head, or the heads of a layer, from `--q`, `--k` and `--v`: loading, and what comes of each.
+
+use crate::cli::SimulateArgs;
+use crate::output::{Failure, json_text, print};
+use flashd_golden::QueryResult;
+use flashd_simulator::evaluate::Prepared;
+use flashd_workload::{Layer, write_npy};
+use serde::Serialize;
+
+/// What the run of a head comes to.
+pub struct Outcome {
+    json: String,
+    text: String,
+    /// Results, `[queries, d]`.
+    o: Vec<f32>,
+}
+
+impl Outcome {
+    pub fn new(
+        report: &impl Serialize,
+        text: String,
+        prepared: &Prepared,
+        results: &[QueryResult],
+    ) -> Result<Outcome, Failure> {
+        Ok(Outcome { json: json_text(report)?, text, o: values(prepared, results) })
+    }
+}
+
+/// Results as numbers, `[queries, d]`.
+pub fn values(prepared: &Prepared, results: &[QueryResult]) -> Vec<f32> {
+    let fmt = prepared.config.format;
+    results.iter().flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32)).collect()
+}
+
+/// Reads the heads, each with as many queries and keys as are asked for.
+pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
+    let Some(q) = &args.q else {
+        return Err(Failure::input("--q is missing"));
+    };
+    let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
+    let layer = match (&args.k, &args.v) {
+        (Some(k), Some(v)) => Layer::from_npy(q, k, v).map_err(tensor)?,
+        (None, None) => {
+            let is = |ending| q.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
+            if !is("npz") && !is("safetensors") {
+                return Err(Failure::input(
+                    "--k and --v are missing (only .npz and .safetensors hold all three)",
+                ));
+            }
+            Layer::from_bundle(q).map_err(tensor)?
+        }
+        _ => return Err(Failure::input("--k and --v go together")),
+    };
+    let first = &layer.heads[0];
+    for (flag, n, available) in [
+        ("--first-queries", args.first_queries, first.queries),
+        ("--first-keys", args.first_keys, first.keys),
+    ] {
+        if n.is_some_and(|n| n == 0 || n > available) {
+            return Err(Failure::input(format!("{flag}: {} is outside 1 to {available}", n.unwrap_or(0))));
+        }
+    }
+    let heads = layer.heads.len();
+    for (flag, given) in [
+        ("--vcd", args.vcd.is_some()),
+        ("--vectors", args.vectors.is_some()),
+        ("--histograms", args.histograms.is_some()),
+    ] {
+        if given && heads > 1 {
+            return Err(Failure::input(format!(
+                "{flag}: is of one head, and there are {heads}; give one head"
+            )));
+        }
+    }
+    Ok(layer)
+}
+
+/// Writes the results of all heads in the shape in which Q came, and prints what came of each.
+pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcome]) -> Result<(), Failure> {
+    if let Some(path) = &args.o {
+        let data = outcomes.iter().flat_map(|outcome| outcome.o.iter().copied()).collect::<Vec<f32>>();
+        let queries = data.len() / d / outcomes.len();
+        write_npy(path, &[shape, &[queries, d]].concat(), &data)
+            .map_err(|e| Failure::input(format!("--o {}: cannot be written: {e}", path.display())))?;
+    }
+    match outcomes {
+        [one] if args.json => print(&one.json),
+        [one] => print(&one.text),
+        all if args.json => {
+            let indented = |outcome: &Outcome| format!("  {}", outcome.json.replace('\n', "\n  "));
+            print(&format!("[\n{}\n]", all.iter().map(indented).collect::<Vec<_>>().join(",\n")))
+        }
+        all => {
+            let titled =
+                |(head, outcome): (usize, &Outcome)| format!("head {head}\n{}", outcome.text.trim_end());
+            print(&all.iter().enumerate().map(titled).collect::<Vec<_>>().join("\n\n"))
+        }
+    }
+}

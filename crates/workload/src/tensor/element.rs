@@ -1,0 +1,94 @@
+//! The types of elements that files hold.
+
+use flashd_hwmodel::format::Format;
+use safetensors::Dtype;
+
+/// A type of elements that is understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    F32,
+    F16,
+    F64,
+    Bf16,
+    F8E5m2,
+    F8E4m3,
+}
+
+impl Element {
+    pub(super) const ALL: [Element; 6] =
+        [Element::F32, Element::F16, Element::F64, Element::Bf16, Element::F8E5m2, Element::F8E4m3];
+
+    /// The first type that `fits`.
+    pub(super) fn find(fits: impl Fn(&Element) -> bool) -> Option<Element> {
+        Element::ALL.into_iter().find(fits)
+    }
+
+    /// As numpy, ml_dtypes and PyTorch call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "float32",
+            Element::F16 => "float16",
+            Element::F64 => "float64",
+            Element::Bf16 => "bfloat16",
+            Element::F8E5m2 => "float8_e5m2",
+            Element::F8E4m3 => "float8_e4m3fn",
+        }
+    }
+
+    /// In the header of a `.npy` file, without the byte order. ml_dtypes has one type that numpy describes as two bytes
+    /// of nothing and one as a float of one byte, but many as one byte of nothing.
+    pub(super) fn npy(self) -> Option<&'static str> {
+        match self {
+            Element::F32 => Some("f4"),
+            Element::F16 => Some("f2"),
+            Element::F64 => Some("f8"),
+            Element::Bf16 => Some("V2"),
+            Element::F8E5m2 => Some("f1"),
+            Element::F8E4m3 => None,
+        }
+    }
+
+    /// In the header of a `.safetensors` file.
+    pub(super) fn safetensors(self) -> Dtype {
+        match self {
+            Element::F32 => Dtype::F32,
+            Element::F16 => Dtype::F16,
+            Element::F64 => Dtype::F64,
+            Element::Bf16 => Dtype::BF16,
+            Element::F8E5m2 => Dtype::F8_E5M2,
+            Element::F8E4m3 => Dtype::F8_E4M3,
+        }
+    }
+
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Element::F8E5m2 | Element::F8E4m3 => 1,
+            Element::F16 | Element::Bf16 => 2,
+            Element::F32 => 4,
+            Element::F64 => 8,
+        }
+    }
+
+    /// The value of one element's bytes, least significant first. Exact: f64 holds all of them.
+    pub(super) fn value(self, le: &[u8]) -> f64 {
+        let word = le.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+        match self {
+            Element::F8E5m2 => small(Format::FP8_E5M2, word),
+            Element::F8E4m3 => small(Format::FP8_E4M3, word),
+            Element::F16 => small(Format::FP16, word),
+            // Those of the hardware have no subnormals.
+            Element::Bf16 => f64::from(f32::from_bits((word as u32) << 16)),
+            Element::F32 => f64::from(f32::from_bits(word as u32)),
+            Element::F64 => f64::from_bits(word),
+        }
+    }
+}
+
+/// The value of an encoding of a format with subnormals; what has no value is infinite or NaN.
+fn small(format: Format, bits: u64) -> f64 {
+    match (format.is_special(bits), bits & ((1 << format.fraction_bits) - 1)) {
+        (false, _) => format.value(bits),
+        (true, 0) => f64::INFINITY.copysign(if bits & format.sign_bit() == 0 { 1.0 } else { -1.0 }),
+        (true, _) => f64::NAN,
+    }
+}
