@@ -6,6 +6,7 @@ mod report;
 use crate::cli::{AccuracyArgs, Selection};
 use crate::explore::bar;
 use crate::output::{Failure, print, print_json};
+use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_hwmodel::config::{CoreConfig, D_RANGE, Design};
 use flashd_hwmodel::format::Format;
@@ -144,14 +145,20 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
 }
 
 fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
-    let mut heads = Heads { heads: Vec::new() };
+    let (mut heads, mut data) = (Heads { heads: Vec::new() }, Vec::new());
     match args.synthetic {
         Some(seed) => heads = Heads::synthetic(seed, args.every),
         None => {
-            for folder in &args.data {
-                let more =
-                    Heads::load(folder, args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
-                heads.heads.extend(more.heads);
+            let folders = match args.data.as_slice() {
+                [] => vec![sample::Heads::new(None)?],
+                folders => {
+                    folders.iter().map(|f| sample::Heads::new(Some(f))).collect::<Result<_, Failure>>()?
+                }
+            };
+            for folder in folders {
+                let more = Heads::load(folder.path(), args.every);
+                heads.heads.extend(more.map_err(|e| Failure::input(format!("--data: {e}")))?.heads);
+                data.push(folder.name());
             }
         }
     }
@@ -164,7 +171,6 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
         formats.push(measure(&heads, *format, cores, by, args.check, &|| bar.inc(1))?);
     }
     bar.finish_and_clear();
-    let data = if args.synthetic.is_some() { Vec::new() } else { args.data.clone() };
     Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats })
 }
 

@@ -112,7 +112,8 @@ fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, 
     let layout = target.layout().map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
     // What compiling saves, a long run would lose.
     let compile = if args.keys > MOST_KEYS_IN_BLOCKS { Compile::Whole } else { Compile::Blocks };
-    let (simulator, compile_seconds) = Simulator::build(&args.build, &layout, &target.files()?, compile)?;
+    let (simulator, compile_seconds) =
+        Simulator::build(args.build.as_deref(), &layout, &target.files()?, compile)?;
     let start = Instant::now();
     let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);
     let with_engine = args.engine_keys.min(args.keys);

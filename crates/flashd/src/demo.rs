@@ -2,6 +2,7 @@
 
 use crate::cli::DemoArgs;
 use crate::output::{Failure, percent, print, print_json, table};
+use crate::sample::Heads;
 use flashd_generator::{core_files, write_all};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_simulator::evaluate::{Accuracy, Reference, Scenario, prepare};
@@ -12,26 +13,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::path::Path;
-
-/// The bundled sample: name and contents of every file.
-macro_rules! sample {
-    ($($stem:literal),*) => {
-        &[
-            ("meta.json", include_bytes!("../../../testbench/data/meta.json") as &[u8]),
-            $(
-                (concat!($stem, "-q.npy"), include_bytes!(concat!("../../../testbench/data/", $stem, "-q.npy"))),
-                (concat!($stem, "-k.npy"), include_bytes!(concat!("../../../testbench/data/", $stem, "-k.npy"))),
-                (concat!($stem, "-v.npy"), include_bytes!(concat!("../../../testbench/data/", $stem, "-v.npy"))),
-            )*
-        ]
-    };
-}
-
-const SAMPLE: &[(&str, &[u8])] = sample!(
-    "bytes_math-d16-layer04-head03",
-    "bytes_math-d64-layer02-head02",
-    "bytes_code-d256-layer02-head00"
-);
 
 /// Queries of each run: enough for a wave worth looking at, few enough for a minute in all.
 const QUERIES: usize = 12;
@@ -50,7 +31,8 @@ struct Row {
 
 pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let start = std::time::Instant::now();
-    let traces = sample()?;
+    let sample = Heads::new(None)?;
+    let traces = load_dir(sample.path()).map_err(|e| Failure::input(e.to_string()))?;
     let configs = CoreConfig::shipped();
     let bar = ProgressBar::new(configs.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
@@ -90,17 +72,6 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
          \x20 verilator --lint-only -Wall {out}/flash_d_bf16_d64.v",
         start.elapsed().as_secs_f64()
     ))
-}
-
-/// The bundled sample as traces.
-fn sample() -> Result<Vec<Trace>, Failure> {
-    let io = |e: std::io::Error| Failure::input(format!("temporary folder: {e}"));
-    let folder = tempfile::tempdir().map_err(io)?;
-    for (name, bytes) in SAMPLE {
-        std::fs::write(folder.path().join(name), bytes).map_err(io)?;
-    }
-    // The index names traces that are not bundled in the program as well.
-    load_dir(folder.path()).map_err(|e| Failure::input(e.to_string()))
 }
 
 fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure> {

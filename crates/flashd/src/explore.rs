@@ -7,6 +7,7 @@ mod report;
 use crate::cli::{CostArg, ExploreArgs};
 use crate::measure::{check_clock, map, power};
 use crate::output::{Failure, print, print_json};
+use crate::sample;
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
@@ -30,18 +31,19 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     check(args, json_file)?;
     let sets = sets(args)?;
     let flow = if args.errors_only { None } else { Some(flow(args)?) };
-    let heads = Heads::load(&args.data, args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
+    let folder = sample::Heads::new(args.data.as_deref())?;
+    let heads = Heads::load(folder.path(), args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
     let mut results =
         sets.iter().map(|set| with_errors(args, set, &heads)).collect::<Result<Vec<_>, Failure>>()?;
     if let Some(flow) = &flow {
-        measure(args, flow, &mut results)?;
+        measure(args, flow, folder.path(), &mut results)?;
     }
     let exploration = Exploration {
         d: args.d,
         cost: flow.as_ref().map(|_| args.cost.into()),
         clock_ns: args.clock,
         library: flow.as_ref().map(|flow| flow.library.cells.name.clone()),
-        data: args.data.clone(),
+        data: folder.name(),
         heads: heads.heads.len(),
         every: args.every,
         equal_scores: equal_keys(),
@@ -186,16 +188,19 @@ fn with_errors(args: &ExploreArgs, set: &Set, heads: &Heads) -> Result<FormatRes
 
 /// Area, timing and, if it is the cost, power of every point. No point is skipped: what a narrower lane saves is not
 /// known before it is mapped.
-fn measure(args: &ExploreArgs, flow: &Flow, results: &mut [FormatResult]) -> Result<(), Failure> {
+fn measure(
+    args: &ExploreArgs,
+    flow: &Flow,
+    data: &Path,
+    results: &mut [FormatResult],
+) -> Result<(), Failure> {
     let bar = bar(results.iter().map(|result| result.points.len()).sum());
     for point in results.iter_mut().flat_map(|result| &mut result.points) {
         bar.set_prefix(point.core.clone());
         let (figures, mapped) = map(flow, &point.configuration.clone().into(), &bar)?;
         let meets_clock = figures.timing.slack >= 0.0;
         let power = match args.cost {
-            CostArg::Power if meets_clock => {
-                Some(power(flow, (&figures, &mapped), args.cycles, &args.data, &bar)?)
-            }
+            CostArg::Power if meets_clock => Some(power(flow, (&figures, &mapped), args.cycles, data, &bar)?),
             _ => None,
         };
         point.measured = Some(Measured {

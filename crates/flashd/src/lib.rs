@@ -18,6 +18,7 @@ mod plot;
 mod ppa;
 mod pwl;
 mod random;
+mod sample;
 mod select;
 mod simulate;
 mod skips;

@@ -59,7 +59,7 @@ fn writable(args: &PpaArgs) -> Result<(), Failure> {
         AtomicFile::create(path).map_err(|e| Failure::input(format!("--html {}: {e}", path.display())))?;
     }
     if let Some(folder) = &args.svg {
-        std::fs::create_dir_all(folder)
+        flashd_files::create_folder(folder)
             .map_err(|e| Failure::input(format!("--svg {}: {e}", folder.display())))?;
     }
     Ok(())
@@ -71,7 +71,7 @@ fn read(files: &[impl AsRef<Path>]) -> Result<Vec<CoreFigures>, Failure> {
     for path in files {
         let path = path.as_ref();
         let problem = |e: String| Failure::input(format!("--from {}: {e}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|e| problem(e.to_string()))?;
+        let text = flashd_files::read_text(path).map_err(|e| problem(e.to_string()))?;
         report::join(&mut all, report::read(&text).map_err(problem)?).map_err(problem)?;
     }
     Ok(all)

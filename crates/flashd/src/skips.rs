@@ -5,6 +5,7 @@ mod report;
 
 use crate::cli::SkipsArgs;
 use crate::output::{Failure, print, print_json};
+use crate::sample;
 use flashd_files::AtomicFile;
 use flashd_study::By;
 use flashd_study::Heads;
@@ -81,7 +82,8 @@ pub fn run(args: &SkipsArgs) -> Result<(), Failure> {
 
 fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
     let data = |e: String| Failure::input(format!("--data: {e}"));
-    let heads = Heads::load(&args.data, args.every).map_err(|e| data(e.to_string()))?;
+    let folder = sample::Heads::new(args.data.as_deref())?;
+    let heads = Heads::load(folder.path(), args.every).map_err(|e| data(e.to_string()))?;
     let by = By::from(args.by);
     // Before anything is computed.
     for head in &heads.heads {
@@ -98,7 +100,7 @@ fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
     bar.finish_and_clear();
     let groups = group(&heads.heads, &skips, rules, by).map_err(|e| Failure::input(format!("--by: {e}")))?;
     Ok(Skips {
-        data: args.data.clone(),
+        data: folder.name(),
         every: args.every,
         format: args.format.to_string(),
         limit: args.limit / 100.0,

@@ -112,7 +112,7 @@ fn bench(
 
 fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, Failure> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
-    let (simulator, _) = Simulator::build(&args.build, &layout, &[file], Compile::Whole)?;
+    let (simulator, _) = Simulator::build(args.build.as_deref(), &layout, &[file], Compile::Whole)?;
     let reference = Reference::new(format);
     let (mut text, mut worst) = (layout.header(), vec![0f64; units.len()]);
     let all = ones(format.width());

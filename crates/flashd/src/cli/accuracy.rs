@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct AccuracyArgs {
-    /// Folder of attention heads; may be given several times
-    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
+    /// Folder of attention heads; may be given several times (default: the bundled sample)
+    #[arg(long, value_name = "DIR")]
     pub data: Vec<PathBuf>,
     /// Seeded synthetic heads instead
     #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data")]

@@ -30,8 +30,9 @@ pub struct CosimArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,
     /// Folder for generated files and compiled simulators, which are used again for an unchanged core
-    #[arg(long, value_name = "DIR", default_value = "target/cosim")]
-    pub build: PathBuf,
+    /// (default: flashd/cosim in the user's cache folder)
+    #[arg(long, value_name = "DIR")]
+    pub build: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

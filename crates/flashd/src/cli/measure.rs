@@ -46,9 +46,9 @@ pub struct PpaArgs {
     /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
     #[arg(long, default_value_t = 300, value_name = "N")]
     pub cycles: usize,
-    /// Folder of attention heads for the power figures
-    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
-    pub data: PathBuf,
+    /// Folder of attention heads for the power figures (default: the bundled sample)
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Folder for finished work (default: flashd/ppa in the user's cache folder)
     #[arg(long, value_name = "DIR", long_help = cache_help())]
     pub cache: Option<PathBuf>,
@@ -99,9 +99,9 @@ pub struct ExploreArgs {
     /// Cell library, plain or .xz (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE")]
     pub liberty: Option<PathBuf>,
-    /// Folder of attention heads for errors and power
-    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
-    pub data: PathBuf,
+    /// Folder of attention heads for errors and power (default: the bundled sample)
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Use every N-th query of a head for the errors
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
     pub every: usize,

@@ -32,9 +32,9 @@ impl From<ByArg> for By {
 
 #[derive(Args)]
 pub struct SkipsArgs {
-    /// Folder of attention heads
-    #[arg(long, default_value = "testbench/data", value_name = "DIR")]
-    pub data: PathBuf,
+    /// Folder of attention heads (default: the bundled sample)
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Use every N-th query of a head
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
     pub every: usize,

@@ -22,9 +22,9 @@ pub struct UnitsArgs {
     /// Segments of the PWL tables: 4, 8, 16 or 32
     #[arg(long, default_value_t = 8, conflicts_with = "pairs")]
     pub segments: u32,
-    /// Folder for generated files and compiled simulators
-    #[arg(long, value_name = "DIR", default_value = "target/cosim")]
-    pub build: PathBuf,
+    /// Folder for generated files and compiled simulators (default: flashd/cosim in the user's cache folder)
+    #[arg(long, value_name = "DIR")]
+    pub build: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

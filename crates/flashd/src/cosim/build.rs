@@ -105,14 +105,19 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Compiles, unless the same files have been compiled before; how long that took.
+    /// Compiles in a folder, by default `flashd/cosim` of the user's cache, unless the same files have been compiled
+    /// before; how long that took.
     pub fn build(
-        folder: &Path,
+        folder: Option<&Path>,
         layout: &Layout,
         files: &[GeneratedFile],
         compile: Compile,
     ) -> Result<(Simulator, Option<f64>), Failure> {
         let name = &layout.name;
+        let folder = match folder {
+            Some(folder) => folder.to_path_buf(),
+            None => flashd_files::user_cache("cosim").map_err(|e| Failure::input(format!("--build: {e}")))?,
+        };
         let kept = folder.join(format!("runtime-{}", version("verilator")? + "-" + &version("g++")?));
         let folder = folder.join(name);
         let sources = sources(layout, files, compile);

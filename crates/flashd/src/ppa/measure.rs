@@ -4,6 +4,7 @@ use super::cores::targets;
 use crate::cli::PpaArgs;
 use crate::measure::{check_clock, map, power};
 use crate::output::Failure;
+use crate::sample::Heads;
 use flashd_ppa::Target;
 use flashd_ppa::figures::CoreFigures;
 use flashd_ppa::power::check_heads;
@@ -19,6 +20,7 @@ pub(super) struct Plan<'a> {
     tools: Tools,
     cache: Cache,
     libraries: Vec<CellLibrary>,
+    data: Heads,
 }
 
 impl<'a> Plan<'a> {
@@ -26,8 +28,9 @@ impl<'a> Plan<'a> {
     pub fn new(args: &'a PpaArgs) -> Result<Self, Failure> {
         check_clock(args.clock)?;
         let targets = targets(args)?;
+        let data = Heads::new(args.data.as_deref())?;
         if args.cycles > 0 {
-            targets.iter().try_for_each(|target| heads(target, &args.data))?;
+            targets.iter().try_for_each(|target| heads(target, data.path()))?;
         }
         let tools = Tools::discover()?;
         let cache = Cache::new(args.cache.as_deref())?;
@@ -44,7 +47,7 @@ impl<'a> Plan<'a> {
             }
             libraries.push(library);
         }
-        Ok(Plan { args, targets, tools, cache, libraries })
+        Ok(Plan { args, targets, tools, cache, libraries, data })
     }
 
     /// Measures all cores in all libraries.
@@ -73,7 +76,7 @@ impl<'a> Plan<'a> {
                     target.name(),
                     flow.library.cells.name
                 ));
-                figures.push(one(self.args, &flow, target, &bar)?);
+                figures.push(one(self.args, &flow, target, &self.data, &bar)?);
             }
         }
         bar.set_message("cleaning the cache");
@@ -87,18 +90,24 @@ impl<'a> Plan<'a> {
 fn heads(target: &Target, folder: &Path) -> Result<(), Failure> {
     check_heads(target, folder).map_err(|e| {
         Failure::input(format!(
-            "--data: {e}; give a folder of attention heads, such as testbench/data of this program's repository, \
-             or --cycles 0 to leave power out"
+            "--data: {e}; give a folder of attention heads, leave it out for the bundled sample, or give --cycles 0 to \
+             leave power out"
         ))
     })
 }
 
-fn one(args: &PpaArgs, flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<CoreFigures, Failure> {
+fn one(
+    args: &PpaArgs,
+    flow: &Flow,
+    target: &Target,
+    data: &Heads,
+    bar: &ProgressBar,
+) -> Result<CoreFigures, Failure> {
     let (mut figures, mapped) = map(flow, target, bar)?;
     if args.cycles > 0 {
-        figures.power = Some(power(flow, (&figures, &mapped), args.cycles, &args.data, bar)?);
+        figures.power = Some(power(flow, (&figures, &mapped), args.cycles, data.path(), bar)?);
         figures.run.cycles = args.cycles;
-        figures.run.data = Some(folder_name(&args.data));
+        figures.run.data = args.data.as_deref().map(folder_name);
     }
     Ok(figures)
 }

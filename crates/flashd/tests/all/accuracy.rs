@@ -31,7 +31,10 @@ fn errors_on_heads() {
     let args =
         ["accuracy", "--every", "16", "--no-lengths", "--check", "1", "--format", "bf16", "--svg-rows", svg];
     let text = printed(&args);
-    assert!(text.contains("bf16: testbench/data, one query in 16") && text.contains("minilm-d32"), "{text}");
+    assert!(
+        text.contains("bf16: the bundled sample, one query in 16") && text.contains("minilm-d32"),
+        "{text}"
+    );
     assert!(std::fs::read_to_string(svg).unwrap().contains("bytes-d256"));
     let result = json(&args);
     assert!(result["lengths"].is_null());

@@ -9,6 +9,7 @@ mod documents;
 mod engine;
 mod explore;
 mod hostile;
+mod inputs;
 mod llm;
 mod positions;
 mod ppa;

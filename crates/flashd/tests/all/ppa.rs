@@ -91,13 +91,14 @@ fn what_cannot_be_shown_is_refused() {
 fn a_run_that_cannot_end_well_does_not_begin() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    let text = refused(at, &["--d", "16"]);
-    assert!(text.contains("--data: testbench/data") && text.contains("--cycles 0"), "{text}");
+    let text = refused(at, &["--d", "16", "--data", "none"]);
+    assert!(text.contains("--data: none") && text.contains("--cycles 0"), "{text}");
     std::fs::create_dir(at.join("empty")).unwrap();
     assert!(refused(at, &["--d", "16", "--data", "empty"]).contains("--data: empty: holds no traces"));
-    // With heads, or without power, the next thing that is missing is Yosys.
+    // With heads, given or bundled, or without power, the next thing that is missing is Yosys.
     let heads = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testbench/data");
     assert!(refused(at, &["--d", "16", "--data", heads]).contains("yosys was not found"));
+    assert!(refused(at, &["--d", "16"]).contains("yosys was not found"));
     assert!(refused(at, &["--d", "16", "--cycles", "0"]).contains("yosys was not found"));
 }
 

@@ -124,3 +124,31 @@ fn a_name_without_a_layer_is_refused() {
     assert!(refused(&["--data", path, "--by", "prompt"]).contains("--by: mine"));
     assert_eq!(list(&json(&["--data", path, "--rules", "hold:9"]), "groups").len(), 1);
 }
+
+/// Where little is saved, the steps of the axis are below 1 %: no two labels of a row are the same.
+#[test]
+fn labels_of_a_small_range_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let svg = folder.path().join("skips.svg");
+    let out = skips(&["--every", "64", "--rules", "hold:24,hold:28", "--svg", svg.to_str().unwrap()]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let drawing = std::fs::read_to_string(&svg).unwrap();
+    let mut rows: std::collections::BTreeMap<(String, usize), Vec<&str>> = Default::default();
+    let mut panel = 0;
+    for text in drawing.split("<text ").skip(1) {
+        let y = text.split("y=\"").nth(1).unwrap().split('"').next().unwrap();
+        let label = text.split('>').nth(1).unwrap().split('<').next().unwrap().trim();
+        if label.parse::<f64>().is_ok() {
+            // The labels of each panel begin with 0.
+            panel += usize::from(label == "0");
+            rows.entry((y.to_string(), panel)).or_default().push(label);
+        }
+    }
+    let axes: Vec<&Vec<&str>> = rows.values().filter(|labels| labels.len() > 2).collect();
+    assert!(!axes.is_empty(), "{rows:?}");
+    for labels in axes {
+        let mut distinct = labels.clone();
+        distinct.dedup();
+        assert!(distinct.len() == labels.len() && labels[0] == "0", "{labels:?}");
+    }
+}
