@@ -135,7 +135,7 @@ fn one_panel(
         .y_desc("largest added error, %")
         .x_labels(6)
         .y_labels(7)
-        .x_label_formatter(&|x| format!("{x:.0}"))
+        .x_label_formatter(&share)
         .y_label_formatter(&power_of_ten)
         .label_style((FONT, 12))
         .axis_desc_style((FONT, 13))
@@ -178,6 +178,12 @@ fn mean_points(family: &Family, groups: &[&GroupSkips], limit: f64) -> Vec<Point
         family.rules.iter().map(mean).filter(|p| p.1 > 100.0 * limit / DEPTH).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
+}
+
+/// A label of the axis of shares, with as many decimals as it needs: steps are below 1 where the range is small.
+fn share(x: &f64) -> String {
+    let text = format!("{x:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A label of a logarithmic axis, whose key points are off by roundings.

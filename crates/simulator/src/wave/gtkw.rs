@@ -16,6 +16,8 @@ use std::fmt::Write;
 /// A recorded signal, as the save file needs it.
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
+    /// Its place among all signals of the core.
+    pub position: usize,
     /// Path below the core.
     pub path: String,
     /// Width in bits.
@@ -36,6 +38,8 @@ pub(super) struct SaveFile<'a> {
     pub start: u64,
     /// Everything recorded.
     pub recorded: &'a [Recorded],
+    /// Most characters of the decimal values of a signal, by its position.
+    pub longest: &'a HashMap<usize, usize>,
     /// The stages.
     pub layout: &'a [Group],
     /// Heading for recorded signals that no stage shows; `None` leaves them to GTKWave's tree.
@@ -89,9 +93,28 @@ impl SaveFile<'_> {
         out.text
     }
 
+    /// Most characters of a label that is shown and not folded away, and of a value.
+    fn widest(&self) -> (usize, usize) {
+        let known: HashMap<&str, &Recorded> = self.recorded.iter().map(|r| (r.path.as_str(), r)).collect();
+        let rows = self.layout.iter().flat_map(|group| &group.rows);
+        let shown = rows.filter_map(|row| Some((row, known.get(row.path.as_str())?)));
+        let values = |row: &Row, signal: &Recorded| match (row.look, &signal.number) {
+            (Look::Number | Look::Trace, Some(_)) => self.longest.get(&signal.position).copied().unwrap_or(0),
+            _ => signal.width.div_ceil(4) as usize,
+        };
+        shown.fold((0, 0), |(label, value), (row, signal)| {
+            (label.max(row.label.chars().count()), value.max(values(row, signal)))
+        })
+    }
+
     /// GTKWave looks for the dump where it lay relative to the save file, if it knows both by absolute
     /// paths, and else in its working directory. So both claim to have been written in the root folder.
     fn head(&self, text: &mut String) {
+        let (label, value) = self.widest();
+        // The label, an equals sign, the value.
+        let column = MARGIN + LABEL_PIXELS * (label + 1 + value);
+        let cycle = MARGIN + VALUE_PIXELS * value;
+        let zoom = (cycle as f64 / super::PERIOD_NS as f64 / PIXELS_AT_ZOOM_0).log2();
         let _ = write!(
             text,
             "[*] {core}: the pipeline, stage by stage. One cycle is {period} ns; time / {period} is the cycle.\n\
@@ -100,23 +123,32 @@ impl SaveFile<'_> {
              [timestart] {start}\n\
              [size] 1840 1040\n\
              [pos] -1 -1\n\
-             *{ZOOM} {start} -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n\
+             *{zoom:.3} {marker} -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1\n\
              [treeopen] {core}.\n\
              [sst_width] 40\n\
-             [signals_width] 300\n\
+             [signals_width] {column}\n\
              [sst_expanded] 0\n",
             core = self.core,
             dump = self.dump,
             save = self.save,
             start = self.start,
+            marker = self.start + MARKED * super::PERIOD_NS,
             period = super::PERIOD_NS,
         );
     }
 }
 
-/// GTKWave's zoom: at 0, a nanosecond is 200 pixels wide, at -1, half as much. This makes a cycle wide
-/// enough for five characters, and a window of 1840 pixels long enough for forty cycles.
-const ZOOM: f64 = -5.9;
+/// Pixels of a nanosecond at GTKWave's zoom 0; at -1 it has half as many.
+const PIXELS_AT_ZOOM_0: f64 = 200.0;
+/// Pixels of a character of a value in the wave, in GTKWave's own font.
+const VALUE_PIXELS: usize = 6;
+/// Pixels of a character of a label, and of the value beside it.
+const LABEL_PIXELS: usize = 9;
+/// Pixels that a frame takes.
+const MARGIN: usize = 12;
+/// The cycle of the wave whose values are in the column beside the labels at first: the first in which most stages are at
+/// work.
+const MARKED: u64 = 8;
 
 struct Lines<'a> {
     text: String,
@@ -142,7 +174,7 @@ impl Lines<'_> {
     }
 
     fn signal(&mut self, look: Look, signal: &Recorded, label: &str) {
-        let Recorded { path, width, number } = signal;
+        let Recorded { path, width, number, .. } = signal;
         let core = self.core;
         match (look, number) {
             (Look::Number, Some(number)) => self.line("420", label, &format!("{core}.{number}")),

@@ -81,8 +81,8 @@ pub enum WaveError {
         /// The reason.
         source: std::io::Error,
     },
-    /// The VCD has no name, or that of its save file.
-    #[error("{0}: not a name for a wave file, give one that ends in .vcd")]
+    /// The VCD has no name, or that of another kind of file: of its save file, or of a wave in another format.
+    #[error("{0}: not a name for a wave file, which is a VCD; give one that ends in .vcd")]
     Name(PathBuf),
     /// A selection without patterns.
     #[error("no signals selected: give default, all, or patterns separated by commas")]
@@ -137,8 +137,8 @@ impl WaveWriter {
     /// If the configuration, the file name, the window or a pattern is wrong, or no file can be written
     /// there.
     pub fn create(path: &Path, config: &CoreConfig, options: WaveOptions) -> Result<Self, WaveError> {
-        let is_save_file = path.extension().is_some_and(|e| e == "gtkw");
-        if file_name(path).is_empty() || is_save_file {
+        let ending = path.extension();
+        if file_name(path).is_empty() || ending.is_some_and(|e| !e.eq_ignore_ascii_case("vcd")) {
             return Err(WaveError::Name(path.into()));
         }
         if let Some(to) = options.to.filter(|to| *to < options.from) {
@@ -176,11 +176,15 @@ impl WaveWriter {
     /// # Errors
     /// If no cycle lies in the window or a file cannot be written.
     pub fn finish(self) -> Result<WaveFiles, WaveError> {
-        let WaveOptions { signals, from, .. } = &self.options;
+        let WaveOptions { signals: selection, from, .. } = &self.options;
         if self.cycles == 0 {
             return Err(WaveError::Empty { from: *from, cycles: self.seen });
         }
         let gtkw = self.vcd.with_extension("gtkw");
+        let (signals, cycles) = (self.recorded.len(), self.cycles);
+        let io = |source| WaveError::Io { path: self.vcd.clone(), source };
+        let longest = self.recorder.finish(from + cycles).map_err(io)?;
+        self.file.commit().map_err(io)?;
         let text = gtkw::SaveFile {
             dump: file_name(&self.vcd),
             save: file_name(&gtkw),
@@ -188,16 +192,13 @@ impl WaveWriter {
             start: from * PERIOD_NS,
             recorded: &self.recorded,
             layout: &self.layout,
-            others: match signals {
+            longest: &longest,
+            others: match selection {
                 Selection::Default | Selection::All => None,
                 Selection::Patterns(_) => Some("Selected"),
             },
         }
         .text();
-        let (signals, cycles) = (self.recorded.len(), self.cycles);
-        let io = |source| WaveError::Io { path: self.vcd.clone(), source };
-        self.recorder.finish(from + cycles).map_err(io)?;
-        self.file.commit().map_err(io)?;
         let io = |source| WaveError::Io { path: gtkw.clone(), source };
         flashd_files::write(&gtkw, text.as_bytes()).map_err(io)?;
         Ok(WaveFiles { vcd: self.vcd, gtkw, signals, cycles })
@@ -243,5 +244,5 @@ fn recorded(signals: &[Signal], i: usize, numbers: &Numbers) -> gtkw::Recorded {
         Some((scope, _)) => format!("{scope}.{}", beside.name),
         None => beside.name,
     });
-    gtkw::Recorded { path: path.to_string(), width: signals[i].width, number }
+    gtkw::Recorded { position: i, path: path.to_string(), width: signals[i].width, number }
 }

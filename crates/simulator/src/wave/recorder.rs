@@ -5,6 +5,7 @@ use super::numbers::{Numbers, Reading};
 use super::signals::{Signal, value};
 use flashd_hwmodel::rtl::{Block, Probe};
 use rust_hdl::core::prelude::Atom;
+use std::collections::HashMap;
 use std::io::{Error, ErrorKind, Result, Write};
 use vcd::{IdCode, TimescaleUnit, VarType, Writer};
 
@@ -17,6 +18,8 @@ struct Channel {
     number: Option<(IdCode, Reading)>,
     /// Bits written last, and those of the bus before where the number depends on them.
     last: Option<(u64, u64)>,
+    /// Most characters of the number so far, as GTKWave shows it.
+    longest: usize,
 }
 
 /// Writes a VCD of the chosen signals.
@@ -67,7 +70,7 @@ impl<W: Write> Recorder<W> {
                 Some(beside) => Some((out.add_var(VarType::Real, 64, &beside.name, None)?, beside.reading)),
                 None => None,
             };
-            channels.push(Channel { position, width: signal.width, id, number, last: None });
+            channels.push(Channel { position, width: signal.width, id, number, last: None, longest: 0 });
         }
         for _ in &open {
             out.upscope()?;
@@ -112,10 +115,12 @@ impl<W: Write> Recorder<W> {
         self.out.change_scalar(self.clock, false)
     }
 
-    /// Gives the last cycle its full length; `end` is the cycle after it.
-    pub fn finish(mut self, end: u64) -> Result<()> {
+    /// Gives the last cycle its full length; `end` is the cycle after it. Returns the most characters of the decimal values
+    /// of each bus, by its position.
+    pub fn finish(mut self, end: u64) -> Result<HashMap<usize, usize>> {
         self.out.timestamp(end * PERIOD_NS)?;
-        self.out.flush()
+        self.out.flush()?;
+        Ok(self.channels.iter().map(|channel| (channel.position, channel.longest)).collect())
     }
 }
 
@@ -156,7 +161,7 @@ impl<W: Write> Walk<'_, W> {
 }
 
 /// Straight to the file: the `vcd` crate formats a vector bit by bit.
-fn write_change(out: &mut impl Write, channel: &Channel, bits: u64, before: u64) -> Result<()> {
+fn write_change(out: &mut impl Write, channel: &mut Channel, bits: u64, before: u64) -> Result<()> {
     if channel.last.is_none_or(|(last, _)| last != bits) {
         match channel.width {
             1 => writeln!(out, "{bits}{}", channel.id)?,
@@ -165,9 +170,20 @@ fn write_change(out: &mut impl Write, channel: &Channel, bits: u64, before: u64)
     }
     match channel.number {
         // The shortest text that reads back as the same number, with an exponent where it is short.
-        Some((id, reading)) => writeln!(out, "r{:?} {id}", reading.value(bits, before)),
+        Some((id, reading)) => {
+            let text = format!("{:?}", reading.value(bits, before));
+            channel.longest = channel.longest.max(shown(&text));
+            writeln!(out, "r{text} {id}")
+        }
         None => Ok(()),
     }
+}
+
+/// Characters in which GTKWave shows a decimal value: 16 digits at most, and two of an exponent at least.
+fn shown(text: &str) -> usize {
+    const MOST: usize = "-1.234567890123456e-05".len();
+    let text = text.strip_suffix(".0").unwrap_or(text);
+    (text.len() + usize::from(text.contains('e'))).min(MOST)
 }
 
 impl<W: Write> Probe for Walk<'_, W> {

@@ -266,6 +266,48 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
     }
 }
 
+/// At GTKWave's first zoom a cycle is as wide as the longest decimal that is shown, of 6 pixels a character, and the column
+/// of values beside the labels holds it.
+#[test]
+fn decimals_are_whole_at_the_first_zoom() {
+    for config in variants(16, Format::BF16).into_iter().chain(variants(4, Format::FP8_E4M3)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (config, w) = workload(config, 2, 6);
+        let run = record(folder.path(), &config, &w, WaveOptions::default());
+        let vcd = Vcd::read(&run.files.vcd);
+        let text = std::fs::read_to_string(&run.files.gtkw).unwrap();
+        let (mut longest, mut label, mut folded) = (0, 0, false);
+        for line in text.lines() {
+            match line {
+                "@c00200" => folded = true,
+                "@1401200" => folded = false,
+                _ => {}
+            }
+            let Some((name, path)) = line.strip_prefix("+{").and_then(|line| line.split_once("} ")) else {
+                continue;
+            };
+            let path = path.strip_prefix(&format!("{}.", config.name())).unwrap();
+            if folded {
+                continue;
+            }
+            label = label.max(name.len());
+            if path.ends_with("_real") {
+                let values = (0..run.files.cycles).map(|cycle| format!("{:?}", vcd.real(path, cycle)).len());
+                longest = longest.max(values.max().unwrap());
+            }
+        }
+        // GTKWave shows 16 digits.
+        let longest = longest.min(18) as f64;
+        let number = |begin: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(begin)).unwrap();
+            line.split(' ').next().unwrap().parse::<f64>().unwrap()
+        };
+        let cycle = 10.0 * 200.0 * number("*").exp2();
+        assert!(longest > 6.0 && cycle >= 6.0 * longest, "{}: {cycle} for {longest}", config.name());
+        assert!(number("[signals_width] ") >= 8.5 * (label as f64 + longest), "{}", config.name());
+    }
+}
+
 #[test]
 fn files_appear_when_they_are_finished() {
     let folder = tempfile::tempdir().unwrap();
@@ -316,8 +358,12 @@ fn mistakes_are_explained() {
     assert!(text.starts_with("no signal matches '*.scroe'; similar names: score.score"), "{text}");
     let text = create("a.vcd", select("weigth.w"));
     assert!(text.starts_with("no signal matches 'weigth.w'; similar names: weight.w,"), "{text}");
-    let text = create("a.gtkw", WaveOptions::default());
-    assert!(text.ends_with("a.gtkw: not a name for a wave file, give one that ends in .vcd"), "{text}");
+    for name in ["a.gtkw", "a.fst", "a.FST", "a.vcd.gz", ".."] {
+        let text = create(name, WaveOptions::default());
+        let problem =
+            format!("{name}: not a name for a wave file, which is a VCD; give one that ends in .vcd");
+        assert!(text.ends_with(&problem), "{text}");
+    }
     let text = create("a.vcd", WaveOptions { from: 9, to: Some(8), ..WaveOptions::default() });
     assert_eq!(text, "the wave window ends in cycle 8, before it begins in cycle 9");
     let text = create("no/such/folder/a.vcd", WaveOptions::default());
