@@ -64,7 +64,7 @@ fn errors_in_a_configuration_name_the_field_and_the_place() {
     );
     assert_eq!(
         error("{\"design\": \"fa2\",\n \"d\": \"4\", \"format\": \"bf16\"}"),
-        "error: --config c.json: d: invalid type: string \"4\", expected usize at line 2 column 10\n"
+        "error: --config c.json: d: invalid type: string \"4\", expected usize at line 2 column 9\n"
     );
     let text = error("{\"core\": {\"design\": \"fa2\", \"d\": 4, \"update\": \"fast\"}, \"queries\": 3}");
     assert!(text.starts_with("error: --config c.json: core.update: unknown variant `fast`"), "{text}");
