@@ -120,6 +120,21 @@ pub enum TraceError {
         /// The trace.
         name: String,
     },
+    /// Two heads have one name.
+    #[error(
+        "{}: {stacked} and {alone} both hold a head called {name}; another name is needed for one of them",
+        folder.display()
+    )]
+    SameHead {
+        /// The folder.
+        folder: PathBuf,
+        /// The head.
+        name: String,
+        /// A file of those with several heads.
+        stacked: String,
+        /// A file of the other.
+        alone: String,
+    },
     /// The description is there, but is not one.
     #[error("{}: is not a list of traces: {error}", path.display())]
     BadMeta {
@@ -160,6 +175,8 @@ struct Meta {
 }
 
 const META: &str = "meta.json";
+/// What stands before the number of a head in its name.
+const HEAD: &str = "-head";
 
 fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
     let path = folder.join(META);
@@ -176,7 +193,7 @@ fn read_meta(folder: &Path) -> Result<HashMap<String, Meta>, TraceError> {
 /// Lists the traces of a folder, sorted by name. A trace that `meta.json` does not describe counts as not causal.
 ///
 /// # Errors
-/// A folder that cannot be read, holds no trace or two kinds of file of one name, and a `meta.json` that is not a list of objects.
+/// A folder that cannot be read, holds no trace, two kinds of file of one name or two heads of one name, and a `meta.json` that is not a list of objects.
 pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
     let unreadable = |error| TraceError::Unreadable { path: folder.to_path_buf(), error };
     let meta = read_meta(folder)?;
@@ -206,7 +223,36 @@ pub fn list_dir(folder: &Path) -> Result<Vec<TraceEntry>, TraceError> {
     if let Some(same) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
         return Err(TraceError::Ambiguous { folder: folder.to_path_buf(), name: same[0].name.clone() });
     }
+    different_heads(folder, &entries)?;
     Ok(entries)
+}
+
+/// The name of a head of several in one file.
+fn head_name(name: &str, head: usize) -> String {
+    format!("{name}{HEAD}{head:02}")
+}
+
+/// Refuses entries whose heads would have the same name: one that is called as a head of another one.
+fn different_heads(folder: &Path, entries: &[TraceEntry]) -> Result<(), TraceError> {
+    for alone in entries {
+        let Some((name, head)) = alone.name.rsplit_once(HEAD) else { continue };
+        let Some(head) = head.parse().ok().filter(|&head| head_name(name, head) == alone.name) else {
+            continue;
+        };
+        let Ok(place) = entries.binary_search_by(|entry| entry.name.as_str().cmp(name)) else { continue };
+        let stacked = &entries[place];
+        // Tensors that cannot be read are told of by whoever loads them.
+        let heads = stacked.load_heads().map_or(0, |heads| heads.len());
+        if heads > 1 && head < heads {
+            return Err(TraceError::SameHead {
+                folder: folder.to_path_buf(),
+                name: alone.name.clone(),
+                stacked: stacked.name.clone() + stacked.files.ending(),
+                alone: alone.name.clone() + alone.files.ending(),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl TraceEntry {
@@ -248,7 +294,7 @@ impl TraceEntry {
             return mismatch("d", d, columns);
         }
         let trace = |(head, attention): (usize, Attention)| Trace {
-            name: if several { format!("{}-head{head:02}", self.name) } else { self.name.clone() },
+            name: if several { head_name(&self.name, head) } else { self.name.clone() },
             group: format!("{}-d{d}", self.model),
             d,
             causal: self.causal,

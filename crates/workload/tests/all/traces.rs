@@ -217,3 +217,31 @@ fn bundles_are_read_beside_triples() {
     fs::copy(&path, folder.path().join("small.npz")).unwrap();
     assert_eq!(error(folder.path()), "DIR: small is there as more than one kind of file; one is needed");
 }
+
+/// A head of a layer and a file of its own would be written over each other's results.
+#[test]
+fn two_heads_of_one_name_are_refused() {
+    let head = attention_like(1, 6, 6, 8);
+    let two = [&head, &head];
+    for (alone, refused) in
+        [("foo-head00", true), ("foo-head01", true), ("foo-head02", false), ("foo-head1", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        stacked(folder.path(), "foo", &two, &two);
+        head.write_npy(folder.path(), alone).unwrap();
+        match refused {
+            true => assert_eq!(
+                error(folder.path()),
+                format!(
+                    "DIR: foo-q.npy and {alone}-q.npy both hold a head called {alone}; another name is needed for one of them"
+                )
+            ),
+            false => assert_eq!(load_dir(folder.path()).unwrap().len(), 3),
+        }
+    }
+    // A file of one head has its own name.
+    let folder = tempfile::tempdir().unwrap();
+    head.write_npy(folder.path(), "foo").unwrap();
+    head.write_npy(folder.path(), "foo-head00").unwrap();
+    assert_eq!(load_dir(folder.path()).unwrap().len(), 2);
+}
