@@ -1,21 +1,25 @@
 //! Files that are either complete or absent: written beside their place under a temporary name, renamed
-//! when done. A run that is interrupted or fails leaves nothing half-written. And reading the files that a user names.
+//! when done. A run that is interrupted or fails leaves nothing half-written; what a killed run leaves under a
+//! temporary name, the next one that writes to the same folder removes. And reading the files that a user names.
 
 mod input;
 mod place;
+mod temporary;
 
 pub use input::{JsonError, from_json, from_value, open, read, read_text};
 pub use place::user_cache;
+pub use temporary::{FolderLock, TemporaryFolder, discard_folder, remove_temporaries};
 
-use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+use temporary::Live;
 
 /// A file under way. Dropped without [`AtomicFile::commit`], it disappears.
 pub struct AtomicFile {
     file: BufWriter<Unnamed>,
     path: PathBuf,
+    _name: Live,
 }
 
 /// A temporary file whose errors do not tell its name.
@@ -41,10 +45,8 @@ impl AtomicFile {
             return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a folder"));
         }
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // Those of tempfile itself are private, and its errors speak of names that nobody gave.
-        let ordinary = |name: &Path| File::options().read(true).write(true).create_new(true).open(name);
-        let file = tempfile::Builder::new().make_in(folder, ordinary)?;
-        Ok(AtomicFile { file: BufWriter::new(Unnamed(file)), path: path.to_path_buf() })
+        let (file, name) = temporary::file(folder)?;
+        Ok(AtomicFile { file: BufWriter::new(Unnamed(file)), path: path.to_path_buf(), _name: name })
     }
 
     /// A second handle to write by, for writers that own what they write to; the content written through it

@@ -1,7 +1,7 @@
 //! `flashd`: generate, simulate and check attention hardware from the command line.
 //!
 //! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
-//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input.
+//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input, 130 interrupted.
 
 mod accuracy;
 mod cli;
@@ -10,6 +10,7 @@ mod demo;
 mod explore;
 mod figure;
 mod generate;
+mod interrupt;
 mod list;
 mod llm;
 mod measure;
@@ -32,7 +33,9 @@ use std::process::ExitCode;
 
 /// The program: reads the process's arguments, runs what they ask for and says how it ended.
 pub fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let command = Cli::parse().command;
+    interrupt::install();
+    let result = match command {
         Command::Generate(args) => generate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Cosim(args) => cosim::run(&args),

@@ -12,6 +12,9 @@ pub enum Failure {
     /// A check failed.
     #[error("{0}")]
     Check(String),
+    /// The user ended it.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
 }
 
 impl Failure {
@@ -23,6 +26,7 @@ impl Failure {
         match self {
             Failure::Check(_) => 1,
             Failure::Input(_) => 2,
+            Failure::Interrupted(_) => crate::interrupt::EXIT_CODE,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The attention heads that are part of the program, so that it needs no repository: those of `testbench/data`.
 
 use crate::output::Failure;
+use flashd_files::TemporaryFolder;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// Name and contents of every file.
 macro_rules! sample {
@@ -34,7 +34,7 @@ pub enum Heads {
     /// A user's.
     Folder(PathBuf),
     /// The sample, unpacked until this is dropped.
-    Sample(TempDir),
+    Sample(TemporaryFolder),
 }
 
 impl Heads {
@@ -42,7 +42,7 @@ impl Heads {
     pub fn new(folder: Option<&Path>) -> Result<Heads, Failure> {
         let Some(folder) = folder else {
             let io = |e: std::io::Error| Failure::input(format!("temporary folder for the sample: {e}"));
-            let folder = tempfile::tempdir().map_err(io)?;
+            let folder = TemporaryFolder::create_in(&std::env::temp_dir()).map_err(io)?;
             for (name, bytes) in SAMPLE {
                 std::fs::write(folder.path().join(name), bytes).map_err(io)?;
             }

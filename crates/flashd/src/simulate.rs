@@ -9,6 +9,7 @@ mod split;
 mod visible;
 
 use crate::cli::{EngineArg, SimulateArgs};
+use crate::interrupt::Interruptible;
 use crate::output::{Failure, percent, table};
 use crate::select::core_or_block;
 use flashd_files::AtomicFile;
@@ -20,7 +21,7 @@ use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_
 use flashd_simulator::record::VectorFile;
 use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
-use flashd_workload::{Attention, Scaling, write_npy};
+use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use layer::Outcome;
 use serde::Serialize;
@@ -227,11 +228,23 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     }
     let mut progress = Progress::new(prepared.workload.steps() as u64);
     observers.push(&mut progress);
+    // Without a wave there is nothing to keep.
+    let mut interruptible = Interruptible::default();
+    if args.vcd.is_some() {
+        observers.push(&mut interruptible);
+    }
     let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
     let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers);
+    drop(progress);
     // After a divergence too: the wave is what one looks at then.
     if let Some((path, wave)) = wave {
         wave.finish().map_err(|e| wave_failure(path, &e))?;
+        if let Some(cycles) = interruptible.ended_after() {
+            return Err(Failure::Interrupted(format!(
+                "{} has what was recorded in the {cycles} cycles of the run",
+                path.display()
+            )));
+        }
     }
     if let Some((path, vectors)) = vectors {
         vectors.commit().map_err(|e| io("--vectors", path, &e))?;
@@ -277,14 +290,9 @@ impl Drop for Progress {
     }
 }
 
-fn write_result(
-    flag: &str,
-    path: &Path,
-    prepared: &Prepared,
-    results: &[QueryResult],
-) -> Result<(), Failure> {
-    write_npy(path, &[results.len(), prepared.config.d], &layer::values(prepared, results))
-        .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))
+/// Results as a `.npy` file of shape `[queries, d]`.
+fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>> {
+    npy_bytes(&[results.len(), prepared.config.d], &layer::values(prepared, results))
 }
 
 /// The default core of the other design, for the same data and format.

@@ -20,6 +20,6 @@ pub use quantise::{
     Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_to,
     v_candidates,
 };
-pub use tensor::{Attention, Layer, TensorError, write_npy};
+pub use tensor::{Attention, Layer, TensorError, npy_bytes, write_npy};
 pub use traces::{Trace, load_dir};
 pub use visible::{CausalAlign, Position, Positions, Visible};

@@ -1,17 +1,20 @@
 //! A design compiled by Verilator with the harness of `testbench/verilator`.
 
 use crate::output::Failure;
+use flashd_files::TemporaryFolder;
 use flashd_generator::{GeneratedFile, testbench_files};
 use flashd_hwmodel::vectors::Layout;
-use std::io::{Read, Result as IoResult};
+use sha2::{Digest as _, Sha256};
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Result as IoResult};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Instant;
 
 /// The harness, so that an installed program needs no repository.
 const HARNESS: &str = include_str!("../../../../testbench/verilator/main.cpp");
-/// Written when a simulator is complete.
-const COMPLETE: &str = "complete";
+/// Digits of the digest in the name of a compiled design's folder.
+const DIGITS: usize = 16;
 /// Verilator's own part, the same for every design: compiled for the first one and kept for the others.
 const RUNTIME: [&str; 3] = ["verilated.o", "verilated_threads.o", "verilated_dpi.o"];
 /// What a long core has many copies of: groups of lanes, and terms of a dot product.
@@ -99,14 +102,81 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
     sources
 }
 
-/// A compiled simulator.
+/// What a simulator is made from, in short.
+fn digest(versions: &str, sources: &[(String, String)]) -> String {
+    let mut hash = Sha256::new();
+    for (name, text) in [("tools", versions), ("recipe", include_str!("build.rs"))]
+        .into_iter()
+        .chain(sources.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    {
+        hash.update(format!("{name} {}\n", text.len()));
+        hash.update(text);
+    }
+    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    digest[..DIGITS].to_string()
+}
+
+/// Compiles into `obj` in a folder. `kept` has Verilator's own objects.
+fn compile_in(folder: &Path, name: &str, sources: &[(String, String)], kept: &Path) -> Result<(), Failure> {
+    let io = |path: &Path, e: std::io::Error| Failure::input(format!("--build {}: {e}", path.display()));
+    for (name, text) in sources {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|e| io(&path, e))?;
+    }
+    let in_blocks = sources.iter().any(|(name, _)| name == BLOCKS);
+    let mut verilator = Command::new("verilator");
+    verilator
+        .args(["--cc", "--exe", "-O3", "--x-initial", "unique", "--x-assign", "unique"])
+        .args(["--top-module", name, "--prefix", "Vdesign", "-Mdir", "obj"])
+        // The folder above obj has the header.
+        .args(["-CFLAGS", "-I..", &format!("{name}.v"), "main.cpp"])
+        .args(if in_blocks { &["--hierarchical", BLOCKS][..] } else { &[] });
+    succeed(name, verilator.current_dir(folder))?;
+    let objects = folder.join("obj");
+    for object in RUNTIME.iter().filter(|o| kept.join(o).exists()) {
+        std::fs::copy(kept.join(object), objects.join(object)).map_err(|e| io(&objects, e))?;
+    }
+    let mut make = Command::new("make");
+    make.args(["-C", "obj", "OPT_FAST=-O1"]).args(match in_blocks {
+        true => ["-f", "Vdesign_hier.mk", "hier_build"],
+        false => ["-f", "Vdesign.mk", "Vdesign"],
+    });
+    succeed(name, make.current_dir(folder))?;
+    std::fs::create_dir_all(kept).map_err(|e| io(kept, e))?;
+    for object in RUNTIME.iter().filter(|o| objects.join(o).exists() && !kept.join(o).exists()) {
+        let bytes = std::fs::read(objects.join(object)).map_err(|e| io(&objects, e))?;
+        flashd_files::write(&kept.join(object), &bytes).map_err(|e| io(kept, e))?;
+    }
+    Ok(())
+}
+
+/// Removes what the design was before it changed, unless somebody uses it.
+fn discard_others(folder: &Path, name: &str, place: &Path) {
+    let of_design = |path: &Path| {
+        let digest = path.file_name()?.to_str()?.strip_prefix(name)?.strip_prefix('-')?;
+        Some(digest.len() == DIGITS && digest.bytes().all(|b| b.is_ascii_hexdigit()))
+    };
+    for other in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        if other == place || of_design(&other) != Some(true) {
+            continue;
+        }
+        let Ok(lock) = File::open(&other) else { continue };
+        if lock.try_lock().is_ok() {
+            flashd_files::discard_folder(&other);
+        }
+    }
+}
+
+/// A compiled simulator, in a folder that is named by what it was compiled from and that appears when it is complete.
 pub struct Simulator {
     executable: PathBuf,
+    /// Locked, and shared with others that use it: nobody removes it.
+    _used: File,
 }
 
 impl Simulator {
-    /// Compiles in a folder, by default `flashd/cosim` of the user's cache, unless the same files have been compiled
-    /// before; how long that took.
+    /// Compiles in a folder, by default `flashd/cosim` of the user's cache, unless the same files have been compiled by
+    /// the same tools before; how long that took.
     pub fn build(
         folder: Option<&Path>,
         layout: &Layout,
@@ -118,53 +188,40 @@ impl Simulator {
             Some(folder) => folder.to_path_buf(),
             None => flashd_files::user_cache("cosim").map_err(|e| Failure::input(format!("--build: {e}")))?,
         };
-        let kept = folder.join(format!("runtime-{}", version("verilator")? + "-" + &version("g++")?));
-        let folder = folder.join(name);
+        let folder = folder.as_path();
+        let versions = version("verilator")? + "-" + &version("g++")?;
         let sources = sources(layout, files, compile);
-        let in_blocks = sources.iter().any(|(name, _)| name == BLOCKS);
-        let simulator = Simulator { executable: folder.join("obj").join("Vdesign") };
-        let same = |(name, text): &(String, String)| {
-            std::fs::read_to_string(folder.join(name)).is_ok_and(|old| old == *text)
-        };
-        if folder.join(COMPLETE).exists() && sources.iter().all(same) {
+        let place = folder.join(format!("{name}-{}", digest(&versions, &sources)));
+        if let Some(simulator) = Simulator::at(&place) {
             return Ok((simulator, None));
         }
         let start = Instant::now();
         let io = |path: &Path, e: std::io::Error| Failure::input(format!("--build {}: {e}", path.display()));
-        if folder.exists() {
-            std::fs::remove_dir_all(&folder).map_err(|e| io(&folder, e))?;
+        std::fs::create_dir_all(folder).map_err(|e| io(folder, e))?;
+        let making = TemporaryFolder::create_in(folder).map_err(|e| io(folder, e))?;
+        compile_in(making.path(), name, &sources, &folder.join(format!("runtime-{versions}")))?;
+        // A folder of this name has no simulator, or one that another run has just made of the same.
+        if place.exists() && Simulator::at(&place).is_none() {
+            flashd_files::discard_folder(&place);
         }
-        std::fs::create_dir_all(&folder).map_err(|e| io(&folder, e))?;
-        for (name, text) in &sources {
-            let path = folder.join(name);
-            flashd_files::write(&path, text.as_bytes()).map_err(|e| io(&path, e))?;
-        }
-        let mut verilator = Command::new("verilator");
-        verilator
-            .args(["--cc", "--exe", "-O3", "--x-initial", "unique", "--x-assign", "unique"])
-            .args(["--top-module", name, "--prefix", "Vdesign", "-Mdir", "obj"])
-            // The folder above obj has the header.
-            .args(["-CFLAGS", "-I..", &format!("{name}.v"), "main.cpp"])
-            .args(if in_blocks { &["--hierarchical", BLOCKS][..] } else { &[] });
-        succeed(name, verilator.current_dir(&folder))?;
-        let objects = folder.join("obj");
-        for object in RUNTIME.iter().filter(|o| kept.join(o).exists()) {
-            std::fs::copy(kept.join(object), objects.join(object)).map_err(|e| io(&objects, e))?;
-        }
-        let mut make = Command::new("make");
-        make.args(["-C", "obj", "OPT_FAST=-O1"]).args(match in_blocks {
-            true => ["-f", "Vdesign_hier.mk", "hier_build"],
-            false => ["-f", "Vdesign.mk", "Vdesign"],
-        });
-        succeed(name, make.current_dir(&folder))?;
-        std::fs::create_dir_all(&kept).map_err(|e| io(&kept, e))?;
-        for object in RUNTIME.iter().filter(|o| objects.join(o).exists() && !kept.join(o).exists()) {
-            let bytes = std::fs::read(objects.join(object)).map_err(|e| io(&objects, e))?;
-            flashd_files::write(&kept.join(object), &bytes).map_err(|e| io(&kept, e))?;
-        }
-        let path = folder.join(COMPLETE);
-        flashd_files::write(&path, b"").map_err(|e| io(&path, e))?;
+        let made = making.commit(&place);
+        let Some(simulator) = Simulator::at(&place) else {
+            let e = made.err().unwrap_or_else(|| ErrorKind::NotFound.into());
+            return Err(io(&place, e));
+        };
+        discard_others(folder, name, &place);
         Ok((simulator, Some(start.elapsed().as_secs_f64())))
+    }
+
+    /// What is in a folder, if it is a simulator.
+    fn at(place: &Path) -> Option<Simulator> {
+        let used = File::open(place).ok()?;
+        if let Err(TryLockError::WouldBlock) = used.try_lock_shared() {
+            // Somebody is removing it.
+            return None;
+        }
+        let executable = place.join("obj").join("Vdesign");
+        executable.is_file().then_some(Simulator { executable, _used: used })
     }
 
     /// Starts it on a pipe.

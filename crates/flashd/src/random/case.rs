@@ -57,7 +57,8 @@ impl Case<'_> {
         let folder = match &self.args.out {
             Some(out) => out.join(self.seed.to_string()),
             None => {
-                temporary = tempfile::tempdir().map_err(|e| format!("temporary folder: {e}"))?;
+                temporary = flashd_files::TemporaryFolder::create_in(&std::env::temp_dir())
+                    .map_err(|e| format!("temporary folder: {e}"))?;
                 temporary.path().to_path_buf()
             }
         };

@@ -2,18 +2,21 @@
 
 use super::histograms::Histograms;
 use super::model::{Speed, gaps};
-use super::write_result;
+use super::npy;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
+use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_hwmodel::config::CoreConfig;
 use flashd_simulator::evaluate::{Prepared, Reference, Scenario, prepare};
-use flashd_simulator::{Counters, Gaps, run_model};
+use flashd_simulator::{Counters, run_model};
 use flashd_workload::traces::{TraceEntry, list_dir};
 use flashd_workload::{Scaling, TensorScale, Trace, Visible};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -23,8 +26,10 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Serialize, Deserialize)]
 struct HeadFile {
     head: String,
-    /// Of the operands as given, of the configuration and of the gaps: what the result depends on.
+    /// SHA-256 of the operands as given, of the configuration and of the gaps: what the result depends on.
     digest: String,
+    /// SHA-256 of `<head>-o.npy`: which result this is about.
+    result_digest: String,
     core: String,
     score_shift: i32,
     counters: Counters,
@@ -67,8 +72,15 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
             "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
         ));
     }
-    flashd_files::create_folder(results)
-        .map_err(|e| Failure::input(format!("--results {}: {e}", results.display())))?;
+    let unwritable = |e: std::io::Error| Failure::input(format!("--results {}: {e}", results.display()));
+    flashd_files::create_folder(results).map_err(unwritable)?;
+    // Until the end of the run.
+    let _alone = FolderLock::take(results).map_err(unwritable)?.ok_or_else(|| {
+        Failure::input(format!(
+            "--results {}: another run is writing its results there; wait for its end or name another folder",
+            results.display()
+        ))
+    })?;
     let histograms = args.histograms.as_ref().map(|_| Histograms::new(&any));
     let bar = ProgressBar::new(entries.len() as u64);
     if let Ok(style) =
@@ -175,10 +187,13 @@ impl Work<'_> {
         let digest = self.digest(config, &head);
         let (o, json) =
             (self.results.join(format!("{name}-o.npy")), self.results.join(format!("{name}.json")));
-        let there = std::fs::read_to_string(&json).ok().filter(|_| o.exists());
+        let there = std::fs::read_to_string(&json).ok();
         let there = there.and_then(|text| serde_json::from_str::<HeadFile>(&text).ok());
+        let there = there.filter(|file| {
+            file.digest == digest && std::fs::read(&o).is_ok_and(|bytes| file.result_digest == sha256(&bytes))
+        });
         // Histograms need the steps again.
-        if let Some(file) = there.filter(|file| file.digest == digest && self.histograms.is_none()) {
+        if let Some(file) = there.filter(|_| self.histograms.is_none()) {
             return Ok((file, true));
         }
         let (prepared, scaling) = self.prepare(config, head)?;
@@ -190,9 +205,13 @@ impl Work<'_> {
         let monitor = Monitor { watch: self.histograms.map(|_| &watch as Watch), progress: None };
         let run = run_model(&prepared.config, &prepared.workload, gaps(self.args), monitor)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
+        let failure =
+            |path: &Path, e: std::io::Error| Failure::input(format!("--results {}: {e}", path.display()));
+        let result = npy(&prepared, &run.results).map_err(|e| failure(&o, e))?;
         let file = HeadFile {
             head: name,
             digest,
+            result_digest: sha256(&result),
             core: prepared.config.name(),
             score_shift: scaling.score_shift,
             counters: run.counters,
@@ -200,11 +219,15 @@ impl Work<'_> {
             empty_queries: run.results.iter().filter(|r| r.empty).count(),
             saturated: run.results.iter().map(|r| r.saturated).sum(),
         };
-        // The description comes last: where it is, the result is too.
-        write_result("--results", &o, &prepared, &run.results)?;
-        let failure = |e: String| Failure::input(format!("--results {}: {e}", json.display()));
-        let text = serde_json::to_string_pretty(&file).map_err(|e| failure(e.to_string()))?;
-        flashd_files::write(&json, text.as_bytes()).map_err(|e| failure(e.to_string()))?;
+        let text = serde_json::to_string_pretty(&file).map_err(|e| failure(&json, e.into()))?;
+        // No description stands beside a result that is not its own, whenever the run is killed: the old one goes first,
+        // the new one comes last.
+        match std::fs::remove_file(&json) {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failure(&json, e)),
+            _ => {}
+        }
+        flashd_files::write(&o, &result).map_err(|e| failure(&o, e))?;
+        flashd_files::write(&json, text.as_bytes()).map_err(|e| failure(&json, e))?;
         Ok((file, false))
     }
 
@@ -233,27 +256,30 @@ impl Work<'_> {
         Ok((prepared, scaling))
     }
 
-    /// FNV-1a over everything that a head's result depends on.
+    /// Of everything that a head's result depends on.
     fn digest(&self, config: &CoreConfig, head: &Trace) -> String {
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
-        let mut take = |word: u64| hash = (hash ^ word).wrapping_mul(0x100_0000_01b3);
         let a = &head.attention;
+        let (visible, gaps, scale) = (self.visible(head), gaps(self.args), self.args.tensor_scale);
+        let sizes = (a.queries, a.keys, a.d, head.d);
+        let mut hash = Sha256::new();
+        hash.update(format!(
+            "{} {sizes:?} {visible:?} {config:?} {gaps:?} {scale:?}\n",
+            env!("CARGO_PKG_VERSION")
+        ));
         for x in [&a.q, &a.k, &a.v] {
-            take(x.len() as u64);
-            x.iter().for_each(|x| take(x.to_bits().into()));
+            let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
+            hash.update(bytes);
         }
-        let gaps = match gaps(self.args) {
-            Gaps::None => 0,
-            Gaps::Random(seed) => seed.wrapping_add(1),
-        };
-        for word in [head.d as u64, gaps] {
-            take(word);
-        }
-        let (visible, scale) = (self.visible(head), self.args.tensor_scale);
-        let rest = format!("{visible:?} {config:?} {scale:?} {}", env!("CARGO_PKG_VERSION"));
-        rest.bytes().for_each(|byte| take(byte.into()));
-        format!("{hash:016x}")
+        hexadecimal(&hash.finalize())
     }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn text(r: &Report) -> String {

@@ -1,11 +1,12 @@
 //! Finished work, kept by what it was made from.
 
 use crate::PpaError;
+use flashd_files::TemporaryFolder;
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Prefix of folders that are not complete.
+/// Prefix of folders that are being removed.
 pub(super) const MAKING: &str = ".making";
 
 /// Digest of named pieces of data.
@@ -86,12 +87,10 @@ impl Cache {
             return Ok(entry);
         }
         std::fs::create_dir_all(&parent).map_err(PpaError::file("create", &parent))?;
-        let making = tempfile::Builder::new()
-            .prefix(MAKING)
-            .tempdir_in(&parent)
-            .map_err(PpaError::file("create a folder in", &parent))?;
+        let making =
+            TemporaryFolder::create_in(&parent).map_err(PpaError::file("create a folder in", &parent))?;
         make(making.path())?;
-        match std::fs::rename(making.path(), &entry) {
+        match making.commit(&entry) {
             Err(source) if !entry.is_dir() => Err(PpaError::File { action: "create", path: entry, source }),
             _ => Ok(entry),
         }
@@ -123,6 +122,21 @@ mod tests {
         let again = cache.entry("modules", "a", |_| panic!("made twice")).unwrap();
         assert_eq!(again, entry);
         assert_eq!(std::fs::read_dir(folder.path().join("modules")).unwrap().count(), 1);
+    }
+
+    /// A folder appears by one renaming: what was killed before has another name, and goes.
+    #[test]
+    fn what_was_killed_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(Some(folder.path())).unwrap();
+        let killed = folder.path().join("modules/.flashd-killed.tmp");
+        std::fs::create_dir_all(&killed).unwrap();
+        std::fs::write(killed.join("file"), "half").unwrap();
+        let make =
+            |path: &Path| std::fs::write(path.join("file"), "whole").map_err(PpaError::file("write", path));
+        let entry = cache.entry("modules", "a", make).unwrap();
+        assert_eq!(std::fs::read_to_string(entry.join("file")).unwrap(), "whole");
+        assert!(!killed.exists());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::structure::JsonModule;
 use super::tools::Tools;
 use crate::PpaError;
 use crate::timing;
+use flashd_files::TemporaryFolder;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -98,7 +99,9 @@ pub(super) fn map(
     module: &SourceModule,
     headers: &[&str],
 ) -> Result<Vec<Candidate>, PpaError> {
-    let work = tempfile::tempdir().map_err(PpaError::file("create a folder in", &std::env::temp_dir()))?;
+    let temporary = std::env::temp_dir();
+    let work =
+        TemporaryFolder::create_in(&temporary).map_err(PpaError::file("create a folder in", &temporary))?;
     let work = work.path();
     let write = |name: &str, text: &str| {
         let path = work.join(name);

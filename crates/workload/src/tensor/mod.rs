@@ -11,7 +11,7 @@ mod error;
 mod npy;
 
 pub use error::{Place, Problem, TensorError};
-pub use npy::write_npy;
+pub use npy::{npy_bytes, write_npy};
 
 use crate::visible::{CausalAlign, Positions};
 use std::path::Path;

@@ -10,7 +10,6 @@
 
 use super::element::Element;
 use super::error::{Place, Problem, TensorError};
-use flashd_files::AtomicFile;
 use npyz::WriterBuilder;
 use std::io::{self, Read};
 use std::path::Path;
@@ -177,20 +176,24 @@ fn tuple(text: &str) -> Option<(Vec<u64>, &str)> {
 /// # Errors
 /// Whatever the operating system reports, and a shape that does not match the number of elements; without the path.
 pub fn write_npy(path: &Path, shape: &[usize], data: &[f32]) -> io::Result<()> {
+    flashd_files::write(path, &npy_bytes(shape, data)?).map(drop)
+}
+
+/// The bytes of a float32 `.npy` file.
+///
+/// # Errors
+/// A shape that does not match the number of elements.
+pub fn npy_bytes(shape: &[usize], data: &[f32]) -> io::Result<Vec<u8>> {
     if shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) != Some(data.len()) {
         let text = format!("shape {shape:?} does not match {} elements", data.len());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    let mut file = AtomicFile::create(path)?;
-    write_elements(&mut file, shape, data)?;
-    file.commit().map(drop)
-}
-
-fn write_elements(file: &mut AtomicFile, shape: &[usize], data: &[f32]) -> io::Result<()> {
     let shape: Vec<u64> = shape.iter().map(|&size| size as u64).collect();
-    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(file).begin_nd()?;
+    let mut bytes = Vec::new();
+    let mut writer = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut bytes).begin_nd()?;
     writer.extend(data.iter().copied())?;
-    writer.finish()
+    writer.finish()?;
+    Ok(bytes)
 }
 
 /// Reads a whole file.

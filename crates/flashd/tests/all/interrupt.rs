@@ -1,0 +1,122 @@
+//! Ctrl-C and SIGTERM: the wave is kept as far as it goes, and nothing else is left.
+
+#![cfg(unix)]
+
+use crate::npy::Rows;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+fn sample(folder: &Path) -> Vec<PathBuf> {
+    let role = |(place, role): (usize, &str)| {
+        let path = folder.join(format!("{role}.npy"));
+        Rows::random(place as u64, 600, 16).write(&path);
+        path
+    };
+    ["q", "k", "v"].into_iter().enumerate().map(role).collect()
+}
+
+fn simulate(files: &[PathBuf], flags: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
+    command.args(["simulate", "--design", "flash-d"]).args(flags);
+    for (flag, file) in ["--q", "--k", "--v"].iter().zip(files) {
+        command.arg(flag).arg(file);
+    }
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Waits until a temporary file of the folder has so many bytes.
+fn wait_for(folder: &Path, bytes: u64) {
+    let begun = Instant::now();
+    let long = |entry: fs::DirEntry| {
+        let temporary = entry.file_name().to_string_lossy().starts_with('.');
+        temporary && entry.metadata().is_ok_and(|m| m.len() >= bytes)
+    };
+    while !fs::read_dir(folder).unwrap().any(|entry| entry.is_ok_and(long)) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "nothing is written");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn the_recorded_part_of_a_wave_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = sample(folder.path());
+    for name in ["-INT", "-TERM"] {
+        let out = folder.path().join(name);
+        fs::create_dir(&out).unwrap();
+        let (wave, o) = (out.join("wave.vcd"), out.join("o.npy"));
+        let vectors = out.join("vectors.vec");
+        let child = simulate(
+            &files,
+            &[
+                "--vcd",
+                wave.to_str().unwrap(),
+                "--o",
+                o.to_str().unwrap(),
+                "--vectors",
+                vectors.to_str().unwrap(),
+            ],
+        );
+        wait_for(&out, 200_000);
+        signal(&child, name);
+        let ended = child.wait_with_output().unwrap();
+        let text = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{text}");
+        assert!(text.contains("interrupted: ") && text.contains("wave.vcd"), "{text}");
+        let waves = wellen::simple::read(&wave).unwrap();
+        assert!(waves.time_table().len() > 100);
+        let mut left: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["wave.gtkw", "wave.vcd"]);
+    }
+}
+
+#[test]
+fn without_a_wave_nothing_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = sample(folder.path());
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let child = simulate(&files, &["--vectors", out.join("vectors.vec").to_str().unwrap()]);
+    wait_for(&out, 20_000);
+    signal(&child, "-INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+}
+
+/// SIGKILL leaves its temporary file; the next run in the folder removes it, but not that of a run that goes on.
+#[test]
+fn the_next_run_removes_what_a_killed_one_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = sample(folder.path());
+    let out = folder.path().join("out");
+    fs::create_dir(&out).unwrap();
+    let path = |name: &str| out.join(name).to_str().unwrap().to_string();
+    let files_in = || fs::read_dir(&out).unwrap().count();
+    let mut killed = simulate(&files, &["--vectors", &path("killed.vec")]);
+    wait_for(&out, 20_000);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(files_in(), 1);
+    let mut going_on = simulate(&files, &["--vectors", &path("going-on.vec")]);
+    wait_for(&out, 0);
+    // Its own file, and no longer the other one.
+    while files_in() != 1 {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    wait_for(&out, 20_000);
+    let short = ["--first-queries", "2", "--first-keys", "4", "--o", &path("o.npy")];
+    assert!(simulate(&files, &short).wait().unwrap().success());
+    assert_eq!(files_in(), 2);
+    going_on.kill().unwrap();
+    going_on.wait().unwrap();
+    assert!(simulate(&files, &short).wait().unwrap().success());
+    assert_eq!(files_in(), 1);
+}
