@@ -72,8 +72,8 @@ fn same_headers(bytes: &[u8], local: u64, central: u64) -> Option<bool> {
     let (local, central) = (bytes.get(local as usize..)?, bytes.get(central as usize..)?);
     let half = |from: &[u8], at: usize| Some(u16::from_le_bytes(from.get(at..at + 2)?.try_into().ok()?));
     let word = |from: &[u8], at: usize| Some(u32::from_le_bytes(from.get(at..at + 4)?.try_into().ok()?));
-    // Flags and method, time and date; then CRC and both sizes; then the name.
-    let mut same = local.get(6..14)? == central.get(8..16)?;
+    // Version, flags and method, time and date; then CRC and both sizes; then the name. There is one disk.
+    let mut same = local.get(4..14)? == central.get(6..16)? && central.get(34..36)? == [0, 0];
     let streamed = half(local, 6)? & STREAMED != 0;
     let name = half(local, 26)? as usize;
     same &= local.get(26..28)? == central.get(28..30)?
