@@ -11,27 +11,25 @@ module bf16_add (
     input  wire [15:0] b,
     output wire [15:0] y
 );
-    wire [15:0] selected = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
-    wire [15:0] selected_2 = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
-    wire swap = selected[14:0] < selected_2[14:0];
-    wire [15:0] larger = swap ? selected_2 : selected;
+    wire [15:0] a_wide = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
+    wire [15:0] b_wide = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
+    wire swap = a_wide[14:0] < b_wide[14:0];
+    wire [15:0] larger = swap ? b_wide : a_wide;
     wire larger_hidden = |larger[14:7];
-    wire [15:0] smaller = swap ? selected : selected_2;
+    wire [7:0] larger_significand = {larger_hidden, larger[6:0]};
+    wire [15:0] smaller = swap ? a_wide : b_wide;
     wire [7:0] distance = larger[14:7] - smaller[14:7];
-    wire shifted_out = distance[5] | distance[4];
-    wire shifted_out_2 = distance[6] | shifted_out;
-    wire shifted_out_3 = distance[7] | shifted_out_2;
     wire smaller_hidden = |smaller[14:7];
-    wire [10:0] smaller_significand = {smaller_hidden, smaller[6:0], 3'h0};
-    wire [10:0] joined = {1'b0, smaller_significand[10:2], |smaller_significand[1:0]};
-    wire [10:0] right_by_1 = distance[0] ? joined : smaller_significand;
+    wire [7:0] smaller_significand = {smaller_hidden, smaller[6:0]};
+    wire [10:0] smaller_extended = {smaller_significand, 3'h0};
+    wire [10:0] right_by_1 = distance[0] ? {1'b0, smaller_extended[10:2], |smaller_extended[1:0]} : smaller_extended;
     wire [10:0] right_by_2 = distance[1] ? {2'h0, right_by_1[10:3], |right_by_1[2:0]} : right_by_1;
     wire [10:0] right_by_4 = distance[2] ? {4'h0, right_by_2[10:5], |right_by_2[4:0]} : right_by_2;
     wire [10:0] right_by_8 = distance[3] ? {8'h0, right_by_4[10:9], |right_by_4[8:0]} : right_by_4;
-    wire [10:0] smaller_aligned = shifted_out_3 ? {10'h0, |smaller_significand} : right_by_8;
+    wire [10:0] smaller_aligned = |distance[7:4] ? {10'h0, |smaller_extended} : right_by_8;
     wire effective_subtraction = larger[15] ^ smaller[15];
     wire [11:0] addend = {1'b0, smaller_aligned} ^ {12{effective_subtraction}};
-    wire [11:0] sum_less_carry = {1'b0, larger_hidden, larger[6:0], 3'h0} + addend;
+    wire [11:0] sum_less_carry = {1'b0, larger_significand, 3'h0} + addend;
     wire [11:0] sum = sum_less_carry + {11'h0, effective_subtraction};
     wire top_8_empty = ~(|sum[11:4]);
     wire [11:0] left_by_8 = top_8_empty ? {sum[3:0], 8'h0} : sum;
@@ -41,17 +39,19 @@ module bf16_add (
     wire [11:0] left_by_2 = top_2_empty ? {left_by_4[9:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[11];
     wire [11:0] left_by_1 = top_1_empty ? {left_by_2[10:0], 1'b0} : left_by_2;
-    wire sign = ~left_by_1[11] ? (larger[15] & smaller[15]) : larger[15];
+    wire sign = left_by_1[11] ? larger[15] : (larger[15] & smaller[15]);
     wire [9:0] top_exponent = {2'h0, larger[14:7]} + 10'h1;
     wire [3:0] leading_zeros = {top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [9:0] exponent = top_exponent - {6'h0, leading_zeros};
-    wire [17:0] sum_2 = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[11:4]};
+    wire [10:0] exponent_signed = {exponent[9], exponent};
+    wire [10:0] exponent_less_one = exponent_signed - 11'h1;
+    wire [17:0] unrounded = {exponent_less_one, 7'h0} + {10'h0, left_by_1[11:4]};
     wire round_up = left_by_1[3] & (|left_by_1[2:0] | left_by_1[4]);
-    wire [17:0] magnitude = sum_2 + {17'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~left_by_1[11];
-    wire saturate = $signed(18'h7f7f) < $signed(magnitude);
-    wire [14:0] selected_3 = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
-    assign y = {sign, selected_3};
+    wire [17:0] rounded = unrounded + {17'h0, round_up};
+    wire underflow = ($signed(rounded) < $signed(18'h80)) | ~left_by_1[11];
+    wire saturate = $signed(18'h7f7f) < $signed(rounded);
+    wire [14:0] encoded = underflow ? 15'h0 : (saturate ? 15'h7f7f : rounded[14:0]);
+    assign y = {sign, encoded};
 endmodule
 
 `default_nettype wire

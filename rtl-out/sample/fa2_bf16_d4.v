@@ -316,17 +316,17 @@ module e9f13_to_bf16 (
     input  wire [22:0] a,
     output wire [15:0] y
 );
+    wire [10:0] exponent_signed = {1'b0, 1'b0, a[21:13]};
+    wire [10:0] exponent_less_one = exponent_signed - 11'h1;
     wire x_hidden = |a[21:13];
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [13:0] joined = {x_hidden, a[12:0]};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [17:0] sum = {({1'b0, 1'b0, a[21:13]} - 11'h1), 7'h0} + {10'h0, joined[13:6]};
-    wire round_up = a[5] & (|a[4:0] | a[6]);
-    wire [17:0] magnitude = sum + {17'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(18'h80)) | ~x_hidden;
-    wire saturate = $signed(18'h7f7f) < $signed(magnitude);
-    wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude[14:0]);
-    assign y = {a[22], selected};
+    wire [13:0] x_significand = {x_hidden, a[12:0]};
+    wire [17:0] unrounded = {exponent_less_one, 7'h0} + {10'h0, x_significand[13:6]};
+    wire round_up = x_significand[5] & (|x_significand[4:0] | x_significand[6]);
+    wire [17:0] rounded = unrounded + {17'h0, round_up};
+    wire underflow = ($signed(rounded) < $signed(18'h80)) | ~x_significand[13];
+    wire saturate = $signed(18'h7f7f) < $signed(rounded);
+    wire [14:0] encoded = underflow ? 15'h0 : (saturate ? 15'h7f7f : rounded[14:0]);
+    assign y = {a[22], encoded};
 endmodule
 
 // y = a + b  (a: e8f11, b: e9f13, y: e8f11, round to nearest even, saturating).
@@ -340,23 +340,21 @@ module e8f11_e9f13_e8f11_add_finite (
     wire swap = a_wide[21:0] < b[21:0];
     wire [22:0] larger = swap ? b : a_wide;
     wire larger_hidden = |larger[21:13];
+    wire [13:0] larger_significand = {larger_hidden, larger[12:0]};
     wire [22:0] smaller = swap ? a_wide : b;
     wire [8:0] distance = larger[21:13] - smaller[21:13];
-    wire shifted_out = distance[6] | distance[5];
-    wire shifted_out_2 = distance[7] | shifted_out;
-    wire shifted_out_3 = distance[8] | shifted_out_2;
     wire smaller_hidden = |smaller[21:13];
-    wire [16:0] smaller_significand = {smaller_hidden, smaller[12:0], 3'h0};
-    wire [16:0] joined = {1'b0, smaller_significand[16:2], |smaller_significand[1:0]};
-    wire [16:0] right_by_1 = distance[0] ? joined : smaller_significand;
+    wire [13:0] smaller_significand = {smaller_hidden, smaller[12:0]};
+    wire [16:0] smaller_extended = {smaller_significand, 3'h0};
+    wire [16:0] right_by_1 = distance[0] ? {1'b0, smaller_extended[16:2], |smaller_extended[1:0]} : smaller_extended;
     wire [16:0] right_by_2 = distance[1] ? {2'h0, right_by_1[16:3], |right_by_1[2:0]} : right_by_1;
     wire [16:0] right_by_4 = distance[2] ? {4'h0, right_by_2[16:5], |right_by_2[4:0]} : right_by_2;
     wire [16:0] right_by_8 = distance[3] ? {8'h0, right_by_4[16:9], |right_by_4[8:0]} : right_by_4;
     wire [16:0] right_by_16 = distance[4] ? {16'h0, |right_by_8} : right_by_8;
-    wire [16:0] smaller_aligned = shifted_out_3 ? {16'h0, |smaller_significand} : right_by_16;
+    wire [16:0] smaller_aligned = |distance[8:5] ? {16'h0, |smaller_extended} : right_by_16;
     wire effective_subtraction = larger[22] ^ smaller[22];
     wire [17:0] addend = {1'b0, smaller_aligned} ^ {18{effective_subtraction}};
-    wire [17:0] sum_less_carry = {1'b0, larger_hidden, larger[12:0], 3'h0} + addend;
+    wire [17:0] sum_less_carry = {1'b0, larger_significand, 3'h0} + addend;
     wire [17:0] sum = sum_less_carry + {17'h0, effective_subtraction};
     wire top_16_empty = ~(|sum[17:2]);
     wire [17:0] left_by_16 = top_16_empty ? {sum[1:0], 16'h0} : sum;
@@ -368,17 +366,19 @@ module e8f11_e9f13_e8f11_add_finite (
     wire [17:0] left_by_2 = top_2_empty ? {left_by_4[15:0], 2'h0} : left_by_4;
     wire top_1_empty = ~left_by_2[17];
     wire [17:0] left_by_1 = top_1_empty ? {left_by_2[16:0], 1'b0} : left_by_2;
-    wire sign = ~left_by_1[17] ? (larger[22] & smaller[22]) : larger[22];
+    wire sign = left_by_1[17] ? larger[22] : (larger[22] & smaller[22]);
     wire [10:0] top_exponent = {2'h0, larger[21:13]} + 11'h1;
     wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     wire [10:0] exponent = top_exponent - {6'h0, leading_zeros};
-    wire [22:0] sum_2 = {({exponent[10], exponent} - 12'h1), 11'h0} + {11'h0, left_by_1[17:6]};
+    wire [11:0] exponent_signed = {exponent[10], exponent};
+    wire [11:0] exponent_less_one = exponent_signed - 12'h1;
+    wire [22:0] unrounded = {exponent_less_one, 11'h0} + {11'h0, left_by_1[17:6]};
     wire round_up = left_by_1[5] & (|left_by_1[4:0] | left_by_1[6]);
-    wire [22:0] magnitude = sum_2 + {22'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(23'h800)) | ~left_by_1[17];
-    wire saturate = $signed(23'h7f7ff) < $signed(magnitude);
-    wire [18:0] selected = underflow ? 19'h0 : (saturate ? 19'h7f7ff : magnitude[18:0]);
-    assign y = {sign, selected};
+    wire [22:0] rounded = unrounded + {22'h0, round_up};
+    wire underflow = ($signed(rounded) < $signed(23'h800)) | ~left_by_1[17];
+    wire saturate = $signed(23'h7f7ff) < $signed(rounded);
+    wire [18:0] encoded = underflow ? 19'h0 : (saturate ? 19'h7f7ff : rounded[18:0]);
+    assign y = {sign, encoded};
 endmodule
 
 // y = a * m * 2^-(10 + right), rounded to e9f13.
@@ -387,19 +387,21 @@ module e8f11_e9f13_factor_product (
     input  wire [19:0] factor,
     output wire [22:0] y
 );
-    wire [10:0] difference = ({3'h0, a[18:11]} + 11'h1) - {2'h0, factor[19:11]};
     wire a_hidden = |a[18:11];
-    wire [22:0] product = {11'b0, {a_hidden, a[10:0]}} * {12'b0, factor[10:0]};
+    wire [11:0] a_significand = {a_hidden, a[10:0]};
+    wire [22:0] product = {11'b0, a_significand} * {12'b0, factor[10:0]};
     wire top_1_empty = ~product[22];
-    wire [10:0] exponent = difference - {10'h0, top_1_empty};
+    wire [10:0] exponent = (({3'h0, a[18:11]} + 11'h1) - {2'h0, factor[19:11]}) - {10'h0, top_1_empty};
+    wire [11:0] exponent_signed = {exponent[10], exponent};
+    wire [11:0] exponent_less_one = exponent_signed - 12'h1;
     wire [22:0] left_by_1 = top_1_empty ? {product[21:0], 1'b0} : product;
-    wire [24:0] sum = {({exponent[10], exponent} - 12'h1), 13'h0} + {11'h0, left_by_1[22:9]};
+    wire [24:0] unrounded = {exponent_less_one, 13'h0} + {11'h0, left_by_1[22:9]};
     wire round_up = left_by_1[8] & (|left_by_1[7:0] | left_by_1[9]);
-    wire [24:0] magnitude = sum + {24'h0, round_up};
-    wire underflow = ($signed(magnitude) < $signed(25'h2000)) | ~left_by_1[22];
-    wire saturate = $signed(25'h3fffff) < $signed(magnitude);
-    wire [21:0] selected = underflow ? 22'h0 : (saturate ? 22'h3fffff : magnitude[21:0]);
-    assign y = {a[19], selected};
+    wire [24:0] rounded = unrounded + {24'h0, round_up};
+    wire underflow = ($signed(rounded) < $signed(25'h2000)) | ~left_by_1[22];
+    wire saturate = $signed(25'h3fffff) < $signed(rounded);
+    wire [21:0] encoded = underflow ? 22'h0 : (saturate ? 22'h3fffff : rounded[21:0]);
+    assign y = {a[19], encoded};
 endmodule
 
 // factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first
@@ -418,13 +420,12 @@ module shared_factor_m11 (
     wire top_2_empty = ~(|r[16:15]);
     wire [16:0] left_by_2 = top_2_empty ? {r[14:0], 2'h0} : r;
     wire top_1_empty = ~left_by_2[16];
-    wire [8:0] sum = {4'h0, right[4:0]} + {7'h0, top_2_empty, top_1_empty};
     wire [16:0] left_by_1 = top_1_empty ? {left_by_2[15:0], 1'b0} : left_by_2;
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [17:0] sum_2 = {1'b0, left_by_1} + 18'h20;
+    wire [17:0] sum = {1'b0, left_by_1} + 18'h20;
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [11:0] rounded = sum_2[17:6];
-    wire [8:0] right_2 = sum - {8'h0, rounded[11]};
+    wire [11:0] rounded = sum[17:6];
+    wire [8:0] right_2 = ({4'h0, right[4:0]} + {7'h0, top_2_empty, top_1_empty}) - {8'h0, rounded[11]};
     wire [10:0] m = {rounded[11], 10'h0} | rounded[10:0];
     assign factor = finish ? {right_2, m} : e;
     assign take = finish | update;
@@ -520,7 +521,7 @@ module softmax_m11 (
         .distance(maximum_distance)
     );
     // update = valid and not (s - m <= -17.3125); a first key always updates.
-    wire updates_far = ~(maximum_distance < 20'h4540);
+    wire updates_far = maximum_distance >= 20'h4540;
     assign updates = valid & ((first | maximum_moved) | ~updates_far);
     exp_weight_m11 u_exponential (.distance(distance_q), .first(exp_first_q), .e(exponential));
     running_sum_next_m11 u_sum_sum (.sum(sum_sum_q), .e(e_q), .moved(moved_q), .first(first_q), .sum_next(sum_sum));
@@ -602,8 +603,7 @@ module sum_reciprocal_35_bf16 (
     /* verilator lint_off UNUSEDSIGNAL */
     wire [23:0] reciprocal_slope_product = {12'b0, reciprocal_c1} * {12'b0, m[11:0]};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [16:0] reciprocal_estimate = reciprocal_c0 - {5'h0, reciprocal_slope_product[23:12]};
-    assign r = reciprocal_estimate;
+    assign r = reciprocal_c0 - {5'h0, reciprocal_slope_product[23:12]};
     wire [5:0] joined = {top_32_empty, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     assign right = 6'h10 - joined;
 endmodule
@@ -638,10 +638,8 @@ module exp_weight_m11 (
     input  wire first,
     output wire [19:0] e
 );
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] joined = {distance, 4'h0};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [21:0] argument_clamped = {22{|distance[19:18]}} | joined[21:0];
+    wire [23:0] argument = {distance, 4'h0};
+    wire [21:0] argument_clamped = {22{|argument[23:22]}} | argument[21:0];
     reg [14:0] exp_c0;
     always @(*)
         case (argument_clamped[13:11])
@@ -699,9 +697,9 @@ module score_maximum (
     assign moved = ~first & maximum_moves;
     wire [20:0] difference = {score[19], score} - {maximum[19], maximum};
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [20:0] selected = maximum_moves ? difference : (21'h0 - difference);
+    wire [20:0] magnitude = maximum_moves ? difference : (21'h0 - difference);
     /* verilator lint_on UNUSEDSIGNAL */
-    assign distance = selected[19:0];
+    assign distance = magnitude[19:0];
 endmodule
 
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
@@ -712,9 +710,9 @@ module score_base_2_20 (
     /* verilator lint_off UNUSEDSIGNAL */
     wire [51:0] product = {15'b0, {{15{natural[21]}}, natural}} * {37'b0, 15'h5c55};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [36:0] product_2 = product[36:0];
+    wire [36:0] signed_product = product[36:0];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [36:0] rounded = product_2 + 37'h8000;
+    wire [36:0] rounded = signed_product + 37'h8000;
     /* verilator lint_on UNUSEDSIGNAL */
     wire fits = &rounded[36:35] | ~(|rounded[36:35]);
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
@@ -727,11 +725,11 @@ module total_to_score_24 (
     output wire [21:0] natural
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [25:0] sum = {total[23], total, 1'b1} + {25'h0, carry};
+    wire [25:0] sum_halves = {total[23], total, 1'b1} + {25'h0, carry};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [24:0] sum_2 = sum[25:1];
-    wire fits = &sum_2[24:21] | ~(|sum_2[24:21]);
-    assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
+    wire [24:0] sum = sum_halves[25:1];
+    wire fits = &sum[24:21] | ~(|sum[24:21]);
+    assign natural = (fits & ~(sum[24] & ~(|sum[20:0]))) ? {sum[24], sum[20:0]} : {sum[24], {20{~sum[24]}}, 1'b1};
 endmodule
 
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
@@ -771,15 +769,15 @@ module term_sum_4_22 (
     output wire carry
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum = {x[21], x[21:0], 1'b1} + {x[43], x[43:22], c[0]};
+    wire [23:0] sum_0_to_1_halves = {x[21], x[21:0], 1'b1} + {x[43], x[43:22], c[0]};
     /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum_2 = {x[65], x[65:44], 1'b1} + {x[87], x[87:66], c[2]};
+    wire [23:0] sum_2_to_3_halves = {x[65], x[65:44], 1'b1} + {x[87], x[87:66], c[2]};
     /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [24:0] sum_3 = {sum[23], sum[23:1], 1'b1} + {sum_2[23], sum_2[23:1], c[1]};
+    wire [24:0] sum_0_to_3_halves = {sum_0_to_1_halves[23], sum_0_to_1_halves[23:1], 1'b1} + {sum_2_to_3_halves[23], sum_2_to_3_halves[23:1], c[1]};
     /* verilator lint_on UNUSEDSIGNAL */
-    assign y = sum_3[24:1];
+    assign y = sum_0_to_3_halves[24:1];
     assign carry = c[3];
 endmodule
 
@@ -791,22 +789,22 @@ module bf16_term (
     output wire [21:0] x,
     output wire c
 );
-    wire [15:0] selected = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
-    wire [15:0] selected_2 = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
-    wire [8:0] exponent_sum = {1'b0, selected[14:7]} + {1'b0, selected_2[14:7]};
+    wire [15:0] a_finite = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
+    wire [15:0] b_finite = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
+    wire [8:0] exponent_sum = {1'b0, a_finite[14:7]} + {1'b0, b_finite[14:7]};
     wire [10:0] right = 11'h107 - {2'h0, exponent_sum};
-    wire a_hidden = |selected[14:7];
-    wire [7:0] joined = {a_hidden, selected[6:0]};
-    wire b_hidden = |selected_2[14:7];
-    wire [7:0] joined_2 = {b_hidden, selected_2[6:0]};
-    wire nonzero = |joined & |joined_2;
-    wire [15:0] product = {8'b0, joined} * {8'b0, joined_2};
+    wire a_hidden = |a_finite[14:7];
+    wire [7:0] a_significand = {a_hidden, a_finite[6:0]};
+    wire b_hidden = |b_finite[14:7];
+    wire [7:0] b_significand = {b_hidden, b_finite[6:0]};
+    wire nonzero = |a_significand & |b_significand;
+    wire [15:0] product = {8'b0, a_significand} * {8'b0, b_significand};
     wire [22:0] shifted = {product, 7'h0} >> right[4:0];
-    wire inside_2 = ~(|right[9:5] | right[10]);
-    wire [22:0] kept = shifted & {23{inside_2}};
+    wire in_range = ~(|right[9:5] | right[10]);
+    wire [22:0] kept = shifted & {23{in_range}};
     wire too_large = (right[10] & nonzero) | kept[22];
     wire [20:0] magnitude = {21{too_large}} | kept[21:1];
-    wire negative = (selected[15] ^ selected_2[15]) & nonzero;
+    wire negative = (a_finite[15] ^ b_finite[15]) & nonzero;
     assign x = {1'b0, magnitude} ^ {22{negative}};
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
@@ -818,8 +816,7 @@ module bf16_any_special_4 (
     /* verilator lint_on UNUSEDSIGNAL */
     output wire any
 );
-    wire any_of = ((&x[14:7] | &x[30:23]) | &x[46:39]) | &x[62:55];
-    assign any = any_of;
+    assign any = |{&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
 endmodule
 
 `default_nettype wire

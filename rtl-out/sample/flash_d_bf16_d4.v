@@ -165,7 +165,8 @@ module flash_d_bf16_d4 (
         .o(o),
         .outside(group_outside)
     );
-    flag_or u_any_outside_0 (.a(group_outside), .b(group_outside), .y(any_outside));
+    // Some lane's value has an exponent above the largest, or the scalar path overflows.
+    assign any_outside = group_outside;
     // sticky_next = (first ? 0 : sticky) or (reads_v and outside).
     assign overflow_flag = (~late_flags_first_q & overflow_overflow_q) | (reads_v_q & any_outside);
     // A query is invalid if its q, one of its keys or a value it read is Inf or NaN.
@@ -199,7 +200,6 @@ module flash_d_fixed_lane_bf16_23_14_9_group_4 (
     reg  [7:0] result_x_q;
     reg  [7:0] x_q;
     wire [3:0] lane_outside;
-    wire [3:0] any_outside;
 
     always @(posedge clk) begin
         if (rst) begin
@@ -281,20 +281,8 @@ module flash_d_fixed_lane_bf16_23_14_9_group_4 (
         .o(o[16*3 +: 16]),
         .outside(lane_outside[3])
     );
-    flag_or u_any_outside_0 (.a(lane_outside[0]), .b(lane_outside[0]), .y(any_outside[0]));
-    flag_or u_any_outside_1 (.a(lane_outside[1]), .b(any_outside[0]), .y(any_outside[1]));
-    flag_or u_any_outside_2 (.a(lane_outside[2]), .b(any_outside[1]), .y(any_outside[2]));
-    flag_or u_any_outside_3 (.a(lane_outside[3]), .b(any_outside[2]), .y(any_outside[3]));
-    assign outside = any_outside[3];
-endmodule
-
-// y = a or b.
-module flag_or (
-    input  wire a,
-    input  wire b,
-    output wire y
-);
-    assign y = a | b;
+    // Some lane's value has an exponent above the largest.
+    assign outside = |lane_outside;
 endmodule
 
 // One element of o in fixed point: o <- o + w * (v - o), when update.
@@ -346,18 +334,20 @@ module fixed_23_to_bf16 (
     wire top_2_empty = ~(|left_by_4[18:17]);
     wire [18:0] left_by_2 = top_2_empty ? {left_by_4[16:0], {2{o_when_done[17]}}} : left_by_4;
     wire top_1_empty = ~left_by_2[18];
-    wire [9:0] joined = {5'h0, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    wire [9:0] exponent = ({2'h0, x} + 10'h1) - joined;
+    wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
+    wire [9:0] exponent = ({2'h0, x} + 10'h1) - {5'h0, leading_zeros};
+    wire [10:0] exponent_signed = {exponent[9], exponent};
+    wire [10:0] exponent_less_one = exponent_signed - 11'h1;
     wire [18:0] left_by_1 = top_1_empty ? {left_by_2[17:0], o_when_done[17]} : left_by_2;
-    wire [17:0] sum = {({exponent[9], exponent} - 11'h1), 7'h0} + {10'h0, left_by_1[18:11]};
-    wire term = left_by_1[10] | (&left_by_1[9:0] & left_by_1[11]);
-    wire term_2 = left_by_1[10] & (|left_by_1[9:0] | left_by_1[11]);
-    wire round_up = o_when_done[17] ? term : term_2;
-    wire [17:0] magnitude_2 = sum + {17'h0, round_up};
-    wire underflow = ($signed(magnitude_2) < $signed(18'h80)) | ~left_by_1[18];
-    wire saturate = $signed(18'h7f7f) < $signed(magnitude_2);
-    wire [14:0] selected = underflow ? 15'h0 : (saturate ? 15'h7f7f : magnitude_2[14:0]);
-    assign y = {o_when_done[17], selected};
+    wire [17:0] unrounded = {exponent_less_one, 7'h0} + {10'h0, left_by_1[18:11]};
+    wire up_with_one_more = left_by_1[10] | (&left_by_1[9:0] & left_by_1[11]);
+    wire up_without = left_by_1[10] & (|left_by_1[9:0] | left_by_1[11]);
+    wire round_up = o_when_done[17] ? up_with_one_more : up_without;
+    wire [17:0] rounded = unrounded + {17'h0, round_up};
+    wire underflow = ($signed(rounded) < $signed(18'h80)) | ~left_by_1[18];
+    wire saturate = $signed(18'h7f7f) < $signed(rounded);
+    wire [14:0] encoded = underflow ? 15'h0 : (saturate ? 15'h7f7f : rounded[14:0]);
+    assign y = {o_when_done[17], encoded};
 endmodule
 
 // o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or
@@ -371,8 +361,8 @@ module fixed_update_23_14_9 (
     output wire [22:0] o_next
 );
     wire [22:0] base = upper ? {v, 9'h0} : o;
-    wire [13:0] term = ~(o[22:9] & {14{~load}});
-    wire [14:0] difference = {v[13], v} + {term[13], term};
+    wire [13:0] not_o = ~(o[22:9] & {14{~load}});
+    wire [14:0] difference = {v[13], v} + {not_o[13], not_o};
     wire v_is_below = difference[14];
     wire [13:0] distance = difference[13:0] ^ {14{v_is_below}};
     wire [22:0] product = {9'b0, distance} * {14'b0, w[8:0]};
@@ -387,9 +377,9 @@ module fixed_update_23_14_9 (
     wire [22:0] addend = way ^ {23{minus}};
     wire carry = minus ^ way_halves[0];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum = {base, 1'b1} + {addend, carry};
+    wire [23:0] o_next_halves = {base, 1'b1} + {addend, carry};
     /* verilator lint_on UNUSEDSIGNAL */
-    assign o_next = sum[23:1];
+    assign o_next = o_next_halves[23:1];
 endmodule
 
 // fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from
@@ -400,22 +390,21 @@ module bf16_to_fixed_14 (
     output wire [13:0] fixed,
     output wire outside
 );
-    wire [15:0] selected = &v[14:7] ? 16'h0 : {v[15:7], (v[6:0] & {7{|v[14:7]}})};
-    wire [8:0] distance = {1'b0, x} - {1'b0, selected[14:7]};
-    wire v_hidden = |selected[14:7];
-    wire [7:0] joined = {v_hidden, selected[6:0]};
-    wire term = |joined;
-    wire outside_2 = distance[8] & term;
-    wire [7:0] v_right = {8{~outside_2}} & distance[7:0];
-    wire [7:0] v_significand = {8{outside_2}} | joined;
-    wire [13:0] shifted = {v_significand, 6'h0} >> v_right[3:0];
+    wire [15:0] v_finite = &v[14:7] ? 16'h0 : {v[15:7], (v[6:0] & {7{|v[14:7]}})};
+    wire [8:0] distance = {1'b0, x} - {1'b0, v_finite[14:7]};
+    wire v_hidden = |v_finite[14:7];
+    wire [7:0] v_significand = {v_hidden, v_finite[6:0]};
+    wire nonzero = |v_significand;
+    assign outside = distance[8] & nonzero;
+    wire [7:0] v_right = {8{~outside}} & distance[7:0];
+    wire [7:0] v_saturated = {8{outside}} | v_significand;
+    wire [13:0] shifted = {v_saturated, 6'h0} >> v_right[3:0];
     wire [13:0] shifted_in = {14{~(|v_right[7:4])}} & shifted;
-    wire [12:0] magnitude = {13{outside_2}} | shifted_in[13:1];
-    wire negative = selected[15] & term;
+    wire [12:0] magnitude = {13{outside}} | shifted_in[13:1];
+    wire negative = v_finite[15] & nonzero;
     wire [13:0] coded = {1'b0, magnitude} ^ {14{negative}};
-    wire term_2 = (shifted_in[0] & ~(&shifted_in[13:1])) & ~outside_2;
-    assign fixed = coded + {13'h0, (term_2 ^ negative)};
-    assign outside = outside_2;
+    wire round_up = (shifted_in[0] & ~(&shifted_in[13:1])) & ~outside;
+    assign fixed = coded + {13'h0, (round_up ^ negative)};
 endmodule
 
 // Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:
@@ -551,11 +540,11 @@ module sigmoid_weight_m9 (
     input  wire first,
     output wire [14:0] w
 );
-    wire [3:0] octave_row = ~(t[18:14] < 5'h9) ? 4'h9 : t[17:14];
-    wire [6:0] joined = {octave_row, t[13:11]};
+    wire [3:0] octave_row = (t[18:14] >= 5'h9) ? 4'h9 : t[17:14];
+    wire [6:0] table_row = {octave_row, t[13:11]};
     reg [13:0] sigmoid_c0;
     always @(*)
-        case (joined)
+        case (table_row)
             7'd0: sigmoid_c0 = 14'h2000;
             7'd1: sigmoid_c0 = 14'h1e9d;
             7'd2: sigmoid_c0 = 14'h1d3b;
@@ -639,7 +628,7 @@ module sigmoid_weight_m9 (
         endcase
     reg [10:0] sigmoid_c1;
     always @(*)
-        case (joined)
+        case (table_row)
             7'd0: sigmoid_c1 = 11'h163;
             7'd1: sigmoid_c1 = 11'h161;
             7'd2: sigmoid_c1 = 11'h15f;
@@ -728,13 +717,12 @@ module sigmoid_weight_m9 (
     wire top_2_empty = ~(|sigmoid_value[14:13]);
     wire [14:0] left_by_2 = top_2_empty ? {sigmoid_value[12:0], 2'h0} : sigmoid_value;
     wire top_1_empty = ~left_by_2[14];
-    wire [5:0] sum = {1'b0, t[18:14]} + {4'h0, top_2_empty, top_1_empty};
     wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [15:0] sum_2 = {1'b0, left_by_1} + 16'h20;
+    wire [15:0] sum = {1'b0, left_by_1} + 16'h20;
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [9:0] rounded = sum_2[15:6];
-    wire [5:0] right = sum - {5'h0, rounded[9]};
+    wire [9:0] rounded = sum[15:6];
+    wire [5:0] right = ({1'b0, t[18:14]} + {4'h0, top_2_empty, top_1_empty}) - {5'h0, rounded[9]};
     wire [8:0] m = {rounded[9], 8'h0} | rounded[8:0];
     wire [14:0] sigmoid = {right, m};
     assign w = {15{~first}} & sigmoid;
@@ -745,11 +733,11 @@ module log2p1_tail_8 (
     input  wire [18:0] t,
     output wire [19:0] tail
 );
-    wire [3:0] octave_row = ~(t[18:14] < 5'h9) ? 4'h9 : t[17:14];
-    wire [6:0] joined = {octave_row, t[13:11]};
+    wire [3:0] octave_row = (t[18:14] >= 5'h9) ? 4'h9 : t[17:14];
+    wire [6:0] table_row = {octave_row, t[13:11]};
     reg [14:0] log2p1_c0;
     always @(*)
-        case (joined)
+        case (table_row)
             7'd0: log2p1_c0 = 15'h4000;
             7'd1: log2p1_c0 = 15'h3c13;
             7'd2: log2p1_c0 = 15'h3856;
@@ -833,7 +821,7 @@ module log2p1_tail_8 (
         endcase
     reg [10:0] log2p1_c1;
     always @(*)
-        case (joined)
+        case (table_row)
             7'd0: log2p1_c1 = 11'h3ee;
             7'd1: log2p1_c1 = 11'h3be;
             7'd2: log2p1_c1 = 11'h392;
@@ -919,8 +907,7 @@ module log2p1_tail_8 (
     wire [21:0] log2p1_slope_product = {11'b0, log2p1_c1} * {11'b0, t[10:0]};
     /* verilator lint_on UNUSEDSIGNAL */
     wire [14:0] log2p1_value = log2p1_c0 - {4'h0, log2p1_slope_product[21:11]};
-    wire [19:0] log2p1_shifted = {log2p1_value, 5'h0} >> t[18:14];
-    assign tail = log2p1_shifted;
+    assign tail = {log2p1_value, 5'h0} >> t[18:14];
 endmodule
 
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
@@ -933,8 +920,7 @@ module exp_argument (
     output wire negative
 );
     wire [24:0] magnitude = x[28:4] ^ {25{x[29]}};
-    wire [18:0] clamped = {19{|magnitude[24:19]}} | magnitude[18:0];
-    assign t = clamped;
+    assign t = {19{|magnitude[24:19]}} | magnitude[18:0];
     assign negative = x[29];
 endmodule
 
@@ -959,36 +945,29 @@ module budget_next (
     wire [11:0] floor = x[29:18];
     wire [11:0] below = ~floor;
     wire near = $signed(below) < $signed({7'h0, limit});
-    wire too_heavy = closed | near;
-    assign above = too_heavy;
+    assign above = closed | near;
     wire negative = floor[11];
-    wire term = ~too_heavy;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [11:0] term_2 = floor ^ {12{negative}};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [10:0] places = term_2[10:0];
+    wire held = ~above;
+    wire [10:0] places = floor[10:0] ^ {11{negative}};
     /* verilator lint_off UNUSEDSIGNAL */
     wire [16:0] spent = 17'h10000 - room;
     /* verilator lint_on UNUSEDSIGNAL */
     wire [15:0] spent_less_one = ~room[15:0];
-    wire [15:0] selected = negative ? {1'b0, spent[16:2]} : spent_less_one;
+    wire [15:0] dividend = negative ? {1'b0, spent[16:2]} : spent_less_one;
     wire [4:0] amount = places[4:0] | {4'h0, ~(negative | |places)};
-    wire [15:0] quotient = ({16{~(|places[10:5])}} & selected) >> amount;
-    wire tiny = ~(places < 11'h1b);
+    wire [15:0] quotient = ({16{~(|places[10:5])}} & dividend) >> amount;
+    wire tiny = places >= 11'h1b;
+    wire [3:0] lighter_by = places[3:0] - 4'hd;
+    wire [14:0] charge = tiny ? 15'h1 : (15'h4000 >> lighter_by);
+    wire [16:0] addend = above ? {1'b0, quotient} : ~{2'h0, charge};
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [10:0] difference = places - 11'hd;
+    wire [17:0] sum_halves = {room, held} + {addend, held};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [14:0] charge = tiny ? 15'h1 : (15'h4000 >> difference[3:0]);
-    wire [16:0] selected_2 = too_heavy ? {1'b0, quotient} : ~{2'h0, charge};
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [17:0] sum = {room, term} + {selected_2, term};
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [16:0] sum_2 = sum[17:1];
+    wire [16:0] sum = sum_halves[17:1];
     wire [16:0] jumped = {room[16], ({16{~room[16]}} & ~quotient)};
-    wire [16:0] next = first ? 17'h10000 : (negative ? sum_2 : jumped);
-    assign room_next = next;
-    wire top_16_empty = ~(|next[16:1]);
-    wire [16:0] left_by_16 = top_16_empty ? {next[0], 16'h0} : next;
+    assign room_next = first ? 17'h10000 : (negative ? sum : jumped);
+    wire top_16_empty = ~(|room_next[16:1]);
+    wire [16:0] left_by_16 = top_16_empty ? {room_next[0], 16'h0} : room_next;
     wire top_8_empty = ~(|left_by_16[16:9]);
     wire [16:0] left_by_8 = top_8_empty ? {left_by_16[8:0], 8'h0} : left_by_16;
     wire top_4_empty = ~(|left_by_8[16:13]);
@@ -998,9 +977,9 @@ module budget_next (
     wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
     /* verilator lint_on UNUSEDSIGNAL */
     wire top_1_empty = ~left_by_2[16];
-    wire [4:0] joined = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    assign limit_next = 5'hd + joined;
-    assign closed_next = ~(|next[16:2]);
+    wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
+    assign limit_next = 5'hd + leading_zeros;
+    assign closed_next = ~(|room_next[16:2]);
 endmodule
 
 // x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.
@@ -1026,9 +1005,9 @@ module score_base_2_20 (
     /* verilator lint_off UNUSEDSIGNAL */
     wire [51:0] product = {15'b0, {{15{natural[21]}}, natural}} * {37'b0, 15'h5c55};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [36:0] product_2 = product[36:0];
+    wire [36:0] signed_product = product[36:0];
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [36:0] rounded = product_2 + 37'h8000;
+    wire [36:0] rounded = signed_product + 37'h8000;
     /* verilator lint_on UNUSEDSIGNAL */
     wire fits = &rounded[36:35] | ~(|rounded[36:35]);
     assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
@@ -1041,11 +1020,11 @@ module total_to_score_24 (
     output wire [21:0] natural
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [25:0] sum = {total[23], total, 1'b1} + {25'h0, carry};
+    wire [25:0] sum_halves = {total[23], total, 1'b1} + {25'h0, carry};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [24:0] sum_2 = sum[25:1];
-    wire fits = &sum_2[24:21] | ~(|sum_2[24:21]);
-    assign natural = (fits & ~(sum_2[24] & ~(|sum_2[20:0]))) ? {sum_2[24], sum_2[20:0]} : {sum_2[24], {20{~sum_2[24]}}, 1'b1};
+    wire [24:0] sum = sum_halves[25:1];
+    wire fits = &sum[24:21] | ~(|sum[24:21]);
+    assign natural = (fits & ~(sum[24] & ~(|sum[20:0]))) ? {sum[24], sum[20:0]} : {sum[24], {20{~sum[24]}}, 1'b1};
 endmodule
 
 // total + carry = sum of q[i] * k[i], d = 4, every product rounded to fixed point.
@@ -1085,15 +1064,15 @@ module term_sum_4_22 (
     output wire carry
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum = {x[21], x[21:0], 1'b1} + {x[43], x[43:22], c[0]};
+    wire [23:0] sum_0_to_1_halves = {x[21], x[21:0], 1'b1} + {x[43], x[43:22], c[0]};
     /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] sum_2 = {x[65], x[65:44], 1'b1} + {x[87], x[87:66], c[2]};
+    wire [23:0] sum_2_to_3_halves = {x[65], x[65:44], 1'b1} + {x[87], x[87:66], c[2]};
     /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [24:0] sum_3 = {sum[23], sum[23:1], 1'b1} + {sum_2[23], sum_2[23:1], c[1]};
+    wire [24:0] sum_0_to_3_halves = {sum_0_to_1_halves[23], sum_0_to_1_halves[23:1], 1'b1} + {sum_2_to_3_halves[23], sum_2_to_3_halves[23:1], c[1]};
     /* verilator lint_on UNUSEDSIGNAL */
-    assign y = sum_3[24:1];
+    assign y = sum_0_to_3_halves[24:1];
     assign carry = c[3];
 endmodule
 
@@ -1105,22 +1084,22 @@ module bf16_term (
     output wire [21:0] x,
     output wire c
 );
-    wire [15:0] selected = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
-    wire [15:0] selected_2 = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
-    wire [8:0] exponent_sum = {1'b0, selected[14:7]} + {1'b0, selected_2[14:7]};
+    wire [15:0] a_finite = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
+    wire [15:0] b_finite = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
+    wire [8:0] exponent_sum = {1'b0, a_finite[14:7]} + {1'b0, b_finite[14:7]};
     wire [10:0] right = 11'h107 - {2'h0, exponent_sum};
-    wire a_hidden = |selected[14:7];
-    wire [7:0] joined = {a_hidden, selected[6:0]};
-    wire b_hidden = |selected_2[14:7];
-    wire [7:0] joined_2 = {b_hidden, selected_2[6:0]};
-    wire nonzero = |joined & |joined_2;
-    wire [15:0] product = {8'b0, joined} * {8'b0, joined_2};
+    wire a_hidden = |a_finite[14:7];
+    wire [7:0] a_significand = {a_hidden, a_finite[6:0]};
+    wire b_hidden = |b_finite[14:7];
+    wire [7:0] b_significand = {b_hidden, b_finite[6:0]};
+    wire nonzero = |a_significand & |b_significand;
+    wire [15:0] product = {8'b0, a_significand} * {8'b0, b_significand};
     wire [22:0] shifted = {product, 7'h0} >> right[4:0];
-    wire inside_2 = ~(|right[9:5] | right[10]);
-    wire [22:0] kept = shifted & {23{inside_2}};
+    wire in_range = ~(|right[9:5] | right[10]);
+    wire [22:0] kept = shifted & {23{in_range}};
     wire too_large = (right[10] & nonzero) | kept[22];
     wire [20:0] magnitude = {21{too_large}} | kept[21:1];
-    wire negative = (selected[15] ^ selected_2[15]) & nonzero;
+    wire negative = (a_finite[15] ^ b_finite[15]) & nonzero;
     assign x = {1'b0, magnitude} ^ {22{negative}};
     assign c = (kept[0] & ~too_large) ^ negative;
 endmodule
@@ -1132,8 +1111,7 @@ module bf16_any_special_4 (
     /* verilator lint_on UNUSEDSIGNAL */
     output wire any
 );
-    wire any_of = ((&x[14:7] | &x[30:23]) | &x[46:39]) | &x[62:55];
-    assign any = any_of;
+    assign any = |{&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
 endmodule
 
 `default_nettype wire

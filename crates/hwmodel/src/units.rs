@@ -239,7 +239,8 @@ function! {
     outputs { this.format.width() }
     eval<W> {
         let f = this.format;
-        [arith::multiply(f, &canonical(f, &a), f, &canonical(f, &b), f)]
+        let (a, b) = (canonical(f, &a).named("a_finite"), canonical(f, &b).named("b_finite"));
+        [arith::multiply(f, &a, f, &b, f)]
     }
 }
 unit! {

@@ -122,25 +122,18 @@ pub trait Word: Clone + Debug {
     fn shift_right_sticky(&self, amount: &Self) -> Self {
         let n = self.width();
         let mut x = self.clone();
-        let mut beyond = None;
-        for i in 0..amount.width() {
-            let bit = amount.bit(i);
-            if i < 63 && (1u64 << i) < n as u64 {
-                let step = 1 << i;
-                let lost = x.slice(0, step + 1).any();
-                let moved = x.drop_low(step);
-                let moved = match n - step {
-                    1 => lost,
-                    _ => moved.drop_low(1).concat(&lost),
-                };
-                x = bit.select(&moved.zext(n), &x).label(|| format!("right_by_{step}"));
-            } else {
-                beyond = Some(match beyond {
-                    None => bit,
-                    Some(b) => bit.or(&b).named("shifted_out"),
-                });
-            }
+        let stages = (0..amount.width().min(63)).take_while(|i| (1u64 << i) < u64::from(n)).count() as u32;
+        for i in 0..stages {
+            let step = 1 << i;
+            let lost = x.slice(0, step + 1).any();
+            let moved = x.drop_low(step);
+            let moved = match n - step {
+                1 => lost,
+                _ => moved.drop_low(1).concat(&lost),
+            };
+            x = amount.bit(i).select(&moved.zext(n), &x).label(|| format!("right_by_{step}"));
         }
+        let beyond = (stages < amount.width()).then(|| amount.drop_low(stages).any());
         match beyond {
             None => x,
             Some(b) => b.select(&self.any().zext(n), &x),

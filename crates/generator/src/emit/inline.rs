@@ -32,11 +32,15 @@ impl Body<'_> {
                         Path { instance: Some((child.name.clone(), None)), port: port.name.clone(), element };
                     join(&[self.source(&path)])
                 }
-                false if port.elements > 1 => return None,
+                false if port.elements > 1 => {
+                    let elements: Vec<Option<usize>> = (0..port.elements).map(Some).collect();
+                    self.input(child, &port.name, &elements)
+                }
                 false => self.input(child, &port.name, &[element]),
             };
             let whole = expression.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if port.elements > 1 || !whole && body.contains(&format!("{}[", port.name)) {
+            let taken_apart = body.contains(&format!("{}[", port.name));
+            if port.elements > 1 && (port.output || taken_apart) || !whole && taken_apart {
                 return None;
             }
             names.insert(&port_name.name, expression);

@@ -42,7 +42,7 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     let aligned = s
         .significand
         .append_zeros(GUARD_ROUND_STICKY_BITS)
-        .named("smaller_significand")
+        .named("smaller_extended")
         .shift_right_sticky(&distance)
         .named("smaller_aligned");
     // 3. Add or subtract; the result is never negative.

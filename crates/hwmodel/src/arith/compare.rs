@@ -9,11 +9,9 @@ pub fn less<W: Word>(fmt: Format, a: &W, b: &W) -> W {
     let both_zero = ma.or(&mb).any().not();
     let (sa, sb) = (a.msb(), b.msb());
     // Sign-magnitude order: with equal signs the magnitudes decide, reversed for negative numbers.
-    let positive = sb.not().and(&ma.lt(&mb));
-    let negative = sb.and(&mb.lt(&ma));
-    let same_sign = positive.or(&negative);
-    let differ = sa.xor(&sb);
-    differ.select(&sa.and(&both_zero.not()), &same_sign).named("less")
+    let of_negative = sb.select(&mb.lt(&ma), &both_zero.not());
+    let of_positive = sb.not().and(&ma.lt(&mb));
+    sa.select(&of_negative, &of_positive).named("less")
 }
 
 /// The larger of two canonical numbers; `a` if they are equal.

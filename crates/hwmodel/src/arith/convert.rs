@@ -50,7 +50,7 @@ pub fn to_magnitude<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
         }
         false => normalised(fmt, x),
     };
-    let placed = significand.append_zeros(n - p);
+    let placed = significand.append_zeros(n - p).named("placed");
     let nonzero = significand.msb();
     let largest = W::constant(bits, ones(bits));
     // top - exponent; negative where the value is too large.

@@ -64,7 +64,8 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
             let bits = bits_for(last);
             // Of a coarse state, octaves may not go as far as the table.
             let octave = r.octave.zext(r.octave.width().max(bits)).slice(0, bits);
-            beyond.select(&W::constant(bits, last), &octave).named("octave_row").concat(&cell)
+            let row = beyond.select(&W::constant(bits, last), &octave).named("octave_row");
+            row.concat(&cell).named("table_row")
         }
     };
     evaluate(table, &entry, &offset).label(|| format!("{}_value", table.function.name()))
@@ -186,6 +187,7 @@ pub fn ln_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let f_bits = fmt.fraction_bits;
     let fraction = significand.slice(0, f_bits);
     let f = if f_bits <= b { fraction.append_zeros(b - f_bits) } else { fraction.drop_low(f_bits - b) };
+    let f = f.named("m_fraction");
     let table = &n.ln;
     let ln_m = evaluate(table, &f.drop_low(table.offset_bits), &f.slice(0, table.offset_bits)).named("ln_m");
     // -E = bias - exponent is positive below 1.
@@ -225,12 +227,12 @@ pub fn paper_sigmoid_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let b = n.value_fraction;
     let t = float_argument(n, fmt, x);
     let bits = t.width() + 2;
-    let magnitude = t.zext(bits);
+    let magnitude = t.zext(bits).named("x_magnitude");
     let fixed = x.msb().select(&magnitude.negate(), &magnitude).named("x_fixed");
     let z = fixed.add(&W::constant(bits, 6 << b)).named("x_plus_6");
     let last = (17u64 << b) - 1;
     let above = W::constant(bits, last).slt(&z).named("above_range");
-    let z = above.select(&W::constant(bits, last), &z);
+    let z = above.select(&W::constant(bits, last), &z).named("x_plus_6_clamped");
     let z = z.msb().not().repeat(bits).and(&z).named("z");
     let index_bits = bits_for(table.cells as u64 - 1);
     let entry = z.slice(table.offset_bits, index_bits);

@@ -25,15 +25,15 @@ pub struct Relative<W> {
 
 /// Makes a value (any encoding) relative to the exponent field `x`.
 pub fn relative<W: Word>(fmt: Format, v: &W, x: &W) -> Relative<W> {
-    let u = unpack(fmt, &canonical(fmt, v), "v");
+    let u = unpack(fmt, &canonical(fmt, v).named("v_finite"), "v");
     let e = fmt.exponent_bits;
     let distance = x.zext(e + 1).sub(&u.exponent.zext(e + 1)).named("distance");
-    let nonzero = u.significand.any();
+    let nonzero = u.significand.any().named("nonzero");
     let outside = distance.msb().and(&nonzero).named("outside");
     let p = fmt.precision();
     Relative {
         sign: u.sign.and(&nonzero).named("negative"),
-        significand: outside.repeat(p).or(&u.significand).named("v_significand"),
+        significand: outside.repeat(p).or(&u.significand).named("v_saturated"),
         right: outside.not().repeat(e).and(&distance.slice(0, e)).named("v_right"),
         outside,
     }
@@ -60,7 +60,7 @@ pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
     // Rounding up the largest magnitude, and values outside, give the largest.
     let guard = guard.and(&magnitude.all().not());
     let magnitude = r.outside.repeat(bits - 1).or(&magnitude).named("magnitude");
-    let round = guard.and(&r.outside.not());
+    let round = guard.and(&r.outside.not()).named("round_up");
     // -m - g = ~m + (1 - g): one incrementer for sign and rounding.
     let coded = W::zero(1).concat(&magnitude).xor(&r.sign.repeat(bits)).named("coded");
     let fixed = coded.add(&round.xor(&r.sign).zext(bits));
@@ -76,6 +76,7 @@ pub fn fixed_to_format<W: Word>(fmt: Format, o: &W, x: &W) -> W {
     // x + 1 - leading zeros is at least 1 for a subnormal.
     let room = (fmt.subnormals == Subnormals::Supported).then_some(x);
     let (significand, leading_zeros) = normalise_filled(&magnitude, room, &sign);
+    let leading_zeros = leading_zeros.named("leading_zeros");
     // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
     let wide = (fmt.exponent_bits + 2).max(bits_for(bits as u64) + 2);
     let exponent = x.zext(wide).add(&W::constant(wide, 1)).sub(&leading_zeros.zext(wide)).named("exponent");

@@ -48,7 +48,8 @@ pub fn unpack<W: Word>(fmt: Format, x: &W, name: &str) -> Unpacked<W> {
             .concat(&exponent.bit(0).or(&hidden.not()))
             .label(|| format!("{name}_exponent")),
     };
-    Unpacked { sign: x.msb(), exponent, significand: hidden.concat(&fraction) }
+    let significand = hidden.concat(&fraction).label(|| format!("{name}_significand"));
+    Unpacked { sign: x.msb(), exponent, significand }
 }
 
 /// Whether the encoding is Inf or NaN (1 bit).

@@ -54,7 +54,7 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     let f = fmt.fraction_bits;
     // Room for the exponent (signed), one carry, and every encoding of the format.
     let exponent_bits = x.exponent.width().max(fmt.exponent_bits + 1) + 1;
-    let exponent = x.exponent.sext(exponent_bits);
+    let exponent = x.exponent.sext(exponent_bits).label(|| "exponent_signed".into());
     // At least one bit below the kept ones, so that guard always exists.
     let n = x.significand.width().max(p + 1);
     let significand = x.significand.append_zeros(n - x.significand.width());
@@ -70,12 +70,13 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         let amount_bits = crate::word::bits_for(n as u64);
         let far = room.drop_low(amount_bits.min(exponent_bits - 1)).any();
         let near = room.slice(0, amount_bits.min(exponent_bits - 1));
-        let clamped = far.select(&W::constant(near.width(), ones(near.width())), &near);
+        let clamped =
+            far.select(&W::constant(near.width(), ones(near.width())), &near).named("subnormal_clamped");
         let shift = below.repeat(near.width()).and(&clamped).named("subnormal_amount");
         let shifted = significand.shift_right_sticky(&shift).named("denormalised");
-        (below.select(&zero, &exponent.sub(&one)), shifted)
+        (below.select(&zero, &exponent.sub(&one)).named("exponent_field"), shifted)
     } else {
-        (exponent.sub(&W::constant(exponent_bits, 1)), significand)
+        (exponent.sub(&W::constant(exponent_bits, 1)).named("exponent_less_one"), significand)
     };
     let kept = significand.top(p);
     let guard = significand.bit(n - p - 1);
@@ -93,15 +94,15 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
                 1 => odd.clone(),
                 _ => significand.slice(0, n - p - 1).all().and(&odd),
             };
-            more.select(&guard.or(&half), &up)
+            more.select(&guard.or(&half).named("up_with_one_more"), &up.named("up_without"))
         }
     }
     .named("round_up");
     // Exponent and fraction as one integer: the hidden bit adds one to the exponent field (which was
     // reduced by one above), a carry out of the fraction adds another.
     let bits = exponent_bits + f;
-    let magnitude =
-        exponent.append_zeros(f).add(&kept.zext(bits)).add(&round_up.zext(bits)).named("magnitude");
+    let unrounded = exponent.append_zeros(f).add(&kept.zext(bits)).named("unrounded");
+    let magnitude = unrounded.add(&round_up.zext(bits)).named("rounded");
     let largest = W::constant(bits, fmt.max_finite());
     let saturate = largest.slt(&magnitude).named("saturate");
     let packed = saturate
@@ -114,5 +115,5 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         Subnormals::Supported if gradual => nonzero.select(&packed, &W::zero(fmt.width() - 1)),
         Subnormals::Supported => packed,
     };
-    x.sign.concat(&packed)
+    x.sign.concat(&packed.named("encoded"))
 }

@@ -7,7 +7,7 @@
 /// * `finish`: the flags (`flags` at the value stage, `late_flags` one later) whose last step ends a query for the
 ///   lanes, and the part that is told.
 /// * `fixed`: fixed-point lanes: stages between the exponent's use at the value and at the result, and what the
-///   chain of overflow flags starts from, if from the scalar path as much later as the value comes.
+///   scalar path's own flag of overflow is, if it has one, as much later as the value comes.
 /// * `partial`: cores that take over and hand out partial results: cycles from `v_state` to the flag that the groups
 ///   get, the accumulator's width, and the state's scalars: ports of core and scalar path, whether there is such a
 ///   scalar, width, and cycles from the scalar path's output to the result.
@@ -20,7 +20,7 @@ macro_rules! attention_core {
         scalars: [$($scalar:ident),*];
         $(finish: $finish:ident $finish_q:ident in $finish_stage:ident after $finish_delay:expr $(, $told:ident)?;)?
         $(fixed: $exponent:ident $exponent_q:ident $to_value:ident $to_result:ident($result_delay:expr),
-            $outside:ident $any:ident from [$($chain:tt)*] after $chain_delay:expr, $chain_q:ident $any_q:ident $overflow:ident $overflow_port:ident;)?
+            $outside:ident $any:ident $(or $scalar_overflow:ident after $scalar_delay:expr, $scalar_q:ident)?, $any_q:ident $overflow:ident $overflow_port:ident;)?
         $(partial: $restore:ident after $restore_delay:expr, $state_o:ident $o_state:ident: $acc_bits:expr,
             state [$($state_in:ident $state_out:ident $state_out_q:ident $state_count:ident if $has_state:expr;
                 $state_bits:expr, $state_delay:expr),*];)?
@@ -128,10 +128,10 @@ macro_rules! attention_core {
                     $to_result: Delay,)?
                     /// `o`.
                     group: Vec<$group>,
-                    $(/// What the chain of flags starts from.
-                    $chain_q: Delay,
+                    $($(/// The scalar path's flag.
+                    $scalar_q: Delay,)?
                     /// Groups' flags, one after the other.
-                    $any: Vec<FlagOr>,
+                    $any: AnyFlag,
                     /// The flag with the late flags.
                     $any_q: Delay,
                     /// Overflow of a query.
@@ -247,8 +247,11 @@ macro_rules! attention_core {
                             fmt.exponent_bits, (score_stage($n.tree_levels) + SCORE_TO_VALUE) as usize + late - early
                         ),
                         $to_result: Delay::new(fmt.exponent_bits, $result_delay),
-                        $chain_q: Delay::new(1, $chain_delay * late),
-                        $any: group.iter().map(|_| flag_or()).collect(),
+                        $($scalar_q: Delay::new(1, $scalar_delay * late),)?
+                        $any: AnyFlag::new(
+                            group.len() + <[&str]>::len(&[$(stringify!($scalar_overflow))?]),
+                            "Some lane's value has an exponent above the largest, or the scalar path overflows.",
+                        ),
                         $any_q: Delay::new(1, early),
                         $overflow: OverflowControl::new(),
                     )?
@@ -413,18 +416,17 @@ macro_rules! attention_core {
                     for g in 0..self.groups {
                         self.group[g].x.next = self.$to_value.y.val();
                         self.group[g].result_x.next = self.$to_result.y.val();
-                        self.$any[g].a.next = self.group[g].$outside.val();
+                        self.$any.x[g].next = self.group[g].$outside.val();
                     }
-                    self.$chain_q.clk.next = self.clk.val();
-                    self.$chain_q.x.next = self.$($chain)*.val();
-                    self.$any[0].b.next = self.$chain_q.y.val();
-                    for g in 1..self.groups {
-                        self.$any[g].b.next = self.$any[g - 1].y.val();
-                    }
+                    $(
+                        self.$scalar_q.clk.next = self.clk.val();
+                        self.$scalar_q.x.next = self.weight.$scalar_overflow.val();
+                        for n in self.groups..(self.groups + 1) {
+                            self.$any.x[n].next = self.$scalar_q.y.val();
+                        }
+                    )?
                     self.$any_q.clk.next = self.clk.val();
-                    for n in self.groups..(self.groups + 1) {
-                        self.$any_q.x.next = self.$any[n - 1].y.val();
-                    }
+                    self.$any_q.x.next = self.$any.any.val();
                     self.$overflow.clk.next = self.clk.val();
                     self.$overflow.valid.next = self.late_flags.valid_out.val();
                     self.$overflow.first.next = self.late_flags.first_out.val();

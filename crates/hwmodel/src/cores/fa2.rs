@@ -1,5 +1,6 @@
 //! The FlashAttention-2 cores.
 
+use super::any_flag::AnyFlag;
 use super::attention_core::attention_core;
 use super::control::{FlagPipe, KeyControl};
 use super::delay::Delay;
@@ -63,7 +64,7 @@ attention_core! {
     scalars: [update, e, delta, load, r, right];
     finish: finish finish_q in flags after 1, weight;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [weight.overflow] after 1, outside_q any_outside_q overflow o_overflow;
+        outside any_outside or overflow after 1, outside_q, any_outside_q overflow o_overflow;
     doc = "FlashAttention-2 attention core in fixed point, relative to the maximum; one key a cycle.";
 }
 
@@ -75,7 +76,7 @@ attention_core! {
     scalars: [update, e, delta, load, r, right];
     finish: finish finish_q in flags after 1, weight;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
+        outside any_outside, any_outside_q overflow o_overflow;
     doc = "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.";
 }
 

@@ -70,7 +70,7 @@ function! {
         // that too.
         let known = load.not();
         let wide = bits.v + 1;
-        let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().sext(wide);
+        let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().named("not_o").sext(wide);
         // v - t - 1 = v + ~t; its complement where it is negative is t - v.
         let difference = v.sext(wide).add(&not_o).named("difference");
         let below = difference.msb().named("v_is_below");
@@ -87,7 +87,7 @@ function! {
         let minus = below.xor(&upper).named("minus");
         let carry = minus.xor(&way.bit(0)).named("carry");
         let addend = whole.xor(&minus.repeat(bits.o)).named("addend");
-        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).drop_low(1)]
+        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).named("o_next_halves").drop_low(1)]
     }
 }
 unit! {

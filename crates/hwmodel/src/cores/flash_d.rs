@@ -1,5 +1,6 @@
 //! The FLASH-D cores: the log-sum-exp weight unit with each output update, and the paper's weight unit.
 
+use super::any_flag::AnyFlag;
 use super::attention_core::attention_core;
 use super::control::{FlagPipe, KeyControl};
 use super::delay::Delay;
@@ -59,7 +60,7 @@ attention_core! {
     scalars: [update, w, upper, load];
     finish: finish finish_q in late_flags after 0;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(1),
-        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
+        outside any_outside, any_outside_q overflow o_overflow;
     partial: restore after 0, state_o o_state: lane_bits(n).o,
         state [
             state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,
@@ -76,7 +77,7 @@ attention_core! {
     scalars: [reads, update, w, upper, load];
     finish: finish finish_q in late_flags after 0;
     fixed: v_exponent v_exponent_q value_exponent result_exponent(2),
-        outside any_outside from [group[0].outside] after 0, outside_q any_outside_q overflow o_overflow;
+        outside any_outside, any_outside_q overflow o_overflow;
     partial: restore after 1, state_o o_state: lane_bits(n).o,
         state [
             state_lse o_lse o_lse_q lse_count if true; n.state_bits(), 3,

@@ -35,8 +35,8 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let (f, bits) = (n.format, n.term_bits() - 1);
-        let ua = unpack(f, &canonical(f, &a), "a");
-        let ub = unpack(f, &canonical(f, &b), "b");
+        let ua = unpack(f, &canonical(f, &a).named("a_finite"), "a");
+        let ub = unpack(f, &canonical(f, &b).named("b_finite"), "b");
         let product = ua.significand.mul(&ub.significand).named("product");
         let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
         let exponents = f.exponent_bits + 1;
@@ -55,7 +55,7 @@ function! {
         };
         let placed = product.append_zeros(room - product.width());
         let shifted = placed.shr(&right.slice(0, amount_bits)).named("shifted");
-        let inside = far.or(&right.msb()).not().named("inside");
+        let inside = far.or(&right.msb()).not().named("in_range");
         let kept = shifted.top(bits + 2).and(&inside.repeat(bits + 2)).named("kept");
         let too_large = right.msb().and(&nonzero).or(&kept.msb()).named("too_large");
         let magnitude = too_large.repeat(bits).or(&kept.slice(1, bits)).named("magnitude");

@@ -12,7 +12,7 @@
 use super::partial::{BudgetRestore, BudgetRestoreFunction, Restore, restores};
 use crate::numerics::{BudgetNumerics, Numerics};
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Tag, ast, hdl_gen, logic};
-use crate::word::{Word, bits_for};
+use crate::word::{Word, bits_for, ones};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub(super) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
     let bits = budget.limit_bits();
     let (_, zeros) = room.normalise();
+    let zeros = zeros.named("leading_zeros");
     let limit = W::constant(bits, (budget.exponent + budget.reserve).into()).add(&zeros.zext(bits));
     (limit, room.drop_low(budget.reserve).any().not())
 }
@@ -59,12 +60,13 @@ function! {
         let all = W::constant(register + 1, 1 << register);
         let negative = floor.msb().named("negative");
         // F or -F - 1.
-        let places = floor.xor(&negative.repeat(floor.width())).slice(0, floor.width() - 1).named("places");
+        let places = floor.slice(0, floor.width() - 1);
+        let places = places.xor(&negative.repeat(places.width())).named("places");
 
         // Kept: h / 2^(-F - 1) / 4, or (h - 1) / 2^F, which is one below the quotient rounded up.
         let spent = all.sub(&room).named("spent");
         let spent_less_one = room.slice(0, register).not().named("spent_less_one");
-        let operand = negative.select(&spent.drop_low(2).zext(register), &spent_less_one);
+        let operand = negative.select(&spent.drop_low(2).zext(register), &spent_less_one).named("dividend");
         let count = bits_for(register.into()).min(places.width() - 1);
         let at_least_one = negative.or(&places.any()).not().zext(count);
         let amount = places.slice(0, count).or(&at_least_one).named("amount");
@@ -77,15 +79,16 @@ function! {
         // Held: 2^(R - c) / 2^(-F - 1 - b - c), one unit at least.
         let largest = register - reserve;
         let charge_bits = bits_for(largest.into());
-        let index = places.sub(&W::constant(places.width(), (exponent + reserve).into())).slice(0, charge_bits);
+        let lightest = W::constant(charge_bits, u64::from(exponent + reserve) & ones(charge_bits));
+        let index = places.slice(0, charge_bits).sub(&lightest).named("lighter_by");
         let tiny = places.at_least((exponent + register).into()).named("tiny");
         let charge = W::constant(largest + 1, 1 << largest).shr(&index);
         let charge = tiny.select(&W::constant(largest + 1, 1), &charge).named("charge");
 
         // One adder: room + quotient or room + ~charge + 1.
-        let held = above.not();
-        let addend = above.select(&quotient.zext(register + 1), &charge.zext(register + 1).not());
-        let sum = room.concat(&held).add(&addend.concat(&held)).drop_low(1).named("sum");
+        let held = above.not().named("held");
+        let addend = above.select(&quotient.zext(register + 1), &charge.zext(register + 1).not()).named("addend");
+        let sum = room.concat(&held).add(&addend.concat(&held)).named("sum_halves").drop_low(1).named("sum");
         let next = first.select(&all, &negative.select(&sum, &jumped)).named("next");
         let (limit, closed) = limits(&this.budget, &next);
         [above, next, limit, closed]

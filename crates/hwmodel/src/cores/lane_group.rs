@@ -90,8 +90,8 @@ macro_rules! lane_group {
                     blank_q: Vec<EnabledRegister>,
                     /// The lanes' results or zeros.
                     blank: Vec<$crate::cores::lane_group::Blank>,
-                    $(/// Lanes' flags, one after the other.
-                    $any: Vec<$crate::cores::lane_group::FlagOr>,)?
+                    $(/// Some lane's flag.
+                    $any: $crate::cores::any_flag::AnyFlag,)?
                 }
                 config {
                     lanes: usize,
@@ -152,7 +152,7 @@ macro_rules! lane_group {
                     blank: (0..blanks * lanes)
                         .map(|_| $crate::cores::lane_group::Blank::new(blank.clone()))
                         .collect(),
-                    $($any: (0..lanes).map(|_| $crate::cores::lane_group::flag_or()).collect(),)?
+                    $($any: $crate::cores::any_flag::AnyFlag::new(lanes, "Some lane's value has an exponent above the largest."),)?
                     lanes,
                     rests,
                     blanks,
@@ -233,17 +233,10 @@ macro_rules! lane_group {
                     }
                 }
                 $(
-                    for i in 0..1 {
-                        self.$any[i].a.next = self.lane[i].$outside.val();
-                        self.$any[i].b.next = self.lane[i].$outside.val();
+                    for i in 0..self.lanes {
+                        self.$any.x[i].next = self.lane[i].$outside.val();
                     }
-                    for i in 1..self.lanes {
-                        self.$any[i].a.next = self.lane[i].$outside.val();
-                        self.$any[i].b.next = self.$any[i - 1].y.val();
-                    }
-                    for n in self.lanes..(self.lanes + 1) {
-                        self.$outside.next = self.$any[n - 1].y.val();
-                    }
+                    self.$outside.next = self.$any.any.val();
                 )?
             }
         }

@@ -15,6 +15,7 @@
 //! | `partial` | starting from a partial result, and handing one out | |
 //! | `flash_d`, `fa2` | the cores | |
 
+pub mod any_flag;
 mod attention_core;
 pub mod control;
 pub mod delay;

@@ -66,11 +66,24 @@ unit! {
     pub struct PaperSigmoid(PaperSigmoidFunction) { x } -> { y }
 }
 
+/// A weight as a person would write it: a power of two as such.
+fn weight_text(weight: f64) -> String {
+    let exponent = weight.log2();
+    match exponent.is_finite() && exponent == exponent.trunc() && exponent < 0.0 {
+        true => format!("2^{exponent}"),
+        false => weight.to_string(),
+    }
+}
+
 function! {
     /// The weight after first-key and skip rules.
     pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
-    doc = "w = first ? 1 : keeps ? sigmoid(-6) : loads ? sigmoid(11) : sigmoid.";
+    doc = {
+        // The ends of the sigmoid's table, not sigmoid(-6) and sigmoid(11).
+        let weight = |bits: u64| weight_text(this.numerics.format.value(bits));
+        format!("w = first ? 1 : keeps ? {} : loads ? {} : sigmoid.", weight(this.limits.0), weight(this.limits.1))
+    };
     inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
     outputs { this.numerics.format.width() }
     eval<W> {

@@ -43,7 +43,7 @@ function! {
         let wide = total.width() + 1;
         // A one below the last place lets the adder of the rounding constant take the carry.
         let half = W::constant(wide, (1 << n.dot_guard) >> 1);
-        let sum = total.sext(wide).concat(&W::constant(1, 1)).add(&half.concat(&carry)).drop_low(1);
+        let sum = total.sext(wide).concat(&W::constant(1, 1)).add(&half.concat(&carry)).named("sum_halves").drop_low(1);
         [saturate(&sum.named("sum").drop_low(n.dot_guard), n.natural_bits() - 1)]
     }
 }
@@ -93,7 +93,7 @@ function! {
         let n = &this.numerics;
         let constant = W::constant(bits_for(LOG2E), LOG2E);
         let wide = natural.width() + constant.width();
-        let product = natural.sext(wide).mul(&constant).slice(0, wide).named("product");
+        let product = natural.sext(wide).mul(&constant).slice(0, wide).named("signed_product");
         let drop = LOG2E_FRACTION + NATURAL_SCORE_GUARD_BITS;
         let rounded = product.add(&W::constant(wide, (1 << (drop - 1)) & ones(wide))).named("rounded");
         [saturate(&rounded.drop_low(drop), n.score_bits() - 1)]

@@ -27,7 +27,7 @@ function! {
         let bits = this.numerics.score_bits();
         let moved = maximum.slt(&score).named("maximum_moves");
         let difference = score.sext(bits + 1).sub(&maximum.sext(bits + 1)).named("difference");
-        let distance = moved.select(&difference, &difference.negate());
+        let distance = moved.select(&difference, &difference.negate()).named("magnitude");
         // Before a first key the maximum is whatever was there, in a simulator after power-up even unknown.
         let moves = first.not().and(&moved);
         [first.or(&moved).select(&score, &maximum), moves, distance.slice(0, bits)]

@@ -48,18 +48,22 @@ impl Logic for AnySpecial {
     fn hdl(&self) -> Verilog {
         let width = self.format.width();
         let words = (0..self.x.len()).map(|i| Net::element("x", i, width));
-        let specials: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
-        // A balanced tree, printed as a row of partial results.
-        let mut level = specials;
-        while level.len() > 1 {
-            level = level
-                .chunks(8)
-                .map(|c| {
-                    c.iter().cloned().reduce(|a, b| a.or(&b)).unwrap_or_else(|| Net::zero(1)).named("any_of")
-                })
-                .collect();
+        let mut flags: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
+        // Words of eight flags, as long as there are several of them.
+        let mut elements = 1;
+        while flags.len() > 1 {
+            let several = flags.len() > 8;
+            let word = |(i, flags): (usize, &[Net])| {
+                let joined = flags.iter().rev().cloned().reduce(|high, low| high.concat(&low));
+                let first = i * 8 * elements;
+                let last = (first + 8 * elements).min(self.x.len()) - 1;
+                let word = joined.unwrap_or_else(|| Net::zero(1));
+                if several { word.named(&format!("special_{first}_to_{last}")).any() } else { word.any() }
+            };
+            flags = flags.chunks(8).enumerate().map(word).collect();
+            elements *= 8;
         }
-        let any = level.pop().unwrap_or_else(|| Net::zero(1));
+        let any = flags.pop().unwrap_or_else(|| Net::zero(1));
         Verilog::Custom(verilog_body(&["x"], &[("any".to_string(), any)]))
     }
 }

@@ -44,7 +44,10 @@ impl TermSum {
 
     /// Pairwise in place, one bit wider at each level; each adder takes the carry of its first operand.
     fn eval<W: Word>(terms: &mut [(W, W)], grown: u32) -> (W, W) {
-        let mut n = terms.len();
+        let count = terms.len();
+        let mut n = count;
+        // Terms behind each place.
+        let mut span = 1;
         while n > 1 {
             for i in 0..n.div_ceil(2) {
                 let (a, ca) = &terms[2 * i];
@@ -53,12 +56,14 @@ impl TermSum {
                     let (b, cb) = &terms[2 * i + 1];
                     // A one below the last place lets the same adder take the carry.
                     let sum = a.sext(wide).concat(&W::constant(1, 1)).add(&b.sext(wide).concat(ca));
-                    (sum.named("sum").drop_low(1), cb.clone())
+                    let last = (2 * (i + 1) * span).min(count) - 1;
+                    (sum.label(|| format!("sum_{}_to_{last}_halves", 2 * i * span)).drop_low(1), cb.clone())
                 } else {
                     (a.sext(wide), ca.clone())
                 };
             }
             n = n.div_ceil(2);
+            span *= 2;
         }
         let (sum, carry) = &terms[0];
         (sum.sext(grown), carry.clone())

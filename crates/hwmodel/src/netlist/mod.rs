@@ -1,11 +1,12 @@
 //! The reading of [`Word`] functions as Verilog: expressions are recorded and printed as named wires.
 
 use crate::word::{Num, Word, ones};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 mod keywords;
 mod print;
+mod value;
 
 pub use keywords::is_keyword;
 pub use print::{UNREAD_MARK, range, verilog_body};
@@ -30,7 +31,8 @@ enum Op {
 struct Node {
     op: Op,
     width: u32,
-    name: Option<String>,
+    /// Given once, at any time: who holds the node already sees it, too.
+    name: OnceCell<String>,
     id: usize,
 }
 
@@ -45,7 +47,7 @@ thread_local! {
 impl Net {
     fn new(op: Op, width: u32) -> Net {
         let id = NEXT_ID.with(|n| n.replace(n.get() + 1));
-        Net(Rc::new(Node { op, width, name: None, id }))
+        Net(Rc::new(Node { op, width, name: OnceCell::new(), id }))
     }
 
     /// An input port.
@@ -60,7 +62,7 @@ impl Net {
 
     fn port(name: &str, offset: Option<u32>, width: u32) -> Net {
         let id = NEXT_ID.with(|n| n.replace(n.get() + 1));
-        Net(Rc::new(Node { op: Op::Input(offset), width, name: Some(name.to_string()), id }))
+        Net(Rc::new(Node { op: Op::Input(offset), width, name: OnceCell::from(name.to_string()), id }))
     }
 
     /// `name[low + width - 1:low]` of a port or wire.
@@ -105,6 +107,14 @@ impl Net {
     fn is(&self, value: u64) -> bool {
         self.as_constant().is_some_and(|n| n.value() == value)
     }
+
+    fn name(&self) -> Option<&str> {
+        self.0.name.get().map(String::as_str)
+    }
+
+    fn is_same(&self, o: &Net) -> bool {
+        Rc::ptr_eq(&self.0, &o.0)
+    }
 }
 
 impl Word for Net {
@@ -116,21 +126,18 @@ impl Word for Net {
         self.0.width
     }
     fn named(self, name: &str) -> Net {
-        // Ports and constants keep their name; a second name goes to an alias only if the first is taken.
-        match (&self.0.op, &self.0.name) {
-            (Op::Input(_) | Op::Constant(_), _) | (_, Some(_)) => self,
-            _ => match Rc::try_unwrap(self.0) {
-                Ok(node) => Net(Rc::new(Node { name: Some(name.to_string()), ..node })),
-                Err(shared) => Net(shared),
-            },
+        // Ports, constants and what has a name keep it.
+        if !matches!(self.0.op, Op::Input(_) | Op::Constant(_)) {
+            let _ = self.0.name.set(name.to_string());
         }
+        self
     }
     fn and(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
         if self.is(0) || o.is(ones(o.width())) {
             return self.clone();
         }
-        if o.is(0) || self.is(ones(self.width())) {
+        if o.is(0) || self.is(ones(self.width())) || self.is_same(o) {
             return o.clone();
         }
         self.fold2(o, |a, b| a.and(&b), || self.binary("&", o, self.width()))
@@ -140,18 +147,32 @@ impl Word for Net {
         if o.is(0) || self.is(ones(self.width())) {
             return self.clone();
         }
-        if self.is(0) || o.is(ones(o.width())) {
+        if self.is(0) || o.is(ones(o.width())) || self.is_same(o) {
             return o.clone();
         }
         self.fold2(o, |a, b| a.or(&b), || self.binary("|", o, self.width()))
     }
     fn xor(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
+        if self.is_same(o) {
+            return Net::zero(self.width());
+        }
+        for (a, b) in [(self, o), (o, self)] {
+            if a.is(0) {
+                return b.clone();
+            }
+            if a.is(ones(a.width())) {
+                return b.not();
+            }
+        }
         self.fold2(o, |a, b| a.xor(&b), || self.binary("^", o, self.width()))
     }
     fn not(&self) -> Net {
-        if let (Op::Unary("~", inner), None) = (&self.0.op, &self.0.name) {
+        if let (Op::Unary("~", inner), None) = (&self.0.op, self.name()) {
             return inner.clone();
+        }
+        if let (Op::Binary("<", a, b), None) = (&self.0.op, self.name()) {
+            return a.binary(">=", b, 1);
         }
         self.fold1(|a| a.not(), || Net::new(Op::Unary("~", self.clone()), self.width()))
     }
@@ -159,6 +180,9 @@ impl Word for Net {
         assert_eq!(self.width(), o.width());
         if o.is(0) {
             return self.clone();
+        }
+        if self.is(0) {
+            return o.clone();
         }
         self.fold2(o, |a, b| a.add(&b), || self.binary("+", o, self.width()))
     }
@@ -175,10 +199,30 @@ impl Word for Net {
         self.fold2(o, |a, b| a.mul(&b), || Net::new(Op::Multiply(self.clone(), o.clone()), width))
     }
     fn shl(&self, o: &Net) -> Net {
-        self.fold2(o, |a, b| a.shl(&b), || self.binary("<<", o, self.width()))
+        if let Some(amount) = o.as_constant() {
+            return match amount.value() {
+                0 => self.clone(),
+                n if n >= u64::from(self.width()) => Net::zero(self.width()),
+                n => self.slice(0, self.width() - n as u32).append_zeros(n as u32),
+            };
+        }
+        if self.is(0) {
+            return self.clone();
+        }
+        self.binary("<<", o, self.width())
     }
     fn shr(&self, o: &Net) -> Net {
-        self.fold2(o, |a, b| a.shr(&b), || self.binary(">>", o, self.width()))
+        if let Some(amount) = o.as_constant() {
+            return match amount.value() {
+                0 => self.clone(),
+                n if n >= u64::from(self.width()) => Net::zero(self.width()),
+                n => self.drop_low(n as u32).zext(self.width()),
+            };
+        }
+        if self.is(0) {
+            return self.clone();
+        }
+        self.binary(">>", o, self.width())
     }
     fn slice(&self, low: u32, width: u32) -> Net {
         assert!(width >= 1 && low + width <= self.width(), "[{low} +: {width}] of {} bits", self.width());
@@ -187,12 +231,12 @@ impl Word for Net {
         }
         match &self.0.op {
             // Look through unnamed packing, so that taking a word apart again costs no wire.
-            Op::Slice(base, inner) if self.0.name.is_none() => base.slice(inner + low, width),
-            Op::Concat(_, lo) if self.0.name.is_none() && low + width <= lo.width() => lo.slice(low, width),
-            Op::Concat(hi, lo) if self.0.name.is_none() && low >= lo.width() => {
+            Op::Slice(base, inner) if self.name().is_none() => base.slice(inner + low, width),
+            Op::Concat(_, lo) if self.name().is_none() && low + width <= lo.width() => lo.slice(low, width),
+            Op::Concat(hi, lo) if self.name().is_none() && low >= lo.width() => {
                 hi.slice(low - lo.width(), width)
             }
-            Op::Repeat(bit) if self.0.name.is_none() => match width {
+            Op::Repeat(bit) if self.name().is_none() => match width {
                 1 => bit.clone(),
                 _ => Net::new(Op::Repeat(bit.clone()), width),
             },
@@ -205,7 +249,7 @@ impl Word for Net {
         if let Some(joined) = adjacent(self, low) {
             return joined;
         }
-        if let (Op::Concat(hi, lo), None) = (&self.0.op, &self.0.name)
+        if let (Op::Concat(hi, lo), None) = (&self.0.op, self.name())
             && let Some(joined) = adjacent(lo, low)
         {
             return hi.concat(&joined);
@@ -214,10 +258,26 @@ impl Word for Net {
     }
     fn eq(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
+        if self.is_same(o) {
+            return Net::constant(1, 1);
+        }
+        if self.width() == 1 {
+            for (a, b) in [(self, o), (o, self)] {
+                match a.as_constant().map(Num::value) {
+                    Some(0) => return b.not(),
+                    Some(_) => return b.clone(),
+                    None => {}
+                }
+            }
+        }
         self.fold2(o, |a, b| Word::eq(&a, &b), || self.binary("==", o, 1))
     }
     fn lt(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
+        // Nothing is below zero or above all ones.
+        if o.is(0) || self.is(ones(self.width())) || self.is_same(o) {
+            return Net::zero(1);
+        }
         self.fold2(o, |a, b| Word::lt(&a, &b), || self.binary("<", o, 1))
     }
     fn slt(&self, o: &Net) -> Net {
@@ -225,27 +285,61 @@ impl Word for Net {
         if o.is(0) {
             return self.msb();
         }
+        if self.is_same(o) {
+            return Net::zero(1);
+        }
         self.fold2(o, |a, b| a.slt(&b), || Net::new(Op::SignedLess(self.clone(), o.clone()), 1))
     }
     fn any(&self) -> Net {
         if self.width() == 1 {
             return self.clone();
         }
-        self.fold1(|a| a.any(), || Net::new(Op::Unary("|", self.clone()), 1))
+        match (&self.0.op, self.name()) {
+            // Constant bits say all or nothing.
+            (Op::Binary("|", a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
+                Net::constant(1, 1)
+            }
+            (Op::Concat(a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
+                a.any().or(&b.any())
+            }
+            (Op::Repeat(bit), None) => bit.clone(),
+            _ => self.fold1(|a| a.any(), || Net::new(Op::Unary("|", self.clone()), 1)),
+        }
     }
     fn all(&self) -> Net {
         if self.width() == 1 {
             return self.clone();
         }
-        self.fold1(|a| a.all(), || Net::new(Op::Unary("&", self.clone()), 1))
+        match (&self.0.op, self.name()) {
+            (Op::Binary("&", a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => Net::zero(1),
+            (Op::Concat(a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
+                a.all().and(&b.all())
+            }
+            (Op::Repeat(bit), None) => bit.clone(),
+            _ => self.fold1(|a| a.all(), || Net::new(Op::Unary("&", self.clone()), 1)),
+        }
     }
     fn select(&self, then: &Net, otherwise: &Net) -> Net {
         assert_eq!((self.width(), then.width()), (1, otherwise.width()));
         match self.as_constant() {
-            Some(n) if n.value() != 0 => then.clone(),
-            Some(_) => otherwise.clone(),
-            None => Net::new(Op::Select(self.clone(), then.clone(), otherwise.clone()), then.width()),
+            Some(n) if n.value() != 0 => return then.clone(),
+            Some(_) => return otherwise.clone(),
+            None if then.is_same(otherwise) => return then.clone(),
+            None => {}
         }
+        if let (Op::Unary("~", inner), None) = (&self.0.op, self.name()) {
+            return inner.select(otherwise, then);
+        }
+        if then.width() == 1 {
+            match (then.as_constant().map(Num::value), otherwise.as_constant().map(Num::value)) {
+                (Some(0), _) => return self.not().and(otherwise),
+                (Some(_), _) => return self.or(otherwise),
+                (_, Some(0)) => return self.and(then),
+                (_, Some(_)) => return self.not().or(then),
+                _ => {}
+            }
+        }
+        Net::new(Op::Select(self.clone(), then.clone(), otherwise.clone()), then.width())
     }
     fn repeat(&self, count: u32) -> Net {
         match count {
@@ -254,6 +348,9 @@ impl Word for Net {
         }
     }
     fn lookup(&self, entries: &[u64], width: u32) -> Net {
+        if let Some(index) = self.as_constant() {
+            return Net::from_num(index.lookup(entries, width));
+        }
         Net::new(Op::Lookup(self.clone(), entries.to_vec()), width)
     }
 }
@@ -261,7 +358,7 @@ impl Word for Net {
 /// `{base[i:j], base[j-1:k]}` as `base[i:k]`, and neighbouring constants as one.
 fn adjacent(high: &Net, low: &Net) -> Option<Net> {
     match (&high.0.op, &low.0.op) {
-        _ if high.0.name.is_some() || low.0.name.is_some() => None,
+        _ if high.name().is_some() || low.name().is_some() => None,
         (Op::Slice(a, above), Op::Slice(b, below)) if Rc::ptr_eq(&a.0, &b.0) => {
             (*above == below + low.width()).then(|| a.slice(*below, high.width() + low.width()))
         }

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 /// Longest expression that is written in place; longer ones get a wire of their own.
-const INLINE_LIMIT: usize = 44;
+const INLINE_LIMIT: usize = 60;
 
 /// First line of a body some of whose inputs are not read completely: their names follow.
 pub const UNREAD_MARK: &str = "// unread:";
@@ -27,13 +27,19 @@ pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
         printer.assigns = format!("{UNREAD_MARK} {}\n", unread.join(" "));
     }
     for (name, net) in outputs {
+        // Printed already, where something else needed it.
+        if printer.wires.get(&net.0.id) == Some(name) {
+            continue;
+        }
         let rhs = match net.0.op {
             Op::Lookup(..) => printer.identifier(net),
             Op::Input(_) => printer.operand(net),
-            _ if net.0.name.is_some() => printer.identifier(net),
             _ => printer.expression(net, true),
         };
         let _ = writeln!(printer.assigns, "    assign {name} = {rhs};");
+        if !matches!(net.0.op, Op::Input(_) | Op::Constant(_)) {
+            printer.wires.entry(net.0.id).or_insert_with(|| name.clone());
+        }
     }
     printer.assigns
 }
@@ -45,6 +51,8 @@ struct Printer {
     /// Bits of a node that anything reads.
     read: HashMap<usize, u64>,
     wires: HashMap<usize, String>,
+    /// Outputs that carry a node: read where the node is.
+    outputs: HashMap<usize, String>,
     taken: HashSet<String>,
     assigns: String,
 }
@@ -56,6 +64,7 @@ impl Printer {
             uses: HashMap::new(),
             read: HashMap::new(),
             wires: HashMap::new(),
+            outputs: outputs.iter().rev().map(|(name, net)| (net.0.id, name.clone())).collect(),
             taken: reserved.iter().cloned().collect(),
             assigns: String::new(),
         };
@@ -71,9 +80,9 @@ impl Printer {
     }
 
     fn count(&mut self, net: &Net, read: u64) {
-        if let (Op::Input(_), Some(name), false) = (&net.0.op, &net.0.name, self.read.contains_key(&net.0.id))
+        if let (Op::Input(_), Some(name), false) = (&net.0.op, net.name(), self.read.contains_key(&net.0.id))
         {
-            self.inputs.push((name.clone(), net.width(), net.0.id));
+            self.inputs.push((name.to_string(), net.width(), net.0.id));
         }
         *self.read.entry(net.0.id).or_default() |= read;
         let uses = self.uses.entry(net.0.id).or_default();
@@ -114,17 +123,24 @@ impl Printer {
     /// The identifier that carries `net`, printing its wire first if it has none yet.
     fn identifier(&mut self, net: &Net) -> String {
         if let Op::Input(_) = net.0.op {
-            return net.0.name.clone().unwrap_or_default();
+            return net.name().unwrap_or_default().to_string();
         }
         if let Some(name) = self.wires.get(&net.0.id) {
             return name.clone();
         }
         let rhs = self.expression(net, true);
-        let wanted = net.0.name.clone().unwrap_or_else(|| fallback_name(&net.0.op).to_string());
-        let name = self.unique(&wanted);
+        if let (Some(output), false) = (self.outputs.get(&net.0.id), matches!(net.0.op, Op::Lookup(..))) {
+            let _ = writeln!(self.assigns, "    assign {output} = {rhs};");
+            self.wires.insert(net.0.id, output.clone());
+            return output.clone();
+        }
+        let wanted = net.name().unwrap_or_else(|| fallback_name(&net.0.op));
+        let name = self.unique(wanted);
         let range = range(net.width());
         let unread = self.read.get(&net.0.id).copied().unwrap_or(0) != ones(net.width());
-        // Bits that rounding or truncation drops on purpose are the only ones that may stay unread.
+        // Bits that rounding or truncation drops on purpose are the only ones that may stay unread: a sum carries from them, a
+        // product has them below its last place, a shift pushes ones into them. Verilator has no other word for that, and an
+        // operator that is as wide as its operands is what two readings of the same words need.
         let (off, on) = if unread {
             ("    /* verilator lint_off UNUSEDSIGNAL */\n", "    /* verilator lint_on UNUSEDSIGNAL */\n")
         } else {
@@ -165,9 +181,9 @@ impl Printer {
         match &net.0.op {
             Op::Input(_) => self.port_bits(net),
             Op::Lookup(..) => self.identifier(net),
-            Op::Constant(_) | Op::Slice(..) if net.0.name.is_none() => self.expression(net, false),
+            Op::Constant(_) | Op::Slice(..) if net.name().is_none() => self.expression(net, false),
             Op::Multiply(..) => self.identifier(net),
-            _ if shared || net.0.name.is_some() || self.wires.contains_key(&net.0.id) => self.identifier(net),
+            _ if shared || net.name().is_some() || self.wires.contains_key(&net.0.id) => self.identifier(net),
             _ => {
                 let text = self.expression(net, false);
                 if text.len() > INLINE_LIMIT { self.identifier(net) } else { text }
@@ -234,7 +250,7 @@ fn children(op: &Op) -> Vec<&Net> {
 /// The parts of nested unnamed concatenations, most significant first.
 fn flatten_concat(net: &Net, outermost: bool, parts: &mut Vec<Net>) {
     match &net.0.op {
-        Op::Concat(hi, lo) if outermost || (net.0.name.is_none() && Rc::strong_count(&net.0) == 1) => {
+        Op::Concat(hi, lo) if outermost || (net.name().is_none() && Rc::strong_count(&net.0) == 1) => {
             flatten_concat(hi, false, parts);
             flatten_concat(lo, false, parts);
         }

@@ -1,7 +1,7 @@
 //! How words are printed as Verilog.
 
 use flashd_hwmodel::netlist::{Net, verilog_body};
-use flashd_hwmodel::word::Word;
+use flashd_hwmodel::word::{Num, Word, ones};
 
 fn body(y: Net) -> String {
     verilog_body(&["a"], &[("y".to_string(), y)])
@@ -34,4 +34,90 @@ fn a_vector_of_one_bit_has_no_index() {
 fn unread_inputs_are_named() {
     let a = Net::input("a", 8);
     assert_eq!(body(a.slice(0, 3)), "// unread: a\n    assign y = a[2:0];\n");
+}
+
+#[test]
+fn constants_are_folded() {
+    let a = Net::input("a", 4);
+    let (one, zero) = (Net::constant(1, 1), Net::zero(1));
+    let five = Net::constant(4, 5);
+    assert_eq!(body(a.bit(3).xor(&one)), "// unread: a\n    assign y = ~a[3];\n");
+    assert_eq!(body(zero.xor(&a.bit(3))), "// unread: a\n    assign y = a[3];\n");
+    assert_eq!(body(five.or(&a).any()), "// unread: a\n    assign y = 1'b1;\n");
+    assert_eq!(body(five.and(&a).all()), "// unread: a\n    assign y = 1'b0;\n");
+    assert_eq!(body(a.bit(0).or(&a.bit(0))), "// unread: a\n    assign y = a[0] | a[0];\n");
+    assert_eq!(body(a.or(&a)), "    assign y = a;\n");
+    assert_eq!(body(a.zext(9).any()), "    assign y = |a;\n");
+    assert_eq!(body(a.bit(0).select(&one, &a.bit(1))), "// unread: a\n    assign y = a[0] | a[1];\n");
+    assert_eq!(body(a.at_least(5)), "    assign y = a >= 4'h5;\n");
+    assert_eq!(body(a.shr(&Net::constant(3, 2))), "// unread: a\n    assign y = {2'h0, a[3:2]};\n");
+}
+
+/// Every rule by which expressions get shorter keeps their value: all expressions of two levels over two inputs and all
+/// constants of one and two bits, for all values.
+#[test]
+fn folded_expressions_have_the_same_value() {
+    /// Inputs a and b, then all constants.
+    fn leaf<W: Word>(index: u64, a: &W, b: &W) -> W {
+        match index {
+            0 => a.clone(),
+            1 => b.clone(),
+            i => W::constant(a.width(), i - 2),
+        }
+    }
+    fn unary<W: Word>(index: u32, x: &W) -> W {
+        let w = x.width();
+        match index {
+            0 => x.clone(),
+            1 => x.not(),
+            2 => x.any().zext(w),
+            3 => x.all().repeat(w),
+            4 => x.zext(w + 1).any().zext(w),
+            5 => W::constant(1, 1).concat(x).all().zext(w),
+            6 => x.msb().repeat(w),
+            _ => x.lookup(&[3, 0, 2].map(|entry| entry & ones(w)), w),
+        }
+    }
+    fn binary<W: Word>(index: u32, x: &W, y: &W) -> W {
+        let w = x.width();
+        match index {
+            0 => x.and(y),
+            1 => x.or(y),
+            2 => x.xor(y),
+            3 => x.add(y),
+            4 => x.sub(y),
+            5 => x.shl(y),
+            6 => x.shr(y),
+            7 => Word::eq(x, y).zext(w),
+            8 => Word::lt(x, y).zext(w),
+            9 => x.slt(y).zext(w),
+            10 => x.bit(0).select(y, x),
+            11 => y.msb().select(x, &W::zero(w)),
+            12 => x.bit(0).select(&y.bit(0), &x.msb()).zext(w),
+            13 => x.concat(y).slice(1, w),
+            _ => x.mul(y).slice(0, w),
+        }
+    }
+    let mut checked = 0;
+    for width in 1..=2 {
+        let (a, b) = (Net::input("a", width), Net::input("b", width));
+        let leaves = 2 + (1 << width);
+        let operands: Vec<(u64, u32)> = (0..leaves).flat_map(|l| (0..8).map(move |u| (l, u))).collect();
+        for (&x, &y) in operands.iter().flat_map(|x| operands.iter().map(move |y| (x, y))) {
+            for (op, outer) in (0..15).flat_map(|op| (0..4).map(move |outer| (op, outer))) {
+                fn expression<W: Word>(x: (u64, u32), y: (u64, u32), op: u32, outer: u32, a: &W, b: &W) -> W {
+                    let operand = |(l, u)| unary(u, &leaf(l, a, b));
+                    unary(outer, &binary(op, &operand(x), &operand(y)))
+                }
+                let net = expression(x, y, op, outer, &a, &b);
+                for (va, vb) in (0..=ones(width)).flat_map(|va| (0..=ones(width)).map(move |vb| (va, vb))) {
+                    let wanted = expression(x, y, op, outer, &Num::new(width, va), &Num::new(width, vb));
+                    let got = net.value(&|name| if name == "a" { va } else { vb });
+                    assert_eq!(got, wanted, "{x:?} {y:?} {op} {outer} a={va} b={vb}: {net:?}");
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked > 1_000_000, "{checked}");
 }

@@ -1,0 +1,54 @@
+//! What a recorded expression computes.
+
+use super::{Net, Op};
+use crate::word::{Num, Word};
+
+impl Net {
+    /// The number that the expression has when the input `name` has `input(name)`, a packed input with all its elements.
+    ///
+    /// # Panics
+    /// If a number does not fit its input.
+    pub fn value(&self, input: &impl Fn(&str) -> u64) -> Num {
+        let of = |net: &Net| net.value(input);
+        let width = self.width();
+        match &self.0.op {
+            Op::Input(offset) => {
+                let whole = input(self.name().unwrap_or_default());
+                match offset {
+                    None => Num::new(width, whole),
+                    Some(low) => Num::new(64, whole).slice(*low, width),
+                }
+            }
+            Op::Constant(value) => Num::new(width, *value),
+            Op::Unary(op, a) => match *op {
+                "~" => of(a).not(),
+                "|" => of(a).any(),
+                "&" => of(a).all(),
+                other => unreachable!("no unary operator {other}"),
+            },
+            Op::Binary(op, a, b) => {
+                let (a, b) = (of(a), of(b));
+                match *op {
+                    "&" => a.and(&b),
+                    "|" => a.or(&b),
+                    "^" => a.xor(&b),
+                    "+" => a.add(&b),
+                    "-" => a.sub(&b),
+                    "<<" => a.shl(&b),
+                    ">>" => a.shr(&b),
+                    "==" => Word::eq(&a, &b),
+                    "<" => Word::lt(&a, &b),
+                    ">=" => Word::lt(&a, &b).not(),
+                    other => unreachable!("no binary operator {other}"),
+                }
+            }
+            Op::SignedLess(a, b) => of(a).slt(&of(b)),
+            Op::Multiply(a, b) => of(a).mul(&of(b)),
+            Op::Slice(a, low) => of(a).slice(*low, width),
+            Op::Concat(high, low) => of(high).concat(&of(low)),
+            Op::Repeat(bit) => of(bit).repeat(width),
+            Op::Select(condition, then, otherwise) => of(condition).select(&of(then), &of(otherwise)),
+            Op::Lookup(index, entries) => of(index).lookup(entries, width),
+        }
+    }
+}
