@@ -1,9 +1,131 @@
-//! The commands of the READMEs are commands of this program, and those that take no time do what is said there.
+//! The commands of the documents run, and print what is said there.
+
+#![cfg(unix)]
+
+mod markdown;
+mod workshop;
 
 use crate::common::root;
-use std::process::{Command, Output};
+use markdown::{Command, commands};
+use std::process;
+use workshop::{Workshop, agrees};
 
-/// The words of a line of a shell, as far as quotes go.
+/// The documents with commands.
+const DOCUMENTS: [&str; 6] = [
+    "README.md",
+    "testbench/README.md",
+    "testbench/axis/README.md",
+    "testbench/data/README.md",
+    "configs/README.md",
+    "docs/hold.md",
+];
+
+/// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
+const NOT_RUN: [(&str, &str); 18] = [
+    ("scripts/test", "it runs every check, these tests among them"),
+    ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
+    ("scripts/cosim", "scripts/test runs it"),
+    ("scripts/axis", "scripts/test runs it"),
+    ("check-random", "scripts/test runs it"),
+    ("gtkwave ", "it needs a screen"),
+    ("--data traces", "the reader makes the folder"),
+    ("--example", "it needs the folder that the reader makes"),
+    ("--liberty asap7.lib", "the reader brings the library"),
+    ("--from asap7.json", "the reader brings the library"),
+    ("--checkpoint stories260K.bin", "the reader brings the model"),
+    ("ppa --design flash-d --d 16 --breakdown", "mapping takes minutes"),
+    ("ppa --variants", "mapping takes hours"),
+    ("ppa --clock 30", "mapping takes hours"),
+    ("explore --errors-only", "it takes hours"),
+    ("accuracy", "it takes minutes"),
+    ("fusesoc ", "scripts/axis, which installs it, runs the same"),
+    ("venv", "scripts/axis, which installs cocotb, runs the same"),
+];
+
+/// Commands that take some 10 seconds or more each, by a part of them: they run with the tests that are ignored.
+const LATER: [&str; 6] = [
+    "make -",
+    "verilator --binary",
+    "obj_dir/",
+    "cosim --design flash-d --d 64 --format bf16",
+    "scripts/synth-yosys.sh",
+    "skips --worst-case",
+];
+
+fn has(command: &Command, part: &str) -> bool {
+    command.text.contains(part)
+}
+
+fn is_run(command: &Command) -> bool {
+    !command.long && !NOT_RUN.iter().any(|(part, _)| has(command, part))
+}
+
+fn is_later(command: &Command) -> bool {
+    LATER.iter().any(|part| has(command, part))
+}
+
+fn all() -> impl Iterator<Item = Command> {
+    DOCUMENTS.into_iter().flat_map(|file| commands(&root(), file))
+}
+
+/// Runs the commands of a document of which `wanted` says so, in order, in a copy of the repository.
+fn run(file: &str, wanted: impl Fn(&Command) -> bool) -> usize {
+    let workshop = Workshop::new(&root());
+    let mut wrong = Vec::new();
+    let mut runs = 0;
+    for command in commands(&root(), file).iter().filter(|command| is_run(command) && wanted(command)) {
+        runs += 1;
+        let Command { place, text, output, .. } = command;
+        match (workshop.run(command), output) {
+            (Err(e), _) => wrong.push(format!("{place}: {text}\n{e}")),
+            (Ok(printed), Some((line, documented))) if !agrees(documented, &printed) => {
+                wrong
+                    .push(format!("{file}:{line}: {text}\nprints\n{printed}\nin the document\n{documented}"));
+            }
+            _ => (),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    runs
+}
+
+#[test]
+fn the_readme_prints_what_it_says() {
+    assert!(run("README.md", |command| !is_later(command)) > 20);
+}
+
+#[test]
+fn the_readmes_of_testbenches_print_what_they_say() {
+    let runs: usize = DOCUMENTS[1..].iter().map(|file| run(file, |command| !is_later(command))).sum();
+    assert!(runs > 8, "{runs}");
+}
+
+/// Everything, with what takes a while.
+#[test]
+#[ignore = "some minutes"]
+fn longer_commands_print_what_the_documents_say() {
+    for file in DOCUMENTS {
+        run(file, |_| true);
+    }
+}
+
+/// What is left out is in the documents, and what is compared is run.
+#[test]
+fn what_is_left_out_is_there() {
+    let all: Vec<Command> = all().collect();
+    for (part, reason) in NOT_RUN {
+        assert!(all.iter().any(|command| has(command, part) && !command.long), "{part}: no such command");
+        assert!(!reason.is_empty(), "{part}");
+    }
+    for part in LATER {
+        assert!(all.iter().any(|command| has(command, part) && is_run(command)), "{part}: no such command");
+    }
+    for command in all.iter().filter(|command| command.output.is_some()) {
+        assert!(is_run(command), "{}: {} has an output and is not run", command.place, command.text);
+    }
+}
+
+/// The words of a command, as far as quotes go.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -19,50 +141,42 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The arguments of every call of the program in the shell examples of a file.
-fn calls(file: &str) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(root().join(file)).unwrap().replace("\\\n", " ");
-    let blocks = text.split("```").skip(1).step_by(2).filter_map(|b| b.strip_prefix("sh\n"));
-    let calls: Vec<_> = blocks
-        .flat_map(str::lines)
-        .filter_map(|l| l.strip_prefix("cargo run --release -- ").or(l.strip_prefix("flashd ")))
-        .map(|l| words(l.split(" > ").next().unwrap()))
-        .collect();
-    assert!(!calls.is_empty(), "{file}");
-    calls
-}
-
-fn run(folder: &std::path::Path, args: &[String]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_flashd")).args(args).current_dir(folder).output().unwrap()
-}
-
+/// Also those that are not run are commands of this program.
 #[test]
 fn the_commands_of_the_documents_are_known() {
-    for args in ["README.md", "testbench/README.md"].into_iter().flat_map(calls) {
+    let mut known = 0;
+    for command in all() {
+        let text =
+            command.text.strip_prefix("cargo run --release -- ").or(command.text.strip_prefix("flashd "));
+        let Some(text) = text else { continue };
+        let text = text.split([';', '|']).next().unwrap().split(" > ").next().unwrap();
         // Arguments before it are looked at first.
-        let args = [args, vec!["--help".to_string()]].concat();
-        let out = run(&root(), &args);
-        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        let args = [words(text), vec!["--help".to_string()]].concat();
+        let out =
+            process::Command::new(env!("CARGO_BIN_EXE_flashd")).args(&args).current_dir(root()).output();
+        let out = out.unwrap();
+        assert!(
+            out.status.success(),
+            "{}: {args:?}: {}",
+            command.place,
+            String::from_utf8_lossy(&out.stderr)
+        );
+        known += 1;
     }
+    assert!(known > 40, "{known}");
 }
 
-#[cfg(unix)]
 #[test]
-fn what_the_documents_generate_and_simulate_can_be_had() {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["configs", "testbench"] {
-        std::os::unix::fs::symlink(root().canonicalize().unwrap().join(name), folder.path().join(name))
-            .unwrap();
+fn outputs_are_compared() {
+    let printed = "─────\n a   b\n─────\n 1   2.5 s\n 3   4\n─────\n";
+    for (documented, same) in [
+        ("a b\n1 9.9 s\n3 4", true),
+        (" a b\n ...", true),
+        ("...\n3 4", true),
+        ("a b\n3 4", false),
+        ("a b\n1 2.5 s\n3 5", false),
+        ("a b\n1 2.5 s", false),
+    ] {
+        assert_eq!(agrees(documented, printed), same, "{documented}");
     }
-    let quick = |args: &Vec<String>| {
-        ["generate", "simulate", "list"].contains(&args[0].as_str())
-            && !args.iter().any(|a| a.contains("../shared"))
-    };
-    let mut runs = 0;
-    for args in ["README.md", "testbench/README.md"].into_iter().flat_map(calls).filter(quick) {
-        let out = run(folder.path(), &args);
-        assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
-        runs += 1;
-    }
-    assert!(runs > 10, "{runs}");
 }
