@@ -265,9 +265,11 @@ pub struct GenerateArgs {
     /// them. A unit is one module
     #[arg(long)]
     pub split: bool,
-    /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator
-    #[arg(long)]
-    pub testbench: bool,
+    /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator. It compares ports, and inside
+    /// every core score, argument, weight and sum of each step by hierarchical names; `ports` leaves the inside out, for a netlist.
+    /// Not of a stream wrapper, whose ports follow a protocol and not a schedule of cycles: testbench/axis has benches for it
+    #[arg(long, value_name = "COMPARE", num_args = 0..=1, default_missing_value = "inside")]
+    pub testbench: Option<LookArg>,
     /// Seed of the testbench's vectors
     #[arg(long, default_value_t = 1, requires = "testbench")]
     pub seed: u64,
@@ -280,6 +282,15 @@ pub struct GenerateArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What a testbench compares.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LookArg {
+    /// Ports and what is inside
+    Inside,
+    /// Ports alone
+    Ports,
 }
 
 #[derive(Args)]

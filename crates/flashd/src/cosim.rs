@@ -9,7 +9,7 @@ use crate::target::Target;
 use build::{Compile, Simulator, require_tools};
 use clap::Args;
 use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::vectors::Layout;
+use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
 use flashd_simulator::selftest::{Expected, Stream, Streamed};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -109,7 +109,7 @@ fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
 type Outcome = (Streamed, u64, Option<String>);
 
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
-    let layout = target.layout().map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
+    let layout = target.layout(Look::Ports).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
     // What compiling saves, a long run would lose.
     let compile = if args.keys > MOST_KEYS_IN_BLOCKS { Compile::Whole } else { Compile::Blocks };
     let (simulator, compile_seconds) =

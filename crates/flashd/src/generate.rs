@@ -1,6 +1,6 @@
 //! `flashd generate`.
 
-use crate::cli::{GenerateArgs, ValuesArg};
+use crate::cli::{GenerateArgs, LookArg, ValuesArg};
 use crate::output::{Failure, print, print_json};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
@@ -10,6 +10,7 @@ use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
+use flashd_hwmodel::vectors::Look;
 
 pub mod testbench;
 
@@ -61,7 +62,7 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
     let in_file = wrapper_in_file(&args.array.selection)?;
     let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
     match (Target::new(&args.array, args.parts)?, wrapped) {
-        (_, true) if args.testbench => Err(Failure::input(
+        (_, true) if args.testbench.is_some() => Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and scripts/axis runs them",
         )),
@@ -73,7 +74,14 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
 
 fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
     let sources = if args.split { Sources::PerModule } else { Sources::Together };
-    let plan = args.testbench.then_some(Plan { seed: args.seed, keys: args.keys });
+    let plan = args.testbench.map(|look| Plan {
+        seed: args.seed,
+        keys: args.keys,
+        look: match look {
+            LookArg::Inside => Look::Inside,
+            LookArg::Ports => Look::Ports,
+        },
+    });
     match design(args)? {
         Design::Unit { unit, format, segments } => {
             let mut files = vec![unit_file(unit, format, segments)?];

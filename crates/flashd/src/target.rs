@@ -4,12 +4,13 @@ use crate::cli::ArrayArgs;
 use crate::output::Failure;
 use crate::select::{configuration, core_or_block, split};
 use flashd_generator::{
-    GenerateError, GeneratedFile, Sources, block_files_in, core_files_in, split_files_in,
+    GenerateError, GeneratedFile, Sources, block_files_in, core_files_in, inside_expressions, split_files_in,
 };
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::block::{self, BlockConfig};
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::merge::SplitConfig;
-use flashd_hwmodel::vectors::Layout;
+use flashd_hwmodel::cores;
+use flashd_hwmodel::merge::{self, SplitConfig};
+use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
 use flashd_simulator::record::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
@@ -65,11 +66,29 @@ impl Target {
     }
 
     /// Its ports in a file of vectors.
-    pub fn layout(&self) -> Result<Layout, ConfigError> {
+    pub fn layout(&self, look: Look) -> Result<Layout, ConfigError> {
         match self {
-            Target::Core(config) => Layout::of_core(config),
-            Target::Array(config) => Layout::of_block(config),
-            Target::Split(config) => Layout::of_split(config),
+            Target::Core(config) => Layout::of_core(config, look),
+            Target::Array(config) => Layout::of_block(config, look),
+            Target::Split(config) => Layout::of_split(config, look),
+        }
+    }
+
+    /// What a testbench reads inside each of its cores.
+    pub fn inside(&self) -> Result<Vec<Vec<String>>, GenerateError> {
+        match self {
+            Target::Core(config) => {
+                let core = cores::build(config)?;
+                inside_expressions(core.as_ref(), &[core.inside()])
+            }
+            Target::Array(config) => {
+                let array = block::build(config)?;
+                inside_expressions(array.as_ref(), &array.inside())
+            }
+            Target::Split(config) => {
+                let split = merge::build(config)?;
+                inside_expressions(split.as_ref(), &split.inside())
+            }
         }
     }
 

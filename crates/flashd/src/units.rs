@@ -130,7 +130,7 @@ fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, F
         for ((unit, worst), &y) in units.iter().zip(&mut worst).zip(&results) {
             *worst = worst.max(reference.error_in_ulp(*unit, a, y).unwrap_or(0.0));
         }
-        layout.line(&mut text, |field, elements| {
+        layout.line(&mut text, &[], |field, elements| {
             elements.push(match field.port.name.as_str() {
                 "a" => a,
                 "b" => b,

@@ -21,6 +21,8 @@ pub struct Signal {
     pub width: u32,
     /// Output or input.
     pub output: bool,
+    /// The signal as RustHDL's probes number it; none of one that the generator has added.
+    pub atom: Option<usize>,
 }
 
 /// An instance inside a module.
@@ -100,7 +102,13 @@ impl Probe for Walk {
         }
         let (name, index) = split_index(name);
         let output = signal.kind() == AtomKind::OutputParameter;
-        scope.module.ports.push(Signal { name, index, width: signal.bits() as u32, output });
+        scope.module.ports.push(Signal {
+            name,
+            index,
+            width: signal.bits() as u32,
+            output,
+            atom: Some(signal.id()),
+        });
     }
 
     fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {

@@ -24,12 +24,12 @@ pub mod wave_svg;
 
 pub use axis::{AxisManifest, axis_files, axis_files_in};
 pub use elaborate::elaborate;
-pub use emit::{Emitted, EmittedModule, emit};
+pub use emit::{Emitted, EmittedModule, emit, references};
 pub use files::{
     GeneratedFile, Manifest, block_files, block_files_in, core_files, core_files_in, split_files,
     split_files_in, unit_file, write_all,
 };
-pub use testbench::{testbench_files, vector_file_name};
+pub use testbench::{inside_expressions, testbench_files, vector_file_name};
 pub use verilog::Sources;
 
 /// A design that cannot be turned into Verilog: always a mistake in the design's description.

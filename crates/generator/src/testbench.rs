@@ -1,9 +1,12 @@
 //! A self-checking testbench beside a design, and its port list for the C++ harness.
 //!
-//! Both are printed from the [`Layout`] of the design's vectors, by which the vectors are written too.
+//! Both are printed from the [`Layout`] of the design's vectors, by which the vectors are written too. What the testbench compares
+//! inside the design it reads by hierarchical names, which are those that the generator gives.
 
-use crate::GeneratedFile;
-use flashd_hwmodel::vectors::{Compared, Field, Layout};
+use crate::{GenerateError, GeneratedFile, elaborate, references};
+use flashd_hwmodel::cores::{Inside, Reading};
+use flashd_hwmodel::rtl::Block;
+use flashd_hwmodel::vectors::{Compared, Field, InsideField, Layout};
 use std::fmt::Write;
 
 /// Name of the vector file that a testbench reads if nothing else is asked for.
@@ -11,11 +14,47 @@ pub fn vector_file_name(name: &str) -> String {
     format!("{name}_tb.vec")
 }
 
-/// `<name>_tb.v`, for a vector file of `lines` cycles that `about` describes, and `<name>_ports.h`.
-pub fn testbench_files(layout: &Layout, lines: u64, about: &str) -> Vec<GeneratedFile> {
+/// Name of the design's instance in its testbench.
+const INSTANCE: &str = "dut";
+
+/// What a testbench compares inside a design's cores: for each core the expressions that read it, by the names that the design's
+/// Verilog has.
+///
+/// # Errors
+/// If a signal has no name there.
+pub fn inside_expressions(
+    design: &dyn Block,
+    cores: &[Vec<Inside>],
+) -> Result<Vec<Vec<String>>, GenerateError> {
+    let module = elaborate(design)?;
+    let of_core = |core: &Vec<Inside>| {
+        let atoms: Vec<usize> = core.iter().map(|inside| inside.atom).collect();
+        let names = references(&module, INSTANCE, &atoms)?;
+        Ok(core.iter().zip(names).map(|(inside, name)| read(inside.reading, name)).collect())
+    };
+    cores.iter().map(of_core).collect()
+}
+
+/// A signal as it is read.
+fn read(reading: Reading, name: String) -> String {
+    match reading {
+        Reading::Whole => name,
+        Reading::Above(zeros) => format!("{{{name}, {zeros}'b0}}"),
+        Reading::Any => format!("|{name}"),
+    }
+}
+
+/// `<name>_tb.v`, for a vector file of `lines` cycles that `about` describes, and `<name>_ports.h`. `inside` are the
+/// [`inside_expressions`] of a layout that has such fields.
+pub fn testbench_files(
+    layout: &Layout,
+    inside: &[Vec<String>],
+    lines: u64,
+    about: &str,
+) -> Vec<GeneratedFile> {
     let name = &layout.name;
     vec![
-        GeneratedFile { name: format!("{name}_tb.v"), text: testbench(layout, lines, about) },
+        GeneratedFile { name: format!("{name}_tb.v"), text: testbench(layout, inside, lines, about) },
         GeneratedFile { name: format!("{name}_ports.h"), text: ports_header(layout) },
     ]
 }
@@ -46,7 +85,7 @@ fn condition(layout: &Layout, compared: Compared) -> &'static str {
     }
 }
 
-fn testbench(layout: &Layout, lines: u64, about: &str) -> String {
+fn testbench(layout: &Layout, inside: &[Vec<String>], lines: u64, about: &str) -> String {
     let name = &layout.name;
     let (inputs, outputs): (Vec<&Field>, Vec<&Field>) =
         layout.fields.iter().partition(|f| f.compared.is_none());
@@ -95,12 +134,65 @@ fn testbench(layout: &Layout, lines: u64, about: &str) -> String {
         .chain(layout.fields.iter().map(|f| f.port.name.clone()))
         .map(|p| format!("        .{p}({p})"))
         .collect();
-    let _ = write!(t, "\n    {name} dut (\n{}\n    );\n\n", connections.join(",\n"));
-    for f in &outputs {
+    let _ = write!(t, "\n    {name} {INSTANCE} (\n{}\n    );\n\n", connections.join(",\n"));
+    inside_wires(&mut t, layout, inside);
+    for f in outputs.iter().copied().chain(layout.inside.iter().map(|f| &f.value)) {
         report(&mut t, f);
     }
     body(&mut t, layout, &outputs, &vectors);
     t
+}
+
+/// What is compared inside, and what is expected of it; of several cores the last one is in the highest bits.
+fn inside_wires(t: &mut String, layout: &Layout, inside: &[Vec<String>]) {
+    if layout.inside.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        t,
+        "    // Inside the design, by its own names, and what is expected there in the cores that are due."
+    );
+    for (place, InsideField { due, value, .. }) in layout.inside.iter().enumerate() {
+        let (name, bits) = (&value.port.name, range(value));
+        let signals: Vec<&str> = inside.iter().rev().map(|core| core[place].as_str()).collect();
+        let signals = match signals.as_slice() {
+            [one] => one.to_string(),
+            all => format!("{{{}}}", all.join(", ")),
+        };
+        let _ = writeln!(t, "    wire {bits}{name} = {signals};");
+        let _ = writeln!(t, "    wire {bits}expected_{name} = {};", slice(layout, value));
+        if let Some(due) = due {
+            let _ = writeln!(t, "    wire {}{} = {};", range(due), due.port.name, slice(layout, due));
+        }
+    }
+    t.push('\n');
+}
+
+/// The comparison of a quantity in every core.
+fn compare_inside(t: &mut String, InsideField { due, value, .. }: &InsideField) {
+    let (name, width, cores) = (&value.port.name, value.port.width, value.port.elements);
+    let indent = "                ";
+    for core in 0..cores {
+        let of = |signal: &str, width: u32| match (cores, width) {
+            (1, _) => signal.to_string(),
+            (_, 1) => format!("{signal}[{core}]"),
+            _ => format!("{signal}[{width}*{core} +: {width}]"),
+        };
+        let differs = format!("{} !== {}", of(name, width), of(&format!("expected_{name}"), width));
+        let (begin, end) = match due {
+            Some(due) => (format!("if ({}) begin ", of(&due.port.name, 1)), " end"),
+            None => (String::new(), ""),
+        };
+        let report = match cores {
+            1 => String::new(),
+            _ => format!("begin first = {core}; "),
+        };
+        let reported = if cores == 1 { "" } else { " end" };
+        let _ = writeln!(
+            t,
+            "{indent}{begin}checks = checks + 1; if (!failed && {differs}) {report}differs_{name};{reported}{end}"
+        );
+    }
 }
 
 /// A task that prints an output's difference, of a vector the first element that differs.
@@ -111,6 +203,13 @@ fn report(t: &mut String, f: &Field) {
         let _ = writeln!(
             t,
             "            $display(\"TEST FAILED: cycle %0d: {name}: expected %h, got %h\", cycle, expected_{name}, {name});"
+        );
+    } else if f.compared.is_none() {
+        // Of a quantity inside, the core is known.
+        let _ = writeln!(
+            t,
+            "            $display(\"TEST FAILED: cycle %0d: {name} of core %0d: expected %h, got %h\", cycle, first,\n                     \
+             expected_{name}[first*{width} +: {width}], {name}[first*{width} +: {width}]);"
         );
     } else {
         let last = f.port.elements - 1;
@@ -152,6 +251,9 @@ fn body(t: &mut String, layout: &Layout, outputs: &[&Field], vectors: &str) {
         if !condition.is_empty() {
             let _ = writeln!(compare, "                end");
         }
+    }
+    for field in &layout.inside {
+        compare_inside(&mut compare, field);
     }
     let (start, edge, outside_reset) = match layout.clocked {
         true => ("        clk = 0;\n", "            #1 clk = 1;\n            #5 clk = 0;\n", "!rst"),

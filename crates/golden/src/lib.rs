@@ -22,6 +22,7 @@ mod recurrence;
 mod round;
 mod run;
 mod scalar;
+mod scalar_path;
 mod single;
 pub mod units;
 mod vector;

@@ -4,11 +4,12 @@ use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes};
 use crate::recurrence::{
-    Fa2, Fa2Fixed, FactorWeight, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight,
+    Fa2, Fa2Fixed, FactorWeight, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
 };
-use crate::round::{encode, pow2, v_exponent};
+use crate::round::{decode, encode, pow2, v_exponent};
 use crate::run::{Input, Run};
 use crate::scalar::Scalar;
+use crate::units::reciprocal_value;
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::format::{Format, Subnormals};
 use flashd_hwmodel::numerics::Numerics;
@@ -48,6 +49,9 @@ pub struct Step {
     pub upper: bool,
     /// What happened to the output.
     pub action: Action,
+    /// FA2's sum after the step, where the model was asked for it ([`Model::with_sums`]): with FL fraction bits, in `literal` an
+    /// encoding. None where the step saw no key.
+    pub l: Option<u64>,
 }
 
 /// What a core has made of some keys, raw: what it needs to go on with others as if it had never stopped.
@@ -85,20 +89,48 @@ pub struct QueryResult {
 #[derive(Clone, Debug)]
 pub struct Model {
     config: CoreConfig,
-    numerics: Numerics,
+    pub(crate) numerics: Numerics,
     carriers: Carriers,
+    sums: bool,
 }
 
 impl Model {
     /// The model of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> Self {
-        Model { config: config.clone(), numerics: Numerics::new(config), carriers: Carriers::Fastest }
+        Model {
+            config: config.clone(),
+            numerics: Numerics::new(config),
+            carriers: Carriers::Fastest,
+            sums: false,
+        }
     }
 
     /// The same in other carriers, to compare with: they change no bit.
     #[must_use]
     pub fn with_carriers(self, carriers: Carriers) -> Self {
         Model { carriers, ..self }
+    }
+
+    /// The same with FA2's sum in every step that is recorded.
+    #[must_use]
+    pub fn with_sums(self) -> Self {
+        Model { sums: true, ..self }
+    }
+
+    /// What FA2's divider makes of a sum, raw: the significand of its reciprocal and the power of two by which that goes right (two's
+    /// complement); in `literal` the encoding of the reciprocal, and 0.
+    pub fn reciprocal(&self, l: u64) -> (u64, i32) {
+        let n = &self.numerics;
+        match self.config.fa2 {
+            Fa2Variant::Literal => {
+                let reciprocal = reciprocal_value(n.format, &n.reciprocal, decode(n.format, l));
+                (encode(n.format, reciprocal), 0)
+            }
+            _ => {
+                let (r, exponent) = divide(&n.reciprocal, l, n.state_fraction);
+                (r, -exponent - n.reciprocal.table.value_fraction as i32)
+            }
+        }
     }
 
     /// Runs queries against keys and values.
@@ -170,8 +202,19 @@ impl Model {
     ) -> Vec<QueryResult> {
         let partial = self.config.partial;
         assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
-        let input =
-            Input { d: self.config.d, q, k, v, lengths, v_exponents, masked, starts, partial, record };
+        let input = Input {
+            d: self.config.d,
+            q,
+            k,
+            v,
+            lengths,
+            v_exponents,
+            masked,
+            starts,
+            partial,
+            record,
+            sums: self.sums,
+        };
         input.check(self.numerics.format);
         self.with_core(input, self.carriers)
     }

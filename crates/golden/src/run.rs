@@ -24,6 +24,8 @@ pub(crate) struct Input<'a> {
     /// States are handed out.
     pub(crate) partial: bool,
     pub(crate) record: bool,
+    /// Steps with FA2's sum.
+    pub(crate) sums: bool,
 }
 
 /// Whether a query, by its index, does not see a key, by its index.
@@ -158,14 +160,21 @@ where
         query.o = start.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
         query.result.empty = false;
         if self.input.record {
-            query.result.steps.push(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Restore });
+            query.result.steps.push(Step {
+                s: 0,
+                x: 0,
+                w: 0,
+                upper: false,
+                action: Action::Restore,
+                l: None,
+            });
         }
     }
 
     /// A key that a query does not see.
     fn pass(&self, query: &mut Query<R, L>) {
         if self.input.record {
-            let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+            let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
             query.result.steps.push(step);
         }
     }
@@ -185,7 +194,8 @@ where
         }
         if self.input.record {
             let (s, x, w) = (decision.s, decision.x, decision.w);
-            result.steps.push(Step { s, x, w, upper: decision.upper, action: decision.action });
+            let l = if self.input.sums { self.recurrence.sum(state) } else { None };
+            result.steps.push(Step { s, x, w, upper: decision.upper, action: decision.action, l });
         }
         decision.op.is_some()
     }

@@ -3,11 +3,12 @@
 //! It follows from the port list of the design alone, so that the writer of vectors, the emitted testbench and the
 //! C++ harness cannot disagree. A vector file is text for `$readmemh`: a comment with [`Layout::fields_text`], one line
 //! of hexadecimal digits a cycle, and a line of `f` only, the end mark. A line holds every port but `clk` in the order
-//! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest.
+//! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest. Behind them may follow what is
+//! expected inside the cores ([`Quantity`]): of each quantity one bit a core that says whether it is compared, and a value a core.
 
 use crate::block::{self, BlockConfig};
 use crate::config::{ConfigError, CoreConfig};
-use crate::cores;
+use crate::cores::{self, Inside, Quantity};
 use crate::merge::{self, SplitConfig};
 use crate::rtl::{Block, Probe, Tag};
 use rust_hdl::core::atom::AtomKind;
@@ -124,6 +125,27 @@ impl Field {
     }
 }
 
+/// What of a design is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Look {
+    /// Its ports.
+    Ports,
+    /// Its ports, and [`Quantity`] by [`Quantity`] the scalar path inside every core.
+    #[default]
+    Inside,
+}
+
+/// The place of a quantity inside the design's cores, one element a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsideField {
+    /// What it is.
+    pub quantity: Quantity,
+    /// In which cores it is compared; None of one that is compared in every cycle outside reset.
+    pub due: Option<Field>,
+    /// What is expected.
+    pub value: Field,
+}
+
 /// The layout of a design's vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -133,6 +155,8 @@ pub struct Layout {
     pub clocked: bool,
     /// Ports in the order of a line.
     pub fields: Vec<Field>,
+    /// What is compared inside, behind the ports; nothing unless asked for.
+    pub inside: Vec<InsideField>,
     /// Digits of a line.
     pub digits: usize,
 }
@@ -152,31 +176,64 @@ impl Layout {
                 field
             })
             .collect();
-        Layout { name, clocked, fields, digits }
+        Layout { name, clocked, fields, inside: Vec::new(), digits }
+    }
+
+    /// The same with what is compared inside its cores, which are alike.
+    #[must_use]
+    pub fn with_inside(mut self, cores: &[Vec<Inside>]) -> Layout {
+        let mut digits = self.digits;
+        let mut field = |name: String, width: u32| {
+            let port = PortShape { name, output: true, width, elements: cores.len() };
+            let field = Field { port, compared: None, first: digits };
+            digits += field.digits();
+            field
+        };
+        for Inside { quantity, width, .. } in cores.iter().take(1).flatten() {
+            let name = quantity.name();
+            let due = (!quantity.is_always_due()).then(|| field(format!("due_{name}"), 1));
+            let value = field(format!("inside_{name}"), *width);
+            self.inside.push(InsideField { quantity: *quantity, due, value });
+        }
+        self.digits = digits;
+        self
     }
 
     /// That of a core.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_core(config: &CoreConfig) -> Result<Layout, ConfigError> {
-        Ok(Layout::new(config.name(), ports(cores::build(config)?.as_ref())))
+    pub fn of_core(config: &CoreConfig, compare: Look) -> Result<Layout, ConfigError> {
+        let core = cores::build(config)?;
+        let layout = Layout::new(config.name(), ports(core.as_ref()));
+        Ok(layout.looking(compare, || vec![core.inside()]))
     }
 
     /// That of an array.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_block(config: &BlockConfig) -> Result<Layout, ConfigError> {
-        Ok(Layout::new(config.name(), ports(block::build(config)?.as_ref())))
+    pub fn of_block(config: &BlockConfig, compare: Look) -> Result<Layout, ConfigError> {
+        let array = block::build(config)?;
+        let layout = Layout::new(config.name(), ports(array.as_ref()));
+        Ok(layout.looking(compare, || array.inside()))
     }
 
     /// That of split keys.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_split(config: &SplitConfig) -> Result<Layout, ConfigError> {
-        Ok(Layout::new(config.name(), ports(merge::build(config)?.as_ref())))
+    pub fn of_split(config: &SplitConfig, compare: Look) -> Result<Layout, ConfigError> {
+        let split = merge::build(config)?;
+        let layout = Layout::new(config.name(), ports(split.as_ref()));
+        Ok(layout.looking(compare, || split.inside()))
+    }
+
+    fn looking(self, compare: Look, inside: impl FnOnce() -> Vec<Vec<Inside>>) -> Layout {
+        match compare {
+            Look::Ports => self,
+            Look::Inside => self.with_inside(&inside()),
+        }
     }
 
     /// The field of a port.
@@ -190,7 +247,8 @@ impl Layout {
             1 => format!("{}:{}", f.port.name, f.port.width),
             n => format!("{}:{}x{n}", f.port.name, f.port.width),
         };
-        self.fields.iter().map(field).collect::<Vec<_>>().join(" ")
+        let inside = self.inside.iter().flat_map(|f| f.due.iter().chain([&f.value]));
+        self.fields.iter().chain(inside).map(field).collect::<Vec<_>>().join(" ")
     }
 
     /// The comment that a vector file begins with.
@@ -204,8 +262,15 @@ impl Layout {
         "f".repeat(self.digits) + "\n"
     }
 
-    /// Appends a cycle's line. `value` gives a port's elements; outputs that are not compared are written as zeros.
-    pub fn line(&self, out: &mut String, mut value: impl FnMut(&Field, &mut Vec<u64>)) {
+    /// Appends a cycle's line. `value` gives a port's elements; outputs that are not compared are written as zeros. `inside` are the
+    /// values that are expected inside, of each core one after another in the order of [`Layout::inside`], None where nothing is
+    /// compared; it may be empty while `rst` is high and where the layout has none.
+    pub fn line(
+        &self,
+        out: &mut String,
+        inside: &[Option<u64>],
+        mut value: impl FnMut(&Field, &mut Vec<u64>),
+    ) {
         let mut elements = Vec::new();
         let mut flag = |name: &str, value: &mut dyn FnMut(&Field, &mut Vec<u64>)| {
             self.field(name).is_some_and(|field| {
@@ -233,6 +298,20 @@ impl Layout {
             }
             elements.resize(field.port.elements, 0);
             digits(out, &elements, field.port.width);
+        }
+        for (place, field) in self.inside.iter().enumerate() {
+            let cores = field.value.port.elements;
+            let expected = (0..cores).map(|core| {
+                let value = inside.get(core * self.inside.len() + place).copied().flatten();
+                value.filter(|_| !reset)
+            });
+            let expected: Vec<Option<u64>> = expected.collect();
+            if field.due.is_some() {
+                let due: Vec<u64> = expected.iter().map(|value| value.is_some().into()).collect();
+                digits(out, &due, 1);
+            }
+            let values: Vec<u64> = expected.iter().map(|value| value.unwrap_or(0)).collect();
+            digits(out, &values, field.value.port.width);
         }
         out.push('\n');
     }

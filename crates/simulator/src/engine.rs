@@ -1,7 +1,7 @@
 //! Clocks one RustHDL core.
 
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::cores::{Core, Tap, build};
+use flashd_hwmodel::cores::{Core, Inside, build};
 use flashd_hwmodel::rtl::Block;
 
 /// Everything that a core's inputs carry in one cycle.
@@ -46,6 +46,9 @@ pub struct Outputs {
     pub o_scalars: Vec<u64>,
     /// Empty where the core has no such port.
     pub o_state: Vec<u64>,
+    /// What the model expects inside, of each core one after another in the order of [`Inside`]; None where nothing is compared, and
+    /// nothing at all from what does not look inside.
+    pub inside: Vec<Option<u64>>,
 }
 
 /// Sweeps after which a design that still changes is declared unstable; cores need one.
@@ -76,8 +79,8 @@ impl Engine {
         self.core.as_ref()
     }
 
-    /// Drives the inputs of the current cycle and settles; `outputs` and the tap are those of this cycle.
-    pub fn settle(&mut self, inputs: &Inputs, outputs: &mut Outputs) -> Tap {
+    /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
+    pub fn settle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
         let ports = self.core.ports();
         ports.clk.next = 0;
         ports.rst.next = inputs.rst as u64;
@@ -124,7 +127,11 @@ impl Engine {
         outputs.o_state.extend(ports.o_state.iter().map(|bus| bus.val()));
         outputs.o.clear();
         outputs.o.extend(ports.o.iter().map(|bus| bus.val()));
-        self.core.tap()
+    }
+
+    /// What is compared inside the core, in the settled cycle.
+    pub fn inside(&self) -> Vec<Inside> {
+        self.core.inside()
     }
 
     /// The rising edge that ends the current cycle: every register captures.

@@ -17,6 +17,7 @@ pub mod axis;
 pub mod block;
 pub mod engine;
 pub mod evaluate;
+mod inside;
 pub mod lockstep;
 pub mod random;
 pub mod record;

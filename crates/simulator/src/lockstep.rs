@@ -1,13 +1,13 @@
 //! The lock-step run: core and model, compared in every cycle.
 
 use crate::engine::{Engine, Inputs, Outputs};
+use crate::inside::InsideSchedule;
 use crate::schedule::{Pending, Schedule, StepId};
 use crate::stream::{Driver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, WeightUnit};
-use flashd_hwmodel::cores::{Stages, Tap, tap_widths};
+use flashd_hwmodel::cores::{Inside, Stages};
 use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::{ones, signed};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fmt;
@@ -135,7 +135,7 @@ pub fn run(
 ) -> Result<Run, RunError> {
     require_masks(config, workload)?;
     require_partial(config, workload)?;
-    let results = workload.results(&Model::new(config), true);
+    let results = workload.results(&Model::new(config).with_sums(), true);
     let counters = run_against(config, workload, gaps, observers, &results)?;
     Ok(Run { counters, results })
 }
@@ -174,7 +174,7 @@ pub fn run_against(
     results: &[QueryResult],
 ) -> Result<Counters, RunError> {
     let mut engine = Engine::new(config)?;
-    let mut checker = Checker::new(config, results);
+    let mut checker = Checker::new(config, results, engine.inside());
     let mut driver = Driver::new(config, workload, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     // After the last key: its latency, and some cycles in which nothing more may come out.
@@ -185,13 +185,14 @@ pub fn run_against(
         }
         let accepted = driver.next(&outputs, &mut inputs);
         checker.accept(engine.cycle(), accepted);
-        let tap = engine.settle(&inputs, &mut outputs);
+        engine.settle(&inputs, &mut outputs);
+        checker.inside.due(engine.cycle(), &mut outputs.inside);
         // Observers first: a wave should show the cycle that differs.
         for observer in observers.iter_mut() {
             observer.cycle(&engine, &inputs, &outputs)?;
         }
         if !inputs.rst {
-            checker.compare(engine.cycle(), &outputs, &tap).map_err(RunError::Divergence)?;
+            checker.compare(engine.cycle(), &outputs, engine.inside()).map_err(RunError::Divergence)?;
         }
         engine.clock();
     }
@@ -202,33 +203,30 @@ struct Checker<'a> {
     config: &'a CoreConfig,
     results: &'a [QueryResult],
     schedule: Schedule<'a>,
-    stages: Stages,
+    score_stage: u64,
     fixed: bool,
     fractions: (u32, u32),
-    widths: (u32, u32),
+    inside: InsideSchedule,
     scores: Pending,
-    arguments: Pending,
     history: VecDeque<StepId>,
     counters: Counters,
     first_key: Option<u64>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(config: &'a CoreConfig, results: &'a [QueryResult]) -> Self {
+    fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: Vec<Inside>) -> Self {
         let n = Numerics::new(config);
-        let stages = Stages::of(config);
         let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
         let fixed = !config.follows_the_paper();
         Checker {
             config,
             results,
             schedule: Schedule::new(config, results),
-            stages,
+            score_stage: Stages::of(config).score.into(),
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
-            widths: tap_widths(config),
+            inside: InsideSchedule::new(config, &[inside]),
             scores: Pending::default(),
-            arguments: Pending::default(),
             history: VecDeque::new(),
             counters: Counters::default(),
             first_key: None,
@@ -247,34 +245,28 @@ impl<'a> Checker<'a> {
             // A masked key has a score that nobody looks at.
             if self.schedule.action(id) != Action::Masked {
                 self.scores.push(cycle, id);
-                self.arguments.push(cycle, id);
             }
+            self.inside.accept(cycle, 0, &self.results[query].steps[step], accepted.last);
             self.schedule.accept(cycle, id, accepted.last);
         }
     }
 
-    fn compare(&mut self, cycle: u64, outputs: &Outputs, tap: &Tap) -> Result<(), Box<Divergence>> {
+    fn compare(&mut self, cycle: u64, outputs: &Outputs, inside: Vec<Inside>) -> Result<(), Box<Divergence>> {
         let results = self.results;
         let step = |(query, step): StepId| -> &Step { &results[query].steps[step] };
-        let (sw, xw) = self.widths;
         let ports = self.schedule.due(cycle);
         let (reads, restored) = (self.schedule.reads(&ports), self.schedule.restores(&ports));
         self.check(cycle, "state_ren", ports.start.is_some() as u64, outputs.state_ren as u64, Kind::Bit)?;
 
-        let due = self.scores.due(cycle, self.stages.score.into());
-        if let Some((query, key)) = due {
+        if let Some(id) = self.scores.due(cycle, self.score_stage) {
             if self.history.len() == HISTORY {
                 self.history.pop_front();
             }
-            self.history.push_back((query, key));
+            self.history.push_back(id);
         }
-        self.check(cycle, "score stage valid", due.is_some() as u64, tap.score.is_some() as u64, Kind::Bit)?;
-        if let (Some(at), Some(actual)) = (due.filter(|&at| step(at).action != Action::Restore), tap.score) {
-            self.check(cycle, "score s", step(at).s as u64 & ones(sw), actual, Kind::Score)?;
-        }
-        let due = self.arguments.due(cycle, self.stages.argument.into());
-        if let (Some(at), Some(actual)) = (due, tap.x) {
-            self.check(cycle, "argument x", step(at).x as u64 & ones(xw), actual, Kind::Argument)?;
+        self.counters.comparisons += outputs.inside.iter().flatten().count() as u64;
+        if let Some((name, values)) = self.inside.differs(&outputs.inside, &[inside]) {
+            return Err(self.divergence(cycle, &name, values));
         }
 
         let due = ports.value;
@@ -287,24 +279,6 @@ impl<'a> Checker<'a> {
             self.counters.masked += masked as u64;
             self.counters.skips += (!reads && !masked) as u64;
             self.counters.loads += (step(at).action == Action::Load) as u64;
-            match tap.weight {
-                Some(weight) if restored => {
-                    self.check(cycle, "weight load", 1, weight.load as u64, Kind::Bit)?;
-                }
-                Some(weight) if reads => {
-                    self.check(cycle, "weight w", step(at).w, weight.w, Kind::Float)?;
-                    let load = step(at).action == Action::Load;
-                    self.check(cycle, "weight load", load as u64, weight.load as u64, Kind::Bit)?;
-                    if !load {
-                        let upper = step(at).upper;
-                        self.check(cycle, "weight side", upper as u64, weight.upper as u64, Kind::Bit)?;
-                    }
-                }
-                weight => {
-                    let valid = weight.is_some() as u64;
-                    self.check(cycle, "weight stage valid", !masked as u64, valid, Kind::Bit)?;
-                }
-            }
         }
 
         let due = ports.result;
@@ -341,22 +315,27 @@ impl<'a> Checker<'a> {
 
     fn step_text(&self, (query, key): StepId) -> String {
         let s = &self.results[query].steps[key];
-        let (sw, xw) = self.widths;
+        let (score, argument) = self.fractions;
         format!(
             "query {query} step {key}: s = {}, x = {}, w = {:#x} ({}), {:?}",
-            self.number(s.s as u64 & ones(sw), sw, self.fractions.0),
-            self.number(s.x as u64 & ones(xw), xw, self.fractions.1),
+            self.number(s.s, score),
+            self.number(s.x, argument),
             s.w,
             self.config.weight_format().value(s.w),
             s.action
         )
     }
 
-    fn number(&self, bits: u64, width: u32, fraction: u32) -> String {
+    fn number(&self, value: i64, fraction: u32) -> String {
         match self.fixed {
-            true => format!("{}", signed(bits, width) as f64 / (fraction as f64).exp2()),
-            false => format!("{}", self.config.format.value(bits)),
+            true => format!("{}", value as f64 / (fraction as f64).exp2()),
+            false => format!("{}", self.config.format.value(value as u64)),
         }
+    }
+
+    fn divergence(&self, cycle: u64, signal: &str, values: [(u64, String); 2]) -> Box<Divergence> {
+        let history = self.history.iter().map(|id| self.step_text(*id)).collect();
+        Box::new(Divergence::new(self.config.name(), cycle, signal, values, &history))
     }
 
     fn check(
@@ -374,12 +353,8 @@ impl<'a> Checker<'a> {
         let text = |bits: u64| match kind {
             Kind::Bit => bits.to_string(),
             Kind::Float => self.config.format.value(bits).to_string(),
-            Kind::Score => self.number(bits, self.widths.0, self.fractions.0),
-            Kind::Argument => self.number(bits, self.widths.1, self.fractions.1),
         };
-        let values = [expected, actual].map(|bits| (bits, text(bits)));
-        let history = self.history.iter().map(|id| self.step_text(*id)).collect();
-        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &history)))
+        Err(self.divergence(cycle, signal, [expected, actual].map(|bits| (bits, text(bits)))))
     }
 }
 
@@ -387,6 +362,4 @@ impl<'a> Checker<'a> {
 enum Kind {
     Bit,
     Float,
-    Score,
-    Argument,
 }

@@ -11,7 +11,7 @@ use flashd_files::AtomicFile;
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::merge::SplitConfig;
-use flashd_hwmodel::vectors::{Field, Layout};
+use flashd_hwmodel::vectors::{Field, Layout, Look};
 use std::io::{Error, Result, Write};
 use std::path::Path;
 
@@ -69,16 +69,16 @@ impl<W: Write> VectorWriter<W> {
     /// If writing fails, or the core has a port that no simulation knows.
     pub fn core_cycle(&mut self, i: &Inputs, o: &Outputs) -> Result<()> {
         let scalars = self.scalars;
-        self.write(|field, elements| core_value(scalars, field, i, o, elements))
+        self.write(&o.inside, |field, elements| core_value(scalars, field, i, o, elements))
     }
 
-    fn write(&mut self, value: impl Fn(&Field, &mut Vec<u64>) -> bool) -> Result<()> {
+    fn write(&mut self, inside: &[Option<u64>], value: impl Fn(&Field, &mut Vec<u64>) -> bool) -> Result<()> {
         if self.lines >= self.limit {
             return Ok(());
         }
         self.line.clear();
         let mut unknown = None;
-        self.layout.line(&mut self.line, |field, elements| {
+        self.layout.line(&mut self.line, inside, |field, elements| {
             if !value(field, elements) {
                 unknown = Some(field.port.name.clone());
             }
@@ -156,7 +156,7 @@ impl<W: Write> Observer for VectorWriter<W> {
 impl<W: Write> BlockObserver for VectorWriter<W> {
     fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> Result<()> {
         let scalars = self.scalars;
-        self.write(|field, elements| {
+        self.write(&o.core.inside, |field, elements| {
             elements.push(match field.port.name.as_str() {
                 "q_last" => i.q_last.into(),
                 "q_ready" => o.q_ready.into(),
@@ -175,7 +175,7 @@ impl<W: Write> BlockObserver for VectorWriter<W> {
 impl<W: Write> SplitObserver for VectorWriter<W> {
     fn cycle(&mut self, i: &SplitInputs, o: &SplitOutputs) -> Result<()> {
         let scalars = self.scalars;
-        self.write(|field, elements| {
+        self.write(&o.core.inside, |field, elements| {
             let flags = match field.port.name.as_str() {
                 "k_mask" => &i.k_mask,
                 "v_ren" => &o.v_ren,
@@ -207,7 +207,7 @@ impl VectorFile {
     /// # Errors
     /// If the configuration is not valid or no file can be created there.
     pub fn for_core(path: &Path, config: &CoreConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_core(config)?, config)?)
+        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_core(config, Look::Inside)?, config)?)
     }
 
     /// Vectors for an array, likewise.
@@ -215,7 +215,11 @@ impl VectorFile {
     /// # Errors
     /// As [`VectorFile::for_core`].
     pub fn for_block(path: &Path, config: &BlockConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_block(config)?, &config.core)?)
+        Ok(VectorWriter::new(
+            AtomicFile::create(path)?,
+            Layout::of_block(config, Look::Inside)?,
+            &config.core,
+        )?)
     }
 
     /// Vectors for split keys, likewise.
@@ -223,7 +227,11 @@ impl VectorFile {
     /// # Errors
     /// As [`VectorFile::for_core`].
     pub fn for_split(path: &Path, config: &SplitConfig) -> std::result::Result<Self, VectorError> {
-        Ok(VectorWriter::new(AtomicFile::create(path)?, Layout::of_split(config)?, &config.core)?)
+        Ok(VectorWriter::new(
+            AtomicFile::create(path)?,
+            Layout::of_split(config, Look::Inside)?,
+            &config.core,
+        )?)
     }
 
     /// Completes the file under its name and returns the number of cycles in it.

@@ -9,7 +9,10 @@
 //! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
 
 mod data;
+mod directed;
 mod values;
+
+pub use directed::Coverage;
 
 use crate::block::{self, BlockWorkload, Disturbance, QueryBlock};
 use crate::engine::{Inputs, Outputs};
@@ -19,6 +22,7 @@ use crate::schedule::Schedule;
 use crate::split;
 use crate::stream::{Driver, Gaps, Query, Workload};
 use data::{Operands, Scores};
+use directed::Directed;
 use flashd_golden::{Model, v_exponent};
 use flashd_hwmodel::block::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
@@ -26,7 +30,8 @@ use flashd_hwmodel::merge::SplitConfig;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::Write;
-use std::ops::AddAssign;
+use std::ops::Add;
+use values::values;
 
 /// What a stream is made from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,18 +42,22 @@ pub struct Stream {
     pub keys: u64,
     /// Keys of a round, about.
     pub round: usize,
+    /// Keys at most of queries that are looked for, which come first: each shows a change by one of a table's coefficient or of a
+    /// limit. Arrays have none: their queries share keys.
+    pub directed: u64,
 }
 
 impl Stream {
     /// A stream short enough for an interpreting simulator: fewer keys where the vectors are longer.
     pub fn short(seed: u64, d: usize) -> Stream {
-        let keys = (SHORT_ELEMENTS / d).clamp(LEAST_KEYS, MOST_KEYS);
-        Stream::of(seed, keys as u64)
+        let keys = (SHORT_ELEMENTS / d).clamp(LEAST_KEYS, MOST_KEYS) as u64;
+        let directed = (DIRECTED_ELEMENTS / d) as u64;
+        Stream { directed, ..Stream::of(seed, keys) }
     }
 
     /// A stream of a given number of keys: sixteen rounds or more.
     pub fn of(seed: u64, keys: u64) -> Stream {
-        Stream { seed, keys, round: (keys / ROUNDS).clamp(8, LONGEST_ROUND) as usize }
+        Stream { seed, keys, round: (keys / ROUNDS).clamp(8, LONGEST_ROUND) as usize, directed: 0 }
     }
 }
 
@@ -56,6 +65,8 @@ impl Stream {
 const SHORT_ELEMENTS: usize = 32_768;
 const LEAST_KEYS: usize = 96;
 const MOST_KEYS: usize = 3000;
+/// The same of queries that are looked for: they are all there up to d = 64.
+const DIRECTED_ELEMENTS: usize = 98_304;
 /// Rounds of a stream, unless they would be too long.
 const ROUNDS: u64 = 24;
 const LONGEST_ROUND: u64 = 20_000;
@@ -69,13 +80,26 @@ pub struct Streamed {
     pub keys: u64,
     /// Results.
     pub results: u64,
+    /// What was looked for.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub coverage: Coverage,
 }
 
-impl AddAssign for Streamed {
-    fn add_assign(&mut self, other: Streamed) {
-        self.cycles += other.cycles;
-        self.keys += other.keys;
-        self.results += other.results;
+fn is_nothing(coverage: &Coverage) -> bool {
+    *coverage == Coverage::default()
+}
+
+impl Add for Streamed {
+    type Output = Streamed;
+
+    /// What was looked for is that of the first one.
+    fn add(self, other: Streamed) -> Streamed {
+        Streamed {
+            cycles: self.cycles + other.cycles,
+            keys: self.keys + other.keys,
+            results: self.results + other.results,
+            coverage: self.coverage,
+        }
     }
 }
 
@@ -102,7 +126,7 @@ pub(crate) fn operands(
     [q, k, v]
 }
 
-/// Calls `one` for round after round, until there are keys enough; `progress` is told of every round. What `one` returns
+/// Calls `one` for round after round, until there are keys enough and a result; `progress` is told of every round. What `one` returns
 /// says keys and results, the vectors written are the cycles.
 fn rounds<W: Write>(
     stream: &Stream,
@@ -113,12 +137,12 @@ fn rounds<W: Write>(
     let mut total = Streamed::default();
     let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
     for round in 0.. {
-        if total.keys >= stream.keys {
+        if total.keys >= stream.keys && total.results > 0 {
             break;
         }
         let before = out.lines();
         let streamed = one(round, &mut rng, out)?;
-        total += Streamed { cycles: out.lines() - before, ..streamed };
+        total = total + Streamed { cycles: out.lines() - before, ..streamed };
         progress(&total);
     }
     Ok(total)
@@ -156,18 +180,35 @@ pub fn core<W: Write>(
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
     config.validate()?;
-    rounds(stream, out, progress, |round, rng, out| {
+    let mut directed = Streamed::default();
+    if let Some((coverage, w)) = directed_workload(config, stream) {
+        let streamed = one_round(config, &w, Gaps::None, expected, out)?;
+        directed = Streamed { coverage, cycles: out.lines(), ..streamed };
+    }
+    let total = rounds(stream, out, &mut |streamed| progress(&(directed + *streamed)), |round, rng, out| {
         let w = workload(config, round, stream.round, rng);
         let gaps = gaps(round, rng);
         let cut = breaks_off(round).then(|| 3 + rng.random_range(w.steps() / 2..=w.steps()) as u64);
-        cut_off(cut, out, |out| match expected {
-            Expected::Lockstep => {
-                let counters = run(config, &w, gaps, &mut [out])?.counters;
-                Ok(Streamed { cycles: 0, keys: counters.keys, results: counters.queries })
-            }
-            Expected::Model => predict(config, &w, gaps, out),
-        })
-    })
+        cut_off(cut, out, |out| one_round(config, &w, gaps, expected, out))
+    })?;
+    Ok(directed + total)
+}
+
+/// A core's vectors of a workload.
+fn one_round<W: Write>(
+    config: &CoreConfig,
+    w: &Workload,
+    gaps: Gaps,
+    expected: Expected,
+    out: &mut VectorWriter<W>,
+) -> Result<Streamed, RunError> {
+    match expected {
+        Expected::Lockstep => {
+            let counters = run(config, w, gaps, &mut [out])?.counters;
+            Ok(Streamed { keys: counters.keys, results: counters.queries, ..Streamed::default() })
+        }
+        Expected::Model => predict(config, w, gaps, out),
+    }
 }
 
 fn gaps(round: usize, rng: &mut ChaCha8Rng) -> Gaps {
@@ -223,7 +264,7 @@ pub fn array<W: Write>(
         let resets = if breaks_off(round) { vec![3 + middle] } else { Vec::new() };
         let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, rng)) };
         let counters = block::run(config, &w, &disturbance, &mut [out])?.counters;
-        Ok(Streamed { cycles: 0, keys: counters.keys.max(1), results: counters.queries })
+        Ok(Streamed { keys: counters.keys.max(1), results: counters.queries, ..Streamed::default() })
     })
 }
 
@@ -247,9 +288,35 @@ pub fn split_keys<W: Write>(
         let cut = breaks_off(round).then(|| 3 + keys / config.parts as u64);
         cut_off(cut, out, |out| {
             let counters = split::run(config, &w, gaps, &mut [out])?.counters;
-            Ok(Streamed { cycles: 0, keys, results: counters.queries })
+            Ok(Streamed { keys, results: counters.queries, ..Streamed::default() })
         })
     })
+}
+
+/// The queries that are looked for, as many as the stream may have, and what was found.
+fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, Workload)> {
+    let most = stream.directed as usize / directed::KEYS;
+    if most == 0 {
+        return None;
+    }
+    let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
+    let Directed { q, mut k, coverage } = directed::directed(config, &mut rng);
+    let elements = most * directed::KEYS * config.d;
+    // What a part of them shows was not looked at.
+    let coverage = if k.len() <= elements { coverage } else { Coverage::default() };
+    k.truncate(elements);
+    let keys = k.len() / config.d;
+    if keys == 0 {
+        return None;
+    }
+    let v = values(config, Scores::Trained, keys, &[], &mut rng);
+    let query = |number: usize| {
+        let (from, to) = (number * directed::KEYS, (number + 1) * directed::KEYS);
+        let v_exponent = v_exponent(config.format, &v[from * config.d..to * config.d]);
+        Query { q: q.clone(), from, keys: to, start: None, v_exponent, masked: Vec::new() }
+    };
+    let queries: Vec<Query> = (0..keys / directed::KEYS).map(query).collect();
+    Some((coverage, Workload { d: config.d, queries, k, v }))
 }
 
 /// A round for a core.

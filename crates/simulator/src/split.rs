@@ -5,6 +5,7 @@ mod model;
 
 use crate::block::lockstep::pop_if;
 use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
+use crate::inside::InsideSchedule;
 use crate::lockstep::{Divergence, RunError};
 use crate::stream::{Gaps, Query, Workload};
 use driver::Driver;
@@ -136,7 +137,7 @@ pub fn run(
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitRun, RunError> {
     let parts = Parts::new(workload, config.parts);
-    let partial = parts.partial_results(&Model::new(&config.core), true);
+    let partial = parts.partial_results(&Model::new(&config.core).with_sums(), true);
     let results = parts.results(config, &partial);
     let counters = run_against(config, workload, gaps, &partial, &results, observers)?;
     Ok(SplitRun { counters, results })
@@ -180,6 +181,7 @@ struct Bench<'a> {
     values: VecDeque<(u64, usize, usize)>,
     outputs_due: VecDeque<(u64, usize)>,
     value_stage: u64,
+    inside: InsideSchedule,
     first_key: Option<u64>,
     counters: SplitCounters,
     inputs: SplitInputs,
@@ -194,8 +196,10 @@ impl<'a> Bench<'a> {
         partial: &'a [Vec<QueryResult>],
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
+        let core = build(config)?;
         Ok(Bench {
-            core: build(config)?,
+            inside: InsideSchedule::new(&config.core, &core.inside()),
+            core,
             driver: Driver::new(config, parts, gaps),
             cycle: 0,
             values: VecDeque::new(),
@@ -221,10 +225,18 @@ impl<'a> Bench<'a> {
             self.first_key.get_or_insert(self.cycle);
             self.counters.steps += 1;
             self.values.push_back((self.cycle, query, step));
-            if self.inputs.core.k_last {
+            let last = self.inputs.core.k_last;
+            for (p, part) in self.partial[query].iter().enumerate() {
+                // Of a part that has ended before, the rest is masked.
+                if let Some(step) = part.steps.get(step) {
+                    self.inside.accept(self.cycle, p, step, false);
+                }
+            }
+            if last {
                 self.outputs_due.push_back((self.cycle, query));
             }
         }
+        self.inside.due(self.cycle, &mut self.outputs.core.inside);
     }
 
     fn compare_and_clock(&mut self) -> Result<(), Box<Divergence>> {
@@ -282,6 +294,11 @@ impl<'a> Bench<'a> {
 
     fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
         let SplitOutputs { core: o, v_ren } = outputs;
+        self.counters.comparisons += o.inside.iter().flatten().count() as u64;
+        if let Some((signal, values)) = self.inside.differs(&o.inside, &self.core.inside()) {
+            let name = self.config.name();
+            return Err(Box::new(Divergence::new(name, self.cycle, &signal, values, &VecDeque::new())));
+        }
         let cycle = self.cycle;
         let stage = self.value_stage;
         let due = pop_if(&mut self.values, |&(at, ..)| at + stage == cycle);

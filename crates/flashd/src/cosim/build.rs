@@ -95,7 +95,7 @@ fn sources(layout: &Layout, files: &[GeneratedFile], compile: Compile) -> Vec<(S
         let control = blocks.iter().map(|module| format!("hier_block -module \"{module}\"\n"));
         sources.push((BLOCKS.into(), "`verilator_config\n".to_string() + &control.collect::<String>()));
     }
-    let about = testbench_files(layout, 0, "").into_iter().filter(|f| f.name == header);
+    let about = testbench_files(layout, &[], 0, "").into_iter().filter(|f| f.name == header);
     sources.extend(about.map(|f| (f.name, f.text)));
     // Not as a macro of the command line, whose quotes would have to outlive a number of shells.
     sources.push(("main.cpp".into(), format!("#define PORTS_H \"{header}\"\n{HARNESS}")));

@@ -6,9 +6,9 @@ use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
 use flashd_golden::units;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
-use flashd_hwmodel::vectors::{Layout, ports};
+use flashd_hwmodel::vectors::{Layout, Look, ports};
 use flashd_hwmodel::word::ones;
-use flashd_simulator::selftest::{Expected, Stream, Streamed};
+use flashd_simulator::selftest::{Coverage, Expected, Stream, Streamed};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -17,21 +17,39 @@ use rand_chacha::ChaCha8Rng;
 pub struct Plan {
     pub seed: u64,
     pub keys: Option<u64>,
+    pub look: Look,
 }
 
 impl Plan {
     fn stream(&self, d: usize) -> Stream {
-        self.keys.map_or_else(|| Stream::short(self.seed, d), |keys| Stream::of(self.seed, keys))
+        let short = Stream::short(self.seed, d);
+        self.keys.map_or(short, |keys| Stream {
+            directed: short.directed.min(keys / 2),
+            ..Stream::of(self.seed, keys)
+        })
     }
 
     fn about(&self, streamed: &Streamed) -> String {
-        let Streamed { cycles, keys, results } = streamed;
-        format!("{cycles} cycles, {keys} keys, {results} results from seed {}", self.seed)
+        let Streamed { cycles, keys, results, coverage } = streamed;
+        let Coverage { changes, shown, tried } = coverage;
+        let found = match changes {
+            0 => String::new(),
+            _ => format!(
+                ";\n// {shown} of {changes} changes by one of a table's coefficient or a limit show in it, the others in none of {tried} queries"
+            ),
+        };
+        format!("{cycles} cycles, {keys} keys, {results} results from seed {}{found}", self.seed)
     }
 }
 
-fn all_files(layout: &Layout, vectors: Vec<u8>, lines: u64, about: &str) -> Vec<GeneratedFile> {
-    let mut files = testbench_files(layout, lines, about);
+fn all_files(
+    layout: &Layout,
+    inside: &[Vec<String>],
+    vectors: Vec<u8>,
+    lines: u64,
+    about: &str,
+) -> Vec<GeneratedFile> {
+    let mut files = testbench_files(layout, inside, lines, about);
     let text = String::from_utf8_lossy(&vectors).into_owned();
     files.push(GeneratedFile { name: vector_file_name(&layout.name), text });
     files
@@ -39,12 +57,16 @@ fn all_files(layout: &Layout, vectors: Vec<u8>, lines: u64, about: &str) -> Vec<
 
 /// A design's, expected outputs from design and model in lock-step.
 pub fn testbench(target: &Target, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
-    let layout = target.layout().map_err(|e| Failure::input(format!("--testbench: {e}")))?;
+    let layout = target.layout(plan.look).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
     let (core, cores) = target.cores();
     let stream = plan.stream(core.d * cores);
     let (streamed, vectors, lines) =
         target.stream(&layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
-    Ok(all_files(&layout, vectors, lines, &plan.about(&streamed)))
+    let inside = match plan.look {
+        Look::Inside => target.inside()?,
+        Look::Ports => Vec::new(),
+    };
+    Ok(all_files(&layout, &inside, vectors, lines, &plan.about(&streamed)))
 }
 
 /// Widest operands of which all combinations are tried.
@@ -61,7 +83,7 @@ pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Pl
     let mut text = layout.header();
     for &(a, b) in &operands {
         let y = unit_result(unit, format, segments, a, b);
-        layout.line(&mut text, |field, elements| {
+        layout.line(&mut text, &[], |field, elements| {
             elements.push(match field.port.name.as_str() {
                 "a" => a,
                 "b" => b,
@@ -75,7 +97,7 @@ pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Pl
         true => format!("all {} operands", operands.len()),
         false => format!("{} operands from seed {}", operands.len(), plan.seed),
     };
-    all_files(&layout, text.into_bytes(), operands.len() as u64, &about)
+    all_files(&layout, &[], text.into_bytes(), operands.len() as u64, &about)
 }
 
 fn exhaustive(unit: FormatUnit, width: u32) -> bool {

@@ -9,6 +9,7 @@ mod cosim_build;
 mod documents;
 mod engine;
 mod explore;
+mod faults;
 mod hostile;
 mod inputs;
 mod interrupt;

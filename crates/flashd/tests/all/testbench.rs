@@ -5,10 +5,14 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-fn generate(flags: &str) -> (TempDir, String) {
+pub fn generate(flags: &str) -> (TempDir, String) {
+    generate_comparing("inside", flags)
+}
+
+fn generate_comparing(what: &str, flags: &str) -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let run = Command::new(env!("CARGO_BIN_EXE_flashd"))
-        .args(["generate", "--testbench", "--out", folder.path().to_str().unwrap()])
+        .args(["generate", "--testbench", what, "--out", folder.path().to_str().unwrap()])
         .args(flags.split_whitespace())
         .output()
         .unwrap();
@@ -19,7 +23,7 @@ fn generate(flags: &str) -> (TempDir, String) {
 }
 
 /// The last line that the testbench prints.
-fn verdict(folder: &Path, name: &str) -> String {
+pub fn verdict(folder: &Path, name: &str) -> String {
     let compile = Command::new("iverilog")
         .current_dir(folder)
         .args(["-g2005", "-Wall", "-s", &format!("{name}_tb"), "-o", "tb.vvp"])
@@ -53,11 +57,43 @@ fn testbenches_of_every_kind_of_design_pass() {
         "--design flash-d --d 4 --format fp8-e4m3 --masks --partial --keys 300",
         "--design fa2 --d 4 --format fp8-e4m3 --masks --queries 3 --keys 200",
         "--design flash-d --weight paper --d 2 --queries 2 --keys 200",
+        "--design fa2 --d 3 --format fp8-e4m3 --parts 2 --keys 200",
         "--unit sub --format fp8-e5m2",
         "--unit sigmoid --format fp8-e4m3",
     ] {
         let (folder, name) = generate(flags);
         assert!(passed(&verdict(folder.path(), &name)) > 200, "{flags}");
+    }
+}
+
+/// What is compared inside has a name in the Verilog of every kind of datapath, which Icarus finds.
+#[test]
+fn every_variant_is_compared_inside() {
+    let list =
+        Command::new(env!("CARGO_BIN_EXE_flashd")).args(["list", "--variants", "--d", "3"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let variants: Vec<&str> = list.lines().filter(|flags| flags.contains("bf16")).collect();
+    assert!(variants.len() > 9, "{list}");
+    for flags in variants {
+        let (folder, name) = generate(&format!("{flags} --keys 40"));
+        let inside = passed(&verdict(folder.path(), &name));
+        let testbench = fs::read_to_string(folder.path().join(format!("{name}_tb.v"))).unwrap();
+        assert!(testbench.contains("inside_score = dut."), "{flags}");
+        let (folder, name) = generate_comparing("ports", &format!("{flags} --keys 40"));
+        assert!(inside > passed(&verdict(folder.path(), &name)), "{flags}");
+    }
+}
+
+/// However few keys: a query is whole, and its result is compared.
+#[test]
+fn one_key_is_enough_for_a_testbench() {
+    for flags in
+        ["--design fa2 --d 4", "--design flash-d --d 127 --format fp8-e4m3", "--design fa2 --d 2 --queries 2"]
+    {
+        for seed in 1..=3 {
+            let (folder, name) = generate(&format!("{flags} --keys 1 --seed {seed}"));
+            passed(&verdict(folder.path(), &name));
+        }
     }
 }
 
@@ -83,7 +119,7 @@ fn a_wrong_design_fails_with_the_first_difference() {
 
 #[test]
 fn wrong_vectors_fail() {
-    let (folder, name) = generate("--design fa2 --d 2 --format fp8-e4m3 --keys 60");
+    let (folder, name) = generate_comparing("ports", "--design fa2 --d 2 --format fp8-e4m3 --keys 60");
     let vectors = format!("{name}_tb.vec");
     let good = fs::read_to_string(folder.path().join(&vectors)).unwrap();
     let with = |text: String| {

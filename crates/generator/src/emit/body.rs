@@ -246,7 +246,7 @@ impl<'a> Body<'a> {
     }
 
     fn print_instance(&self, text: &mut String, child: &Child, module: &str) {
-        let index = child.index.map_or(String::new(), |i| format!("_{i}"));
+        let instance = instance_name(&child.name, child.index);
         let mut pins = Vec::new();
         for v in vectors(&child.module.ports) {
             let signal = if v.output {
@@ -268,19 +268,19 @@ impl<'a> Body<'a> {
             };
             pins.push(format!(".{}({signal})", v.name));
         }
-        let line = format!("    {module} u_{}{index} ({});", child.name, pins.join(", "));
+        let line = format!("    {module} {instance} ({});", pins.join(", "));
         // One line while it is readable, one pin a line otherwise.
         if line.len() <= 118 {
             let _ = writeln!(text, "{line}");
         } else {
-            let _ = writeln!(
-                text,
-                "    {module} u_{}{index} (\n        {}\n    );",
-                child.name,
-                pins.join(",\n        ")
-            );
+            let _ = writeln!(text, "    {module} {instance} (\n        {}\n    );", pins.join(",\n        "));
         }
     }
+}
+
+/// The name of an instance.
+pub(super) fn instance_name(name: &str, index: Option<usize>) -> String {
+    format!("u_{name}{}", index.map_or(String::new(), |i| format!("_{i}")))
 }
 
 fn own_path(output: &Vector, element: usize, ports: &[Signal]) -> Path {

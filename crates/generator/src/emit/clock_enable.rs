@@ -78,7 +78,7 @@ fn frozen(module: &Module) -> Option<Module> {
         return None;
     }
     let clock = frozen.ports.iter().position(|port| port.name == CLOCK)?;
-    let enable = Signal { name: ENABLE.into(), index: None, width: 1, output: false };
+    let enable = Signal { name: ENABLE.into(), index: None, width: 1, output: false, atom: None };
     frozen.ports.insert(clock + 1, enable);
     if !matches!(module.tag.kind, TagKind::Register { .. }) {
         frozen.frozen = true;

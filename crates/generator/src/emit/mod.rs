@@ -2,6 +2,7 @@
 
 use crate::GenerateError;
 use crate::elaborate::{Child, Module, Signal};
+use crate::kernel::Path;
 use flashd_hwmodel::netlist::{UNREAD_MARK, range};
 use flashd_hwmodel::rtl::{TagKind, Verilog};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -11,11 +12,13 @@ mod body;
 mod clock_enable;
 mod dissolve;
 mod inline;
+mod reference;
 mod registers;
 
 use body::Body;
 use clock_enable::clock_enables;
 use dissolve::dissolve;
+pub use reference::references;
 
 /// One emitted module.
 #[derive(Clone, Debug)]
@@ -111,16 +114,8 @@ struct Emitter {
 impl Emitter {
     /// Emits a module (its children first) and returns its id; equal text means equal module.
     fn module(&mut self, module: &Module) -> Result<usize, GenerateError> {
-        let flat;
-        let (module, sources) = match &module.code {
-            Verilog::Combinatorial(_) => {
-                let (dissolved, sources) = dissolve(module)?;
-                let (enabled, sources) = clock_enables(&dissolved, sources)?;
-                flat = enabled;
-                (&flat, sources)
-            }
-            _ => (module, HashMap::new()),
-        };
+        let (flat, sources) = flat(module)?;
+        let module = &flat;
         let body = Body::new(module, sources);
         let mut ids = Vec::new();
         for child in &module.children {
@@ -164,6 +159,17 @@ impl Emitter {
         self.children.push(children);
         self.by_text.insert(key, id);
         Ok(id)
+    }
+}
+
+/// A module as it is printed: without its dissolved children and clock gates; and what drives what in it.
+fn flat(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError> {
+    match &module.code {
+        Verilog::Combinatorial(_) => {
+            let (dissolved, sources) = dissolve(module)?;
+            clock_enables(&dissolved, sources)
+        }
+        _ => Ok((module.clone(), HashMap::new())),
     }
 }
 

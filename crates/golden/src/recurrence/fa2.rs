@@ -140,6 +140,10 @@ impl Recurrence for Fa2 {
         (state, Decision::update(s, x, e.record, moved, op))
     }
 
+    fn sum(&self, state: Sum) -> Option<u64> {
+        Some(state.l)
+    }
+
     fn save(&self, Sum { m, l }: Sum) -> [u64; 2] {
         [m as u64 & ones(self.score_bits), l]
     }

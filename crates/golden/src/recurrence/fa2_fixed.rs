@@ -148,6 +148,10 @@ impl Recurrence for Fa2Fixed {
         (change.state, Decision { overflow, ..decision })
     }
 
+    fn sum(&self, state: Scaled) -> Option<u64> {
+        Some(state.l as u64)
+    }
+
     fn ending(&self, state: Option<Scaled>) -> Division {
         state.map(|state| divide(&self.reciprocal, state.l as u64, self.state_fraction))
     }

@@ -5,7 +5,7 @@ mod fa2_fixed;
 mod lse;
 mod paper;
 
-pub(crate) use fa2::{Fa2, Sum, exponential_factor, reciprocal_of_sum, scaled};
+pub(crate) use fa2::{Fa2, Sum, divide, exponential_factor, reciprocal_of_sum, scaled};
 pub(crate) use fa2_fixed::{Fa2Fixed, Reference};
 pub use lse::spent_after;
 pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
@@ -32,6 +32,11 @@ pub(crate) trait Recurrence: Sync {
     /// The scalars of a partial result, raw, see [`crate::PartialState`]. Zeros of recurrences that have none.
     fn save(&self, _state: Self::State) -> [u64; 2] {
         [0; 2]
+    }
+
+    /// FA2's sum, raw; None of recurrences that have none.
+    fn sum(&self, _state: Self::State) -> Option<u64> {
+        None
     }
 
     /// The inverse of [`Recurrence::save`].

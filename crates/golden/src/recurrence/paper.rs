@@ -110,6 +110,10 @@ impl Recurrence for Literal {
         ((top, l), Decision::update(s_bits, bits(x) as i64, bits(e), false, op))
     }
 
+    fn sum(&self, (_, l): (f64, f64)) -> Option<u64> {
+        Some(encode(self.format, l))
+    }
+
     fn ending(&self, state: Option<(f64, f64)>) -> FloatEnding {
         state.map_or(FloatEnding::Round, |(_, l)| {
             FloatEnding::Scale(reciprocal_value(self.format, &self.reciprocal, l))

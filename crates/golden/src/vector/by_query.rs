@@ -135,7 +135,7 @@ where
                 work.read[key][query] = 0;
                 if work.seen[key][query] == 0 {
                     if watch {
-                        let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+                        let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
                         work.watched.set(key, query, step);
                     }
                     continue;
@@ -151,7 +151,7 @@ where
                 }
                 if watch {
                     let (s, x, w, upper) = (decision.s, decision.x, decision.w, decision.upper);
-                    work.watched.set(key, query, Step { s, x, w, upper, action: decision.action });
+                    work.watched.set(key, query, Step { s, x, w, upper, action: decision.action, l: None });
                 }
             }
             state.states[query] = own;

@@ -226,7 +226,8 @@ impl SoftmaxLanes {
                     let masks = Masks { seen: seen[i], first: step.first[i], held };
                     let (s, x) = (scores[i].into(), i64::from(scores[i]) - i64::from(own.m[i]));
                     let w = self.record(step.m[i], step.shift[i]);
-                    let watched = Watched { s, x, w, upper: step.moved[i] != 0, action: Action::Update };
+                    let watched =
+                        Watched { s, x, w, upper: step.moved[i] != 0, action: Action::Update, l: None };
                     work.watched.record(key, i, watched, masks, self.first);
                 }
             }

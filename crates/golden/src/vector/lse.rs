@@ -193,7 +193,7 @@ impl LseLanes {
                 for i in 0..BLOCK {
                     let (s, x, w) = (scores[i].into(), arguments[i].into(), factors[i] as u64);
                     let (begun, held) = (own.begun[i], work.tally.held[i] - tally.held[i]);
-                    let step = Step { s, x, w, upper: x >= 0, action: Action::Update };
+                    let step = Step { s, x, w, upper: x >= 0, action: Action::Update, l: None };
                     work.watched.record(
                         key,
                         i,

@@ -122,7 +122,8 @@ impl VectorModel {
         let (numerics, d, partial) =
             (self.model.numerics(), self.model.config().d, self.model.config().partial);
         let masked = masked.unwrap_or(&|_, _| false);
-        let input = Input { d, q, k, v, lengths, v_exponents, masked, starts, partial, record: false };
+        let input =
+            Input { d, q, k, v, lengths, v_exponents, masked, starts, partial, record: false, sums: false };
         input.check(numerics.format);
         assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
         assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");

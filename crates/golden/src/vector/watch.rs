@@ -80,7 +80,7 @@ pub(crate) struct Steps {
 }
 
 /// A step that did nothing.
-const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked };
+const NOTHING: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
 /// The step of a partial result that is taken over.
 pub(crate) const RESTORE: Step = Step { action: Action::Restore, ..NOTHING };
@@ -106,9 +106,9 @@ impl Steps {
         let Step { s, x, w, upper, .. } = step;
         self.lanes[query][key] = match masks {
             Masks { seen: 0, .. } => NOTHING,
-            Masks { first: -1, .. } => Step { s, x: 0, w: first, upper: false, action: Action::Load },
-            Masks { held: 0, .. } => Step { s, x, w, upper, action: Action::Update },
-            _ => Step { s, x, w: 0, upper: false, action: Action::Hold },
+            Masks { first: -1, .. } => Step { s, w: first, action: Action::Load, ..NOTHING },
+            Masks { held: 0, .. } => Step { s, x, w, upper, action: Action::Update, l: None },
+            _ => Step { s, x, action: Action::Hold, ..NOTHING },
         };
     }
 }

@@ -352,6 +352,9 @@ macro_rules! query_array {
         }
 
         impl QueryArray for $name {
+            fn inside(&self) -> Vec<Vec<Inside>> {
+                self.core.iter().map(|core| core.inside()).collect()
+            }
             fn ports(&mut self) -> ArrayPorts<'_> {
                 ArrayPorts {
                     clk: &mut self.clk,

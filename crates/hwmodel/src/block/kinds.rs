@@ -13,6 +13,7 @@ use crate::cores::flash_d::{
     FlashDCore, FlashDFixedCore, FlashDFusedCore, FlashDPaperCore, FlashDStagedFixedCore,
 };
 use crate::cores::lane_group::{FlagOr, flag_or};
+use crate::cores::{Core, Inside};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, In, Logic, Out, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;

@@ -33,6 +33,7 @@ pub mod window;
 pub use config::{BlockConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use kinds::build;
 
+use crate::cores::Inside;
 use crate::rtl::{Block, Bus, In, Out};
 use crate::{function, unit};
 
@@ -75,6 +76,8 @@ pub struct ArrayPorts<'a> {
 pub trait QueryArray: Block + Send {
     /// The ports.
     fn ports(&mut self) -> ArrayPorts<'_>;
+    /// What is compared inside each core, in the settled cycle.
+    fn inside(&self) -> Vec<Vec<Inside>>;
 }
 
 function! {

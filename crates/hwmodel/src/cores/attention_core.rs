@@ -522,9 +522,13 @@ macro_rules! attention_core {
                     o_overflow: [$(&self.$overflow_port)?].into_iter().next(),
                 }
             }
-            fn tap(&self) -> Tap {
-                let valid = self.weight.valid.val() != 0;
-                Tap { score: valid.then(|| self.score.score.val()), ..self.weight.tap() }
+            fn inside(&self) -> Vec<Inside> {
+                let mut all = vec![
+                    Inside::new(Quantity::Valid, &self.weight.valid),
+                    Inside::new(Quantity::Score, &self.score.score),
+                ];
+                all.extend(self.weight.inside());
+                all
             }
         }
     };

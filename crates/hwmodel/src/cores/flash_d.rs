@@ -8,6 +8,7 @@ use super::factor::FactorForm;
 use super::fixed_lane::{FixedLaneGroup, StagedFixedLaneGroup, lane_bits};
 use super::fused_lane::FusedLaneGroup;
 use super::hold_budget::room_bits;
+use super::inside::{Inside, Quantity};
 use super::lane::FlashDLaneGroup;
 use super::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use super::lse::LseWeight;
@@ -18,7 +19,7 @@ use super::results::{EndOfQuery, EndOfQueryFunction, OverflowControl, ResultCont
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::score::{FormatScoreUnit, ScoreUnit};
 use super::special::AnySpecial;
-use super::{Core, CorePorts, Tap};
+use super::{Core, CorePorts};
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};

@@ -1,6 +1,6 @@
 //! The literal variant's maximum and two exponentials, everything in the format.
 
-use super::{Tap, WeightTap};
+use super::inside::{Inside, Quantity};
 use crate::arith::exp::{exp_unit, reciprocal_unit};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
@@ -244,19 +244,16 @@ impl LiteralSoftmax {
         }
     }
 
-    /// The step at the exponentials' stage, and the one that asks for its value.
-    pub(super) fn tap(&self) -> Tap {
-        let argument = self.valid_q.q.val() != 0 && self.exp_first_q.q.val() == 0;
-        Tap {
-            score: None,
-            x: argument.then(|| self.new_difference.y.val()),
-            weight: (self.step.val() != 0).then(|| WeightTap {
-                w: self.e.val(),
-                update: true,
-                load: self.load.val() != 0,
-                upper: false,
-            }),
-        }
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        vec![
+            Inside::new(Quantity::Argument, &self.new_difference.y),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, &self.e),
+            Inside::new(Quantity::Load, &self.load),
+            Inside::new(Quantity::Sum, &self.sum.sum_q.q),
+            Inside::new(Quantity::Reciprocal, &self.sum.reciprocal.y),
+        ]
     }
 }
 

@@ -2,13 +2,12 @@
 
 use super::factor::{base_2_argument, factor_bits, table_factor};
 use super::fixed_lane::lane_bits;
+use super::inside::{Inside, Quantity};
 use super::reference::{delta_bits, factor_to_sum, reference_bits, tau_bits};
 use super::sum::{SumReciprocal, SumReciprocalFunction, sum_exponent_bits};
-use super::{Tap, WeightTap};
 use crate::arith::fixed::clamp;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::word::{ones, signed};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -191,24 +190,18 @@ impl LogReference {
 }
 
 impl LogReference {
-    /// The step at the loop's stage, and the one that asks for its value.
-    pub(super) fn tap(&self) -> Tap {
-        let argument = self.valid_q.q.val() != 0 && self.loop_first_q.q.val() == 0;
-        Tap {
-            score: None,
-            // x = s - R.
-            x: argument.then(|| {
-                let score = signed(self.score_q.q.val(), self.score_q.q.width());
-                let reference = signed(self.reference_q.q.val(), self.reference_q.q.width());
-                (score - (reference << self.fraction)) as u64 & ones(self.score_q.q.width() + 2)
-            }),
-            weight: (self.step.val() != 0).then(|| WeightTap {
-                w: self.e.val(),
-                update: self.reads.val() != 0,
-                load: self.load.val() != 0,
-                upper: self.delta.val() != 0,
-            }),
-        }
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        vec![
+            Inside::reference(&self.reference_q.q, self.fraction),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, &self.e),
+            Inside::new(Quantity::Load, &self.load),
+            Inside::any(Quantity::Upper, &self.delta),
+            Inside::new(Quantity::Sum, &self.final_sum_q.q),
+            Inside::new(Quantity::Reciprocal, &self.reciprocal.r),
+            Inside::new(Quantity::Right, &self.reciprocal.right),
+        ]
     }
 }
 

@@ -17,13 +17,13 @@
 
 use super::factor::FactorForm;
 use super::hold_budget::{HoldBudget, room_bits};
+use super::inside::{Inside, Quantity};
 use super::lse_step::{
     ExpArgument, ExpArgumentFunction, HoldDecision, HoldDecisionFunction, Log2p1Tail, Log2p1TailFunction,
     ScoreDifference, ScoreDifferenceFunction, ScoreStep, ScoreStepFunction, SigmoidWeight,
     SigmoidWeightFunction, Upper, UpperFunction,
 };
 use super::partial::{LogSumExp, LogSumExpFunction, LseRestore, LseRestoreFunction};
-use super::{Tap, WeightTap};
 use crate::circuit;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
@@ -201,23 +201,19 @@ impl LseWeight {
 }
 
 impl LseWeight {
-    /// The step at the state's stage, and the one that asks for its value.
-    pub(super) fn tap(&self) -> Tap {
-        let argument = self.valid_q.q.val() != 0 && self.first_q.q.val() == 0;
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
         let (w, upper, load) = match self.early {
             1 => (&self.sigmoid.w, &self.side.upper, &self.weight_first_q.q),
             _ => (&self.w, &self.upper, &self.load),
         };
-        Tap {
-            score: None,
-            x: argument.then(|| self.difference.x_next.val()),
-            weight: (self.step.val() != 0).then(|| WeightTap {
-                w: w.val(),
-                update: self.reads.val() != 0,
-                load: load.val() != 0,
-                upper: upper.val() != 0,
-            }),
-        }
+        vec![
+            Inside::new(Quantity::Argument, &self.difference.x_next),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, w),
+            Inside::new(Quantity::Load, load),
+            Inside::new(Quantity::Upper, upper),
+        ]
     }
 }
 

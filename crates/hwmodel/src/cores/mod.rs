@@ -29,6 +29,7 @@ pub mod flash_d;
 pub mod fused_dot;
 pub mod fused_lane;
 pub mod hold_budget;
+pub mod inside;
 pub mod lane;
 pub mod lane_group;
 pub mod literal;
@@ -54,6 +55,7 @@ pub mod term_sum;
 use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
 use crate::numerics::Numerics;
 use crate::rtl::{Block, Bus, In, Out};
+pub use inside::{Inside, Quantity, Reading};
 use std::sync::Arc;
 
 /// The ports of a core, by the names of the contract.
@@ -97,39 +99,15 @@ pub struct CorePorts<'a> {
     pub o_state: Vec<&'a Bus<Out>>,
 }
 
-/// Internal values of the current cycle, for the lock-step check.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tap {
-    /// Score of the step at the score stage, raw bits.
-    pub score: Option<u64>,
-    /// Argument of sigmoid or exponential, raw bits; absent for first keys.
-    pub x: Option<u64>,
-    /// Weight of the step at the weight stage.
-    pub weight: Option<WeightTap>,
-}
-
-/// A step's weight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WeightTap {
-    /// Weight (FLASH-D) or exponential (FA2), encoding in the format; meaningless when held.
-    pub w: u64,
-    /// The step changes o.
-    pub update: bool,
-    /// It takes v as it is.
-    pub load: bool,
-    /// The factor scales the old output; meaningless on a load.
-    pub upper: bool,
-}
-
 /// A core as the simulator sees it.
 pub trait Core: Block + Send {
     /// The ports.
     fn ports(&mut self) -> CorePorts<'_>;
-    /// Internal values of the settled cycle.
-    fn tap(&self) -> Tap;
+    /// What is compared inside, in the settled cycle.
+    fn inside(&self) -> Vec<Inside>;
 }
 
-/// Cycles from a key's acceptance to the cycles in which a [`Tap`] shows its values.
+/// Cycles from a key's acceptance to the cycles in which [`Inside`] shows its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stages {
     /// Score.
@@ -138,6 +116,8 @@ pub struct Stages {
     pub argument: u32,
     /// Weight, and `v_step`.
     pub value: u32,
+    /// FA2's l after the step.
+    pub sum: u32,
 }
 
 impl Stages {
@@ -151,28 +131,15 @@ impl Stages {
             (Design::Fa2, _, _, Fa2Variant::Literal | Fa2Variant::LogReference) => (1, 2),
             (Design::Fa2, ..) => (0, 2),
         };
-        Stages { score, argument: score + argument, value: score + value }
+        // The weight's stage, and the register of l behind it.
+        let value = score + value;
+        Stages { score, argument: score + argument, value, sum: value + 1 }
     }
 }
 
 /// Cycles from a key's acceptance to its `v_step`.
 pub fn v_step_latency(config: &CoreConfig) -> u32 {
     Stages::of(config).value
-}
-
-/// Widths in bits of the tapped score and argument.
-pub fn tap_widths(config: &CoreConfig) -> (u32, u32) {
-    let n = Numerics::new(config);
-    match (config.design, config.weight, config.fa2) {
-        (Design::FlashD, WeightUnit::Lse, _) => (n.score_bits(), n.state_bits() + 1),
-        (Design::Fa2, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
-            (n.score_bits(), n.score_bits() + 1)
-        }
-        (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => {
-            (n.score_bits(), n.score_bits() + 2)
-        }
-        _ => (n.format.width(), n.format.width()),
-    }
 }
 
 /// Builds the core of a configuration.

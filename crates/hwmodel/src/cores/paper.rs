@@ -2,7 +2,7 @@
 //! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
 
 use super::delay::Delay;
-use super::{Tap, WeightTap};
+use super::inside::{Inside, Quantity};
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::numerics::{Numerics, static_limits};
@@ -281,20 +281,13 @@ impl Logic for PaperWeight {
 }
 
 impl PaperWeight {
-    /// The step at the weight stage.
-    pub(super) fn tap(&self) -> Tap {
-        let step = self.step.val() != 0;
-        let first = self.first_q.q.val() != 0;
-        Tap {
-            score: None,
-            x: (step && !first && self.keeps_q.q.val() == 0 && self.loads_q.q.val() == 0)
-                .then(|| self.x.y.val()),
-            weight: step.then(|| WeightTap {
-                w: self.w.val(),
-                update: self.update.val() != 0,
-                load: self.load.val() != 0,
-                upper: false,
-            }),
-        }
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        vec![
+            Inside::new(Quantity::Argument, &self.x.y),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, &self.w),
+            Inside::new(Quantity::Load, &self.load),
+        ]
     }
 }

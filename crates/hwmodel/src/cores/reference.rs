@@ -8,12 +8,12 @@
 
 use super::factor::{base_2_argument, factor_bits, table_factor};
 use super::fixed_lane::lane_bits;
+use super::inside::{Inside, Quantity};
 use super::sum::{SumReciprocal, SumReciprocalFunction, sum_exponent_bits};
-use super::{Tap, WeightTap};
 use crate::arith::fixed::clamp;
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::word::{Word, bits_for, ones};
+use crate::word::{Word, bits_for};
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -253,22 +253,18 @@ impl MaximumReference {
 }
 
 impl MaximumReference {
-    /// The step at the score stage, and the one that asks for its value.
-    pub(super) fn tap(&self) -> Tap {
-        let argument = self.valid.val() != 0 && self.first.val() == 0;
-        Tap {
-            score: None,
-            x: argument.then(|| {
-                let tau = &self.reference.tau;
-                tau.val().wrapping_neg() & ones(tau.width())
-            }),
-            weight: (self.step.val() != 0).then(|| WeightTap {
-                w: self.e.val(),
-                update: self.reads.val() != 0,
-                load: self.load.val() != 0,
-                upper: self.delta.val() != 0,
-            }),
-        }
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        vec![
+            Inside::new(Quantity::Below, &self.reference.tau),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, &self.e),
+            Inside::new(Quantity::Load, &self.load),
+            Inside::any(Quantity::Upper, &self.delta),
+            Inside::new(Quantity::Sum, &self.sum_q.q),
+            Inside::new(Quantity::Reciprocal, &self.reciprocal.r),
+            Inside::new(Quantity::Right, &self.reciprocal.right),
+        ]
     }
 }
 

@@ -1,8 +1,8 @@
 //! FA2's scalar path for lanes whose multiplier also does the final scale.
 
-use super::Tap;
 use super::factor::FactorForm;
 use super::factor::significand_and_right;
+use super::inside::Inside;
 use super::softmax::Softmax;
 use super::sum::sum_exponent_bits;
 use crate::numerics::Numerics;
@@ -119,8 +119,8 @@ impl SharedSoftmax {
     }
 
     /// As [`Softmax`]'s.
-    pub(super) fn tap(&self) -> Tap {
-        self.softmax.tap()
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        self.softmax.inside()
     }
 }
 

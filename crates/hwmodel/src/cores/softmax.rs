@@ -6,13 +6,12 @@
 use super::delay::Delay;
 use super::factor::FactorForm;
 use super::factor::{base_2_argument, one, table_factor};
+use super::inside::{Inside, Quantity};
 use super::partial::{Restore, restores};
 use super::sum::RunningSum;
-use super::{Tap, WeightTap};
 use crate::arith::exp::{exp_tail, octaves};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
-use crate::word::ones;
 use crate::{circuit, function, unit};
 use std::sync::Arc;
 
@@ -236,24 +235,20 @@ impl Softmax {
 }
 
 impl Softmax {
-    /// The step at the score stage, and the one that asks for its value.
-    pub(super) fn tap(&self) -> Tap {
-        let argument = self.valid.val() != 0 && self.first.val() == 0;
-        Tap {
-            score: None,
+    /// What is compared of a step.
+    pub(super) fn inside(&self) -> Vec<Inside> {
+        vec![
             // x = s - m_old, from its magnitude and sign.
-            x: argument.then(|| {
-                let distance = self.maximum.distance.val();
-                let x = if self.maximum.moved.val() != 0 { distance } else { distance.wrapping_neg() };
-                x & ones(self.maximum.distance.width() + 1)
-            }),
-            weight: (self.step.val() != 0).then(|| WeightTap {
-                w: self.e_q.q.val(),
-                update: self.reads.val() != 0,
-                load: self.load.val() != 0,
-                upper: self.moved.val() != 0,
-            }),
-        }
+            Inside::new(Quantity::Distance, &self.maximum.distance),
+            Inside::new(Quantity::Above, &self.maximum.moved),
+            Inside::new(Quantity::Step, &self.step),
+            Inside::new(Quantity::Weight, &self.e_q.q),
+            Inside::new(Quantity::Load, &self.load),
+            Inside::new(Quantity::Upper, &self.moved),
+            Inside::new(Quantity::Sum, &self.sum.sum_q.q),
+            Inside::new(Quantity::Reciprocal, &self.sum.reciprocal.r),
+            Inside::new(Quantity::Right, &self.sum.reciprocal.right),
+        ]
     }
 }
 

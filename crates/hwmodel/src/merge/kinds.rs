@@ -18,6 +18,7 @@ use crate::cores::flash_d::{FlashDCore, FlashDFixedCore, FlashDFusedCore, FlashD
 use crate::cores::hold_budget::room_bits;
 use crate::cores::lane_group::{FlagOr, LANES_PER_GROUP, flag_or, group_sizes};
 use crate::cores::partial::{StateStep, StateStepFunction};
+use crate::cores::{Core, Inside};
 use crate::numerics::Numerics;
 use crate::rtl::{Bus, EnabledRegister, In, Logic, Out, Register, ResetRegister, Tag, ast, hdl_gen, logic};
 use std::sync::Arc;

@@ -36,6 +36,7 @@ pub use config::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use kinds::build;
 
 use crate::config::LaneBits;
+use crate::cores::Inside;
 use crate::cores::lane::LaneFormats;
 use crate::numerics::{Numerics, difference_format};
 use crate::rtl::{Block, Bus, In, Out};
@@ -74,6 +75,8 @@ pub struct SplitPorts<'a> {
 pub trait SplitCore: Block + Send {
     /// The ports.
     fn ports(&mut self) -> SplitPorts<'_>;
+    /// What is compared inside the core of each part, in the settled cycle.
+    fn inside(&self) -> Vec<Vec<Inside>>;
 }
 
 /// The numbers of a merge: its scores are states, and its values accumulators.

@@ -352,6 +352,9 @@ macro_rules! split_core {
         }
 
         impl SplitCore for $name {
+            fn inside(&self) -> Vec<Vec<Inside>> {
+                self.core.iter().map(|core| core.inside()).collect()
+            }
             fn ports(&mut self) -> SplitPorts<'_> {
                 SplitPorts {
                     clk: &mut self.clk,

@@ -2,14 +2,14 @@
 
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::vectors::{Compared, Layout, PortShape};
+use flashd_hwmodel::vectors::{Compared, Layout, Look, PortShape};
 
 #[test]
 fn digits_pack_elements_of_any_width() {
     let text = |elements: &[u64], width| {
         let port = PortShape { name: "a".into(), output: false, width, elements: elements.len() };
         let mut out = String::from("x");
-        Layout::new("packed".into(), vec![port]).line(&mut out, |_, values| values.extend(elements));
+        Layout::new("packed".into(), vec![port]).line(&mut out, &[], |_, values| values.extend(elements));
         assert_eq!(out.pop(), Some('\n'));
         out
     };
@@ -23,13 +23,13 @@ fn digits_pack_elements_of_any_width() {
 #[test]
 fn a_layout_follows_the_ports() {
     let plain = CoreConfig::new(Design::Fa2, 5, Format::BF16);
-    let layout = Layout::of_core(&plain).unwrap();
+    let layout = Layout::of_core(&plain, Look::Ports).unwrap();
     assert_eq!(
         layout.fields_text(),
         "rst:1 q:16x5 q_valid:1 k:16x5 k_valid:1 k_last:1 v_step:1 v_ren:1 v:16x5 o:16x5 o_valid:1 o_invalid:1"
     );
     let partial = CoreConfig { masks: true, partial: true, ..plain };
-    let layout = Layout::of_core(&partial).unwrap();
+    let layout = Layout::of_core(&partial, Look::Ports).unwrap();
     for (name, compared) in [
         ("k_state", None),
         ("state_ren", Some(Compared::Always)),
@@ -46,10 +46,10 @@ fn a_layout_follows_the_ports() {
 
 #[test]
 fn what_is_not_compared_is_zero() {
-    let layout = Layout::of_core(&CoreConfig::new(Design::Fa2, 2, Format::FP8_E4M3)).unwrap();
+    let layout = Layout::of_core(&CoreConfig::new(Design::Fa2, 2, Format::FP8_E4M3), Look::Ports).unwrap();
     let line = |rst: u64, o_valid: u64| {
         let mut out = String::new();
-        layout.line(&mut out, |field, elements| match field.port.name.as_str() {
+        layout.line(&mut out, &[], |field, elements| match field.port.name.as_str() {
             "rst" => elements.push(rst),
             "o_valid" => elements.push(o_valid),
             _ => elements.extend(vec![1; field.port.elements]),

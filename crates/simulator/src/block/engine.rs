@@ -3,6 +3,7 @@
 use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
 use flashd_hwmodel::block::{BlockConfig, QueryArray, build};
 use flashd_hwmodel::config::ConfigError;
+use flashd_hwmodel::cores::Inside;
 
 /// Everything that an array's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +100,11 @@ impl BlockEngine {
         outputs.k_ready = ports.k_ready.val() != 0;
         outputs.o_index = ports.o_index.val();
         outputs.o_last = ports.o_last.val() != 0;
+    }
+
+    /// What is compared inside each core, in the settled cycle.
+    pub fn inside(&self) -> Vec<Vec<Inside>> {
+        self.array.inside()
     }
 
     /// The rising edge that ends the current cycle: every register captures.

@@ -6,11 +6,12 @@
 use super::engine::{BlockEngine, BlockInputs, BlockOutputs};
 use super::rules::{QueryId, Rules};
 use super::stream::{BlockWorkload, Disturbance, Driver, Offer};
+use crate::inside::InsideSchedule;
 use crate::lockstep::{Divergence, RunError, is_zero, require_masks};
 use crate::stream::Workload;
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::cores::v_step_latency;
+use flashd_hwmodel::cores::{Inside, v_step_latency};
 use flashd_hwmodel::word::ones;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -77,7 +78,7 @@ pub fn run(
     config.validate()?;
     let single = workload_alone(config, workload);
     require_masks(&config.core, &single)?;
-    let results = single.results(&Model::new(&config.core), true);
+    let results = single.results(&Model::new(&config.core).with_sums(), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
     Ok(BlockRun { counters, periods, results })
 }
@@ -103,7 +104,7 @@ pub fn run_against(
 ) -> Result<(BlockCounters, Vec<u64>), RunError> {
     let mut engine = BlockEngine::new(config)?;
     let mut driver = Driver::new(config, workload, disturbance);
-    let mut checker = Checker::new(config, workload, results);
+    let mut checker = Checker::new(config, workload, results, &engine.inside());
     let (mut inputs, mut outputs) = (BlockInputs::default(), BlockOutputs::default());
     // After the last key: all results, and some cycles in which nothing more may come out.
     let mut drain = checker.latency + config.queries as u64 + HISTORY as u64;
@@ -114,13 +115,19 @@ pub fn run_against(
         let cycle = engine.cycle();
         let offer = driver.next(cycle, &outputs, &mut inputs);
         engine.settle(&inputs, &mut outputs);
+        if !inputs.core.rst {
+            checker.look_inside(cycle, &offer);
+        }
+        checker.inside.due(cycle, &mut outputs.core.inside);
         for observer in observers.iter_mut() {
             observer.cycle(&inputs, &outputs)?;
         }
         if inputs.core.rst {
             checker.reset();
         } else {
-            checker.compare(cycle, inputs.core.k_last, &outputs).map_err(RunError::Divergence)?;
+            checker
+                .compare(cycle, inputs.core.k_last, &outputs, &engine.inside())
+                .map_err(RunError::Divergence)?;
             let (query, key) = checker.advance(cycle, offer);
             driver.advance(query, key);
         }
@@ -148,6 +155,7 @@ struct Checker<'a> {
     /// Each block's first key.
     first_key_of: Vec<usize>,
     rules: Rules,
+    inside: InsideSchedule,
     latency: u64,
     value: u64,
     steps: VecDeque<Step>,
@@ -161,7 +169,12 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(config: &'a BlockConfig, workload: &BlockWorkload, results: &'a [QueryResult]) -> Self {
+    fn new(
+        config: &'a BlockConfig,
+        workload: &BlockWorkload,
+        results: &'a [QueryResult],
+        inside: &[Vec<Inside>],
+    ) -> Self {
         let mut queries = 0;
         let first = workload.blocks.iter().map(|b| {
             queries += b.queries.len();
@@ -173,6 +186,7 @@ impl<'a> Checker<'a> {
             first: first.collect(),
             first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
             rules: Rules::new(config.queries),
+            inside: InsideSchedule::new(&config.core, inside),
             latency: config.latency().into(),
             value: v_step_latency(&config.core).into(),
             steps: VecDeque::new(),
@@ -191,6 +205,7 @@ impl<'a> Checker<'a> {
 
     fn reset(&mut self) {
         self.rules = Rules::new(self.config.queries);
+        self.inside.reset();
         self.steps.clear();
         self.due.clear();
         self.last_end = None;
@@ -201,6 +216,16 @@ impl<'a> Checker<'a> {
             self.history.pop_front();
         }
         self.history.push_back(event);
+    }
+
+    /// What the key that the cycle takes, if it takes one, brings inside the cores: there it may be seen in the same cycle.
+    fn look_inside(&mut self, cycle: u64, offer: &Offer) {
+        let taken = self.rules.clone().advance(cycle, offer.query, offer.key.map(|(_, last)| last));
+        let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) else { return };
+        for (core, id) in queries.into_iter().enumerate() {
+            let step = &self.result(id).steps[self.first_key_of[block] + key];
+            self.inside.accept(cycle, core, step, taken.end);
+        }
     }
 
     /// What of an offer is taken: query, key.
@@ -229,7 +254,17 @@ impl<'a> Checker<'a> {
         (taken.query, key_taken)
     }
 
-    fn compare(&mut self, cycle: u64, k_last: bool, out: &BlockOutputs) -> Result<(), Box<Divergence>> {
+    fn compare(
+        &mut self,
+        cycle: u64,
+        k_last: bool,
+        out: &BlockOutputs,
+        inside: &[Vec<Inside>],
+    ) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += out.core.inside.iter().flatten().count() as u64;
+        if let Some((signal, values)) = self.inside.differs(&out.core.inside, inside) {
+            return Err(Box::new(Divergence::new(self.config.name(), cycle, &signal, values, &self.history)));
+        }
         let (q_ready, k_ready) = self.rules.ready(cycle, k_last);
         self.check(cycle, "q_ready", q_ready as u64, out.q_ready as u64)?;
         self.check(cycle, "k_ready", k_ready as u64, out.k_ready as u64)?;

@@ -12,6 +12,7 @@ mod masks;
 mod partial;
 mod random;
 mod real;
+mod selftest;
 mod split;
 mod throughput;
 mod units;

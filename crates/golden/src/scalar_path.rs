@@ -1,0 +1,64 @@
+//! The scalar path of a core alone, on dot products that are given: for a search of operands.
+
+use crate::carrier::Carriers;
+use crate::dot::dot_unit;
+use crate::lanes::Lanes;
+use crate::model::{Model, PartialState, Step, Visit};
+use crate::recurrence::Recurrence;
+use flashd_hwmodel::numerics::Numerics;
+
+/// Queries by what the dot product unit gives for their keys.
+struct Queries<'a, Q> {
+    queries: &'a [Q],
+}
+
+impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
+    type Output = Vec<Vec<Step>>;
+
+    fn v(&self) -> &[u64] {
+        &[]
+    }
+
+    fn starts(&self) -> &[Option<PartialState>] {
+        &[]
+    }
+
+    fn visit<R, L>(self, _: &Model, recurrence: &R, _: &L, _: Carriers) -> Self::Output
+    where
+        R: Recurrence<Op = L::Op, Ending = L::Ending>,
+        L: Lanes,
+    {
+        let query = |dots: &Q| {
+            let mut state = None;
+            let steps = dots.as_ref().iter().map(|&dot| {
+                let (next, d) = recurrence.step(state, dot);
+                state = Some(next);
+                Step { s: d.s, x: d.x, w: d.w, upper: d.upper, action: d.action, l: recurrence.sum(next) }
+            });
+            steps.collect()
+        };
+        self.queries.iter().map(query).collect()
+    }
+}
+
+impl Model {
+    /// A model whose tables and limits are these and not those of its configuration: that of a core with a fault.
+    #[must_use]
+    pub fn with_numerics(mut self, numerics: Numerics) -> Self {
+        self.numerics = numerics;
+        self
+    }
+
+    /// What the core's dot product unit gives for a query of d encodings and each of the keys.
+    pub fn dots(&self, q: &[u64], k: &[u64]) -> Vec<f64> {
+        let d = self.config().d;
+        let unit = dot_unit(self.numerics(), d, q, k, Carriers::Fastest);
+        let mut block = unit.block(q);
+        (0..k.len() / d).map(|key| block.dots(key)[0]).collect()
+    }
+
+    /// The steps of queries whose keys have these dot products, with FA2's sums.
+    pub fn scalar_steps<Q: AsRef<[f64]>>(&self, queries: &[Q]) -> Vec<Vec<Step>> {
+        self.with_core(Queries { queries }, Carriers::Fastest)
+    }
+}
