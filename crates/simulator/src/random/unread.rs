@@ -60,7 +60,7 @@ impl Unread {
                 for (place, x) in vectors[row * d..(row + 1) * d].iter_mut().enumerate() {
                     if all || place == one {
                         let sign = if rng.random() { format.sign_bit() } else { 0 };
-                        *x = format.max_finite() + rng.random_range(1..=specials) | sign;
+                        *x = (format.max_finite() + rng.random_range(1..=specials)) | sign;
                     }
                 }
             }
