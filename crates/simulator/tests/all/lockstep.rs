@@ -68,9 +68,9 @@ fn every_comparison_notices_a_fault() {
         let update = good[1].steps.iter().rposition(|s| s.action == Action::Update).unwrap();
         type Fault = fn(&mut flashd_golden::QueryResult, usize);
         let faults: [(&str, Fault); 7] = [
-            ("score s", |r, i| r.steps[i].s ^= 1),
-            ("argument x", |r, i| r.steps[i].x ^= 1),
-            ("weight w", |r, i| r.steps[i].w ^= 1),
+            ("score", |r, i| r.steps[i].s ^= 1),
+            ("argument", |r, i| r.steps[i].x ^= 1),
+            ("weight", |r, i| r.steps[i].w ^= 1),
             ("v_ren", |r, i| r.steps[i].action = Action::Hold),
             ("o[7]", |r, _| r.o[7] ^= 1),
             ("o_invalid", |r, _| r.invalid ^= true),
