@@ -258,22 +258,25 @@ fn every_comparison_notices_a_fault() {
         Err(e) => panic!("{e}"),
     };
     assert_eq!(signal(&good, &w, &config), "none");
-    type Fault = fn(&mut Vec<QueryResult>);
-    let faults: [(&str, Fault); 5] = [
-        ("o_invalid", |r| r[1].invalid ^= true),
-        ("o_overflow", |r| r[2].overflow ^= true),
-        ("o[3] of query 1 of block 1", |r| r[4].o[3] ^= 1),
-        ("o[0] of query 0 of block 0", |r| r.swap(0, 1)),
-        // All queries of a block agree that the first key's value is read.
-        ("v_ren", |r| r[..3].iter_mut().for_each(|r| r.steps[0].action = Action::Hold)),
+    let updates = |step: &usize| good[..3].iter().all(|r| r.steps[*step].action == Action::Update);
+    let step = (0..9).find(updates).expect("a key that all queries of the block take");
+    type Fault<'a> = &'a dyn Fn(&mut Vec<QueryResult>);
+    let faults: [(&str, Fault); 6] = [
+        ("o_invalid", &|r| r[1].invalid ^= true),
+        ("o_overflow", &|r| r[2].overflow ^= true),
+        ("o[3] of query 1 of block 1", &|r| r[4].o[3] ^= 1),
+        ("o[0] of query 0 of block 0", &|r| r[0].o = r[1].o.clone()),
+        // All queries of a block agree that the key's value is read.
+        ("v_ren", &|r| r[..3].iter_mut().for_each(|r| r.steps[step].action = Action::Hold)),
+        ("weight of core 1", &|r| r[1].steps[step].w ^= 1),
     ];
     for (name, fault) in faults {
         let mut results = good.clone();
         fault(&mut results);
         assert_eq!(signal(&results, &w, &config), name);
     }
-    // The first key's value is still read for the other two.
+    // The key's value is still read for the other two.
     let mut results = good.clone();
-    results[0].steps[0].action = Action::Hold;
+    results[0].steps[step].action = Action::Hold;
     assert_eq!(signal(&results, &w, &config), "none");
 }
