@@ -93,7 +93,7 @@ fn faults_of_units_are_found() {
     let text = fs::read_to_string(folder.path().join(format!("{name}.v"))).unwrap();
     let rounding = |line: &str| line.replacen("'h1;", "'h0;", 1);
     for (what, changed) in [
-        ("the hold limit", first(&text, "distance < ", "distance < ", 1)),
+        ("the hold limit", first(&text, "updates_far = ", " >= ", 1)),
         ("no rounding of l", line_with(&text, "= scaled_halves[", rounding)),
         ("the reciprocal's first offset", first(&text, "reciprocal_c0 = ", "reciprocal_c0 = ", -1)),
     ] {
@@ -109,14 +109,14 @@ fn faults_of_units_are_found() {
 fn sites(text: &str) -> Vec<Range<usize>> {
     let mut places = constants(text, "_c0 = ", "_c0 = ");
     places.extend(constants(text, "_c1 = ", "_c1 = "));
-    for compared in [" < ", " < $signed("] {
+    for compared in [" < ", " < $signed(", " >= ", " >= $signed("] {
         places.extend(constants(text, "", compared));
     }
     // On the other side: the constant is in front.
     let mut start = 0;
     for line in text.lines() {
         let code = line.split("//").next().unwrap_or_default();
-        for (at, _) in code.match_indices(" < ") {
+        for (at, _) in code.match_indices(" < ").chain(code.match_indices(" >= ")) {
             let head = code[..at].trim_end_matches(')');
             let begin =
                 head.rfind(|c: char| !c.is_ascii_hexdigit() && !"'h".contains(c)).map_or(0, |n| n + 1);
