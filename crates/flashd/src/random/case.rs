@@ -6,7 +6,7 @@ use crate::generate::testbench::{Plan, testbench};
 use crate::target::Target;
 use flashd_generator::{axis_files, write_all};
 use flashd_hwmodel::axis::AxisConfig;
-use flashd_hwmodel::vectors::Layout;
+use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::Gaps;
 use flashd_simulator::block::{self, Disturbance};
 use flashd_simulator::random::{Compared, Drawn, compare, wrapper};
@@ -77,7 +77,7 @@ impl Case<'_> {
         let files = target.files().map_err(|e| format!("generate: {e}"))?;
         let design = self.write(&folder.join("rtl"), &files)?;
         self.lint(&folder.join("rtl"))?;
-        let plan = Plan { seed: rng.random(), keys: Some(self.args.keys) };
+        let plan = Plan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
         let bench = testbench(&target, &plan).map_err(|e| format!("testbench: {e}"))?;
         write_all(&folder.join("tb"), &bench).map_err(|e| format!("testbench: {e}"))?;
         let top = format!("{}_tb", target.name());
@@ -120,7 +120,7 @@ impl Case<'_> {
     /// The same kinds of rounds in Verilator, with other data.
     fn verilator(&self, target: &Target, folder: &Path, rng: &mut ChaCha8Rng) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("Verilator: {e}");
-        let layout = target.layout().map_err(|e| problem(&e))?;
+        let layout = target.layout(Look::Ports).map_err(|e| problem(&e))?;
         let files = target.files().map_err(|e| problem(&e))?;
         let (simulator, _) =
             Simulator::build(Some(folder), &layout, &files, Compile::Blocks).map_err(|e| problem(&e))?;
@@ -145,7 +145,7 @@ impl Case<'_> {
     ) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("testbench: {e}");
         let w = wrapper::packets(config, self.args.keys as usize, rng);
-        let layout = Layout::of_block(&config.block).map_err(|e| problem(&e))?;
+        let layout = Layout::of_block(&config.block, Look::Ports).map_err(|e| problem(&e))?;
         let mut out = VectorWriter::new(Vec::new(), layout, &config.block.core).map_err(|e| problem(&e))?;
         let gaps = Disturbance::gaps(Gaps::Random(rng.random()));
         block::run(&config.block, &w, &gaps, &mut [&mut out]).map_err(|e| problem(&e))?;
