@@ -6,7 +6,7 @@ use flashd_generator::{
 };
 use flashd_hwmodel::axis::AxisConfig;
 use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_hwmodel::config::{CoreConfig, Design, Hold, WeightUnit};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::merge::SplitConfig;
 use flashd_hwmodel::netlist::is_keyword;
@@ -241,6 +241,27 @@ fn no_module_has_a_clock_that_it_does_not_use() {
     }
 }
 
+/// Wires have the name of what they carry, flags of lanes are collected in one operator, and a comment tells the weights that are
+/// there.
+#[test]
+fn a_core_reads_as_expected() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        let core = CoreConfig::new(Design::FlashD, 16, format);
+        let text = core_files(&core).unwrap().remove(0).text;
+        for line in text.lines().filter_map(|line| line.trim_start().strip_prefix("wire ")) {
+            let name = line.split(" = ").next().unwrap().rsplit(' ').next().unwrap();
+            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('_');
+            assert!(!["term", "joined", "selected", "condition", "entry"].contains(&stem), "{line}");
+            assert!(stem != "sum" || name == "sum", "{line}");
+        }
+        assert!(text.contains("assign outside = |lane_outside;"));
+        assert!(!text.contains("flag_or"));
+    }
+    let paper = CoreConfig { weight: WeightUnit::Paper, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    let text = core_files(&paper).unwrap().remove(0).text;
+    assert!(text.contains("// w = first ? 1 : keeps ? 2^-14 : loads ? 1 : sigmoid.\n"));
+}
+
 /// FuseSoC is told of every file.
 #[test]
 fn a_core_description_names_every_file() {
@@ -280,4 +301,18 @@ fn files_are_written_completely_or_not_at_all() {
     std::fs::write(&blocked, "").unwrap();
     let error = write_all(&blocked.join("below"), &files).unwrap_err().to_string();
     assert!(error.starts_with("cannot write ") && error.contains("below"), "{error}");
+}
+
+/// A leaf that does not read some input, because the configuration leaves its decision out, is a line in the module around it, so
+/// that no port is there for nothing.
+#[test]
+fn what_a_configuration_leaves_out_has_no_port() {
+    for design in [Design::FlashD, Design::Fa2] {
+        let core = CoreConfig { hold: Some(Hold::None), ..CoreConfig::new(design, 8, Format::FP8_E4M3) };
+        let text = core_files(&core).unwrap().remove(0).text;
+        for module in ["hold_decision", "distance_hold"] {
+            assert!(!text.contains(&format!("module {module} (")), "{design:?}: {module}");
+        }
+        assert!(text.contains("// update = valid"), "{design:?}");
+    }
 }

@@ -130,8 +130,11 @@ fn sites(text: &str) -> Vec<Range<usize>> {
 /// Most bits of operands that are all tried.
 const EXHAUSTIVE: u32 = 26;
 
-/// The module around a place: its text, and its ports as (output, bits, name); None of one with a clock or with others inside.
-fn unit(text: &str, place: usize) -> Option<(Range<usize>, Vec<(bool, u32, String)>)> {
+/// A port: whether it is an output, its bits, its name.
+type UnitPort = (bool, u32, String);
+
+/// The module around a place: its text, and its ports; None of one with a clock or with others inside.
+fn unit(text: &str, place: usize) -> Option<(Range<usize>, Vec<UnitPort>)> {
     let start = text[..place].rfind("\nmodule ")? + 1;
     let end = place + text[place..].find("endmodule")? + "endmodule".len();
     let module = &text[start..end];

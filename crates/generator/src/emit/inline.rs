@@ -4,6 +4,7 @@ use super::body::{Body, join};
 use super::{is_register, vectors};
 use crate::elaborate::Child;
 use crate::kernel::Path;
+use flashd_hwmodel::netlist::UNREAD_MARK;
 use flashd_hwmodel::rtl::Verilog;
 use std::collections::HashMap;
 
@@ -11,7 +12,8 @@ impl Body<'_> {
     /// The body of a small leaf, written into this module instead of an instance: few lines, and inputs that
     /// are whole signals wherever the leaf takes them apart.
     pub(super) fn inlined(&self, child: &Child) -> Option<String> {
-        let Verilog::Custom(body) = &child.module.code else { return None };
+        let Verilog::Custom(text) = &child.module.code else { return None };
+        let body = &without_unread_inputs(text)?;
         let wires: Vec<&str> = body
             .lines()
             .filter_map(|l| l.trim().strip_prefix("wire "))
@@ -51,6 +53,16 @@ impl Body<'_> {
         let doc = child.module.tag.doc.lines().next().unwrap_or_default();
         Some(format!("    // {doc}\n{}", rename(body, &names)))
     }
+}
+
+/// The body of a leaf, unless it reads some bits of an input and not others. An input that it does not read at all, as
+/// where a configuration leaves a decision out, has no trace in the module around it.
+fn without_unread_inputs(text: &str) -> Option<String> {
+    let Some((unread, body)) = text.strip_prefix(UNREAD_MARK).and_then(|rest| rest.split_once('\n')) else {
+        return Some(text.to_string());
+    };
+    let names: HashMap<&str, String> = unread.split_whitespace().map(|name| (name, String::new())).collect();
+    (rename(body, &names) == body).then(|| body.to_string())
 }
 
 /// Most wires that a leaf may have to be written into its parent.
