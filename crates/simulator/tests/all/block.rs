@@ -244,7 +244,11 @@ fn neighbours_with_equal_keys_share_a_block() {
 fn every_comparison_notices_a_fault() {
     let core = CoreConfig { update: Update::Fixed, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };
     let config = block(&core, 3);
-    let w = workload(&core, &[(3, 9), (2, 6)]);
+    let mut w = workload(&core, &[(3, 9), (2, 6)]);
+    // Scores so near to each other that few keys are held.
+    for q in w.blocks.iter_mut().flat_map(|block| &mut block.queries).flat_map(|(q, _)| q) {
+        *q = round_to(core.format, core.format.value(*q) / 16.0);
+    }
     let good = run(&config, &w, &Disturbance::gaps(Gaps::None), &mut []).unwrap().results;
     let signal = |results: &[QueryResult], w: &BlockWorkload, config: &BlockConfig| match run_against(
         config,
@@ -258,8 +262,13 @@ fn every_comparison_notices_a_fault() {
         Err(e) => panic!("{e}"),
     };
     assert_eq!(signal(&good, &w, &config), "none");
-    let updates = |step: &usize| good[..3].iter().all(|r| r.steps[*step].action == Action::Update);
-    let step = (0..9).find(updates).expect("a key that all queries of the block take");
+    // A key that several queries of the first block take, and none as its first.
+    let taking = |step: usize| -> Vec<usize> {
+        (0..3).filter(|&query| good[query].steps[step].action == Action::Update).collect()
+    };
+    let step = (1..9).find(|&step| taking(step).len() > 1).expect("a key that several queries take");
+    let taker = taking(step)[0];
+    let weight = format!("weight of core {taker}");
     type Fault<'a> = &'a dyn Fn(&mut Vec<QueryResult>);
     let faults: [(&str, Fault); 6] = [
         ("o_invalid", &|r| r[1].invalid ^= true),
@@ -268,15 +277,15 @@ fn every_comparison_notices_a_fault() {
         ("o[0] of query 0 of block 0", &|r| r[0].o = r[1].o.clone()),
         // All queries of a block agree that the key's value is read.
         ("v_ren", &|r| r[..3].iter_mut().for_each(|r| r.steps[step].action = Action::Hold)),
-        ("weight of core 1", &|r| r[1].steps[step].w ^= 1),
+        (&weight, &|r| r[taker].steps[step].w ^= 1),
     ];
     for (name, fault) in faults {
         let mut results = good.clone();
         fault(&mut results);
         assert_eq!(signal(&results, &w, &config), name);
     }
-    // The key's value is still read for the other two.
+    // The key's value is still read for another one.
     let mut results = good.clone();
-    results[0].steps[step].action = Action::Hold;
+    results[taker].steps[step].action = Action::Hold;
     assert_eq!(signal(&results, &w, &config), "none");
 }
