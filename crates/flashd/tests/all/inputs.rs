@@ -280,8 +280,7 @@ fn simulators_are_built_in_the_users_cache_folder() {
     }
     for tool in ["verilator", "make", "g++"] {
         let path = at("bin").join(tool);
-        let script =
-            "#!/bin/sh\n[ \"$1\" = --version ] && echo 1 || echo \"$PWD $*\" >>\"$XDG_CACHE_HOME/asked\"\n";
+        let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 1 && exit\necho \"$PWD $*\" >>\"$XDG_CACHE_HOME/asked\"\nexit 1\n";
         std::fs::write(&path, script).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
