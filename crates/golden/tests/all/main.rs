@@ -15,6 +15,7 @@ mod family;
 mod family_counts;
 mod fixed;
 mod hold;
+mod merge;
 mod properties;
 mod rounding;
 mod speed;

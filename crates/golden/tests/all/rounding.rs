@@ -3,9 +3,15 @@
 use crate::common::{Dyadic, any_finite, near_one, rng};
 use flashd_golden::units::{add, fixed_from_float, max, mul, round_from_f64, sub};
 use flashd_golden::{decode, encode};
+use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::rtl::Function;
+use flashd_hwmodel::units::ScoreScaleFunction;
+use flashd_hwmodel::word::Num;
 use half::{bf16, f16};
 use rand::RngExt;
+use std::sync::Arc;
 
 /// Sign of an exact zero product or sum, as IEEE 754 has it.
 fn with_zero_sign(format: Format, bits: u64, negative: bool) -> u64 {
@@ -153,6 +159,23 @@ fn gradual_underflow_ties_to_even() {
     let unit = 2f64.powi(-9);
     for (x, wanted) in [(0.5, 0), (0.5000001, 1), (1.5, 2), (2.5, 2), (7.5, 8), (-0.5, 0x80), (-3.5, 0x84)] {
         assert_eq!(round_from_f64(Format::FP8_E4M3, x * unit), wanted, "{x} units");
+    }
+}
+
+/// All encodings, scaled by all score factors 2^-k of d up to 4,096: what becomes subnormal is rounded once, to nearest even.
+#[test]
+fn scores_are_scaled_to_the_nearest_number() {
+    for format in [Format::FP8_E4M3, Format::FP8_E5M2, Format::FP16, Format::BF16] {
+        for d in [2, 4, 8, 16, 64, 256, 1024, 4096] {
+            let numerics = Numerics::new(&CoreConfig::new(Design::FlashD, d, format));
+            let scale = (numerics.score_shift as f64).exp2();
+            let unit = ScoreScaleFunction { numerics: Arc::new(numerics) };
+            for dot in (0..1u64 << format.width()).filter(|&dot| encode(format, decode(format, dot)) == dot) {
+                let [score] = unit.eval([Num::new(format.width(), dot)]);
+                let expected = round_from_f64(format, decode(format, dot) * scale);
+                assert_eq!(score.value(), expected, "{format}, d {d}: {dot:#x} * {scale}");
+            }
+        }
     }
 }
 

@@ -55,10 +55,11 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     // Room for the exponent (signed), one carry, and every encoding of the format.
     let exponent_bits = x.exponent.width().max(fmt.exponent_bits + 1) + 1;
     let exponent = x.exponent.sext(exponent_bits).label(|| "exponent_signed".into());
-    // At least one bit below the kept ones, so that guard always exists.
-    let n = x.significand.width().max(p + 1);
-    let significand = x.significand.append_zeros(n - x.significand.width());
     let gradual = fmt.subnormals == Subnormals::Supported && !x.aligned;
+    // A bit below the kept ones, so that guard always exists; where a shift to the quantum collects what it drops in the last
+    // bit, that bit must be another one.
+    let n = x.significand.width().max(p + 1 + u32::from(gradual));
+    let significand = x.significand.append_zeros(n - x.significand.width());
 
     let nonzero = significand.msb();
     let (exponent, significand) = if gradual {
