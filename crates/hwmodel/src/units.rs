@@ -171,6 +171,9 @@ impl Function<2, 1> for BinaryFunction {
     fn doc(&self) -> String {
         self.0.doc()
     }
+    fn ports(&self) -> ([&'static str; 2], [&'static str; 1]) {
+        (["a", "b"], ["y"])
+    }
     fn widths(&self) -> ([u32; 2], [u32; 1]) {
         ([self.0.format.width(); 2], [self.0.format.width()])
     }
@@ -189,6 +192,9 @@ impl Function<1, 1> for UnaryFunction {
     }
     fn doc(&self) -> String {
         self.0.doc()
+    }
+    fn ports(&self) -> ([&'static str; 1], [&'static str; 1]) {
+        (["a"], ["y"])
     }
     fn widths(&self) -> ([u32; 1], [u32; 1]) {
         ([self.0.format.width()], [self.0.format.width()])
@@ -222,7 +228,7 @@ function! {
         ),
     };
     inputs { a: this.format.width() }
-    outputs { this.to.width() }
+    outputs { y: this.to.width() }
     eval<W> { [convert(this.format, &canonical(this.format, &a), this.to)] }
 }
 unit! {
@@ -236,7 +242,7 @@ function! {
     name(this) = format!("{}_product", this.format.ident());
     doc = "y = a * b, a from the query register, b from the key port; Inf and NaN count as +0.";
     inputs { a: this.format.width(), b: this.format.width() }
-    outputs { this.format.width() }
+    outputs { y: this.format.width() }
     eval<W> {
         let f = this.format;
         let (a, b) = (canonical(f, &a).named("a_finite"), canonical(f, &b).named("b_finite"));
@@ -294,7 +300,7 @@ function! {
         )
     };
     inputs { a: this.a_format.width(), b: this.b_format.width() }
-    outputs { this.y_format.width() }
+    outputs { y: this.y_format.width() }
     eval<W> {
         let (fa, fb, fy) = (this.a_format, this.b_format, this.y_format);
         [match this.operation {
@@ -328,7 +334,7 @@ function! {
     name(this) = format!("{}_to_{}", this.from.ident(), this.to.ident());
     doc = format!("y = a, rounded from {} to {}.", this.from, this.to);
     inputs { a: this.from.width() }
-    outputs { this.to.width() }
+    outputs { y: this.to.width() }
     eval<W> { [convert(this.from, &a, this.to)] }
 }
 unit! {
@@ -342,7 +348,7 @@ function! {
     name(this) = format!("{}_score_scale", this.numerics.format.ident());
     doc = format!("score = dot * 2^{}.", this.numerics.score_shift);
     inputs { dot: this.numerics.format.width() }
-    outputs { this.numerics.format.width() }
+    outputs { score: this.numerics.format.width() }
     eval<W> {
         let (fmt, shift) = (this.numerics.format, this.numerics.score_shift);
         if shift == 0 {

@@ -13,7 +13,7 @@ function! {
     name(this) = "buffer_rules";
     doc = "Two places: the first is on the port, the second takes what comes while that cannot leave.";
     inputs { push: 1, tready: 1, valid: 1, full: 1 }
-    outputs { 1, 1, 1, 1 }
+    outputs { to_first: 1, to_second: 1, next_valid: 1, next_full: 1 }
     eval<W> {
         let moves = valid.not().or(&tready).named("moves");
         let some = full.or(&push).named("some");

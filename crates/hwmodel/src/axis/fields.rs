@@ -72,7 +72,7 @@ function! {
     name(this) = format!("write_merge_{}", this.width);
     doc = "The bits that a write touches are replaced.";
     inputs { select: 1, data: 32, mask: 32, old: this.width }
-    outputs { this.width }
+    outputs { merged: this.width }
     eval<W> { [merged(&old, &select, &data, &mask)] }
 }
 unit! {
@@ -86,7 +86,7 @@ function! {
     name(this) = format!("widen_{}", this.width);
     doc = "y = x, zeros above.";
     inputs { x: this.width }
-    outputs { 32 }
+    outputs { y: 32 }
     eval<W> { [x.zext(32)] }
 }
 unit! {
@@ -159,7 +159,7 @@ function! {
     name(this) = "run_rules";
     doc = "A start loads the number of blocks; each block that begins counts down, and the last one stops. 0 counts nothing.";
     inputs { select: 1, data: 32, mask: 32, run: 1, opens: 1, blocks: 32, left: 32 }
-    outputs { 1, 32, 1 }
+    outputs { next_run: 1, next_left: 32, clear: 1 }
     eval<W> {
         let write = |bit| select.and(&mask.bit(bit));
         let writes_run = write(RUN_BIT).named("writes_run");
@@ -187,7 +187,7 @@ function! {
     name(this) = format!("next_position_{}", this.width);
     doc = "A query that is taken moves the place on by the stride.";
     inputs { select: 1, data: 32, mask: 32, position: this.width, stride: 1, taken: 1 }
-    outputs { this.width }
+    outputs { following: this.width }
     eval<W> {
         let moved = position.add(&stride.and(&taken).zext(this.width)).named("moved");
         [merged(&moved, &select, &data, &mask)]
@@ -204,7 +204,7 @@ function! {
     name(this) = format!("query_limits_{}", this.width);
     doc = "0: all; 1: up to its place; 2, 3: the last WINDOW of these. Places from all ones on are seen by no query.";
     inputs { mode: 2, position: this.width, window: this.width }
-    outputs { this.width, this.width }
+    outputs { q_from: this.width, q_to: this.width }
     eval<W> {
         let limit = W::constant(this.width, crate::word::ones(this.width));
         let following = position.add(&position.all().not().zext(this.width)).named("following");
@@ -271,7 +271,7 @@ function! {
     name(this) = "count_event";
     doc = "One more for each cycle with the event.";
     inputs { occurs: 1, count: COUNTER_BITS }
-    outputs { COUNTER_BITS }
+    outputs { following: COUNTER_BITS }
     eval<W> { [count.add(&occurs.zext(COUNTER_BITS))] }
 }
 unit! {

@@ -14,7 +14,7 @@ function! {
     name(this) = "key_limit";
     doc = "The LENGTH-th key ends the block; a packet that ends before is too short. LENGTH 0: the packet decides.";
     inputs { place: this.bits, length: this.bits, vector: 1, ends: 1 }
-    outputs { 1, 1 }
+    outputs { stop: 1, too_short: 1 }
     eval<W> {
         let number = place.add(&W::constant(this.bits, 1)).named("number");
         let limited = length.any().named("limited");

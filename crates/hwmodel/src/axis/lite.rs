@@ -10,7 +10,7 @@ function! {
     name(this) = "lite_write";
     doc = "Address and data are taken in any order; the write is made when both are there and the last one is answered.";
     inputs { awvalid: 1, wvalid: 1, bready: 1, aw_full: 1, w_full: 1, b_full: 1 }
-    outputs { 1, 1, 1, 1, 1, 1, 1, 1 }
+    outputs { awready: 1, wready: 1, aw_take: 1, w_take: 1, write: 1, next_aw_full: 1, next_w_full: 1, next_b_full: 1 }
     eval<W> {
         let (awready, wready) = (aw_full.not(), w_full.not());
         let aw_take = awvalid.and(&awready).named("takes_address");
@@ -40,7 +40,7 @@ function! {
     name(this) = "lite_read";
     doc = "The register is read when its address is there and the last answer has been taken.";
     inputs { arvalid: 1, rready: 1, ar_full: 1, r_full: 1 }
-    outputs { 1, 1, 1, 1, 1 }
+    outputs { arready: 1, ar_take: 1, read: 1, next_ar_full: 1, next_r_full: 1 }
     eval<W> {
         let arready = ar_full.not();
         let ar_take = arvalid.and(&arready).named("takes_address");
@@ -66,7 +66,7 @@ function! {
     name(this) = "lite_response";
     doc = "OKAY for what can be done, otherwise SLVERR.";
     inputs { known: 1 }
-    outputs { 2 }
+    outputs { resp: 2 }
     eval<W> { [known.not().append_zeros(1)] }
 }
 unit! {
@@ -80,7 +80,7 @@ function! {
     name(this) = "lite_strobe";
     doc = "A strobe for each byte.";
     inputs { strb: 4 }
-    outputs { 32 }
+    outputs { mask: 32 }
     eval<W> {
         let byte = |i| strb.bit(i).repeat(8);
         [byte(3).concat(&byte(2)).concat(&byte(1)).concat(&byte(0))]

@@ -13,7 +13,7 @@ function! {
     name(this) = format!("last_place_{}", this.last);
     doc = "Whether no more may follow.";
     inputs { place: this.bits }
-    outputs { 1 }
+    outputs { stop: 1 }
     eval<W> { [place.eq(&W::constant(this.bits, this.last))] }
 }
 unit! {

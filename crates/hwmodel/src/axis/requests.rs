@@ -14,7 +14,7 @@ function! {
     doc = "A step's request shows at once, even while the array is frozen, and once. If it is not taken in that cycle, it is\n\
            kept; then the next one freezes the array until it has left.";
     inputs { v_ren: 1, asked: 1, kept: 1, tready: 1, ce: 1 }
-    outputs { 1, 1, 1, 1, 1 }
+    outputs { tvalid: 1, blocked: 1, keep: 1, next_kept: 1, next_asked: 1 }
     eval<W> {
         let wants = v_ren.and(&asked.not()).named("wants");
         let tvalid = kept.or(&wants).named("valid");

@@ -17,7 +17,7 @@ function! {
     name(this) = format!("send_rules_{}", this.rest);
     doc = "A result may come when no beat of the one before waits and the buffer has room.";
     inputs { o_valid: 1, ce: 1, buffer_full: 1, left: this.bits }
-    outputs { 1, 1, 1, 1, 1, this.bits }
+    outputs { blocked: 1, load: 1, push: 1, waiting: 1, last_beat: 1, next_left: this.bits }
     eval<W> {
         let waiting = left.any().named("waiting");
         let room = waiting.not().and(&buffer_full.not()).named("room");
@@ -42,7 +42,7 @@ function! {
     name(this) = "send_whole";
     doc = "A result may come when the buffer has room.";
     inputs { o_valid: 1, ce: 1, buffer_full: 1 }
-    outputs { 1, 1 }
+    outputs { blocked: 1, push: 1 }
     eval<W> { [o_valid.and(&buffer_full), o_valid.and(&ce)] }
 }
 unit! {
@@ -56,7 +56,7 @@ function! {
     name(this) = "send_flags";
     doc = "The flags of the result that waits, or of the new one; a packet ends with the last beat of its last result.";
     inputs { waiting: 1, last_beat: 1, own: FLAG_BITS, kept: FLAG_BITS, kept_last: 1 }
-    outputs { FLAG_BITS, 1 }
+    outputs { flags: FLAG_BITS, last: 1 }
     eval<W> { [waiting.select(&kept, &own), last_beat.and(&kept_last)] }
 }
 unit! {

@@ -10,7 +10,7 @@ function! {
     name(this) = "array_running";
     doc = "What the array's own flag says: a block that is complete is taken over when there is none, or with its last key.";
     inputs { k_valid: 1, k_ready: 1, k_last: 1, q_ready: 1, running: 1 }
-    outputs { 1, 1 }
+    outputs { k_end: 1, next_running: 1 }
     eval<W> {
         let k_end = k_valid.and(&k_ready).and(&k_last).named("ended");
         let free = running.not().or(&k_end).named("free");
@@ -28,7 +28,7 @@ function! {
     name(this) = "between_keys";
     doc = "From a key that is not its block's last to the next one.";
     inputs { k_valid: 1, k_ready: 1, k_last: 1, between: 1 }
-    outputs { 1, 1 }
+    outputs { next_between: 1, missing: 1 }
     eval<W> {
         let taken = k_valid.and(&k_ready).named("taken");
         [taken.select(&k_last.not(), &between), between.and(&k_valid.not())]
@@ -45,7 +45,7 @@ function! {
     name(this) = "next_step";
     doc = "One more for each step; 0 after the block's last.";
     inputs { step: 1, last: 1, index: INDEX_BITS }
-    outputs { INDEX_BITS }
+    outputs { next_index: INDEX_BITS }
     eval<W> {
         let following = index.add(&W::constant(INDEX_BITS, 1)).named("following");
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]

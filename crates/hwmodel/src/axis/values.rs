@@ -13,7 +13,7 @@ function! {
     name(this) = "value_rules";
     doc = "A value that is due and not there freezes the array; it is taken with the step that it is due for.";
     inputs { due: 1, full: 1, ce: 1 }
-    outputs { 1, 1 }
+    outputs { missing: 1, take: 1 }
     eval<W> { [due.and(&full.not()), due.and(&ce)] }
 }
 unit! {
@@ -28,7 +28,7 @@ function! {
     doc = "Each step takes a value, needed or not. A packet that is too short leaves the rest of its block without values;\n\
            of one that is too long the rest is dropped.";
     inputs { due: 1, due_last: 1, full: 1, last: 1, exhausted: 1, dropping: 1, ce: 1 }
-    outputs { 1, 1, 1, 1, 1, 1 }
+    outputs { missing: 1, take: 1, too_long: 1, too_short: 1, next_exhausted: 1, next_dropping: 1 }
     eval<W> {
         let waits = due.and(&exhausted.not()).named("wanted");
         let missing = waits.and(&dropping.or(&full.not()));

@@ -14,7 +14,7 @@ function! {
     name(this) = "high";
     doc = "y = 1.";
     inputs {}
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [W::constant(1, 1)] }
 }
 unit! {
@@ -28,7 +28,7 @@ function! {
     name(this) = "either";
     doc = "y = a or b.";
     inputs { a: 1, b: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [a.or(&b)] }
 }
 unit! {

@@ -20,7 +20,7 @@ function! {
     name(this) = "block_handshake";
     doc = "Ready and taken; a block starts in the cycle of the previous one's last key or later.";
     inputs { q_valid: 1, k_valid: 1, k_last: 1, complete: 1, running: 1, sending: 1 }
-    outputs { 1, 1, 1, 1, 1, 1 }
+    outputs { q_ready: 1, q_take: 1, k_ready: 1, k_take: 1, k_end: 1, start: 1 }
     eval<W> {
         let q_ready = complete.not().named("room");
         // A last key waits until the results of its block cannot meet those of the block before.
@@ -43,7 +43,7 @@ function! {
     name(this) = "block_state";
     doc = "A block is complete with q_last or when every shadow register is filled; it runs from start to its last key.";
     inputs { q_take: 1, q_last: 1, full: 1, complete: 1, start: 1, running: 1, k_end: 1 }
-    outputs { 1, 1 }
+    outputs { next_complete: 1, next_running: 1 }
     eval<W> {
         let completed = q_take.and(&q_last.or(&full));
         [completed.or(&complete.and(&start.not())), start.or(&running.and(&k_end.not()))]
@@ -61,7 +61,7 @@ function! {
     name(this) = "query_slot";
     doc = "Queries fill the slots in order; a core meets keys when its slot was filled at the block's start.";
     inputs { q_take: 1, ahead: 1, filled: 1, start: 1, active: 1, k_take: 1 }
-    outputs { 1, 1, 1, 1, 1 }
+    outputs { load: 1, take_query: 1, key: 1, next_filled: 1, next_active: 1 }
     eval<W> {
         let load = q_take.and(&ahead).and(&filled.not()).named("loads");
         [
@@ -85,7 +85,7 @@ function! {
     name(this) = "block_sending";
     doc = "A block's end sets one bit for each result after the first; they move up by one a cycle.";
     inputs { k_end: 1, active: 1, behind: 1 }
-    outputs { 1 }
+    outputs { next_sending: 1 }
     eval<W> { [k_end.select(&active, &behind)] }
 }
 unit! {

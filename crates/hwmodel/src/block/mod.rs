@@ -86,7 +86,7 @@ function! {
     name(this) = "low";
     doc = "y = 0.";
     inputs {}
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [W::zero(1)] }
 }
 unit! {

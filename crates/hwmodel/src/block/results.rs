@@ -17,7 +17,7 @@ function! {
     name(this) = format!("result_select_{}", this.width);
     doc = "y = take ? own : behind.";
     inputs { take: 1, own: this.width, behind: this.width }
-    outputs { this.width }
+    outputs { y: this.width }
     eval<W> { [take.select(&own, &behind)] }
 }
 unit! {
@@ -233,7 +233,7 @@ function! {
     name(this) = format!("result_order_{}", this.bits);
     doc = "last = valid and not more; the index counts while more follow.";
     inputs { valid: 1, more: 1, index: this.bits }
-    outputs { 1, this.bits }
+    outputs { last: 1, next_index: this.bits }
     eval<W> {
         let following = index.add(&W::constant(this.bits, 1));
         [valid.and(&more.not()), more.select(&following, &W::zero(this.bits))]

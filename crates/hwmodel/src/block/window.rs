@@ -13,7 +13,7 @@ function! {
     name(this) = format!("next_key_{}", this.bits);
     doc = "One more for each key, saturating; 0 after the block's last.";
     inputs { index: this.bits, taken: 1, k_last: 1 }
-    outputs { this.bits }
+    outputs { next_index: this.bits }
     eval<W> {
         let more = taken.and(&index.all().not()).named("more");
         let following = index.add(&more.zext(this.bits)).named("following");
@@ -86,7 +86,7 @@ function! {
     name(this) = format!("outside_window_{}", this.bits);
     doc = "mask = k_mask, or not from <= index < to.";
     inputs { index: this.bits, from: this.bits, to: this.bits, k_mask: 1 }
-    outputs { 1 }
+    outputs { mask: 1 }
     eval<W> { [k_mask.or(&index.lt(&from)).or(&index.lt(&to).not())] }
 }
 unit! {

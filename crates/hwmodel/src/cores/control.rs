@@ -12,7 +12,7 @@ function! {
     name(this) = "key_flags";
     doc = "The key after k_last (or after reset) is a first key; a key is invalid with its query.";
     inputs { k_valid: 1, k_last: 1, expect_first: 1, k_special: 1, q_special: 1 }
-    outputs { 1, 1 }
+    outputs { next_expect_first: 1, invalid: 1 }
     eval<W> { [k_valid.select(&k_last, &expect_first), k_special.or(&q_special)] }
 }
 unit! {

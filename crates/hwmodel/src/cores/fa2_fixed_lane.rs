@@ -47,7 +47,7 @@ function! {
         v: this.numerics.format.width(), x: this.numerics.format.exponent_bits, o: accumulator_bits(&this.numerics),
         e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), delta: delta_bits(&this.numerics), load: 1
     }
-    outputs { accumulator_bits(&this.numerics), 1 }
+    outputs { o_next: accumulator_bits(&this.numerics), outside: 1 }
     eval<W> {
         let n = &this.numerics;
         let (bits, lane) = (accumulator_bits(n), lane_bits(n));
@@ -84,7 +84,8 @@ function! {
         o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
         right: sum_exponent_bits(), x: this.numerics.format.exponent_bits, done: 1
     }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
+    at_rest { done ignores o }
     eval<W> {
         let n = &this.numerics;
         let fmt = n.format;

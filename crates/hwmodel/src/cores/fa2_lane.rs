@@ -21,7 +21,7 @@ function! {
     name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
     doc = "y = o * r * 2^-right, one rounding.";
     inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: sum_exponent_bits() }
-    outputs { this.format.width() }
+    outputs { y: this.format.width() }
     eval<W> {
         let u = unpack(this.accumulator, &o, "o");
         let product = u.significand.mul(&r).named("product");

@@ -38,7 +38,7 @@ function! {
     name(this) = format!("{}_to_fixed_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
     doc = "fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from\nzero, saturating when v's exponent is outside. Inf and NaN count as 0.";
     inputs { v: this.numerics.format.width(), x: this.numerics.format.exponent_bits }
-    outputs { lane_bits(&this.numerics).v, 1 }
+    outputs { fixed: lane_bits(&this.numerics).v, outside: 1 }
     eval<W> {
         let (fixed, outside) = value_to_fixed(this.numerics.format, &v, &x, lane_bits(&this.numerics).v);
         [fixed, outside]
@@ -61,7 +61,7 @@ function! {
         v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
         w: factor_bits(&this.numerics, lane_bits(&this.numerics).w), upper: 1, load: 1
     }
-    outputs { lane_bits(&this.numerics).o }
+    outputs { o_next: lane_bits(&this.numerics).o }
     eval<W> {
         let bits = lane_bits(&this.numerics);
         let low = bits.o - bits.v;
@@ -105,7 +105,8 @@ function! {
         format!("y = o relative to 2^(x + 1){cut}, rounded to the format; at rest unless done.")
     };
     inputs { o: lane_bits(&this.numerics).o, x: this.numerics.format.exponent_bits, done: 1 }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
+    at_rest { done ignores o }
     eval<W> {
         let kept = result_bits(&this.numerics);
         let o = done.repeat(kept).and(&o.top(kept)).named("o_when_done");

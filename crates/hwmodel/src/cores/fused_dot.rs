@@ -31,7 +31,7 @@ function! {
         )
     };
     inputs { a: this.numerics.format.width(), b: this.numerics.format.width() }
-    outputs { this.numerics.term_bits(), 1 }
+    outputs { x: this.numerics.term_bits(), c: 1 }
     eval<W> {
         let n = &this.numerics;
         let (f, bits) = (n.format, n.term_bits() - 1);

@@ -20,7 +20,7 @@ function! {
         v: this.formats.value.width(), o: this.formats.accumulator.width(),
         w: this.factor_bits, upper: 1
     }
-    outputs { this.formats.accumulator.width() }
+    outputs { o_next: this.formats.accumulator.width() }
     eval<W> {
         let LaneFormats { value, weight, accumulator, .. } = this.formats;
         let (m, right) = (w.slice(0, weight.precision()), w.drop_low(weight.precision()));

@@ -49,7 +49,7 @@ function! {
     inputs { x: this.numerics.state_bits() + 1, room: this.budget.room_bits(),
         limit: this.budget.limit_bits(), closed: 1, first: 1
     }
-    outputs { 1, this.budget.room_bits(), this.budget.limit_bits(), 1 }
+    outputs { above: 1, room_next: this.budget.room_bits(), limit_next: this.budget.limit_bits(), closed_next: 1 }
     eval<W> {
         let BudgetNumerics { exponent, register, reserve } = this.budget;
         let floor = x.drop_low(this.numerics.state_fraction).named("floor");

@@ -38,7 +38,7 @@ function! {
     name(this) = format!("{}_{}_lane_next", this.formats.format.ident(), this.formats.accumulator.ident());
     doc = "o_next = load ? v : sum.";
     inputs { load: 1, v: this.formats.value.width(), sum: this.formats.accumulator.width() }
-    outputs { this.formats.accumulator.width() }
+    outputs { o_next: this.formats.accumulator.width() }
     eval<W> { [load.select(&widen(this.formats.value, &v, this.formats.accumulator), &sum)] }
 }
 unit! {
@@ -52,7 +52,7 @@ function! {
     name(this) = format!("{}_lane_operands", lane_suffix(this.formats));
     doc = "The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.";
     inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.value.width() }
-    outputs { this.formats.accumulator.width(), this.formats.accumulator.width() }
+    outputs { multiplicand: this.formats.accumulator.width(), addend: this.formats.accumulator.width() }
     eval<W> {
         let v = widen(this.formats.value, &v, this.formats.accumulator);
         let o = load.not().repeat(o.width()).and(&o).named("o_before");
@@ -70,7 +70,7 @@ function! {
     name(this) = format!("{}_lane_before", this.formats.accumulator.ident());
     doc = "o_before = load ? 0 : o.";
     inputs { load: 1, o: this.formats.accumulator.width() }
-    outputs { this.formats.accumulator.width() }
+    outputs { o_before: this.formats.accumulator.width() }
     eval<W> { [load.not().repeat(o.width()).and(&o)] }
 }
 unit! {
@@ -87,7 +87,7 @@ function! {
         upper: 1, difference: this.formats.inner.width(), o: this.formats.accumulator.width(),
         v: this.formats.value.width()
     }
-    outputs { this.formats.inner.width(), this.formats.accumulator.width() }
+    outputs { way: this.formats.inner.width(), base: this.formats.accumulator.width() }
     eval<W> {
         let magnitude = difference.slice(0, difference.width() - 1);
         let way = difference.msb().xor(&upper).concat(&magnitude);

@@ -250,7 +250,7 @@ function! {
     name(this) = format!("result_or_zero_{}", this.width);
     doc = "y = empty ? +0 : o.";
     inputs { o: this.width, empty: 1 }
-    outputs { this.width }
+    outputs { y: this.width }
     eval<W> { [empty.not().repeat(this.width).and(&o)] }
 }
 unit! {
@@ -264,7 +264,7 @@ function! {
     name(this) = "flag_or";
     doc = "y = a or b.";
     inputs { a: 1, b: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [a.or(&b)] }
 }
 unit! {

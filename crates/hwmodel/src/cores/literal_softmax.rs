@@ -14,7 +14,7 @@ function! {
     name(this) = format!("{}_exp_or_one", this.numerics.format.ident());
     doc = format!("y = first ? 1 : exp(x), x <= 0, {} PWL segments.", this.numerics.exp.exp.segments);
     inputs { x: this.numerics.format.width(), first: 1 }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
     eval<W> {
         let n = &this.numerics;
         let e = exp_unit(&n.exp, n.format, &x).named("exponential");
@@ -32,7 +32,7 @@ function! {
     name(this) = format!("{}_first_select", this.numerics.format.ident());
     doc = "y = first ? a : b.";
     inputs { first: 1, a: this.numerics.format.width(), b: this.numerics.format.width() }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
     eval<W> { [first.select(&a, &b)] }
 }
 unit! {
@@ -46,7 +46,7 @@ function! {
     name(this) = format!("{}_reciprocal_finite", this.numerics.format.ident());
     doc = "y = 1 / sum; the unit rests unless the sum is final.";
     inputs { sum: this.numerics.format.width(), finish: 1 }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
     eval<W> {
         let fmt = this.numerics.format;
         let sum = finish.repeat(fmt.width()).and(&sum).named("final_sum");

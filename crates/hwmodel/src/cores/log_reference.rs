@@ -30,10 +30,7 @@ function! {
         score: this.numerics.score_bits(), reference: reference_bits(&this.numerics), sum: log_sum_bits(&this.numerics),
         first: 1, valid: 1
     }
-    outputs {
-        reference_bits(&this.numerics), log_sum_bits(&this.numerics), delta_bits(&this.numerics),
-        factor_bits(&this.numerics, lane_bits(&this.numerics).w), 1
-    }
+    outputs { reference_next: reference_bits(&this.numerics), sum_next: log_sum_bits(&this.numerics), delta: delta_bits(&this.numerics), e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), update: 1 }
     eval<W> {
         let n = &this.numerics;
         let (fs, bits, w) = (n.score_fraction, reference_bits(n), lane_bits(n).w);

@@ -17,7 +17,7 @@ function! {
         score: this.numerics.score_bits(), previous: this.numerics.score_bits(), x: this.numerics.state_bits() + 1,
         first: 1
     }
-    outputs { this.numerics.state_bits() + 1 }
+    outputs { base: this.numerics.state_bits() + 1 }
     eval<W> {
         let n = &this.numerics;
         let wide = n.state_bits() + 1;
@@ -40,7 +40,7 @@ function! {
     name(this) = "exp_argument";
     doc = "t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;\nnegative = x < 0.";
     inputs { x: this.numerics.state_bits() + 1 }
-    outputs { this.numerics.octave_argument_bits(), 1 }
+    outputs { t: this.numerics.octave_argument_bits(), negative: 1 }
     eval<W> {
         let n = &this.numerics;
         // |x| less one unit of the state where x is negative: far below the table's error, and no carry chain in
@@ -73,7 +73,7 @@ function! {
         (None, None) => "update = valid; grows: L exceeds max(s, L), but for a first key.".to_string(),
     };
     inputs { x: this.numerics.hold_bits(), first: 1, valid: 1 }
-    outputs { 1, 1 }
+    outputs { update: 1, grows: 1 }
     eval<W> {
         let n = &this.numerics;
         let above = match (n.hold_threshold, &n.budget) {
@@ -102,7 +102,7 @@ function! {
         "tail = log2(1 + 2^-t), {} PWL segments per octave of 2^-t.", this.numerics.exp.log2p1.segments
     );
     inputs { t: this.numerics.octave_argument_bits() }
-    outputs { this.numerics.state_fraction + 2 }
+    outputs { tail: this.numerics.state_fraction + 2 }
     eval<W> {
         let n = &this.numerics;
         let tail = log2p1_tail(&n.exp, &octaves(&n.exp, &t), n.state_fraction + 1);
@@ -123,7 +123,7 @@ function! {
     inputs {
         base: this.numerics.state_bits() + 1, tail: this.numerics.state_fraction + 2, grows: 1, first: 1
     }
-    outputs { this.numerics.state_bits() + 1 }
+    outputs { x_next: this.numerics.state_bits() + 1 }
     eval<W> {
         let bits = base.width() + 1;
         let gain = grows.and(&first.not()).repeat(tail.width()).and(&tail).named("gain");
@@ -152,7 +152,7 @@ function! {
         ),
     };
     inputs { t: this.numerics.octave_argument_bits(), first: 1 }
-    outputs { this.form.bits(&this.numerics) }
+    outputs { w: this.form.bits(&this.numerics) }
     eval<W> {
         let n = &this.numerics;
         let sigmoid = match this.form {
@@ -177,7 +177,7 @@ function! {
     name(this) = "weight_side";
     doc = "upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.";
     inputs { negative: 1, first: 1 }
-    outputs { 1 }
+    outputs { upper: 1 }
     eval<W> { [first.or(&negative.not())] }
 }
 unit! {

@@ -9,7 +9,7 @@ function! {
     name(this) = "unmasked";
     doc = "y = x and not mask.";
     inputs { x: 1, mask: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [x.and(&mask.not())] }
 }
 unit! {
@@ -28,7 +28,7 @@ function! {
     name(this) = "next_first";
     doc = "After a query's last key, and after a masked one before which there was none to see.";
     inputs { k_last: 1, k_mask: 1, expect_first: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [k_last.or(&k_mask.and(&expect_first))] }
 }
 unit! {
@@ -42,7 +42,7 @@ function! {
     name(this) = "empty_query";
     doc = "empty = valid and last, and no key was seen, neither before (first) nor now: a first key that is not masked\nreads its value.";
     inputs { valid: 1, first: 1, last: 1, reads_v: 1 }
-    outputs { 1 }
+    outputs { empty: 1 }
     eval<W> { [valid.and(&last).and(&first).and(&reads_v.not())] }
 }
 unit! {
@@ -56,7 +56,7 @@ function! {
     name(this) = "query_ends";
     doc = "ends = valid and last.";
     inputs { valid: 1, last: 1 }
-    outputs { 1 }
+    outputs { ends: 1 }
     eval<W> { [valid.and(&last)] }
 }
 unit! {

@@ -20,7 +20,7 @@ function! {
         false => "Only a first key loads v.".to_string(),
     };
     inputs { difference: this.numerics.format.width(), first: 1 }
-    outputs { 1, 1 }
+    outputs { keeps: 1, loads: 1 }
     eval<W> {
         let fmt = this.numerics.format;
         if !this.numerics.static_skip {
@@ -44,7 +44,7 @@ function! {
     name(this) = format!("{}_ln_weight", this.numerics.format.ident());
     doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
     inputs { w: this.numerics.format.width() }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
     eval<W> { [ln_unit(&this.numerics.exp, this.numerics.format, &w)] }
 }
 unit! {
@@ -58,7 +58,7 @@ function! {
     name(this) = format!("{}_paper_sigmoid", this.numerics.format.ident());
     doc = format!("y = sigmoid(x), x clamped to [-6, 11), {} PWL segments.", this.numerics.exp.paper_sigmoid.segments);
     inputs { x: this.numerics.format.width() }
-    outputs { this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
     eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.format, &x)] }
 }
 unit! {
@@ -85,7 +85,7 @@ function! {
         format!("w = first ? 1 : keeps ? {} : loads ? {} : sigmoid.", weight(this.limits.0), weight(this.limits.1))
     };
     inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
-    outputs { this.numerics.format.width() }
+    outputs { w: this.numerics.format.width() }
     eval<W> {
         let fmt = this.numerics.format;
         let (least, most) = this.limits;
@@ -107,7 +107,7 @@ function! {
     name(this) = "paper_update";
     doc = "update = step and not keeps.";
     inputs { step: 1, keeps: 1 }
-    outputs { 1 }
+    outputs { update: 1 }
     eval<W> { [step.and(&keeps.not())] }
 }
 unit! {

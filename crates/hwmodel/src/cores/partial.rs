@@ -21,7 +21,7 @@ function! {
     name(this) = "state_step";
     doc = "y = x and state.";
     inputs { x: 1, state: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [x.and(&state)] }
 }
 unit! {
@@ -35,7 +35,7 @@ function! {
     name(this) = format!("restore_{}", this.width);
     doc = "y = restore ? state : x.";
     inputs { x: this.width, state: this.width, restore: 1 }
-    outputs { this.width }
+    outputs { y: this.width }
     eval<W> { [restore.select(&state, &x)] }
 }
 unit! {
@@ -56,7 +56,7 @@ function! {
     inputs {
         x: this.numerics.state_bits() + 1, score: this.numerics.score_bits(), lse: this.numerics.state_bits(), restore: 1
     }
-    outputs { this.numerics.state_bits() + 1, this.numerics.score_bits() }
+    outputs { x_next: this.numerics.state_bits() + 1, score_next: this.numerics.score_bits() }
     eval<W> {
         let n = &this.numerics;
         let least = W::constant(n.score_bits(), 1 << (n.score_bits() - 1));
@@ -80,7 +80,7 @@ function! {
         score: this.numerics.score_bits(), x: this.numerics.state_bits() + 1, tail: this.numerics.state_fraction + 2,
         grows: 1
     }
-    outputs { this.numerics.state_bits() }
+    outputs { lse: this.numerics.state_bits() }
     eval<W> {
         let n = &this.numerics;
         let wide = n.state_bits() + 1;
@@ -104,7 +104,7 @@ function! {
     name(this) = "budget_restore";
     doc = "The registers beside a room that was taken over: limit = base + leading zeros of room, closed = room < least.";
     inputs { room: super::hold_budget::room_bits(&this.numerics) }
-    outputs { super::hold_budget::limit_bits(&this.numerics), 1 }
+    outputs { limit: super::hold_budget::limit_bits(&this.numerics), closed: 1 }
     eval<W> {
         match &this.numerics.budget {
             Some(budget) => {

@@ -44,7 +44,7 @@ function! {
         None => "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score.".to_string(),
     };
     inputs { score: this.numerics.score_bits(), reference: reference_bits(&this.numerics), first: 1, valid: 1 }
-    outputs { reference_bits(&this.numerics), delta_bits(&this.numerics), tau_bits(&this.numerics), 1 }
+    outputs { reference_next: reference_bits(&this.numerics), delta: delta_bits(&this.numerics), tau: tau_bits(&this.numerics), update: 1 }
     eval<W> {
         let n = &this.numerics;
         let (fs, bits) = (n.score_fraction, reference_bits(n));
@@ -79,7 +79,7 @@ function! {
     name(this) = format!("tau_factor_m{}", lane_bits(&this.numerics).w);
     doc = format!("e = {{right, m}}: 2^-tau = m * 2^-({} + right).", lane_bits(&this.numerics).w - 1);
     inputs { tau: tau_bits(&this.numerics) }
-    outputs { factor_bits(&this.numerics, lane_bits(&this.numerics).w) }
+    outputs { e: factor_bits(&this.numerics, lane_bits(&this.numerics).w) }
     eval<W> {
         let n = &this.numerics;
         let t = base_2_argument(n, &tau, n.score_fraction);
@@ -112,7 +112,7 @@ function! {
         sum: this.numerics.sum_bits(), delta: delta_bits(&this.numerics),
         e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), first: 1
     }
-    outputs { this.numerics.sum_bits(), 1 }
+    outputs { sum_next: this.numerics.sum_bits(), overflow: 1 }
     eval<W> {
         let n = &this.numerics;
         let bits = n.sum_bits();

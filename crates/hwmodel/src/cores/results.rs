@@ -9,7 +9,7 @@ function! {
     name(this) = "result_flags";
     doc = "A query is invalid if its q, one of its keys or a value it read is Inf or NaN.";
     inputs { valid: 1, first: 1, last: 1, invalid: 1, reads_v: 1, v_special: 1, sticky: 1 }
-    outputs { 1, 1 }
+    outputs { next_sticky: 1, done: 1 }
     eval<W> {
         let so_far = first.not().and(&sticky);
         [so_far.or(&invalid).or(&reads_v.and(&v_special)), valid.and(&last)]
@@ -109,7 +109,7 @@ function! {
     name(this) = "end_of_query";
     doc = "end = valid and last.";
     inputs { valid: 1, last: 1 }
-    outputs { 1 }
+    outputs { end: 1 }
     eval<W> { [valid.and(&last)] }
 }
 unit! {
@@ -123,7 +123,7 @@ function! {
     name(this) = "overflow_flag";
     doc = "sticky_next = (first ? 0 : sticky) or (reads_v and outside).";
     inputs { first: 1, sticky: 1, reads_v: 1, outside: 1 }
-    outputs { 1 }
+    outputs { sticky_next: 1 }
     eval<W> { [first.not().and(&sticky).or(&reads_v.and(&outside))] }
 }
 unit! {

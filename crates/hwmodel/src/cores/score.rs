@@ -37,7 +37,7 @@ function! {
         )
     };
     inputs { total: this.numerics.term_bits() + this.numerics.tree_levels, carry: 1 }
-    outputs { this.numerics.natural_bits() }
+    outputs { natural: this.numerics.natural_bits() }
     eval<W> {
         let n = &this.numerics;
         let wide = total.width() + 1;
@@ -64,7 +64,7 @@ function! {
         )
     };
     inputs { dot: this.numerics.format.width() }
-    outputs { this.numerics.natural_bits() }
+    outputs { natural: this.numerics.natural_bits() }
     eval<W> {
         let n = &this.numerics;
         let scale = n.score_shift + n.natural_fraction() as i32;
@@ -88,7 +88,7 @@ function! {
         )
     };
     inputs { natural: this.numerics.natural_bits() }
-    outputs { this.numerics.score_bits() }
+    outputs { score: this.numerics.score_bits() }
     eval<W> {
         let n = &this.numerics;
         let constant = W::constant(bits_for(LOG2E), LOG2E);

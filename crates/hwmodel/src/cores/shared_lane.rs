@@ -24,7 +24,7 @@ function! {
     name(this) = format!("{}_{}_factor_product", this.from.ident(), this.to.ident());
     doc = format!("y = a * m * 2^-({} + right), rounded to {}.", this.significand - 1, this.to);
     inputs { a: this.from.width(), factor: this.factor_bits }
-    outputs { this.to.width() }
+    outputs { y: this.to.width() }
     eval<W> {
         let u = unpack(this.from, &a, "a");
         let (m, right) = (factor.slice(0, this.significand), factor.drop_low(this.significand));
@@ -55,7 +55,7 @@ function! {
     name(this) = format!("{}_scaled_operand", lane_suffix(this.formats));
     doc = "y = scale ? o : multiplicand.";
     inputs { scale: 1, o: this.formats.accumulator.width(), multiplicand: this.formats.accumulator.width() }
-    outputs { this.formats.accumulator.width() }
+    outputs { y: this.formats.accumulator.width() }
     eval<W> { [scale.select(&o, &multiplicand)] }
 }
 unit! {

@@ -19,7 +19,7 @@ function! {
         r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
         e: this.form.bits(&this.numerics), finish: 1, update: 1
     }
-    outputs { this.form.bits(&this.numerics), 1 }
+    outputs { factor: this.form.bits(&this.numerics), take: 1 }
     eval<W> {
         let bits = this.form.bits(&this.numerics);
         let m = this.form.significand(&this.numerics);

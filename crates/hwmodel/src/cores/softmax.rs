@@ -21,7 +21,7 @@ function! {
     name(this) = "score_maximum";
     doc = "maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.";
     inputs { score: this.numerics.score_bits(), maximum: this.numerics.score_bits(), first: 1 }
-    outputs { this.numerics.score_bits(), 1, this.numerics.score_bits() }
+    outputs { maximum_next: this.numerics.score_bits(), moved: 1, distance: this.numerics.score_bits() }
     eval<W> {
         let bits = this.numerics.score_bits();
         let moved = maximum.slt(&score).named("maximum_moves");
@@ -49,7 +49,7 @@ function! {
         None => "update = valid.".to_string(),
     };
     inputs { distance: this.numerics.score_bits(), moved: 1, first: 1, valid: 1 }
-    outputs { 1 }
+    outputs { update: 1 }
     eval<W> {
         let Some(threshold) = this.numerics.hold_threshold else {
             return [valid];
@@ -74,7 +74,7 @@ function! {
         }
     };
     inputs { distance: this.numerics.score_bits(), first: 1 }
-    outputs { this.form.bits(&this.numerics) }
+    outputs { e: this.form.bits(&this.numerics) }
     eval<W> {
         let n = &this.numerics;
         let t = base_2_argument(n, &distance, n.score_fraction);

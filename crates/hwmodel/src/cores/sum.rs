@@ -45,7 +45,7 @@ function! {
     name(this) = format!("running_sum_next_{}", this.form.suffix(&this.numerics));
     doc = "The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.";
     inputs { sum: this.numerics.sum_bits(), e: this.form.bits(&this.numerics), moved: 1, first: 1 }
-    outputs { this.numerics.sum_bits() }
+    outputs { sum_next: this.numerics.sum_bits() }
     eval<W> {
         let n = &this.numerics;
         let bits = n.sum_bits();
@@ -73,7 +73,7 @@ function! {
         )
     };
     inputs { sum: this.bits, finish: 1 }
-    outputs { this.numerics.reciprocal.table.value_fraction + 1, sum_exponent_bits() }
+    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits() }
     eval<W> {
         let n = &this.numerics;
         let (bits, vr) = (this.bits, n.reciprocal.table.value_fraction);

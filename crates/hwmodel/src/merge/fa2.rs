@@ -18,7 +18,7 @@ function! {
         a: this.numerics.sum_bits(), b: this.numerics.sum_bits(), e: this.form.bits(&this.numerics), moved: 1,
         take_b: 1, keep_a: 1
     }
-    outputs { this.numerics.sum_bits() }
+    outputs { sum: this.numerics.sum_bits() }
     eval<W> {
         let multiplicand = moved.select(&a, &b).named("multiplicand");
         let addend = moved.select(&b, &a).named("addend");
@@ -37,7 +37,7 @@ function! {
     name(this) = format!("merged_maximum_{}", this.bits);
     doc = "y = the larger of a and b, or the one that is not empty.";
     inputs { a: this.bits, larger: this.bits, b_empty: 1 }
-    outputs { this.bits }
+    outputs { y: this.bits }
     eval<W> { [b_empty.select(&a, &larger)] }
 }
 unit! {

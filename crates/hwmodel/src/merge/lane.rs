@@ -19,7 +19,7 @@ function! {
     name(this) = format!("merge_select_{}", this.bits);
     doc = "y = keep_a ? a : take_b ? b : merged.";
     inputs { merged: this.bits, a: this.bits, b: this.bits, take_b: 1, keep_a: 1 }
-    outputs { this.bits }
+    outputs { y: this.bits }
     eval<W> { [keep_a.select(&a, &take_b.select(&b, &merged))] }
 }
 unit! {

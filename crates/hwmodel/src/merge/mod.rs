@@ -104,7 +104,7 @@ function! {
     name(this) = format!("zero_{}", this.width);
     doc = "y = 0.";
     inputs {}
-    outputs { this.width }
+    outputs { y: this.width }
     eval<W> { [W::zero(this.width)] }
 }
 unit! {

@@ -19,7 +19,7 @@ function! {
     inputs {
         a: this.numerics.state_bits(), b: this.numerics.state_bits(), a_empty: 1, b_empty: 1
     }
-    outputs { this.numerics.state_bits() + 2, this.numerics.state_bits(), 1 }
+    outputs { x: this.numerics.state_bits() + 2, score: this.numerics.state_bits(), both: 1 }
     eval<W> {
         let wide = a.width() + 2;
         let both = a_empty.or(&b_empty).not();
@@ -38,7 +38,7 @@ function! {
     name(this) = format!("least_room_{}", this.bits);
     doc = "The smaller room: what is held, relative to what is kept, is no more in both together than in the worse of them.";
     inputs { a: this.bits, b: this.bits, a_empty: 1, b_empty: 1 }
-    outputs { this.bits }
+    outputs { y: this.bits }
     eval<W> {
         let wide = this.bits + 1;
         let smaller = a.zext(wide).slt(&b.zext(wide)).named("a_is_less");
@@ -57,7 +57,7 @@ function! {
     name(this) = format!("narrow_lse_{}", this.bits);
     doc = "y = x without its top bit, which is a copy of the sign: the log-sum-exp of all keys fits that of a core.";
     inputs { x: this.bits + 1 }
-    outputs { this.bits }
+    outputs { y: this.bits }
     eval<W> { [x.slice(0, this.bits)] }
 }
 unit! {
@@ -138,7 +138,7 @@ function! {
     name(this) = "not";
     doc = "y = not x.";
     inputs { x: 1 }
-    outputs { 1 }
+    outputs { y: 1 }
     eval<W> { [x.not()] }
 }
 unit! {

@@ -11,18 +11,27 @@
 //! * [`clock_gate`] stops the clock of a part.
 
 pub mod bus;
+mod circuit;
 pub mod clock_gate;
+mod leaf;
+mod module;
+mod order;
+mod probe;
 pub mod register;
 pub mod settle;
 pub mod tag;
 pub mod unit;
+mod watch;
 
 pub use bus::Bus;
+pub use circuit::{Circuit, PortRef};
 pub use clock_gate::ClockGate;
+pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
+pub use module::{Module, Name, Wire};
 pub use register::{EnabledRegister, Register, ResetRegister};
 pub use settle::Part;
 pub use tag::{Tag, TagKind};
-pub use unit::Function;
+pub use watch::Watched;
 
 pub use rust_hdl::core::prelude::{Block, In, Logic, Out, Probe, Verilog};
 pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};

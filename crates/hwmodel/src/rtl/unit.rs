@@ -1,19 +1,5 @@
 //! Combinational leaf modules: one [`Function`], read as numbers and as Verilog.
 
-use crate::word::Word;
-
-/// A combinational function with `I` inputs and `O` outputs.
-pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
-    /// Name of the emitted module.
-    fn name(&self) -> String;
-    /// What it computes, for the module's header comment.
-    fn doc(&self) -> String;
-    /// Port widths: inputs and outputs in order.
-    fn widths(&self) -> ([u32; I], [u32; O]);
-    /// The function itself.
-    fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
-}
-
 /// Declares a RustHDL leaf module around a [`Function`]:
 /// `unit! { /// doc  pub struct Multiply(MultiplyFunction) { a, b } -> { y } }`.
 ///
@@ -146,59 +132,6 @@ macro_rules! unit {
             #[inline]
             fn is_restless(&self) -> bool {
                 !self.evaluated $(|| $crate::rtl::bus::Port::is_pending(&self.$input))*
-            }
-        }
-    };
-}
-
-/// Implements [`Function`] from a name, a description, port widths and an expression over words.
-#[macro_export]
-macro_rules! function {
-    (
-        $(#[$meta:meta])*
-        pub struct $type:ident { $($field:ident: $field_type:ty),* $(,)? }
-        name($this:ident) = $name:expr;
-        doc = $doc:expr;
-        inputs { $($input:ident: $in_width:expr),* }
-        outputs { $($out_width:expr),* }
-        eval<$w:ident> { $($body:tt)* }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone)]
-        pub struct $type {
-            $(
-                /// Configuration.
-                pub $field: $field_type,
-            )*
-        }
-
-        impl $crate::rtl::Function<
-            { $crate::unit!(@count $($input)*) }, { [$(stringify!($out_width)),*].len() }
-        > for $type {
-            fn name(&self) -> String {
-                let $this = self;
-                let _ = $this;
-                ($name).to_string()
-            }
-            fn doc(&self) -> String {
-                let $this = self;
-                let _ = $this;
-                ($doc).to_string()
-            }
-            fn widths(&self) -> (
-                [u32; { $crate::unit!(@count $($input)*) }], [u32; { [$(stringify!($out_width)),*].len() }]
-            ) {
-                let $this = self;
-                let _ = $this;
-                ([$($in_width),*], [$($out_width),*])
-            }
-            fn eval<$w: $crate::word::Word>(
-                &self, inputs: [$w; { $crate::unit!(@count $($input)*) }]
-            ) -> [$w; { [$(stringify!($out_width)),*].len() }] {
-                let $this = self;
-                let _ = $this;
-                let [$($input),*] = inputs;
-                $($body)*
             }
         }
     };

@@ -1,0 +1,272 @@
+//! Combinational leaves: what a module computes, read as numbers and as Verilog.
+//!
+//! Most are a [`Function`]: so many words in, so many out, with the same body for both readings. A unit over a whole
+//! vector implements [`Leaf`] itself, or [`VectorFunction`].
+
+use super::Tag;
+use crate::netlist::{Net, verilog_body};
+use crate::word::{Num, Word};
+
+/// A port of a leaf: one word, or a vector of words of one width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pins {
+    /// Name of the port.
+    pub name: &'static str,
+    /// How many words; `None` for a port that is one word and no vector.
+    pub elements: Option<usize>,
+    /// Width of a word in bits.
+    pub width: u32,
+}
+
+impl Pins {
+    /// A port of one word.
+    pub fn word(name: &'static str, width: u32) -> Pins {
+        Pins { name, elements: None, width }
+    }
+
+    /// A vector of words.
+    pub fn vector(name: &'static str, elements: usize, width: u32) -> Pins {
+        Pins { name, elements: Some(elements), width }
+    }
+
+    /// How many words it carries.
+    pub fn count(&self) -> usize {
+        self.elements.unwrap_or(1)
+    }
+
+    /// Element `index` as a word of a netlist.
+    fn net(&self, index: usize) -> Net {
+        match self.elements {
+            Some(n) if n > 1 => Net::element(self.name, index, self.width),
+            _ => Net::input(self.name, self.width),
+        }
+    }
+
+    /// Element `index` as Verilog names it.
+    fn text(&self, index: usize) -> String {
+        let (name, width) = (self.name, self.width);
+        match (self.count(), width) {
+            (1, _) => name.to_string(),
+            (_, 1) => format!("{name}[{index}]"),
+            _ => format!("{name}[{width}*{index} +: {width}]"),
+        }
+    }
+}
+
+/// A combinational module.
+pub trait Leaf: Send {
+    /// Name and description.
+    fn tag(&self) -> Tag;
+    /// Input ports in order.
+    fn inputs(&self) -> Vec<Pins>;
+    /// Output ports in order.
+    fn outputs(&self) -> Vec<Pins>;
+    /// The outputs' words from the inputs' words, both in the order of the ports.
+    fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
+    /// The body of the Verilog module.
+    fn verilog(&self) -> String;
+    /// Inputs `(gate, ignored)` by their place: while the gate is low, the outputs do not depend on the other one, and need not be
+    /// computed again when nothing else moves.
+    fn at_rest(&self) -> Option<(usize, usize)> {
+        None
+    }
+}
+
+/// A combinational function with `I` input words and `O` output words.
+pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
+    /// Name of the emitted module.
+    fn name(&self) -> String;
+    /// What it computes, for the module's header comment.
+    fn doc(&self) -> String;
+    /// Names of the input and output ports in order.
+    fn ports(&self) -> ([&'static str; I], [&'static str; O]);
+    /// Their widths in bits.
+    fn widths(&self) -> ([u32; I], [u32; O]);
+    /// The function itself.
+    fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
+    /// An input `gate` and another one that the outputs do not depend on while it is low, see [`Leaf::at_rest`].
+    fn at_rest(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+}
+
+/// Implements [`Function`] from a name, a description, port widths and an expression over words.
+#[macro_export]
+macro_rules! function {
+    (@count) => { 0 };
+    (@count $head:ident $($tail:ident)*) => { 1 + $crate::function!(@count $($tail)*) };
+    (
+        $(#[$meta:meta])*
+        pub struct $type:ident { $($field:ident: $field_type:ty),* $(,)? }
+        name($this:ident) = $name:expr;
+        doc = $doc:expr;
+        inputs { $($input:ident: $in_width:expr),* }
+        outputs { $($output:ident: $out_width:expr),* $(,)? }
+        $(at_rest { $gate:ident ignores $ignored:ident })?
+        eval<$w:ident> { $($body:tt)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        pub struct $type {
+            $(
+                /// Configuration.
+                pub $field: $field_type,
+            )*
+        }
+
+        impl $crate::rtl::Function<
+            { $crate::function!(@count $($input)*) }, { $crate::function!(@count $($output)*) }
+        > for $type {
+            fn name(&self) -> String {
+                let $this = self;
+                let _ = $this;
+                ($name).to_string()
+            }
+            fn doc(&self) -> String {
+                let $this = self;
+                let _ = $this;
+                ($doc).to_string()
+            }
+            fn ports(&self) -> (
+                [&'static str; { $crate::function!(@count $($input)*) }],
+                [&'static str; { $crate::function!(@count $($output)*) }],
+            ) {
+                ([$(stringify!($input)),*], [$(stringify!($output)),*])
+            }
+            $(fn at_rest(&self) -> Option<(&'static str, &'static str)> {
+                Some((stringify!($gate), stringify!($ignored)))
+            })?
+            fn widths(&self) -> (
+                [u32; { $crate::function!(@count $($input)*) }], [u32; { $crate::function!(@count $($output)*) }]
+            ) {
+                let $this = self;
+                let _ = $this;
+                ([$($in_width),*], [$($out_width),*])
+            }
+            fn eval<$w: $crate::word::Word>(
+                &self, inputs: [$w; { $crate::function!(@count $($input)*) }]
+            ) -> [$w; { $crate::function!(@count $($output)*) }] {
+                let $this = self;
+                let _ = $this;
+                let [$($input),*] = inputs;
+                $($body)*
+            }
+        }
+    };
+}
+
+/// A [`Function`] as a leaf.
+pub(super) struct FunctionLeaf<F, const I: usize, const O: usize> {
+    function: F,
+    /// Computed once: they are asked for at every evaluation.
+    inputs: [u32; I],
+}
+
+impl<F: Function<I, O>, const I: usize, const O: usize> FunctionLeaf<F, I, O> {
+    pub(super) fn new(function: F) -> Self {
+        FunctionLeaf { inputs: function.widths().0, function }
+    }
+}
+
+impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F, I, O> {
+    fn tag(&self) -> Tag {
+        Tag::module(self.function.name(), self.function.doc())
+    }
+
+    fn inputs(&self) -> Vec<Pins> {
+        self.function
+            .ports()
+            .0
+            .into_iter()
+            .zip(self.inputs)
+            .map(|(name, width)| Pins::word(name, width))
+            .collect()
+    }
+
+    fn outputs(&self) -> Vec<Pins> {
+        let (names, widths) = (self.function.ports().1, self.function.widths().1);
+        names.into_iter().zip(widths).map(|(name, width)| Pins::word(name, width)).collect()
+    }
+
+    #[inline]
+    fn eval(&self, inputs: &[u64], outputs: &mut [u64]) {
+        let words = std::array::from_fn(|i| Num::new(self.inputs[i], inputs[i]));
+        for (output, word) in outputs.iter_mut().zip(self.function.eval::<Num>(words)) {
+            *output = word.value();
+        }
+    }
+
+    fn verilog(&self) -> String {
+        let (inputs, outputs) = self.function.ports();
+        let words = std::array::from_fn(|i| Net::input(inputs[i], self.inputs[i]));
+        let results = self.function.eval::<Net>(words);
+        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(results).collect();
+        verilog_body(&inputs, &results)
+    }
+
+    fn at_rest(&self) -> Option<(usize, usize)> {
+        let (gate, ignored) = self.function.at_rest()?;
+        let place = |name| self.function.ports().0.iter().position(|port| *port == name);
+        place(gate).zip(place(ignored))
+    }
+}
+
+/// A combinational function whose ports are vectors of words.
+pub trait VectorFunction: Send + 'static {
+    /// Name and description.
+    fn tag(&self) -> Tag;
+    /// Input and output ports in order.
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>);
+    /// The words of each output from those of each input.
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>>;
+}
+
+/// A [`VectorFunction`] as a leaf.
+pub struct VectorLeaf<F> {
+    function: F,
+    inputs: Vec<Pins>,
+}
+
+impl<F: VectorFunction> VectorLeaf<F> {
+    /// The leaf that computes `function`.
+    pub fn new(function: F) -> Self {
+        VectorLeaf { inputs: function.ports().0, function }
+    }
+}
+
+impl<F: VectorFunction> Leaf for VectorLeaf<F> {
+    fn tag(&self) -> Tag {
+        self.function.tag()
+    }
+
+    fn inputs(&self) -> Vec<Pins> {
+        self.inputs.clone()
+    }
+
+    fn outputs(&self) -> Vec<Pins> {
+        self.function.ports().1
+    }
+
+    fn eval(&self, inputs: &[u64], outputs: &mut [u64]) {
+        let mut values = inputs.iter();
+        let words: Vec<Vec<Num>> = (self.inputs.iter())
+            .map(|pins| {
+                values.by_ref().take(pins.count()).map(|&value| Num::new(pins.width, value)).collect()
+            })
+            .collect();
+        let results = self.function.eval(&words);
+        for (output, word) in outputs.iter_mut().zip(results.iter().flatten()) {
+            *output = word.value();
+        }
+    }
+
+    fn verilog(&self) -> String {
+        let words: Vec<Vec<Net>> =
+            self.inputs.iter().map(|pins| (0..pins.count()).map(|i| pins.net(i)).collect()).collect();
+        let results = self.function.eval(&words);
+        let texts = self.outputs().into_iter().flat_map(|pins| (0..pins.count()).map(move |i| pins.text(i)));
+        let results: Vec<(String, Net)> = texts.zip(results.into_iter().flatten()).collect();
+        let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
+        verilog_body(&names, &results)
+    }
+}

@@ -1,0 +1,294 @@
+//! A circuit as RustHDL sees it: a block with atoms for its pins, and a kernel that connects its parts.
+
+use super::circuit::{Circuit, Kind, Node, Port, Register};
+use super::{Tag, TagKind};
+use rust_hdl::core::ast::{VerilogExpression, VerilogLiteral, VerilogStatement};
+use rust_hdl::core::constraint::PinConstraint;
+use rust_hdl::core::prelude::{
+    Atom, AtomKind, Block, Logic, Probe, Synth, TypeDescriptor, TypeKind, VCDValue, Verilog,
+};
+
+impl Logic for Circuit {
+    fn update(&mut self) {}
+
+    /// One assignment for each input of a part and each output, by the paths that RustHDL's own kernels have:
+    /// `lanes[3]$v$next`.
+    fn hdl(&self) -> Verilog {
+        let mut names = vec![String::new(); self.widths.len()];
+        for port in self.ports.iter().filter(|port| !port.output) {
+            for (i, &slot) in port.slots.iter().enumerate() {
+                names[slot as usize] = element(&port.name, port.vector, i);
+            }
+        }
+        for node in &self.nodes {
+            let outputs = pins(node).into_iter().filter(|pin| pin.output);
+            for (pin, &slot) in outputs.zip(&node.outputs) {
+                names[slot as usize] = format!("{}${}", instance(node), pin.path);
+            }
+        }
+        let clock = self.clock.map(|port| self.ports[port].name.clone());
+        let mut code = Vec::new();
+        let mut assign = |sink: String, source: &str| {
+            let signal = |path: String| VerilogExpression::Signal(path);
+            code.push(VerilogStatement::Assignment(
+                signal(format!("{sink}$next")),
+                signal(source.to_string()),
+            ));
+        };
+        for node in &self.nodes {
+            let inputs = pins(node).into_iter().filter(|pin| !pin.output && !pin.clock);
+            for (pin, &slot) in inputs.zip(&node.inputs) {
+                assign(format!("{}${}", instance(node), pin.path), &names[slot as usize]);
+            }
+            for pin in pins(node).iter().filter(|pin| pin.clock && !pin.output) {
+                let source = match node.gate {
+                    Some(gate) => format!("{}$gated", instance(&self.nodes[gate as usize])),
+                    None => clock.clone().unwrap_or_default(),
+                };
+                assign(format!("{}${}", instance(node), pin.path), &source);
+            }
+        }
+        for port in self.ports.iter().filter(|port| port.output) {
+            for (i, &slot) in port.slots.iter().enumerate() {
+                assign(element(&port.name, port.vector, i), &names[slot as usize]);
+            }
+        }
+        Verilog::Combinatorial(code)
+    }
+}
+
+impl Block for Circuit {
+    fn connect_all(&mut self) {}
+
+    fn update_all(&mut self) {
+        let port = self.clock.and_then(|clock| self.port(&self.ports[clock].name));
+        match port.is_some_and(|port| self.get(port, 0) != 0) {
+            true if !self.clock_was_high() => self.clock(),
+            true => {}
+            false => self.settle(),
+        }
+    }
+
+    fn has_changed(&self) -> bool {
+        self.is_restless()
+    }
+
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        probe.visit_start_scope(name, self);
+        self.tag.accept("tag", probe);
+        for port in &self.ports {
+            for (i, (&slot, &id)) in port.slots.iter().zip(&port.atoms).enumerate() {
+                let pin = Pin { id, width: port.width, output: port.output, value: self.value(slot) };
+                probe.visit_atom(&numbered(&port.name, port.vector.then_some(i)), &pin);
+            }
+        }
+        for node in &self.nodes {
+            let name = numbered(&node.name, node.index);
+            match &node.kind {
+                Kind::Part(part) => part.accept(&name, probe),
+                _ => Part { circuit: self, node }.accept(&name, probe),
+            }
+        }
+        probe.visit_end_scope(name, self);
+    }
+}
+
+/// A part that is no circuit, as a block: its values are those of the circuit around it.
+struct Part<'a> {
+    circuit: &'a Circuit,
+    node: &'a Node,
+}
+
+impl Logic for Part<'_> {
+    fn update(&mut self) {}
+
+    fn hdl(&self) -> Verilog {
+        match &self.node.kind {
+            Kind::Leaf { leaf, .. } => Verilog::Custom(leaf.verilog()),
+            // Written into the module around it by its tag.
+            Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
+            Kind::Part(part) => part.hdl(),
+        }
+    }
+}
+
+impl Block for Part<'_> {
+    fn connect_all(&mut self) {}
+    fn update_all(&mut self) {}
+
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        probe.visit_start_scope(name, self);
+        let tag = match &self.node.kind {
+            Kind::Leaf { leaf, .. } => leaf.tag(),
+            Kind::Register(Register::Plain) => Tag::register(None, false),
+            Kind::Register(Register::Enabled) => Tag::register(None, true),
+            Kind::Register(Register::Reset(value)) => Tag::register(Some(*value), false),
+            Kind::Gate | Kind::Part(_) => {
+                Tag { name: "clock_gate".into(), doc: String::new(), kind: TagKind::ClockGate }
+            }
+        };
+        tag.accept("tag", probe);
+        let (mut inputs, mut outputs) = (self.node.inputs.iter(), self.node.outputs.iter());
+        for (pin, &id) in pins(self.node).into_iter().zip(&self.node.atoms) {
+            let slot = match (pin.clock, pin.output) {
+                (true, _) => None,
+                (false, true) => outputs.next(),
+                (false, false) => inputs.next(),
+            };
+            let value = match slot {
+                Some(&slot) => self.circuit.value(slot),
+                None => self.circuit.clock_was_high().into(),
+            };
+            probe.visit_atom(&pin.name, &Pin { id, width: pin.width, output: pin.output, value });
+        }
+        probe.visit_end_scope(name, self);
+    }
+}
+
+/// A pin of a part, one word.
+pub(super) struct PartPin {
+    /// As probes name it.
+    name: String,
+    /// As kernels do.
+    path: String,
+    pub(super) width: u32,
+    pub(super) output: bool,
+    clock: bool,
+}
+
+/// The pins of a part in the order in which probes see them. Those of a register have the width of what it holds.
+pub(super) fn pins(node: &Node) -> Vec<PartPin> {
+    let word = |name: &str, width, output| PartPin {
+        name: name.into(),
+        path: name.into(),
+        width,
+        output,
+        clock: matches!(name, "clk" | "gated"),
+    };
+    match &node.kind {
+        Kind::Leaf { leaf, .. } => {
+            let of = |list: Vec<super::Pins>, output| {
+                list.into_iter().flat_map(move |pins| {
+                    (0..pins.count()).map(move |i| PartPin {
+                        name: numbered(pins.name, pins.elements.map(|_| i)),
+                        path: element(pins.name, pins.elements.is_some(), i),
+                        width: pins.width,
+                        output,
+                        clock: false,
+                    })
+                })
+            };
+            of(leaf.inputs(), false).chain(of(leaf.outputs(), true)).collect()
+        }
+        Kind::Register(register) => {
+            let width = node.width;
+            let control = match register {
+                Register::Plain => None,
+                Register::Enabled => Some("enable"),
+                Register::Reset(_) => Some("rst"),
+            };
+            let mut pins = vec![word("clk", 1, false)];
+            pins.extend(control.map(|name| word(name, 1, false)));
+            pins.extend([word("d", width, false), word("q", width, true)]);
+            pins
+        }
+        Kind::Gate => vec![word("clk", 1, false), word("enable", 1, false), word("gated", 1, true)],
+        Kind::Part(part) => {
+            let clock = part.clock;
+            let of = |(p, port): (usize, &Port)| {
+                let (name, vector, width, output) = (port.name.clone(), port.vector, port.width, port.output);
+                (0..port.slots.len()).map(move |i| PartPin {
+                    name: numbered(&name, vector.then_some(i)),
+                    path: element(&name, vector, i),
+                    width,
+                    output,
+                    clock: Some(p) == clock,
+                })
+            };
+            part.ports.iter().enumerate().flat_map(of).collect()
+        }
+    }
+}
+
+/// A part as kernels name it.
+fn instance(node: &Node) -> String {
+    element(&node.name, node.index.is_some(), node.index.unwrap_or(0))
+}
+
+fn element(name: &str, vector: bool, index: usize) -> String {
+    if vector { format!("{name}[{index}]") } else { name.to_string() }
+}
+
+/// An element of a vector as RustHDL's probes name it.
+fn numbered(name: &str, index: Option<usize>) -> String {
+    index.map_or(name.to_string(), |index| format!("{name}${index}"))
+}
+
+/// A word of a port, as it is when a probe comes by.
+struct Pin {
+    id: u32,
+    width: u32,
+    output: bool,
+    value: u64,
+}
+
+impl Logic for Pin {
+    fn update(&mut self) {}
+}
+
+impl Block for Pin {
+    fn connect_all(&mut self) {}
+    fn update_all(&mut self) {}
+
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        probe.visit_atom(name, self);
+    }
+}
+
+impl Atom for Pin {
+    fn bits(&self) -> usize {
+        self.width as usize
+    }
+
+    /// The builder leaves no input open.
+    fn connected(&self) -> bool {
+        true
+    }
+
+    fn changed(&self) -> bool {
+        false
+    }
+
+    fn kind(&self) -> AtomKind {
+        if self.output { AtomKind::OutputParameter } else { AtomKind::InputParameter }
+    }
+
+    fn descriptor(&self) -> TypeDescriptor {
+        TypeDescriptor { name: format!("Bus{}", self.width), kind: TypeKind::Bits(self.bits()) }
+    }
+
+    fn vcd(&self) -> VCDValue {
+        // The probe's only door to a value: 64 bits, most significant first, cut by the reader to `bits()`.
+        rust_hdl::core::prelude::Bits::<64>::from(self.value).vcd()
+    }
+
+    fn id(&self) -> usize {
+        self.id as usize
+    }
+
+    fn verilog(&self) -> VerilogLiteral {
+        self.value.into()
+    }
+
+    fn constraints(&self) -> Vec<PinConstraint> {
+        Vec::new()
+    }
+}
