@@ -1,10 +1,12 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
 
 pub mod arith;
+pub mod attention;
 pub mod axis;
 pub mod block;
 pub mod config;
 pub mod cores;
+pub mod flash_d;
 pub mod format;
 pub mod merge;
 pub mod netlist;

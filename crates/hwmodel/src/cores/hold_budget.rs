@@ -17,7 +17,7 @@ use crate::{circuit, function, unit};
 use std::sync::Arc;
 
 /// What `-floor(x) - 1` has to reach with this much left, and whether less is left than any key may take.
-pub(super) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
+pub(crate) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
     let bits = budget.limit_bits();
     let (_, zeros) = room.normalise();
     let zeros = zeros.named("leading_zeros");
@@ -31,7 +31,7 @@ pub(crate) fn room_bits(n: &Numerics) -> u32 {
 }
 
 /// Width of the limit; 1 where there is none.
-pub(super) fn limit_bits(n: &Numerics) -> u32 {
+pub(crate) fn limit_bits(n: &Numerics) -> u32 {
     n.budget.as_ref().map_or(1, BudgetNumerics::limit_bits)
 }
 

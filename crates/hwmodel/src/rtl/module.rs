@@ -27,19 +27,16 @@
 //!     })
 //! }
 //!
-//! let mut top = Module::top(Tag::module("top", "Two accumulators."));
-//! top.clock();
-//! let (x, enable) = (top.port("x", 8), top.port("enable", 1));
-//! let first = accumulator(&mut top, "first", x, enable);
-//! let second = accumulator(&mut top, "second", first, enable);
-//! top.output("y", second);
-//! let mut circuit = top.finish();
-//! let [x, enable, y] = ["x", "enable", "y"].map(|name| circuit.port(name).unwrap());
+//! let mut bench = Module::bench();
+//! let (x, enable) = (bench.open(8), bench.open(1));
+//! accumulator(&mut bench, "top", x, enable);
+//! let mut circuit = bench.into_circuit();
+//! let [x, enable, total] = ["x", "enable", "total"].map(|name| circuit.port(name).unwrap());
 //! circuit.set(x, 0, 3);
 //! circuit.set(enable, 0, 1);
-//! for expected in [0, 0, 3, 9] {
+//! for expected in [0, 3, 6, 9] {
 //!     circuit.settle();
-//!     assert_eq!(circuit.get(y, 0), expected);
+//!     assert_eq!(circuit.get(total, 0), expected);
 //!     circuit.clock();
 //! }
 //! ```
@@ -57,7 +54,7 @@ use super::leaf::{Function, FunctionLeaf, Leaf};
 use super::probe::pins;
 use super::{Tag, Watched};
 use rust_hdl::core::signal::get_signal_id;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A word in a module: an input, or what a part or register of it puts out.
@@ -111,6 +108,10 @@ pub struct Module {
     slots: Vec<Slot>,
     nodes: Vec<Node>,
     names: HashSet<(String, Option<usize>)>,
+    /// Of each node, where it stands in the text; and the places that are kept for names.
+    places: Vec<usize>,
+    kept: HashMap<String, usize>,
+    next_place: usize,
     watches: Vec<Watched>,
     clock: Option<usize>,
     reset: Option<Wire>,
@@ -144,9 +145,36 @@ enum Driver {
 static MODULES: AtomicU32 = AtomicU32::new(0);
 
 impl Module {
-    /// A module with nothing around it.
-    pub fn top(tag: Tag) -> Module {
-        Module::new(tag, None)
+    /// What is around the outermost module: [open](Module::open) wires, a clock and a reset. The one part that is described in it is
+    /// the design.
+    pub fn bench() -> Module {
+        let mut bench = Module::new(Tag::module("bench", ""), None);
+        bench.clock();
+        bench.reset = Some(bench.open(1));
+        bench
+    }
+
+    /// A wire that nothing here drives: whoever runs the design does.
+    pub fn open(&mut self, width: u32) -> Wire {
+        assert!(self.around.is_none(), "{}: only what is around a design is open", self.tag.name);
+        let slot = self.slot(width, Driver::Own);
+        self.wire(slot)
+    }
+
+    /// As many open wires.
+    pub fn opens(&mut self, count: usize, width: u32) -> Vec<Wire> {
+        (0..count).map(|_| self.open(width)).collect()
+    }
+
+    /// The design that was described in a [bench](Module::bench), as a RustHDL block.
+    ///
+    /// # Panics
+    /// If that is not one module.
+    pub fn into_circuit(mut self) -> Circuit {
+        match (self.nodes.pop(), self.nodes.len()) {
+            (Some(Node { kind: Kind::Part(circuit), .. }), 0) => *circuit,
+            _ => panic!("a bench has one module in it"),
+        }
     }
 
     fn new(tag: Tag, around: Option<Around>) -> Module {
@@ -157,6 +185,9 @@ impl Module {
             slots: Vec::new(),
             nodes: Vec::new(),
             names: HashSet::new(),
+            places: Vec::new(),
+            kept: HashMap::new(),
+            next_place: 0,
             watches: Vec::new(),
             clock: None,
             reset: None,
@@ -180,39 +211,15 @@ impl Module {
 
     /// The port `rst` of a synchronous reset, for registers and parts here: that of the module around.
     pub fn reset(&mut self) {
-        let wire = match &self.around {
-            Some(around) => {
-                let reset = around.reset;
-                let from =
-                    reset.unwrap_or_else(|| panic!("{}: the module around has no reset", self.tag.name));
-                self.input("rst", from)
-            }
-            None => self.port("rst", 1),
-        };
-        self.reset = Some(wire);
+        let from = self.around.as_ref().and_then(|around| around.reset);
+        let from = from.unwrap_or_else(|| panic!("{}: the module around has no reset", self.tag.name));
+        self.reset = Some(self.input("rst", from));
     }
 
     /// Another reset for registers and parts from here on.
     pub fn reset_by(&mut self, wire: Wire) {
         self.check(wire);
         self.reset = Some(wire);
-    }
-
-    /// An input of a module with nothing around it.
-    pub fn port(&mut self, name: &str, width: u32) -> Wire {
-        self.open_port(name, false, 1, width)[0]
-    }
-
-    /// A vector of inputs of a module with nothing around it.
-    pub fn ports(&mut self, name: &str, count: usize, width: u32) -> Vec<Wire> {
-        self.open_port(name, true, count, width)
-    }
-
-    fn open_port(&mut self, name: &str, vector: bool, count: usize, width: u32) -> Vec<Wire> {
-        assert!(self.around.is_none(), "{}: {name} has to come from the module around", self.tag.name);
-        let slots: Vec<u32> = (0..count).map(|_| self.slot(width, Driver::Own)).collect();
-        self.add_port(name, vector, false, width, slots.clone());
-        slots.into_iter().map(|slot| self.wire(slot)).collect()
     }
 
     /// An input of a part, driven by a wire of the module around.
@@ -251,7 +258,7 @@ impl Module {
         slots.into_iter().map(|slot| self.wire(slot)).collect()
     }
 
-    /// An output; the wire that it is in the module around, or, where nothing is around, here.
+    /// An output; the wire that it is in the module around.
     pub fn output(&mut self, name: &str, from: Wire) -> Wire {
         self.hand_out(name, false, &[from])[0]
     }
@@ -275,16 +282,15 @@ impl Module {
             self.tag.name
         );
         self.add_port(name, vector, true, width, from.iter().map(|wire| wire.slot).collect());
-        match &mut self.around {
-            Some(around) => (from.iter())
-                .map(|wire| {
-                    around.outputs.push(wire.width);
-                    let slot = around.first_output + around.outputs.len() as u32 - 1;
-                    Wire { module: around.id, slot, width: wire.width }
-                })
-                .collect(),
-            None => from.to_vec(),
-        }
+        let Some(around) = &mut self.around else {
+            panic!("{}: nothing is around it to read {name}", self.tag.name)
+        };
+        let mut out = |wire: &Wire| {
+            around.outputs.push(wire.width);
+            let slot = around.first_output + around.outputs.len() as u32 - 1;
+            Wire { module: around.id, slot, width: wire.width }
+        };
+        from.iter().map(&mut out).collect()
     }
 
     /// A wire of so many bits whose driver is said [later](Module::drive): a register's data come from logic that reads it.
@@ -301,6 +307,14 @@ impl Module {
         let driver = &mut self.slots[later.slot as usize].driver;
         assert!(*driver == Driver::Later, "{}: driven twice", self.tag.name);
         *driver = Driver::Other(from.slot);
+    }
+
+    /// Keeps a place in the emitted text for parts or registers of this name that are added later, because they need wires that come
+    /// after: parts stand in the order in which data flow through them.
+    pub fn reserve(&mut self, name: &str) {
+        self.next_place += 1;
+        let first = self.kept.insert(name.into(), self.next_place).is_none();
+        assert!(first, "{}: two places for {name}", self.tag.name);
     }
 
     /// A combinational function of words; its outputs.
@@ -439,12 +453,6 @@ impl Module {
         self.watches.push(Watched { label, width: wire.width, atom: 0, path: Vec::new(), slot: wire.slot });
     }
 
-    /// The module as a RustHDL block.
-    pub fn finish(self) -> Circuit {
-        assert!(self.around.is_none(), "{} is a part", self.tag.name);
-        self.build().0
-    }
-
     fn build(mut self) -> (Circuit, Option<Around>) {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
@@ -454,6 +462,7 @@ impl Module {
             to(&mut watched.slot);
             watched.atom = source(&self.ports, &self.nodes, watched.slot) as usize;
         }
+        self.put_in_place();
         let plan = Plan {
             tag: self.tag,
             ports: self.ports,
@@ -463,6 +472,20 @@ impl Module {
             watches: self.watches,
         };
         (Circuit::new(plan), self.around)
+    }
+
+    /// Sorts the parts by their places.
+    fn put_in_place(&mut self) {
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        order.sort_by_key(|&node| self.places[node]);
+        let mut now = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(place, &node)| now[node] = place as u32);
+        let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        self.nodes = order.into_iter().filter_map(|node| nodes[node].take()).collect();
+        self.nodes.iter_mut().flat_map(|node| &mut node.gate).for_each(|gate| *gate = now[*gate as usize]);
+        for first in self.watches.iter_mut().filter_map(|watched| watched.path.first_mut()) {
+            *first = now[*first as usize];
+        }
     }
 
     /// What drives a slot in the end.
@@ -500,6 +523,8 @@ impl Module {
         let wires = node.outputs.iter().map(|&slot| self.wire(slot)).collect();
         let first = self.names.insert((node.name.clone(), node.index));
         assert!(first, "{}: two parts {}", self.tag.name, node.name);
+        self.places.push(self.kept.get(&node.name).copied().unwrap_or(self.next_place + 1));
+        self.next_place += 1;
         self.nodes.push(node);
         wires
     }

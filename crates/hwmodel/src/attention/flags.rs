@@ -1,0 +1,54 @@
+//! The flags that travel beside a step, from the ports to the results.
+
+use crate::rtl::{Module, Tag, Wire};
+
+/// A step's flags. All but `valid` mean something only beside it.
+#[derive(Clone, Copy, Debug)]
+pub struct Flags {
+    /// A step is present.
+    pub valid: Wire,
+    /// It is its query's first.
+    pub first: Wire,
+    /// It is its query's last.
+    pub last: Wire,
+    /// Its query has met Inf or NaN.
+    pub invalid: Wire,
+}
+
+/// [`Flags`] after a delay.
+#[derive(Clone, Copy, Debug)]
+pub struct LateFlags {
+    /// `valid`, a cycle before the others.
+    pub valid_before: Wire,
+    /// The flags.
+    pub flags: Flags,
+}
+
+/// The flags, `stages` cycles later, possibly none. Only `valid` is reset.
+pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -> LateFlags {
+    let tag = Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later."));
+    around.part(name, tag.dissolved(), |m| {
+        m.clock();
+        m.reset();
+        let valid = m.input("valid", flags.valid);
+        let [first, last, invalid] =
+            [("first", flags.first), ("last", flags.last), ("invalid", flags.invalid)]
+                .map(|(n, w)| m.input(n, w));
+        let mut valids = vec![valid];
+        for i in 0..stages {
+            valids.push(m.register_reset(("valid_q", i), 0, valids[i]));
+        }
+        let pipe = |m: &mut Module, name: &str, x: Wire| (0..stages).fold(x, |x, i| m.register((name, i), x));
+        let (first, last) = (pipe(m, "first_q", first), pipe(m, "last_q", last));
+        let invalid = pipe(m, "invalid_q", invalid);
+        LateFlags {
+            valid_before: m.output("valid_before", valids[stages.saturating_sub(1)]),
+            flags: Flags {
+                valid: m.output("valid_out", valids[stages]),
+                first: m.output("first_out", first),
+                last: m.output("last_out", last),
+                invalid: m.output("invalid_out", invalid),
+            },
+        }
+    })
+}

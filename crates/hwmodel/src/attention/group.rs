@@ -1,0 +1,191 @@
+//! Lanes in groups that share copies of the scalar registers: a scalar that feeds d lanes leaves from one
+//! register for each group, so that no register drives more than [`LANES_PER_GROUP`] lanes at any d.
+
+use super::any_flag::AnyFlag;
+use super::masks::UnmaskedFunction;
+use super::signals::Signals;
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag, Wire};
+use std::sync::Arc;
+
+/// Lanes that one copy of the scalar registers feeds.
+pub const LANES_PER_GROUP: usize = 16;
+
+/// Sizes of the groups that `d` lanes make.
+pub fn group_sizes(d: usize) -> Vec<usize> {
+    let mut sizes = vec![LANES_PER_GROUP; d / LANES_PER_GROUP];
+    sizes.extend((!d.is_multiple_of(LANES_PER_GROUP)).then_some(d % LANES_PER_GROUP));
+    sizes
+}
+
+/// A kind of lane, and what its group does for it.
+pub struct LaneKind {
+    /// Name of the lane's module.
+    pub name: fn(&Numerics) -> String,
+    /// The lane.
+    pub lane: fn(&mut Module, Name, &Arc<Numerics>, &LaneInputs) -> LaneOutputs,
+    /// One-bit scalars whose copies are reset: the group's port and the lanes'.
+    pub flags: &'static [(&'static str, &'static str)],
+    /// The flag of a query's end, and the lanes' port for it, where lanes show zero without it.
+    pub finish: Option<(&'static str, &'static str)>,
+    /// Words that are copied while a port of the group is high, its name beside theirs.
+    pub words: &'static [(&'static str, &'static str)],
+    /// Words that are copied in every cycle.
+    pub free: &'static [&'static str],
+    /// An enable of words that is no flag.
+    pub takes: Option<&'static str>,
+}
+
+/// What a lane gets.
+pub struct LaneInputs {
+    /// An element of the value.
+    pub v: Wire,
+    /// Its group's copies of the scalars.
+    pub scalars: Signals,
+    /// With partial results: the accumulator takes that of one over, and this one, with the value.
+    pub restore: Option<(Wire, Wire)>,
+}
+
+/// What a lane hands out.
+pub struct LaneOutputs {
+    /// The element of the result.
+    pub o: Wire,
+    /// The value's exponent is above the largest, in fixed point.
+    pub outside: Option<Wire>,
+    /// With partial results: the accumulator.
+    pub o_state: Option<Wire>,
+}
+
+/// What a group gets.
+pub struct GroupInputs<'a> {
+    /// The scalars, a cycle before the lanes see them.
+    pub scalars: &'a Signals,
+    /// With masks: the query that ends has seen no key.
+    pub empty: Option<Wire>,
+    /// With masks, for lanes without a flag of the end: a query ends.
+    pub ends_query: Option<Wire>,
+    /// Elements of the value.
+    pub v: &'a [Wire],
+    /// With partial results: the accumulators take those of one over, and these, with the value.
+    pub restore: Option<(Wire, &'a [Wire])>,
+}
+
+/// What a group hands out.
+pub struct GroupOutputs {
+    /// Elements of the result.
+    pub o: Vec<Wire>,
+    /// Some value that was read lies outside the range of the lanes.
+    pub outside: Option<Wire>,
+    /// With partial results: the accumulators.
+    pub o_state: Vec<Wire>,
+}
+
+/// Up to 16 lanes and their copies of the scalar registers.
+///
+/// With masks a query can end without having seen a key, and its result is zero whatever the lanes hold. Lanes with
+/// `finish` get no such flag then, which takes one gate a group; behind the others there is a gate for each bit, because
+/// what they hold before a query's first key reaches their results.
+pub fn group(
+    around: &mut Module,
+    index: usize,
+    n: &Arc<Numerics>,
+    kind: &LaneKind,
+    inputs: &GroupInputs,
+) -> GroupOutputs {
+    let lanes = inputs.v.len();
+    let tag = Tag::module(
+        format!(
+            "{}_{}{}group_{lanes}",
+            (kind.name)(n),
+            if n.masks { "masked_" } else { "" },
+            if n.partial { "partial_" } else { "" }
+        ),
+        format!("{lanes} lanes and their copies of the scalar registers."),
+    );
+    around.part(("group", index), tag, |m| {
+        m.clock();
+        m.reset();
+        let port = |m: &mut Module, name: &'static str| (name, m.input(name, inputs.scalars[name]));
+        let flags: Vec<_> = kind.flags.iter().map(|&(name, lane)| (port(m, name), lane)).collect();
+        let finish = kind.finish.map(|(name, lane)| (port(m, name), lane));
+        let words: Vec<_> = kind.words.iter().map(|&(name, enable)| (port(m, name), enable)).collect();
+        let free: Vec<_> = kind.free.iter().map(|name| port(m, name)).collect();
+        let takes = kind.takes.map(|name| port(m, name));
+        let empty = m.optional_input("empty", inputs.empty);
+        let ends_query = m.optional_input("ends_query", inputs.ends_query);
+        let v = m.inputs("v", inputs.v);
+        let results: Vec<Wire> = v.iter().map(|v| m.later(v.width())).collect();
+        let o = m.outputs("o", &results);
+
+        let enables: Signals =
+            flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();
+        let copy = |name: &str| format!("{name}_q");
+        let mut scalars = Signals::default();
+        for &((name, wire), lane) in &flags {
+            scalars.set(lane, m.register_reset(copy(name), 0, wire));
+        }
+        let finish = finish.map(|((name, wire), lane)| (m.register_reset(copy(name), 0, wire), lane));
+        for &((name, wire), enable) in &words {
+            scalars.set(name, m.register_if(copy(name), enables[enable], wire));
+        }
+        for &(name, wire) in &free {
+            scalars.set(name, m.register(copy(name), wire));
+        }
+        if let Some((finish, lane)) = finish {
+            let done = match empty {
+                Some(empty) => {
+                    let rest = m.register(("rest_q", 0), empty);
+                    m.call(("shows", 0), UnmaskedFunction {}, [finish, rest])[0]
+                }
+                None => finish,
+            };
+            scalars.set(lane, done);
+        }
+        let outside = kind.free.contains(&"x").then(|| m.later(1));
+        let outside_port = outside.map(|outside| m.output("outside", outside));
+        let restore = inputs.restore.map(|(restore, state_o)| {
+            let restore = m.inputs("restore", &[restore])[0];
+            (restore, m.inputs("state_o", state_o))
+        });
+        m.reserve("lane");
+        let restore = restore.map(|(restore, state_o)| (m.register(("restore_q", 0), restore), state_o));
+        let outputs: Vec<LaneOutputs> = (v.iter().enumerate())
+            .map(|(i, &v)| {
+                let restore = restore.as_ref().map(|(restore, state_o)| (*restore, state_o[i]));
+                let inputs = LaneInputs { v, scalars: scalars.clone(), restore };
+                (kind.lane)(m, ("lane", i).into(), n, &inputs)
+            })
+            .collect();
+        let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
+        let o_state = if restore.is_some() { m.outputs("o_state", &states) } else { Vec::new() };
+        match (ends_query, empty) {
+            (Some(ends), Some(empty)) => {
+                let blank = m.register_if(("blank_q", 0), ends, empty);
+                for (i, lane) in outputs.iter().enumerate() {
+                    let function = BlankFunction { width: lane.o.width() };
+                    let [y] = m.call(("blank", i), function, [lane.o, blank]);
+                    m.drive(results[i], y);
+                }
+            }
+            _ => outputs.iter().zip(&results).for_each(|(lane, &result)| m.drive(result, lane.o)),
+        }
+        if let Some(outside) = outside {
+            let flags: Vec<Wire> = outputs.iter().filter_map(|lane| lane.outside).collect();
+            let any = AnyFlag { count: lanes, doc: "Some lane's value has an exponent above the largest." };
+            let any = m.leaf("any_outside", any, &flags)[0];
+            m.drive(outside, any);
+        }
+        GroupOutputs { o, outside: outside_port, o_state }
+    })
+}
+
+function! {
+    /// A result, or the zero of a query without keys.
+    pub struct BlankFunction { width: u32 }
+    name(this) = format!("result_or_zero_{}", this.width);
+    doc = "y = empty ? +0 : o.";
+    inputs { o: this.width, empty: 1 }
+    outputs { y: this.width }
+    eval<W> { [empty.not().repeat(this.width).and(&o)] }
+}

@@ -1,0 +1,135 @@
+//! What is compared inside a core: signals of the scalar path, and when each shows what of a step.
+//!
+//! The lock-step check reads their values, and the generator finds the names of the same signals in the Verilog, by which an emitted
+//! testbench compares them.
+
+use super::Stages;
+use crate::rtl::Bus;
+use rust_hdl::core::direction::Direction;
+use rust_hdl::core::prelude::Atom;
+
+/// What of a step a signal carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// A step is at the score stage.
+    Valid,
+    /// The score.
+    Score,
+    /// The argument of sigmoid or exponential.
+    Argument,
+    /// The argument without its sign.
+    Distance,
+    /// The argument is positive.
+    Above,
+    /// The argument, negated.
+    Below,
+    /// What the score is larger by than the argument.
+    Reference,
+    /// A step asks for its value.
+    Step,
+    /// The lanes' factor.
+    Weight,
+    /// The step takes v as it is.
+    Load,
+    /// The factor scales the old output.
+    Upper,
+    /// FA2's l after the step.
+    Sum,
+    /// Of the last step: the significand of `1 / l`, or all of it.
+    Reciprocal,
+    /// And its exponent.
+    Right,
+}
+
+impl Quantity {
+    /// As messages, vectors and testbenches name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Valid => "score_valid",
+            Quantity::Score => "score",
+            Quantity::Argument => "argument",
+            Quantity::Distance => "argument_distance",
+            Quantity::Above => "argument_above",
+            Quantity::Below => "argument_below",
+            Quantity::Reference => "argument_reference",
+            Quantity::Step => "weight_valid",
+            Quantity::Weight => "weight",
+            Quantity::Load => "weight_load",
+            Quantity::Upper => "weight_upper",
+            Quantity::Sum => "sum",
+            Quantity::Reciprocal => "reciprocal",
+            Quantity::Right => "reciprocal_right",
+        }
+    }
+
+    /// Whether it is compared in every cycle, as flags are that say whether there is a step.
+    pub fn is_always_due(self) -> bool {
+        matches!(self, Quantity::Valid | Quantity::Step)
+    }
+
+    /// Cycles from a key's acceptance to that in which its signal shows it.
+    pub fn stage(self, stages: &Stages) -> u32 {
+        match self {
+            Quantity::Valid | Quantity::Score => stages.score,
+            Quantity::Argument
+            | Quantity::Distance
+            | Quantity::Above
+            | Quantity::Below
+            | Quantity::Reference => stages.argument,
+            Quantity::Step | Quantity::Weight | Quantity::Load | Quantity::Upper => stages.value,
+            Quantity::Sum | Quantity::Reciprocal | Quantity::Right => stages.sum,
+        }
+    }
+}
+
+/// How a value is read from a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// As it is.
+    Whole,
+    /// With so many zeros below it.
+    Above(u32),
+    /// Whether a bit is high.
+    Any,
+}
+
+/// A signal inside a core, in the current cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// What it carries.
+    pub quantity: Quantity,
+    /// The value that is read from it.
+    pub value: u64,
+    /// That value's width in bits.
+    pub width: u32,
+    /// How it is read.
+    pub reading: Reading,
+    /// The signal, as probes know it.
+    pub atom: usize,
+}
+
+impl Inside {
+    /// What a signal carries.
+    pub(super) fn new<D: Direction>(quantity: Quantity, signal: &Bus<D>) -> Self {
+        Inside {
+            quantity,
+            value: signal.val(),
+            width: signal.width(),
+            reading: Reading::Whole,
+            atom: signal.id(),
+        }
+    }
+
+    /// A score's reference, which has no fraction bits.
+    pub(super) fn reference<D: Direction>(signal: &Bus<D>, fraction: u32) -> Self {
+        let inside = Inside::new(Quantity::Reference, signal);
+        let reading = Reading::Above(fraction);
+        Inside { value: inside.value << fraction, width: inside.width + fraction, reading, ..inside }
+    }
+
+    /// A quantity that is there where a signal is not zero.
+    pub(super) fn any<D: Direction>(quantity: Quantity, signal: &Bus<D>) -> Self {
+        let inside = Inside::new(quantity, signal);
+        Inside { value: (inside.value != 0).into(), width: 1, reading: Reading::Any, ..inside }
+    }
+}

@@ -1,0 +1,13 @@
+//! What is around score, weight and lanes in every core: control, flags, groups of lanes, and the core itself.
+
+pub mod any_flag;
+pub mod core;
+pub mod delay;
+pub mod factor;
+pub mod flags;
+pub mod group;
+pub mod masks;
+pub mod partial;
+pub mod ports;
+pub mod scalar_path;
+pub mod signals;

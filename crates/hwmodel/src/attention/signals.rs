@@ -1,0 +1,47 @@
+//! What the scalar path hands to the lanes: wires by the names of the ports that they are for.
+
+use crate::rtl::Wire;
+use std::ops::Index;
+
+/// Wires by name. Each is written once, where it comes from; groups and lanes have a port of the same name for it.
+#[derive(Clone, Debug, Default)]
+pub struct Signals(Vec<(&'static str, Wire)>);
+
+impl Signals {
+    /// Adds a wire.
+    pub fn set(&mut self, name: &'static str, wire: Wire) {
+        self.0.push((name, wire));
+    }
+
+    /// All of them, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Wire)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+impl<const N: usize> From<[(&'static str, Wire); N]> for Signals {
+    fn from(signals: [(&'static str, Wire); N]) -> Signals {
+        Signals(signals.to_vec())
+    }
+}
+
+impl FromIterator<(&'static str, Wire)> for Signals {
+    fn from_iter<T: IntoIterator<Item = (&'static str, Wire)>>(signals: T) -> Signals {
+        Signals(signals.into_iter().collect())
+    }
+}
+
+impl Index<&str> for Signals {
+    type Output = Wire;
+
+    /// The wire of a name.
+    ///
+    /// # Panics
+    /// If there is none: lanes ask only for what their scalar path hands out, which every build of a core checks.
+    fn index(&self, name: &str) -> &Wire {
+        match self.0.iter().find(|(own, _)| *own == name) {
+            Some((_, wire)) => wire,
+            None => panic!("the scalar path hands no {name} to the lanes"),
+        }
+    }
+}

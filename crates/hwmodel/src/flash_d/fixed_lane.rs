@@ -1,0 +1,177 @@
+//! FLASH-D's output update in fixed point: `o <- o + w (v - o)`.
+//!
+//! ```text
+//!  v  | sign | VW - 1 fraction |          relative to the largest exponent of V, rounded
+//!  o  | sign | OW - 1 fraction       |    |o| <= max |v|: no guard bits, no final scale
+//!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
+//! ```
+//!
+//! What is multiplied is the distance of o and v, a magnitude: values mostly lie near o, and a small magnitude leaves
+//! the upper part of the multiplier at rest where two's complement would toggle it with every change of sign. The distance is formed
+//! with o cut to v's places and, where v is above, one unit less, which saves the carry of a negation: it is never more than
+//! the true one, and half a unit less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
+
+use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
+use crate::attention::factor::factor_bits;
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::partial::RestoreFunction;
+use crate::config::LaneBits;
+use crate::function;
+use crate::numerics::{Numerics, fixed_result_bits};
+use crate::rtl::{Module, Name, Tag};
+use crate::word::bits_for;
+use std::sync::Arc;
+
+/// Widths of a core with fixed-point lanes.
+pub(crate) fn lane_bits(n: &Numerics) -> LaneBits {
+    n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
+}
+
+/// Width of what becomes the result.
+fn result_bits(n: &Numerics) -> u32 {
+    fixed_result_bits(lane_bits(n))
+}
+
+function! {
+    /// A value in fixed point.
+    pub struct ValueToFixedFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_to_fixed_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
+    doc = "fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from\nzero, saturating when v's exponent is outside. Inf and NaN count as 0.";
+    inputs { v: this.numerics.format.width(), x: this.numerics.format.exponent_bits }
+    outputs { fixed: lane_bits(&this.numerics).v, outside: 1 }
+    eval<W> {
+        let (fixed, outside) = value_to_fixed(this.numerics.format, &v, &x, lane_bits(&this.numerics).v);
+        [fixed, outside]
+    }
+}
+
+function! {
+    /// The accumulator's next value.
+    pub struct FixedUpdateFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let LaneBits { o, v, w } = lane_bits(&this.numerics);
+        format!("fixed_update_{o}_{v}_{w}")
+    };
+    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
+    inputs {
+        v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
+        w: factor_bits(&this.numerics, lane_bits(&this.numerics).w), upper: 1, load: 1
+    }
+    outputs { o_next: lane_bits(&this.numerics).o }
+    eval<W> {
+        let bits = lane_bits(&this.numerics);
+        let low = bits.o - bits.v;
+        let (m, right) = (w.slice(0, bits.w), w.drop_low(bits.w));
+        // A first key has u = 0 and does not depend on o; a simulator that starts with an unknown o must see
+        // that too.
+        let known = load.not();
+        let wide = bits.v + 1;
+        let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().named("not_o").sext(wide);
+        // v - t - 1 = v + ~t; its complement where it is negative is t - v.
+        let difference = v.sext(wide).add(&not_o).named("difference");
+        let below = difference.msb().named("v_is_below");
+        let distance = difference.slice(0, bits.v).xor(&below.repeat(bits.v)).named("distance");
+        let product = distance.mul(&m).named("product");
+        // To half places of o: << (low + 1), >> (WM - 1 + right).
+        let half_places = product.append_zeros(low + 1);
+        let shift = clamp(&right, bits_for(half_places.width() as u64));
+        let way = half_places.shr(&shift).drop_low(bits.w - 1).named("way_halves");
+        let whole = way.drop_low(1);
+        let whole = whole.zext(whole.width().max(bits.o)).slice(0, bits.o).named("way");
+        let base = upper.select(&v.append_zeros(low), &o).named("base");
+        // - (way + round) = + ~way + 1 - round.
+        let minus = below.xor(&upper).named("minus");
+        let carry = minus.xor(&way.bit(0)).named("carry");
+        let addend = whole.xor(&minus.repeat(bits.o)).named("addend");
+        [base.concat(&W::constant(1, 1)).add(&addend.concat(&carry)).named("o_next_halves").drop_low(1)]
+    }
+}
+
+function! {
+    /// The accumulator in the format.
+    pub struct FixedToFormatFunction { numerics: Arc<Numerics> }
+    name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, this.numerics.format.ident());
+    doc = {
+        let (o, kept) = (lane_bits(&this.numerics).o, result_bits(&this.numerics));
+        let cut = if kept < o { format!(", cut to {kept} bits") } else { String::new() };
+        format!("y = o relative to 2^(x + 1){cut}, rounded to the format; at rest unless done.")
+    };
+    inputs { o: lane_bits(&this.numerics).o, x: this.numerics.format.exponent_bits, done: 1 }
+    outputs { y: this.numerics.format.width() }
+    at_rest { done ignores o }
+    eval<W> {
+        let kept = result_bits(&this.numerics);
+        let o = done.repeat(kept).and(&o.top(kept)).named("o_when_done");
+        [fixed_to_format(this.numerics.format, &o, &x)]
+    }
+}
+
+/// One element of o: the value to fixed point and the update in one stage.
+pub const FIXED: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_fixed_lane", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    flags: &[("update", "update")],
+    finish: Some(("finish", "done")),
+    words: WORDS,
+    free: &["x"],
+    takes: None,
+};
+
+/// The same with a stage for the value before the update. On a step that holds, neither weight, value nor accumulator toggle.
+pub const STAGED_FIXED: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_staged_fixed_lane", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
+    flags: &[("reads", "accept"), ("update", "update")],
+    ..FIXED
+};
+
+const WORDS: &[(&str, &str)] =
+    &[("w", "update"), ("upper", "update"), ("load", "update"), ("result_x", "finish")];
+
+fn lane_name(kind: &str, n: &Numerics) -> String {
+    let LaneBits { o, v, w } = lane_bits(n);
+    format!("{kind}_{}_{o}_{v}_{w}", n.format.ident())
+}
+
+fn lane(
+    around: &mut Module,
+    name: Name,
+    n: &Arc<Numerics>,
+    inputs: &LaneInputs,
+    staged: bool,
+) -> LaneOutputs {
+    let kind = if staged { STAGED_FIXED } else { FIXED };
+    let tag =
+        Tag::module((kind.name)(n), "One element of o in fixed point: o <- o + w * (v - o), when update.");
+    let numerics = || n.clone();
+    around.part(name, tag, |m| {
+        m.clock();
+        let scalars = &inputs.scalars;
+        let [v, x] = [("v", inputs.v), ("x", scalars["x"])].map(|(name, wire)| m.input(name, wire));
+        let accept = staged.then(|| m.input("accept", scalars["accept"]));
+        let [w, upper, load, update, done, result_x] =
+            ["w", "upper", "load", "update", "done", "result_x"].map(|name| m.input(name, scalars[name]));
+
+        let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
+        let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
+        let o = m.later(lane_bits(n).o);
+        let [next] = m.call("step", FixedUpdateFunction { numerics: numerics() }, [value, o, w, upper, load]);
+        m.reserve("o_q");
+        let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
+        let outputs =
+            LaneOutputs { o: m.output("o", y), outside: Some(m.output("outside", outside)), o_state: None };
+        let restore = inputs
+            .restore
+            .map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs("state_o", &[state])[0]));
+        let next = match restore {
+            Some((restore, state)) => {
+                let state = accept.map_or(state, |accept| m.register_if(("state_q", 0), accept, state));
+                m.call(("restored", 0), RestoreFunction { width: o.width() }, [next, state, restore])[0]
+            }
+            None => next,
+        };
+        let o_q = m.register_if("o_q", update, next);
+        m.drive(o, o_q);
+        LaneOutputs { o_state: restore.map(|_| m.outputs("o_state", &[o_q])[0]), ..outputs }
+    })
+}
