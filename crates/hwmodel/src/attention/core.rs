@@ -1,19 +1,179 @@
 //! A core: score, scalar path and lanes, and the flags beside them.
 
-use super::ports::{CoreInputs, CoreOutputs};
+use super::any_flag::AnyFlag;
+use super::control::{KeyInputs, key_control};
+use super::delay::delay;
+use super::flags::{Flags, LateFlags, flag_pipe};
+use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
+use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
+use super::ports::{CoreInputs, CoreOutputs, CorePorts};
+use super::results::{EndOfQueryFunction, overflow_control, result_control};
+use super::scalar_path::{ScalarInputs, ScalarOutputs};
+use super::schedule::{SCORE_TO_VALUE, score_stage};
+use super::signals::Signals;
 use crate::config::CoreConfig;
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Name};
+use crate::rtl::{Module, Name, Tag, Wire};
+use crate::score::special::AnySpecial;
 use std::sync::Arc;
+
+/// A kind of core: its units, and when they need what.
+pub struct CoreKind {
+    /// What it computes, for the module's header.
+    pub doc: &'static str,
+    /// Score of a key.
+    pub score: fn(&mut Module, &Arc<Numerics>, &[Wire], &[Wire]) -> Wire,
+    /// The scalar path.
+    pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
+    /// The lanes.
+    pub lanes: &'static LaneKind,
+    /// The value is asked for one stage earlier than two stages after the weight state's.
+    pub early_value: bool,
+    /// The lanes' flag of a query's end is that of the value stage and also goes to the scalar path; otherwise it is one stage later.
+    pub scalar_path_ends: bool,
+    /// Fixed-point lanes: stages between the exponent's use at the value and at the result.
+    pub result_exponent: Option<usize>,
+    /// With partial results: cycles from `v_state` to the flag that the groups get.
+    pub restore_after: usize,
+    /// And from the scalar path to the result, for each scalar of the state.
+    pub state_after: &'static [(&'static str, usize)],
+}
 
 /// The core of a (valid) configuration.
 pub fn core(
     around: &mut Module,
     name: impl Into<Name>,
+    kind: &CoreKind,
     config: &CoreConfig,
     n: &Arc<Numerics>,
     inputs: &CoreInputs,
 ) -> CoreOutputs {
-    let _ = (around, name.into(), config, n, inputs);
-    unimplemented!("to come")
+    around.part(name, Tag::module(config.name(), kind.doc), |m| {
+        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, partial, v, inner, outer } =
+            CorePorts::declare(m, config, inputs);
+        let early = usize::from(kind.early_value);
+        let late = n.value_latency as usize - 1;
+
+        // Up to the score stage.
+        let q_q = m.registers_if("q_q", q_valid, &q);
+        let special = || AnySpecial::new(n.format, config.d);
+        let q_special = m.leaf("q_special", special(), &q)[0];
+        let k_special = m.leaf("k_special", special(), &k)[0];
+        let k_state = partial.as_ref().map(|partial| partial.k_state);
+        let keys = KeyInputs { q_valid, q_special, k_valid, k_last, k_special, k_mask, k_state };
+        let control = key_control(m, score_stage(n.tree_levels) as usize, &keys);
+        let score = (kind.score)(m, n, &q_q, &k);
+        let valid = control.live.unwrap_or(control.flags.valid);
+        m.watch("score_valid", valid);
+        m.watch("score", score);
+
+        // The scalar path.
+        let LateFlags { valid_before, flags } = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
+        let end_of = |m: &mut Module, flags: Flags| {
+            m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
+        };
+        m.reserve("finish");
+        let end = kind.scalar_path_ends.then(|| end_of(m, flags));
+        let state = control.state.map(|(_, now)| now);
+        let state_scalars = partial.as_ref().map_or(&[][..], |partial| &partial.state_scalars);
+        let path =
+            ScalarInputs { score, valid, first: control.flags.first, state, state_scalars, finish: end };
+        let path = (kind.scalar_path)(m, n, &path);
+        let mut scalars: Signals =
+            path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
+        m.reserve("finish_q");
+        let value_flags = flag_pipe(m, "value_flags", flags, late).flags;
+        let step = match k_mask {
+            Some(_) => {
+                let valid = if kind.early_value { valid_before } else { flags.valid };
+                m.call(("steps", 0), FlagOrFunction {}, [path.step, valid])[0]
+            }
+            None => path.step,
+        };
+        m.drive(inner.v_step, step);
+        m.drive(inner.v_ren, path.reads);
+        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).flags;
+        if kind.lanes.finish.is_some() {
+            let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
+            scalars.set("finish", delay(m, "finish_q", end, cycles));
+        }
+
+        // What a step has read.
+        let reads_v = m.register_reset("reads_v_q", 0, path.reads);
+        let reads_v = delay(m, "late_reads_v", reads_v, early + late);
+        let Flags { valid, first, last, .. } = late_flags;
+        let empty =
+            k_mask.map(|_| m.call(("empty", 0), EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
+        let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
+        let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
+        if let (Some(empty), Some(o_empty)) = (empty, inner.o_empty) {
+            let empty = m.register(("empty_q", 0), empty);
+            m.drive(o_empty, empty);
+        }
+        let v_special = m.leaf("v_special", special(), &v)[0];
+        let v_special = delay(m, "late_v_special", v_special, early);
+
+        // The lanes.
+        if let (Some(exponent), Some(result)) = (v_exponent, kind.result_exponent) {
+            let exponent = m.register_if("v_exponent_q", q_valid, exponent);
+            // The groups' own registers are the last stage of both ways.
+            let stages = (score_stage(n.tree_levels) + SCORE_TO_VALUE) as usize + late - early;
+            let exponent = delay(m, "value_exponent", exponent, stages);
+            scalars.set("x", exponent);
+            scalars.set("result_x", delay(m, "result_exponent", exponent, result));
+        }
+        let restore = partial.as_ref().map(|_| m.later(1));
+        let groups: Vec<GroupOutputs> = (v.chunks(LANES_PER_GROUP).enumerate())
+            .map(|(g, v)| {
+                let restore = restore
+                    .zip(partial.as_ref())
+                    .map(|(restore, partial)| (restore, &partial.state_o[g * LANES_PER_GROUP..][..v.len()]));
+                let inputs = GroupInputs { scalars: &scalars, empty, ends_query, v, restore };
+                group(m, g, n, kind.lanes, &inputs)
+            })
+            .collect();
+        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| groups.iter().flat_map(wires).copied();
+        inner.o.iter().zip(of_groups(|group| &group.o)).for_each(|(&o, wire)| m.drive(o, wire));
+        inner.o_state.iter().zip(of_groups(|group| &group.o_state)).for_each(|(&o, wire)| m.drive(o, wire));
+
+        // The result's flags.
+        m.reserve_all(&["outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
+        let mut counted = reads_v;
+        if let (Some(partial), Some((state_next, state_now)), Some(restore)) =
+            (&partial, control.state, restore)
+        {
+            let stages = SCORE_TO_VALUE as usize - early;
+            let v_state = delay(m, ("value_state", 0), state_now, stages);
+            let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
+            // What the value port carries beside a partial result is no value.
+            counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
+            let flag = delay(m, ("restore", 0), v_state, kind.restore_after + late);
+            m.drive(restore, flag);
+            m.drive(partial.state_ren, state_next);
+            m.drive(partial.v_state, v_state);
+            for ((&wire, &o), &(name, after)) in
+                path.state_scalars.iter().zip(&inner.state_scalars).zip(kind.state_after)
+            {
+                let wire = delay(m, (name, 0), wire, after + late);
+                m.drive(o, wire);
+            }
+        }
+        if let Some(o_overflow) = inner.o_overflow {
+            let mut outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
+            // The scalar path's own flag.
+            outside.extend(path.overflow.map(|overflow| delay(m, "outside_q", overflow, late)));
+            let any = AnyFlag {
+                count: outside.len(),
+                doc: "Some lane's value has an exponent above the largest, or the scalar path overflows.",
+            };
+            let any = m.leaf("any_outside", any, &outside)[0];
+            let any = delay(m, "any_outside_q", any, early);
+            let overflow = overflow_control(m, late_flags, counted, any);
+            m.drive(o_overflow, overflow);
+        }
+        let (done, invalid) = result_control(m, late_flags, counted, v_special);
+        m.drive(inner.o_valid, done);
+        m.drive(inner.o_invalid, invalid);
+        outer
+    })
 }

@@ -189,3 +189,13 @@ function! {
     outputs { y: this.width }
     eval<W> { [empty.not().repeat(this.width).and(&o)] }
 }
+
+function! {
+    /// Either flag.
+    pub struct FlagOrFunction {}
+    name(this) = "flag_or";
+    doc = "y = a or b.";
+    inputs { a: 1, b: 1 }
+    outputs { y: 1 }
+    eval<W> { [a.or(&b)] }
+}

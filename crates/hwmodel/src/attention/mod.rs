@@ -1,13 +1,17 @@
 //! What is around score, weight and lanes in every core: control, flags, groups of lanes, and the core itself.
 
 pub mod any_flag;
+pub mod control;
 pub mod core;
 pub mod delay;
 pub mod factor;
 pub mod flags;
 pub mod group;
+pub mod lane;
 pub mod masks;
 pub mod partial;
 pub mod ports;
+pub mod results;
 pub mod scalar_path;
+pub mod schedule;
 pub mod signals;

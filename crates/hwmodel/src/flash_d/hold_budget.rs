@@ -1,1 +1,159 @@
-pub(crate) use crate::cores::hold_budget::*;
+//! The hold rule with a budget: FLASH-D's threshold as a register that follows what is left to be held.
+//!
+//! The rule, and its letters, are those of [`BudgetNumerics`]. The state is what is left, `r = 2^R - h`. As a charge is a
+//! power of two, it fits if it lies c places below the leading one of r: with z zeros above that one,
+//!
+//! ```text
+//! hold  <=>  -F - 1 >= b + c + z   and   r >= 2^c
+//! ```
+//!
+//! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
+
+use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction};
+use crate::function;
+use crate::numerics::{BudgetNumerics, Numerics};
+use crate::rtl::{Module, Tag, Wire};
+use crate::word::{Word, bits_for, ones};
+use std::sync::Arc;
+
+/// What `-floor(x) - 1` has to reach with this much left, and whether less is left than any key may take.
+pub(crate) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
+    let bits = budget.limit_bits();
+    let (_, zeros) = room.normalise();
+    let zeros = zeros.named("leading_zeros");
+    let limit = W::constant(bits, (budget.exponent + budget.reserve).into()).add(&zeros.zext(bits));
+    (limit, room.drop_low(budget.reserve).any().not())
+}
+
+/// Width of what is left of the budget; 1 where there is none.
+pub(crate) fn room_bits(n: &Numerics) -> u32 {
+    n.budget.as_ref().map_or(1, BudgetNumerics::room_bits)
+}
+
+/// Width of the limit; 1 where there is none.
+pub(crate) fn limit_bits(n: &Numerics) -> u32 {
+    n.budget.as_ref().map_or(1, BudgetNumerics::limit_bits)
+}
+
+function! {
+    /// Whether a key is too heavy for the budget, and what is left of it afterwards.
+    pub struct BudgetNextFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
+    name(this) = "budget_next";
+    doc = {
+        let BudgetNumerics { exponent: b, register: r, reserve: c } = this.budget;
+        format!(
+            "above = not (-floor(x) - 1 >= limit), and always when closed.\nWhat is left of 2^{r} units, a unit being 2^-{}; F = floor(x).  first: all.\nheld: room - 2^max(0, F + {}).  kept, F < 0: room + (2^{r} - room) / 2^(1 - F), rounded down.\nkept, F >= 0: 2^{r} - (2^{r} - room) / 2^max(1, F), rounded down.\nlimit_next = {} + leading zeros of room_next; closed_next = room_next < {}.",
+            b + r, 1 + b + r, b + c, 1u32 << c
+        )
+    };
+    inputs { x: this.numerics.state_bits() + 1, room: this.budget.room_bits(),
+        limit: this.budget.limit_bits(), closed: 1, first: 1
+    }
+    outputs { above: 1, room_next: this.budget.room_bits(), limit_next: this.budget.limit_bits(), closed_next: 1 }
+    eval<W> {
+        let BudgetNumerics { exponent, register, reserve } = this.budget;
+        let floor = x.drop_low(this.numerics.state_fraction).named("floor");
+        // Negative for an x that is not: always below the limit.
+        let below = floor.not().named("below");
+        let near = below.slt(&limit.zext(below.width())).named("near");
+        let above = closed.or(&near).named("too_heavy");
+        let all = W::constant(register + 1, 1 << register);
+        let negative = floor.msb().named("negative");
+        // F or -F - 1.
+        let places = floor.slice(0, floor.width() - 1);
+        let places = places.xor(&negative.repeat(places.width())).named("places");
+
+        // Kept: h / 2^(-F - 1) / 4, or (h - 1) / 2^F, which is one below the quotient rounded up.
+        let spent = all.sub(&room).named("spent");
+        let spent_less_one = room.slice(0, register).not().named("spent_less_one");
+        let operand = negative.select(&spent.drop_low(2).zext(register), &spent_less_one).named("dividend");
+        let count = bits_for(register.into()).min(places.width() - 1);
+        let at_least_one = negative.or(&places.any()).not().zext(count);
+        let amount = places.slice(0, count).or(&at_least_one).named("amount");
+        let within = places.drop_low(count).any().not().repeat(register);
+        let quotient = within.and(&operand).shr(&amount).named("quotient");
+        let untouched = room.msb();
+        let jumped = untouched.not().repeat(register).and(&quotient.not());
+        let jumped = untouched.concat(&jumped).named("jumped");
+
+        // Held: 2^(R - c) / 2^(-F - 1 - b - c), one unit at least.
+        let largest = register - reserve;
+        let charge_bits = bits_for(largest.into());
+        let lightest = W::constant(charge_bits, u64::from(exponent + reserve) & ones(charge_bits));
+        let index = places.slice(0, charge_bits).sub(&lightest).named("lighter_by");
+        let tiny = places.at_least((exponent + register).into()).named("tiny");
+        let charge = W::constant(largest + 1, 1 << largest).shr(&index);
+        let charge = tiny.select(&W::constant(largest + 1, 1), &charge).named("charge");
+
+        // One adder: room + quotient or room + ~charge + 1.
+        let held = above.not().named("held");
+        let addend = above.select(&quotient.zext(register + 1), &charge.zext(register + 1).not()).named("addend");
+        let sum = room.concat(&held).add(&addend.concat(&held)).named("sum_halves").drop_low(1).named("sum");
+        let next = first.select(&all, &negative.select(&sum, &jumped)).named("next");
+        let (limit, closed) = limits(&this.budget, &next);
+        [above, next, limit, closed]
+    }
+}
+
+/// What the budget gets, at the weight stage.
+pub struct BudgetInputs {
+    /// x.
+    pub x: Wire,
+    /// The key is a first one.
+    pub first: Wire,
+    /// Its x is replaced with the next clock edge.
+    pub replaced: Wire,
+    /// With partial results: the step is one, and what it has left.
+    pub restore: Option<(Wire, Wire)>,
+}
+
+/// The budget beside x. What is left before a key stays beside the key's x, until the next key replaces both.
+///
+/// Returns whether the key is kept, but for a first one, which always is; and, with partial results, what is left after it.
+pub fn hold_budget(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    budget: BudgetNumerics,
+    inputs: &BudgetInputs,
+) -> (Wire, Option<Wire>) {
+    let tag = Tag::module(
+        "hold_budget",
+        "What may still be held: a bound of what was held, relative to what was kept, stays below the budget.",
+    );
+    around.part(("budget", 0), tag.dissolved(), |m| {
+        m.clock();
+        let [x, first, replaced] = [("x", inputs.x), ("first", inputs.first), ("replaced", inputs.replaced)]
+            .map(|(name, wire)| m.input(name, wire));
+        let above_now = m.later(1);
+        let above = m.output("above", above_now);
+        let restore = inputs
+            .restore
+            .map(|(restore, room)| [m.inputs("restore", &[restore])[0], m.inputs("room_in", &[room])[0]]);
+
+        m.reserve_all(&["room_q", "limit_q", "closed_q"]);
+        let [room, limit, closed] = [budget.room_bits(), budget.limit_bits(), 1].map(|bits| m.later(bits));
+        let function = BudgetNextFunction { numerics: n.clone(), budget };
+        let [above_next, mut room_next, mut limit_next, mut closed_next] =
+            m.call("next", function, [x, room, limit, closed, first]);
+        m.drive(above_now, above_next);
+        let mut room_out = None;
+        if let Some([restore, room_in]) = restore {
+            let [limit_in, closed_in] =
+                m.call(("limits", 0), BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
+            let mut taken = |name: &str, next: Wire, state: Wire| {
+                m.call((name, 0), RestoreFunction { width: next.width() }, [next, state, restore])[0]
+            };
+            room_next = taken("room", room_next, room_in);
+            limit_next = taken("limit", limit_next, limit_in);
+            closed_next = taken("closed", closed_next, closed_in);
+            room_out = Some(m.outputs("room_out", &[room_next])[0]);
+        }
+        for (name, later, next) in
+            [("room_q", room, room_next), ("limit_q", limit, limit_next), ("closed_q", closed, closed_next)]
+        {
+            let register = m.register_if(name, replaced, next);
+            m.drive(later, register);
+        }
+        (above, room_out)
+    })
+}

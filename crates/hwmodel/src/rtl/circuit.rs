@@ -224,6 +224,14 @@ impl Circuit {
         self.ports.iter().position(|port| port.name == name).map(PortRef)
     }
 
+    /// The port of a name that every design of its kind has.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn expect_port(&self, name: &str) -> PortRef {
+        self.port(name).unwrap_or_else(|| panic!("{} has no port {name}", self.tag.name))
+    }
+
     /// How many words a port has.
     pub fn elements(&self, port: PortRef) -> usize {
         self.ports[port.0].slots.len()
@@ -241,6 +249,11 @@ impl Circuit {
     #[inline]
     pub fn get(&self, port: PortRef, element: usize) -> u64 {
         self.values[self.ports[port.0].slots[element] as usize]
+    }
+
+    /// Drives the words of an input.
+    pub fn set_words(&mut self, port: PortRef, words: &[u64]) {
+        words.iter().enumerate().for_each(|(i, &word)| self.set(port, i, word));
     }
 
     /// The words of a port.

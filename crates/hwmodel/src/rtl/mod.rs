@@ -31,7 +31,7 @@ pub use module::{Module, Name, Wire};
 pub use register::{EnabledRegister, Register, ResetRegister};
 pub use settle::Part;
 pub use tag::{Tag, TagKind};
-pub use watch::Watched;
+pub use watch::{Reading, Watched};
 
 pub use rust_hdl::core::prelude::{Block, In, Logic, Out, Probe, Verilog};
 pub(crate) use rust_hdl::core::prelude::{ast, hdl_gen, logic};

@@ -52,7 +52,7 @@
 use super::circuit::{Circuit, Kind, Node, Plan, Port, Register, Rest};
 use super::leaf::{Function, FunctionLeaf, Leaf};
 use super::probe::pins;
-use super::{Tag, Watched};
+use super::{Reading, Tag, Watched};
 use rust_hdl::core::signal::get_signal_id;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -317,6 +317,11 @@ impl Module {
         assert!(first, "{}: two places for {name}", self.tag.name);
     }
 
+    /// [`Module::reserve`] for several, in their order.
+    pub fn reserve_all(&mut self, names: &[&str]) {
+        names.iter().for_each(|name| self.reserve(name));
+    }
+
     /// A combinational function of words; its outputs.
     pub fn call<F: Function<I, O>, const I: usize, const O: usize>(
         &mut self,
@@ -449,8 +454,13 @@ impl Module {
 
     /// A value that checks look at from outside, by a label.
     pub fn watch(&mut self, label: &'static str, wire: Wire) {
+        self.watch_as(label, wire, Reading::Whole);
+    }
+
+    /// The same of a value that is not the wire's own.
+    pub fn watch_as(&mut self, label: &'static str, wire: Wire, reading: Reading) {
         self.check(wire);
-        self.watches.push(Watched { label, width: wire.width, atom: 0, path: Vec::new(), slot: wire.slot });
+        self.watches.push(Watched::new(label, wire.width, wire.slot, reading));
     }
 
     fn build(mut self) -> (Circuit, Option<Around>) {

@@ -1,0 +1,132 @@
+//! From the key handshake to the flags at the score stage.
+
+use super::flags::{Flags, flag_pipe};
+use super::group::FlagOrFunction;
+use super::masks::{NextFirstFunction, UnmaskedFunction};
+use super::partial::StateStepFunction;
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// First-key state and the key's invalid bit.
+    pub struct KeyFlagsFunction {}
+    name(this) = "key_flags";
+    doc = "The key after k_last (or after reset) is a first key; a key is invalid with its query.";
+    inputs { k_valid: 1, k_last: 1, expect_first: 1, k_special: 1, q_special: 1 }
+    outputs { next_expect_first: 1, invalid: 1 }
+    eval<W> { [k_valid.select(&k_last, &expect_first), k_special.or(&q_special)] }
+}
+
+/// What the control gets from the ports.
+pub struct KeyInputs {
+    /// A query is loaded.
+    pub q_valid: Wire,
+    /// It has an element that is Inf or NaN.
+    pub q_special: Wire,
+    /// A key is accepted.
+    pub k_valid: Wire,
+    /// It is its query's last.
+    pub k_last: Wire,
+    /// It has an element that is Inf or NaN.
+    pub k_special: Wire,
+    /// With masks: the key is masked.
+    pub k_mask: Option<Wire>,
+    /// With partial results: it is one.
+    pub k_state: Option<Wire>,
+}
+
+/// The flags at the score stage.
+pub struct KeyOutputs {
+    /// With partial results: one reaches the score stage in the next cycle; and the step there is one.
+    pub state: Option<(Wire, Wire)>,
+    /// With masks: the key is not masked, the scalar path sees it.
+    pub live: Option<Wire>,
+    /// The flags; `first` leaves masked keys aside: no key before it was seen.
+    pub flags: Flags,
+}
+
+/// Control for a dot product of `stages` cycles.
+pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> KeyOutputs {
+    let (masks, partial) = (inputs.k_mask.is_some(), inputs.k_state.is_some());
+    let tag = Tag::module(
+        format!(
+            "key_control_{}{}{stages}",
+            if masks { "masked_" } else { "" },
+            if partial { "partial_" } else { "" }
+        ),
+        "Key handshake and the flags that follow a key.",
+    );
+    around.part("control", tag.dissolved(), |m| {
+        m.clock();
+        m.reset();
+        let ports = [
+            ("q_valid", inputs.q_valid),
+            ("q_special", inputs.q_special),
+            ("k_valid", inputs.k_valid),
+            ("k_last", inputs.k_last),
+            ("k_special", inputs.k_special),
+        ];
+        let [q_valid, q_special, k_valid, k_last, k_special] = ports.map(|(name, wire)| m.input(name, wire));
+        let k_mask = m.optional_input("k_mask", inputs.k_mask);
+        let k_state = m.optional_input("k_state", inputs.k_state);
+        let states = k_state.map(|_| [m.later(1), m.later(1)]);
+        let state =
+            states.map(|[next, now]| (m.outputs("state_next", &[next])[0], m.outputs("state", &[now])[0]));
+        let [valid_now, first_now, last_now, invalid_now] = [(); 4].map(|()| m.later(1));
+        let live_now = k_mask.map(|_| m.later(1));
+        let valid = m.output("valid", valid_now);
+        let live = m.optional_output("live", live_now);
+        let [first, last, invalid] = [("first", first_now), ("last", last_now), ("invalid", invalid_now)]
+            .map(|(name, wire)| m.output(name, wire));
+
+        let q_special = m.register_if("q_special_q", q_valid, q_special);
+        m.reserve("expect_first_q");
+        let expect_first = m.later(1);
+        // The key is there and not masked; the next key is a first one after this one.
+        let seen =
+            k_mask.map_or(k_valid, |mask| m.call(("seen", 0), UnmaskedFunction {}, [k_valid, mask])[0]);
+        let next_first = match k_mask {
+            Some(mask) => m.call(("next_first", 0), NextFirstFunction {}, [k_last, mask, expect_first])[0],
+            None => k_last,
+        };
+        m.reserve_all(&["flags", "invalid_seen", "pipe", "live_q"]);
+        // A partial result is a first step, wherever it comes, and has no key.
+        let mut entering_first = expect_first;
+        let mut key_special = k_special;
+        if let (Some(k_state), Some([state_next, state_now])) = (k_state, states) {
+            let [state_step] = m.call(("state_step", 0), StateStepFunction {}, [seen, k_state]);
+            entering_first = m.call(("starts", 0), FlagOrFunction {}, [expect_first, state_step])[0];
+            key_special = m.call(("key_special", 0), UnmaskedFunction {}, [k_special, k_state])[0];
+            let mut way = vec![state_step];
+            for i in 0..stages {
+                way.push(m.register_reset(("state_q", i), 0, way[i]));
+            }
+            m.drive(state_next, way[stages.saturating_sub(1)]);
+            m.drive(state_now, way[stages]);
+        }
+        let flags = [k_valid, next_first, expect_first, key_special, q_special];
+        let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
+        let expect_first_q = m.register_reset("expect_first_q", 1, next_expect_first);
+        m.drive(expect_first, expect_first_q);
+        // What a masked key holds does not count.
+        let key_invalid = match k_mask {
+            Some(mask) => m.call(("invalid_seen", 0), UnmaskedFunction {}, [key_invalid, mask])[0],
+            None => key_invalid,
+        };
+        let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };
+        let late = flag_pipe(m, "pipe", entering, stages).flags;
+        for (now, wire) in [
+            (valid_now, late.valid),
+            (first_now, late.first),
+            (last_now, late.last),
+            (invalid_now, late.invalid),
+        ] {
+            m.drive(now, wire);
+        }
+        if let Some(live_now) = live_now {
+            let live = (0..stages).fold(seen, |x, i| m.register_reset(("live_q", i), 0, x));
+            m.drive(live_now, live);
+        }
+        KeyOutputs { state, live, flags: Flags { valid, first, last, invalid } }
+    })
+}

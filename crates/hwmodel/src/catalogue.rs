@@ -1,0 +1,111 @@
+//! The kinds of cores: one row each, with its units, its stages and its words.
+
+use crate::attention::core::{CoreKind, core};
+use crate::attention::factor::FactorForm;
+use crate::attention::ports::CoreInputs;
+use crate::config::{CoreConfig, ConfigError, Design, Fa2Variant, Update, WeightUnit};
+use crate::flash_d::fixed_lane::{self, lane_bits};
+use crate::flash_d::weight::lse_weight;
+use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
+use crate::numerics::Numerics;
+use crate::rtl::{Circuit, Module};
+use crate::score::score;
+use std::sync::Arc;
+
+/// FLASH-D, every operation of the output update rounded.
+const FLASH_D_ROUNDED: CoreKind = CoreKind {
+    doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), one key a cycle.",
+    score: score::score,
+    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Format, false, inputs),
+    lanes: &rounded_lane::ROUNDED,
+    early_value: false,
+    scalar_path_ends: false,
+    result_exponent: None,
+    restore_after: 0,
+    state_after: &[("o_lse_q", 3), ("o_room_q", 3)],
+};
+
+/// FLASH-D, one rounding in the output update.
+const FLASH_D_FUSED: CoreKind = CoreKind {
+    doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o), rounded once, one key a cycle.",
+    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(n.factor_significand), false, inputs),
+    lanes: &fused_lane::FUSED,
+    ..FLASH_D_ROUNDED
+};
+
+/// FLASH-D, output in fixed point.
+const FLASH_D_FIXED: CoreKind = CoreKind {
+    doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, one key a cycle.",
+    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), false, inputs),
+    lanes: &fixed_lane::FIXED,
+    result_exponent: Some(1),
+    ..FLASH_D_ROUNDED
+};
+
+/// FLASH-D, output in fixed point, with a stage for the value.
+const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
+    scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
+    lanes: &fixed_lane::STAGED_FIXED,
+    early_value: true,
+    result_exponent: Some(2),
+    restore_after: 1,
+    ..FLASH_D_FIXED
+};
+
+/// FLASH-D with the paper's weight unit.
+const FLASH_D_PAPER: CoreKind = CoreKind {
+    doc: "FLASH-D attention core after the paper's Alg. 3, one key a cycle.",
+    score: score::format_score,
+    scalar_path: paper::paper_weight,
+    lanes: &paper_lane::PAPER,
+    state_after: &[],
+    ..FLASH_D_ROUNDED
+};
+
+/// The row of a configuration.
+pub fn kind(config: &CoreConfig) -> &'static CoreKind {
+    match config.design {
+        Design::FlashD => match (config.weight, config.update) {
+            (WeightUnit::Paper, _) => &FLASH_D_PAPER,
+            (_, Update::Rounded) => &FLASH_D_ROUNDED,
+            (_, Update::Fused) => &FLASH_D_FUSED,
+            (_, Update::Fixed) if config.value_stage() => &FLASH_D_STAGED_FIXED,
+            (_, Update::Fixed) => &FLASH_D_FIXED,
+        },
+        Design::Fa2 => match config.fa2 {
+            _ => unimplemented!(),
+        },
+    }
+}
+
+/// The core of a configuration, as a block of its own.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
+    config.validate()?;
+    let n = Arc::new(Numerics::new(config));
+    let (d, width) = (config.d, n.format.width());
+    let mut bench = Module::bench();
+    let b = &mut bench;
+    let partials = usize::from(n.partial);
+    let state_scalars: Vec<_> = match n.partial {
+        true => n.scalar_bits(config).into_iter().map(|bits| b.open(bits)).collect(),
+        false => Vec::new(),
+    };
+    let inputs = CoreInputs {
+        q: &b.opens(d, width),
+        q_valid: b.open(1),
+        v_exponent: config.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        k: &b.opens(d, width),
+        k_valid: b.open(1),
+        k_last: b.open(1),
+        k_mask: n.masks.then(|| b.open(1)),
+        k_state: n.partial.then(|| b.open(1)),
+        state_scalars: &state_scalars,
+        state_o: &b.opens(d * partials, config.accumulator_bits()),
+        v: &b.opens(d, width),
+    };
+    core(b, "top", kind(config), config, &n, &inputs);
+    Ok(bench.into_circuit())
+}

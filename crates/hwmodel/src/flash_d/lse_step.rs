@@ -1,0 +1,158 @@
+//! The functions of a step of FLASH-D's weight unit, see [`super::weight`]: the next x, whether the step is held, the weight.
+
+use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
+use crate::arith::fixed::clamp;
+use crate::attention::factor::{FactorForm, table_factor};
+use crate::function;
+use crate::numerics::Numerics;
+use crate::word::ones;
+use std::sync::Arc;
+
+function! {
+    /// What the next x is before the table's part: `s - s_previous + min(x, 0)`.
+    pub struct ScoreStepFunction { numerics: Arc<Numerics> }
+    name(this) = "score_step";
+    doc = "base = first ? 0 : score - previous + min(x, 0), scores aligned to the state's fraction.";
+    inputs {
+        score: this.numerics.score_bits(), previous: this.numerics.score_bits(), x: this.numerics.state_bits() + 1,
+        first: 1
+    }
+    outputs { base: this.numerics.state_bits() + 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let wide = n.state_bits() + 1;
+        let narrow = score.width() + 1;
+        let step = score.sext(narrow).sub(&previous.sext(narrow)).named("step");
+        let aligned = step.append_zeros(n.state_fraction - n.score_fraction);
+        let negative_x = x.msb().repeat(wide).and(&x).named("negative_x");
+        let base = aligned.sext(wide).add(&negative_x).named("sum");
+        [first.not().repeat(wide).and(&base)]
+    }
+}
+
+function! {
+    /// Sign and clamped magnitude of x.
+    pub struct ExpArgumentFunction { numerics: Arc<Numerics> }
+    name(this) = "exp_argument";
+    doc = "t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;\nnegative = x < 0.";
+    inputs { x: this.numerics.state_bits() + 1 }
+    outputs { t: this.numerics.octave_argument_bits(), negative: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        // |x| less one unit of the state where x is negative: far below the table's error, and no carry chain in
+        // the loop. Zero stays zero.
+        let b = n.exp.value_fraction;
+        let low = n.state_fraction.saturating_sub(b);
+        let kept = x.slice(low, x.width() - 1 - low);
+        let magnitude = kept.xor(&x.msb().repeat(kept.width())).named("magnitude");
+        let aligned = magnitude.append_zeros(b.saturating_sub(n.state_fraction));
+        [clamp(&aligned.zext(aligned.width().max(n.octave_argument_bits())), n.octave_argument_bits()), x.msb()]
+    }
+}
+
+function! {
+    /// Whether a step changes anything.
+    pub struct HoldDecisionFunction { numerics: Arc<Numerics> }
+    name(this) = "hold_decision";
+    doc = match (this.numerics.hold_threshold, &this.numerics.budget) {
+        (Some(t), _) => format!(
+            "update = valid and not (x <= -{}); a first key always updates. grows: L exceeds max(s, L).",
+            t as f64 / (this.numerics.score_fraction as f64).exp2()
+        ),
+        (None, Some(_)) => {
+            "update = valid and x, which tells that x is above the budget's limit; a first key always updates.\ngrows: L exceeds max(s, L).".to_string()
+        }
+        (None, None) => "update = valid; grows: L exceeds max(s, L), but for a first key.".to_string(),
+    };
+    inputs { x: this.numerics.hold_bits(), first: 1, valid: 1 }
+    outputs { update: 1, grows: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let above = match (n.hold_threshold, &n.budget) {
+            (None, None) => return [valid, first.not()],
+            (None, Some(_)) => x,
+            (Some(threshold), _) => {
+                let threshold = threshold << (n.state_fraction - n.score_fraction);
+                // x <= -T  <=>  x < -T + 1 unit.
+                let limit = W::constant(x.width(), (1u64.wrapping_sub(threshold)) & ones(x.width()));
+                x.slt(&limit).not().named("above_threshold")
+            }
+        };
+        [valid.and(&first.or(&above)), first.not().and(&above)]
+    }
+}
+
+function! {
+    /// `log2(1 + 2^-t)` in the state's fixed point and one bit more, for rounding.
+    pub struct Log2p1TailFunction { numerics: Arc<Numerics> }
+    name(this) = format!("log2p1_tail_{}", this.numerics.exp.log2p1.segments);
+    doc = format!(
+        "tail = log2(1 + 2^-t), {} PWL segments per octave of 2^-t.", this.numerics.exp.log2p1.segments
+    );
+    inputs { t: this.numerics.octave_argument_bits() }
+    outputs { tail: this.numerics.state_fraction + 2 }
+    eval<W> {
+        let n = &this.numerics;
+        let tail = log2p1_tail(&n.exp, &octaves(&n.exp, &t), n.state_fraction + 1);
+        // At most 1: one integer bit is room enough.
+        [tail.zext(tail.width().max(n.state_fraction + 2)).slice(0, n.state_fraction + 2)]
+    }
+}
+
+function! {
+    /// The next x.
+    pub struct ScoreDifferenceFunction { numerics: Arc<Numerics> }
+    name(this) = "score_difference";
+    doc = "x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.";
+    inputs {
+        base: this.numerics.state_bits() + 1, tail: this.numerics.state_fraction + 2, grows: 1, first: 1
+    }
+    outputs { x_next: this.numerics.state_bits() + 1 }
+    eval<W> {
+        let bits = base.width() + 1;
+        let gain = grows.and(&first.not()).repeat(tail.width()).and(&tail).named("gain");
+        // base - floor((gain + 1) / 2) = floor((2 base - gain) / 2).
+        let difference = base.append_zeros(1).sub(&gain.zext(bits)).named("difference");
+        [difference.drop_low(1)]
+    }
+}
+
+function! {
+    /// The weight, as the smaller one of `w` and `1 - w`.
+    pub struct SigmoidWeightFunction { numerics: Arc<Numerics>, form: FactorForm }
+    name(this) = format!("sigmoid_weight_{}", this.form.suffix(&this.numerics));
+    doc = match this.form {
+        FactorForm::Format => {
+            "w = 1 / (1 + 2^t): the weight itself below 1/2, one minus the weight above; 0 for a first key."
+                .to_string()
+        }
+        FactorForm::Shift(bits) => format!(
+            "w = {{right, m}}: 1 / (1 + 2^t) = m * 2^-({} + right), the weight itself below 1/2, one minus the\nweight above; 0 for a first key.",
+            bits - 1
+        ),
+    };
+    inputs { t: this.numerics.octave_argument_bits(), first: 1 }
+    outputs { w: this.form.bits(&this.numerics) }
+    eval<W> {
+        let n = &this.numerics;
+        let sigmoid = match this.form {
+            FactorForm::Format => sigmoid_tail(&n.exp, n.weight, &octaves(&n.exp, &t)),
+            FactorForm::Shift(bits) => {
+                let (m, right) = table_factor(n, &n.exp.sigmoid, &t, bits);
+                right.concat(&m)
+            }
+        };
+        let sigmoid = sigmoid.named("sigmoid");
+        [first.not().repeat(sigmoid.width()).and(&sigmoid)]
+    }
+}
+
+function! {
+    /// Which operand the weight scales.
+    pub struct UpperFunction {}
+    name(this) = "weight_side";
+    doc = "upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.";
+    inputs { negative: 1, first: 1 }
+    outputs { upper: 1 }
+    eval<W> { [first.or(&negative.not())] }
+}

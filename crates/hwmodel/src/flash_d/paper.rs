@@ -1,0 +1,149 @@
+//! The weight unit of the paper's Alg. 3, everything in the format:
+//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
+
+use crate::arith::compare::less;
+use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
+use crate::attention::delay::delay;
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::function;
+use crate::numerics::{Numerics, static_limits};
+use crate::rtl::{Module, Tag};
+use crate::units::{MixedFunction, Operation};
+use std::sync::Arc;
+
+function! {
+    /// The static rule on `D = s_i - s_{i-1}`.
+    pub struct StaticSkipFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
+    name(this) = format!("{}_static_skip", this.numerics.format.ident());
+    doc = match this.numerics.static_skip {
+        true => "D <= -6 keeps o, D >= 11 loads v; a first key loads v.".to_string(),
+        false => "Only a first key loads v.".to_string(),
+    };
+    inputs { difference: this.numerics.format.width(), first: 1 }
+    outputs { keeps: 1, loads: 1 }
+    eval<W> {
+        let fmt = this.numerics.format;
+        if !this.numerics.static_skip {
+            return [W::zero(1), first];
+        }
+        let (low, high) = this.limits;
+        let constant = |bits| W::constant(fmt.width(), bits);
+        let below = less(fmt, &constant(low), &difference).not().named("at_most_minus_6");
+        let above = less(fmt, &difference, &constant(high)).not().named("at_least_11");
+        [first.not().and(&below), first.or(&above)]
+    }
+}
+
+function! {
+    /// `ln w`.
+    pub struct LnFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_ln_weight", this.numerics.format.ident());
+    doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
+    inputs { w: this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
+    eval<W> { [ln_unit(&this.numerics.exp, this.numerics.format, &w)] }
+}
+
+function! {
+    /// `sigmoid(x)` over the paper's active range.
+    pub struct PaperSigmoidFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_paper_sigmoid", this.numerics.format.ident());
+    doc = format!("y = sigmoid(x), x clamped to [-6, 11), {} PWL segments.", this.numerics.exp.paper_sigmoid.segments);
+    inputs { x: this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
+    eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.format, &x)] }
+}
+
+/// A weight as a person would write it: a power of two as such.
+fn weight_text(weight: f64) -> String {
+    let exponent = weight.log2();
+    match exponent.is_finite() && exponent == exponent.trunc() && exponent < 0.0 {
+        true => format!("2^{exponent}"),
+        false => weight.to_string(),
+    }
+}
+
+function! {
+    /// The weight after first-key and skip rules.
+    pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
+    name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
+    doc = {
+        // The ends of the sigmoid's table, not sigmoid(-6) and sigmoid(11).
+        let weight = |bits: u64| weight_text(this.numerics.format.value(bits));
+        format!("w = first ? 1 : keeps ? {} : loads ? {} : sigmoid.", weight(this.limits.0), weight(this.limits.1))
+    };
+    inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
+    outputs { w: this.numerics.format.width() }
+    eval<W> {
+        let fmt = this.numerics.format;
+        let (least, most) = this.limits;
+        let constant = |bits| W::constant(fmt.width(), bits);
+        let skipped = keeps.select(&constant(least), &constant(most)).named("skipped");
+        let skips = keeps.or(&loads);
+        let computed = skips.select(&skipped, &sigmoid).named("computed");
+        [first.select(&constant(fmt.one()), &computed)]
+    }
+}
+
+function! {
+    /// Whether a step changes o.
+    pub struct PaperUpdateFunction {}
+    name(this) = "paper_update";
+    doc = "update = step and not keeps.";
+    inputs { step: 1, keeps: 1 }
+    outputs { update: 1 }
+    eval<W> { [step.and(&keeps.not())] }
+}
+
+/// Stages that the score waits: `paper` needs none of those that the other variants spend on fixed point.
+const STAGES_BEFORE: usize = 2;
+
+/// Score stage and weight stage.
+pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    let fmt = n.format;
+    let tag = Tag::module(
+        format!("{}_paper_weight", fmt.ident()),
+        "Weight unit of the paper's Alg. 3: w = sigmoid(s_i - s_{i-1} + ln w_{i-1}).",
+    );
+    let numerics = || n.clone();
+    around.part("weight", tag, |m| {
+        m.clock();
+        m.reset();
+        let [score, valid, first] =
+            [("score", inputs.score), ("valid", inputs.valid), ("first", inputs.first)]
+                .map(|(name, wire)| m.input(name, wire));
+        let late_score = delay(m, "late_score", score, STAGES_BEFORE);
+        let late_valid = (0..STAGES_BEFORE).fold(valid, |x, i| m.register_reset(("late_valid_q", i), 0, x));
+        let late_first = delay(m, "late_first", first, STAGES_BEFORE);
+        let previous = m.register_if("score_q", late_valid, late_score);
+        let sub = MixedFunction::new(Operation::Sub, fmt, fmt, fmt);
+        let [difference] = m.call("difference", sub, [late_score, previous]);
+        let skip = StaticSkipFunction { numerics: numerics(), limits: static_limits(fmt) };
+        let [keeps, loads] = m.call("skip", skip, [difference, late_first]);
+
+        let difference = m.register("difference_q", difference);
+        let first = m.register("first_q", late_first);
+        let keeps = m.register("keeps_q", keeps);
+        let load = m.register("loads_q", loads);
+        let step = m.register_reset("step_q", 0, late_valid);
+        m.reserve("w_q");
+        let previous = m.later(fmt.width());
+        let [ln] = m.call("ln", LnFunction { numerics: numerics() }, [previous]);
+        let [x] = m.call("x", MixedFunction::new(Operation::Add, fmt, fmt, fmt), [difference, ln]);
+        let [sigmoid] = m.call("sigmoid", PaperSigmoidFunction { numerics: numerics() }, [x]);
+        let select = PaperSelectFunction { numerics: numerics(), limits: paper_weight_limits(&n.exp, fmt) };
+        let [w] = m.call("select", select, [sigmoid, first, keeps, load]);
+        let w_q = m.register_if("w_q", step, w);
+        m.drive(previous, w_q);
+        let [update] = m.call("update_o", PaperUpdateFunction {}, [step, keeps]);
+
+        m.watch("argument", x);
+        m.watch("weight_valid", step);
+        m.watch("weight", w);
+        m.watch("weight_load", load);
+        let (step, reads) = (m.output("step", step), m.output("reads", update));
+        let lanes =
+            [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
+        ScalarOutputs { step, reads, lanes: lanes.into(), state_scalars: Vec::new(), overflow: None }
+    })
+}

@@ -1,0 +1,40 @@
+//! The output update of the paper's Alg. 3: every operation rounded to the accumulator's format.
+
+use super::rounded_lane::accumulate;
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::lane::{LaneFormats, LaneNextFunction, lane_suffix};
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag};
+use crate::units::{CanonicalFunction, MixedFunction, Operation};
+use std::sync::Arc;
+
+/// `o <- load ? v : o + w (v - o)` when `update`. On a step that holds, neither weight nor accumulator toggle.
+pub const PAPER: LaneKind = LaneKind {
+    name: |n| format!("flash_d_paper_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
+    lane,
+    flags: &[("update", "update")],
+    finish: None,
+    words: &[("w", "update"), ("load", "update")],
+    free: &[],
+    takes: None,
+};
+
+fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+    let f = LaneFormats::new(n, n.accumulator);
+    let tag = Tag::module((PAPER.name)(n), "One element of o: o <- load ? v : o + w * (v - o), when update.");
+    around.part(name, tag, |m| {
+        m.clock();
+        let v = m.input("v", inputs.v);
+        let [w, load, update] = ["w", "load", "update"].map(|name| m.input(name, inputs.scalars[name]));
+        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let o = m.later(f.accumulator.width());
+        let sub = MixedFunction::new(Operation::Sub, f.format, f.accumulator, f.inner);
+        let [difference] = m.call("difference", sub, [v, o]);
+        let mul = MixedFunction::new(Operation::Mul, f.format, f.inner, f.inner);
+        let [product] = m.call("product", mul, [w, difference]);
+        let add = MixedFunction::new(Operation::Add, f.accumulator, f.inner, f.accumulator);
+        let [sum] = m.call("sum", add, [o, product]);
+        let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
+        accumulate(m, f, o, next, update, None)
+    })
+}

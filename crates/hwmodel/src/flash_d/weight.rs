@@ -1,0 +1,193 @@
+//! FLASH-D's default weight unit: the log-sum-exp recurrence, run on `x = s - L`.
+//!
+//! `x_i = s_i - L_{i-1}`, `w_i = sigmoid(x_i)`, `L_i = L_{i-1} + softplus(x_i)`; `x_i <= -T` holds L. The state is
+//! x, not L: with `L_i = s_i - min(x_i, 0) + softplus(-|x_i|)`,
+//!
+//! ```text
+//! x_{i+1} = (s_{i+1} - s_i + min(x_i, 0)) - softplus(-|x_i|)      softplus left out where key i was held
+//! ```
+//!
+//! bit for bit the same numbers. The bracket waits for no table, so that one table and one subtraction are all that
+//! lies in the loop over keys, and the same `|x|` serves the weight, which leaves in that stage. Scores come in
+//! base 2, so that everything here is: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
+//!
+//! The lanes get `sigmoid(-|x|)`, the smaller one of `w` and `1 - w`, and the bit that tells which:
+//! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
+//! `w = 1` becomes a factor of 0 that returns v by itself.
+
+use super::hold_budget::{BudgetInputs, hold_budget, room_bits};
+use super::lse_step::{
+    ExpArgumentFunction, HoldDecisionFunction, Log2p1TailFunction, ScoreDifferenceFunction,
+    ScoreStepFunction, SigmoidWeightFunction, UpperFunction,
+};
+use crate::attention::factor::FactorForm;
+use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag, Wire};
+use std::sync::Arc;
+
+/// Score, weight state, weight and its distribution, a stage each. With `early_value` the value is asked for at the weight stage,
+/// otherwise a stage later, and the lanes also get `reads`.
+pub fn lse_weight(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    form: FactorForm,
+    early_value: bool,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs {
+    let tag = Tag::module(
+        format!("lse_weight_{}", form.suffix(n)),
+        "Weight unit, base 2: x = s - L, w = 1 / (1 + 2^-x), L <- L + log2(1 + 2^x), with x as the state:\nx <- s - s_previous + min(x, 0) - log2(1 + 2^-|x|).",
+    );
+    let numerics = || n.clone();
+    around.part("weight", tag, |m| {
+        m.clock();
+        m.reset();
+        let [score, valid, first] =
+            [("score", inputs.score), ("valid", inputs.valid), ("first", inputs.first)]
+                .map(|(name, wire)| m.input(name, wire));
+        let partial = Partial::ports(m, n, inputs);
+        let [step_now, reads_now, update_now, upper_now, load_now] = [(); 5].map(|()| m.later(1));
+        let w_now = m.later(form.bits(n));
+        let step = m.output("step", step_now);
+        let reads = m.output("reads", reads_now);
+        let lanes = [("update", update_now), ("w", w_now), ("upper", upper_now), ("load", load_now)]
+            .map(|(name, wire)| (name, m.output(name, wire)));
+
+        // State stage.
+        let score_q = m.register_if("score_q", valid, score);
+        let valid_q = m.register_reset("valid_q", 0, valid);
+        let first_q = m.register("first_q", first);
+        let [x, previous] = [n.state_bits() + 1, n.score_bits()].map(|bits| m.later(bits));
+        let [base] =
+            m.call("base", ScoreStepFunction { numerics: numerics() }, [score_q, previous, x, first_q]);
+        m.reserve_all(&["difference", "x_q", "previous_q"]);
+
+        // Weight stage.
+        let weight_first = m.register_if("weight_first_q", valid_q, first_q);
+        let step_q = m.register_reset("step_q", 0, valid_q);
+        let budget = n.budget.map(|budget| {
+            let restore = partial.as_ref().and_then(|partial| partial.weight_room);
+            let inputs = BudgetInputs { x, first: weight_first, replaced: valid_q, restore };
+            hold_budget(m, n, budget, &inputs)
+        });
+        let looked_at = budget.map_or(x, |(above, _)| above);
+        let decision = HoldDecisionFunction { numerics: numerics() };
+        let [update, grows] = m.call("updates", decision, [looked_at, weight_first, step_q]);
+        let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
+        let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
+        let difference = ScoreDifferenceFunction { numerics: numerics() };
+        let [x_next] = m.call("difference", difference, [base, tail, grows, first_q]);
+        let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, weight_first]);
+        let [upper] = m.call("side", UpperFunction {}, [negative, weight_first]);
+
+        // Distribution stage.
+        let w_q = m.register_if("w_q", update, w);
+        let upper_q = m.register_if("upper_q", update, upper);
+        let load_q = m.register("load_q", weight_first);
+        let late_step = (!early_value).then(|| m.register_reset(("late_step_q", 0), 0, step_q));
+        let late_update = m.register_reset("late_update_q", 0, update);
+
+        let after = match partial {
+            Some(partial) => {
+                let now = WeightStage { score_q, valid_q, x, previous, tail, grows, x_next };
+                let room_out = budget.and_then(|(_, room)| room);
+                partial.restore(m, n, &now, room_out)
+            }
+            None => After { x: x_next, previous: score_q, state_scalars: Vec::new() },
+        };
+        let x_q = m.register_if("x_q", valid_q, after.x);
+        let previous_q = m.register_if("previous_q", valid_q, after.previous);
+        for (later, wire) in
+            [(x, x_q), (previous, previous_q), (w_now, w_q), (upper_now, upper_q), (load_now, load_q)]
+        {
+            m.drive(later, wire);
+        }
+        m.drive(step_now, late_step.unwrap_or(step_q));
+        m.drive(reads_now, if early_value { update } else { late_update });
+        m.drive(update_now, late_update);
+
+        m.watch("argument", x_next);
+        m.watch("weight_valid", step_now);
+        let [w, upper, load] = if early_value { [w, upper, weight_first] } else { [w_q, upper_q, load_q] };
+        m.watch("weight", w);
+        m.watch("weight_load", load);
+        m.watch("weight_upper", upper);
+        let mut signals = Signals::default();
+        if early_value {
+            signals.set("reads", reads);
+        }
+        lanes.into_iter().for_each(|(name, wire)| signals.set(name, wire));
+        ScalarOutputs { step, reads, lanes: signals, state_scalars: after.state_scalars, overflow: None }
+    })
+}
+
+/// What is there for partial results.
+struct Partial {
+    /// The step at the score stage is one; its log-sum-exp, and what its hold rule has left.
+    state: Wire,
+    lse: Wire,
+    room: Option<Wire>,
+    /// The log-sum-exp and what is left after the step at the weight stage: inside, and the wires outside.
+    o_lse: Wire,
+    o_room: Option<Wire>,
+    state_scalars: Vec<Wire>,
+    /// At the weight stage: the step is one, and what it has left.
+    weight_room: Option<(Wire, Wire)>,
+}
+
+/// What [`Partial::restore`] looks at.
+struct WeightStage {
+    score_q: Wire,
+    valid_q: Wire,
+    x: Wire,
+    previous: Wire,
+    tail: Wire,
+    grows: Wire,
+    x_next: Wire,
+}
+
+/// The next state.
+struct After {
+    x: Wire,
+    previous: Wire,
+    state_scalars: Vec<Wire>,
+}
+
+impl Partial {
+    fn ports(m: &mut Module, n: &Numerics, inputs: &ScalarInputs) -> Option<Partial> {
+        let state = m.inputs("state", &[inputs.state?])[0];
+        let lse = m.inputs("state_lse", &inputs.state_scalars[..1])[0];
+        let room = m.inputs("state_room", &inputs.state_scalars[1..]).pop();
+        let o_lse = m.later(n.state_bits());
+        let mut state_scalars = m.outputs("o_lse", &[o_lse]);
+        let o_room = room.map(|_| m.later(room_bits(n)));
+        state_scalars.extend(m.optional_output("o_room", o_room));
+        let weight_room = room.map(|_| (m.later(1), m.later(room_bits(n))));
+        Some(Partial { state, lse, room, o_lse, o_room, state_scalars, weight_room })
+    }
+
+    fn restore(self, m: &mut Module, n: &Arc<Numerics>, now: &WeightStage, room_out: Option<Wire>) -> After {
+        let numerics = || n.clone();
+        let state = m.register(("state_q", 0), self.state);
+        let lse = m.register(("lse_q", 0), self.lse);
+        let restore = LseRestoreFunction { numerics: numerics() };
+        let [x, previous] = m.call(("restored", 0), restore, [now.x_next, now.score_q, lse, state]);
+        let lse = LogSumExpFunction { numerics: numerics() };
+        let [lse] = m.call(("lse", 0), lse, [now.previous, now.x, now.tail, now.grows]);
+        m.drive(self.o_lse, lse);
+        if let (Some(room), Some((weight_state, weight_room))) = (self.room, self.weight_room) {
+            let room = m.register(("room_q", 0), room);
+            let state = m.register_if(("weight_state_q", 0), now.valid_q, state);
+            m.drive(weight_state, state);
+            let room = m.register_if(("weight_room_q", 0), now.valid_q, room);
+            m.drive(weight_room, room);
+        }
+        if let (Some(o_room), Some(room)) = (self.o_room, room_out) {
+            m.drive(o_room, room);
+        }
+        After { x, previous, state_scalars: self.state_scalars }
+    }
+}
