@@ -1,0 +1,97 @@
+//! What lanes that round every operation have in common: their formats, and the operands of their update.
+
+use crate::arith::widen;
+use crate::format::Format;
+use crate::function;
+use crate::numerics::Numerics;
+use crate::units::ConvertFunction;
+
+/// The formats a lane computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneFormats {
+    /// Ports.
+    pub format: Format,
+    /// Values in the lane.
+    pub value: Format,
+    /// A weight or exponential that is rounded to a format.
+    pub weight: Format,
+    /// The accumulator o.
+    pub accumulator: Format,
+    /// Difference and product.
+    pub inner: Format,
+}
+
+impl LaneFormats {
+    /// A lane's formats in a core, with `inner` for differences and products.
+    pub fn new(n: &Numerics, inner: Format) -> Self {
+        LaneFormats { format: n.format, value: n.value, weight: n.weight, accumulator: n.accumulator, inner }
+    }
+}
+
+function! {
+    /// The accumulator's next value.
+    pub struct LaneNextFunction { formats: LaneFormats }
+    name(this) = format!("{}_{}_lane_next", this.formats.format.ident(), this.formats.accumulator.ident());
+    doc = "o_next = load ? v : sum.";
+    inputs { load: 1, v: this.formats.value.width(), sum: this.formats.accumulator.width() }
+    outputs { o_next: this.formats.accumulator.width() }
+    eval<W> { [load.select(&widen(this.formats.value, &v, this.formats.accumulator), &sum)] }
+}
+
+function! {
+    /// FA2's operands: one of the two factors is always 1, so one multiplier serves both products.
+    pub struct LaneOperandsFunction { formats: LaneFormats }
+    name(this) = format!("{}_lane_operands", lane_suffix(this.formats));
+    doc = "The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.";
+    inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.value.width() }
+    outputs { multiplicand: this.formats.accumulator.width(), addend: this.formats.accumulator.width() }
+    eval<W> {
+        let v = widen(this.formats.value, &v, this.formats.accumulator);
+        let o = load.not().repeat(o.width()).and(&o).named("o_before");
+        [moved.select(&o, &v), moved.select(&v, &o)]
+    }
+}
+
+function! {
+    /// What the lane starts from: nothing for a first key.
+    pub struct LaneBeforeFunction { formats: LaneFormats }
+    name(this) = format!("{}_lane_before", this.formats.accumulator.ident());
+    doc = "o_before = load ? 0 : o.";
+    inputs { load: 1, o: this.formats.accumulator.width() }
+    outputs { o_before: this.formats.accumulator.width() }
+    eval<W> { [load.not().repeat(o.width()).and(&o)] }
+}
+
+function! {
+    /// FLASH-D's operands: the weight moves o towards v, or its complement v towards o.
+    pub struct LaneSideFunction { formats: LaneFormats }
+    name(this) = format!("{}_lane_side", lane_suffix(this.formats));
+    doc = "upper: base = v, way = o - v.  Otherwise: base = o, way = v - o.";
+    inputs {
+        upper: 1, difference: this.formats.inner.width(), o: this.formats.accumulator.width(),
+        v: this.formats.value.width()
+    }
+    outputs { way: this.formats.inner.width(), base: this.formats.accumulator.width() }
+    eval<W> {
+        let magnitude = difference.slice(0, difference.width() - 1);
+        let way = difference.msb().xor(&upper).concat(&magnitude);
+        [way, upper.select(&widen(this.formats.value, &v, this.formats.accumulator), &o)]
+    }
+}
+
+/// Formats as a part of module names.
+pub(crate) fn lane_suffix(f: LaneFormats) -> String {
+    let mut suffix = f.format.ident();
+    if f.accumulator != f.format {
+        suffix += &format!("_{}", f.accumulator.ident());
+    }
+    if f.weight != f.value {
+        suffix += &format!("_w{}", f.weight.precision());
+    }
+    suffix
+}
+
+/// The converter that a wider accumulator needs.
+pub(crate) fn narrow(f: LaneFormats) -> Option<ConvertFunction> {
+    (f.accumulator != f.format).then_some(ConvertFunction { from: f.accumulator, to: f.format })
+}
