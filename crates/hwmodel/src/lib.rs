@@ -13,6 +13,7 @@ pub mod netlist;
 pub mod numerics;
 pub mod pwl;
 pub mod rtl;
+pub mod score;
 pub mod units;
 pub mod vectors;
 pub mod word;
