@@ -6,6 +6,7 @@ pub mod axis;
 pub mod block;
 pub mod config;
 pub mod cores;
+pub mod fa2;
 pub mod flash_d;
 pub mod format;
 pub mod merge;
