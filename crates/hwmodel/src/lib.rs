@@ -7,6 +7,7 @@ pub mod block;
 pub mod catalogue;
 pub mod config;
 pub mod cores;
+pub mod fa2;
 pub mod flash_d;
 pub mod format;
 pub mod merge;

@@ -317,8 +317,13 @@ unit! {
 }
 
 impl MixedFunction {
-    /// `operation(a, b)` rounded to `y_format`.
-    pub fn new(operation: Operation, a_format: Format, b_format: Format, y_format: Format) -> Self {
+    /// `operation` with both operands and the result in one format.
+    pub fn uniform(operation: Operation, format: Format) -> Self {
+        MixedFunction::of(operation, format, format, format)
+    }
+
+    /// `operation(a, b)` rounded to `y`.
+    pub fn of(operation: Operation, a_format: Format, b_format: Format, y_format: Format) -> Self {
         MixedFunction { operation, a_format, b_format, y_format }
     }
 }

@@ -1,9 +1,10 @@
-//! What lanes have in common.
+//! What lanes that round every operation have in common: their formats, and the operands of their update.
 
 use crate::arith::widen;
 use crate::format::Format;
 use crate::function;
 use crate::numerics::Numerics;
+use crate::units::ConvertFunction;
 
 /// The formats a lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,4 +89,9 @@ pub(crate) fn lane_suffix(f: LaneFormats) -> String {
         suffix += &format!("_w{}", f.weight.precision());
     }
     suffix
+}
+
+/// The converter that a wider accumulator needs.
+pub(crate) fn narrow(f: LaneFormats) -> Option<ConvertFunction> {
+    (f.accumulator != f.format).then_some(ConvertFunction { from: f.accumulator, to: f.format })
 }

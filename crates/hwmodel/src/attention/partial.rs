@@ -13,6 +13,7 @@
 
 use crate::function;
 use crate::numerics::Numerics;
+use crate::rtl::{Module, Wire};
 use std::sync::Arc;
 
 function! {
@@ -33,6 +34,16 @@ function! {
     inputs { x: this.width, state: this.width, restore: 1 }
     outputs { y: this.width }
     eval<W> { [restore.select(&state, &x)] }
+}
+
+/// A register's next contents; where a partial result can take their place, a flag that it does, and its own.
+pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
+    match restore {
+        Some((restore, state)) => {
+            m.call(("restored", 0), RestoreFunction { width: x.width() }, [x, state, restore])[0]
+        }
+        None => x,
+    }
 }
 
 function! {

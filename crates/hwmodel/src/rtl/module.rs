@@ -463,6 +463,14 @@ impl Module {
         self.watches.push(Watched::new(label, wire.width, wire.slot, reading));
     }
 
+    /// The same of an output, as the module around sees it: its name in the Verilog is that of what it drives there.
+    pub fn watch_output(&mut self, label: &'static str, name: &str) {
+        let port = self.ports.iter().find(|port| port.output && port.name == name);
+        let port = port.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
+        let (atom, slot) = (port.atoms[0] as usize, port.slots[0]);
+        self.watches.push(Watched { label, width: port.width, atom, path: Vec::new(), slot });
+    }
+
     fn build(mut self) -> (Circuit, Option<Around>) {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
@@ -470,7 +478,10 @@ impl Module {
         self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut()).for_each(to);
         for watched in self.watches.iter_mut().filter(|watched| watched.path.is_empty()) {
             to(&mut watched.slot);
-            watched.atom = source(&self.ports, &self.nodes, watched.slot) as usize;
+            // Numbers of pins start at one.
+            if watched.atom == 0 {
+                watched.atom = source(&self.ports, &self.nodes, watched.slot) as usize;
+            }
         }
         self.put_in_place();
         let plan = Plan {

@@ -1,2 +1,17 @@
-//! stub
+//! From query and key to the score, and from scores to their running sum.
+//!
+//! | file | unit | equation |
+//! | --- | --- | --- |
+//! | `dot` | products and adder tree | `q . k`, every operation rounded |
+//! | `fused_dot`, `term_sum` | terms and integer adders | `q . k`, rounded once |
+//! | `score` | the score | `s = q . k * scale * log2(e)` |
+//! | `special` | Inf and NaN in a vector | |
+//! | `sum` | FA2's running sum | `l <- l c + e`, `1 / l` |
+
+pub mod dot;
+pub mod fused_dot;
+#[expect(clippy::module_inception, reason = "the unit that the folder is about")]
+pub mod score;
 pub mod special;
+pub mod sum;
+pub mod term_sum;

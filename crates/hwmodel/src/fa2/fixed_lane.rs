@@ -1,0 +1,162 @@
+//! FA2's output update in fixed point: `o <- (o >> delta) + v e`, relative to the reference of the scalar path.
+//!
+//! ```text
+//!  o  | sign | guard integer bits | OW - 1 fraction |      guard: 16 (fixed) or 1 (log-reference)
+//!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
+//! ```
+
+use super::reference::delta_bits;
+use crate::arith::fixed::{relative, shift_with_guard};
+use crate::arith::fused::shift_right_signed;
+use crate::arith::normalise::normalise_within;
+use crate::arith::round::{Unrounded, round_pack};
+use crate::attention::factor::factor_bits;
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::flash_d::fixed_lane::lane_bits;
+use crate::function;
+use crate::numerics::{Numerics, SUM_GUARD_BITS};
+use crate::rtl::{Module, Name, Tag};
+use crate::score::sum::sum_exponent_bits;
+use crate::word::{bits_for, ones};
+use std::sync::Arc;
+
+/// Width of the accumulator.
+pub fn accumulator_bits(n: &Numerics) -> u32 {
+    lane_bits(n).o + guard_bits(n)
+}
+
+/// Integer bits of the accumulator.
+fn guard_bits(n: &Numerics) -> u32 {
+    if n.log_reference { 2 } else { SUM_GUARD_BITS }
+}
+
+/// Power of two between the factor and `2^(s - reference)`: the log-reference's exponentials reach 2.
+fn factor_scale(n: &Numerics) -> u32 {
+    n.log_reference as u32
+}
+
+function! {
+    /// The accumulator's next value.
+    pub struct ShiftedUpdateFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let n = &this.numerics;
+        format!("{}_shifted_update_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
+    };
+    doc = "o_next = (o >> delta) + v * e, e = {right, m}, v relative to 2^(x + 1), x the largest exponent field of the\nvalues; o counts as 0 for a first key. outside: v's exponent is larger.";
+    inputs {
+        v: this.numerics.format.width(), x: this.numerics.format.exponent_bits, o: accumulator_bits(&this.numerics),
+        e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), delta: delta_bits(&this.numerics), load: 1
+    }
+    outputs { o_next: accumulator_bits(&this.numerics), outside: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let (bits, lane) = (accumulator_bits(n), lane_bits(n));
+        let r = relative(n.format, &v, &x);
+        let (m, right) = (e.slice(0, lane.w), e.drop_low(lane.w));
+        let product = r.significand.mul(&m).named("product");
+        let wide = r.right.width().max(right.width()) + 1;
+        let shift = r.right.zext(wide).add(&right.zext(wide)).named("right_sum");
+        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^scale, at most 2^scale: that many integer bits.
+        let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + factor_scale(n));
+        let before = load.not().repeat(bits).and(&o).named("o_before");
+        let base = shift_right_signed(&before, &delta).named("o_shifted");
+        let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("term");
+        let carry = guard.xor(&r.sign);
+        // A one below the last place lets the same adder take the carry.
+        let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).drop_low(1);
+        [sum, r.outside]
+    }
+}
+
+function! {
+    /// `o / l` by the reciprocal of l.
+    pub struct FixedScaleFunction { numerics: Arc<Numerics> }
+    name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), this.numerics.format.ident());
+    doc = format!(
+        "y = o * r * 2^-right relative to 2^(x + 1), o cut to {} significand bits, one rounding; at rest unless done.",
+        this.numerics.format.precision() + 4
+    );
+    inputs {
+        o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
+        right: sum_exponent_bits(), x: this.numerics.format.exponent_bits, done: 1
+    }
+    outputs { y: this.numerics.format.width() }
+    at_rest { done ignores o }
+    eval<W> {
+        let n = &this.numerics;
+        let fmt = n.format;
+        let bits = accumulator_bits(n);
+        let o = done.repeat(bits).and(&o).named("o_when_done");
+        let sign = o.msb();
+        let magnitude = sign.select(&o.negate(), &o).named("magnitude");
+        let (normalised, leading_zeros) = magnitude.normalise();
+        let kept_bits = fmt.precision() + 4;
+        let kept = match bits >= kept_bits {
+            true => normalised.top(kept_bits),
+            false => normalised.append_zeros(kept_bits - bits),
+        };
+        let product = kept.named("kept").mul(&r).named("product");
+        // r is above 1/2, and what was kept of o has its leading one.
+        let (significand, product_zeros) = normalise_within(&product, 2);
+        let wide = (fmt.exponent_bits + 2)
+            .max(bits_for(bits as u64) + 3)
+            .max(sum_exponent_bits() + 2)
+            .max(product_zeros.width() + 2);
+        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
+        let constant = W::constant(wide, (guard_bits(n) as u64 + 2) & ones(wide));
+        let exponent = x.zext(wide)
+            .add(&constant)
+            .sub(&leading_zeros.zext(wide))
+            .sub(&right.sext(wide))
+            .sub(&product_zeros.zext(wide))
+            .named("exponent");
+        let sign = sign.and(&significand.msb());
+        [round_pack(fmt, &Unrounded::new(sign, exponent, significand.named("normalised_product")))]
+    }
+}
+
+/// One element of o: `o <- (o >> delta) + v e` when `update`, then `o r 2^-right` when `done`.
+pub const FIXED: LaneKind = LaneKind {
+    name: lane_name,
+    lane,
+    flags: &[("update", "update"), ("finish", "done")],
+    finish: None,
+    words: &[
+        ("e", "update"),
+        ("delta", "update"),
+        ("load", "update"),
+        ("r", "finish"),
+        ("right", "finish"),
+        ("result_x", "finish"),
+    ],
+    free: &["x"],
+    takes: None,
+};
+
+fn lane_name(n: &Numerics) -> String {
+    format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
+}
+
+fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+    let tag = Tag::module(
+        lane_name(n),
+        "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        let v = m.input("v", inputs.v);
+        let [x, e, delta, load, update, r, right, done, result_x] =
+            ["x", "e", "delta", "load", "update", "r", "right", "done", "result_x"]
+                .map(|name| m.input(name, inputs.scalars[name]));
+
+        let o = m.later(accumulator_bits(n));
+        let function = ShiftedUpdateFunction { numerics: n.clone() };
+        let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
+        let o_q = m.register_if("o_q", update, o_next);
+        m.drive(o, o_q);
+        let function = FixedScaleFunction { numerics: n.clone() };
+        let [scaled] = m.call("scale", function, [o_q, r, right, result_x, done]);
+        let result_q = m.register_if("result_q", done, scaled);
+        LaneOutputs { o: m.output("o", result_q), outside: Some(m.output("outside", outside)), o_state: None }
+    })
+}

@@ -1,0 +1,144 @@
+//! The literal variant's maximum and two exponentials, everything in the format.
+
+use super::scalars::{hand_out, step_ports};
+use crate::arith::exp::{exp_unit, reciprocal_unit};
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag, Wire};
+use crate::units::{MixedFunction, Operation};
+use std::sync::Arc;
+
+function! {
+    /// An exponential in the format, or 1 for a first key.
+    pub struct LiteralExpFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_exp_or_one", this.numerics.format.ident());
+    doc = format!("y = first ? 1 : exp(x), x <= 0, {} PWL segments.", this.numerics.exp.exp.segments);
+    inputs { x: this.numerics.format.width(), first: 1 }
+    outputs { y: this.numerics.format.width() }
+    eval<W> {
+        let n = &this.numerics;
+        let e = exp_unit(&n.exp, n.format, &x).named("exponential");
+        [first.select(&W::constant(n.format.width(), n.format.one()), &e)]
+    }
+}
+
+function! {
+    /// `first ? a : b`.
+    pub struct FirstSelectFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_first_select", this.numerics.format.ident());
+    doc = "y = first ? a : b.";
+    inputs { first: 1, a: this.numerics.format.width(), b: this.numerics.format.width() }
+    outputs { y: this.numerics.format.width() }
+    eval<W> { [first.select(&a, &b)] }
+}
+
+function! {
+    /// `1 / l` in the format.
+    pub struct ReciprocalFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_reciprocal_finite", this.numerics.format.ident());
+    doc = "y = 1 / sum; the unit rests unless the sum is final.";
+    inputs { sum: this.numerics.format.width(), finish: 1 }
+    outputs { y: this.numerics.format.width() }
+    eval<W> {
+        let fmt = this.numerics.format;
+        let sum = finish.repeat(fmt.width()).and(&sum).named("final_sum");
+        [reciprocal_unit(&this.numerics.reciprocal, fmt, &sum)]
+    }
+}
+
+/// What the running sum gets, at its stage.
+struct LiteralSumInputs {
+    /// A step updates.
+    update: Wire,
+    /// It is a first key.
+    first: Wire,
+    /// `exp(m_old - m)`.
+    c: Wire,
+    /// `exp(s - m)`.
+    e: Wire,
+    /// The sum is final.
+    finish: Wire,
+}
+
+/// The running sum in the format; its reciprocal.
+fn literal_sum(around: &mut Module, n: &Arc<Numerics>, inputs: &LiteralSumInputs) -> Wire {
+    let format = n.format;
+    let tag = Tag::module(format!("{}_literal_sum", format.ident()), "l <- l * c + e, and its reciprocal.");
+    around.part("sum", tag, |m| {
+        m.clock();
+        let [update, first, c, e, finish] = [
+            ("update", inputs.update),
+            ("first", inputs.first),
+            ("c", inputs.c),
+            ("e", inputs.e),
+            ("finish", inputs.finish),
+        ]
+        .map(|(name, wire)| m.input(name, wire));
+        let next = m.later(format.width());
+        let sum_q = m.register_if("sum_q", update, next);
+        let [scaled] = m.call("scaled", MixedFunction::uniform(Operation::Mul, format), [sum_q, c]);
+        let [total] = m.call("total", MixedFunction::uniform(Operation::Add, format), [scaled, e]);
+        let [sum] = m.call("select", FirstSelectFunction { numerics: n.clone() }, [first, e, total]);
+        m.drive(next, sum);
+        let [r] = m.call("reciprocal", ReciprocalFunction { numerics: n.clone() }, [sum_q, finish]);
+        m.watch("sum", sum_q);
+        m.watch("reciprocal", r);
+        m.output("r", r)
+    })
+}
+
+/// The scalar path of the literal variant, everything in the format: maximum and two exponentials, sum, and its reciprocal.
+///
+/// To the lanes go whether a step updates, `c = exp(m_old - m)`, `e = exp(s - m)`, that it is a first key, and in the cycle of `finish`
+/// the sum's reciprocal.
+pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    let format = n.format;
+    let tag = Tag::module(
+        format!("{}_literal_softmax", format.ident()),
+        "m <- max(m_old, s); c = exp(m_old - m), e = exp(s - m); l <- l * c + e.",
+    );
+    let of = |operation| MixedFunction::uniform(operation, format);
+    let exp = || LiteralExpFunction { numerics: n.clone() };
+    around.part("weight", tag, |m| {
+        let [score, valid, first, finish] = step_ports(m, inputs);
+
+        // The exponentials' stage.
+        let score_q = m.register_if("score_q", valid, score);
+        let valid_q = m.register_reset("valid_q", 0, valid);
+        let exp_first_q = m.register("exp_first_q", first);
+        let next = m.later(format.width());
+        let maximum_q = m.register_if("maximum_q", valid_q, next);
+        let [larger] = m.call("larger", of(Operation::Max), [maximum_q, score_q]);
+        let function = FirstSelectFunction { numerics: n.clone() };
+        let [maximum] = m.call("maximum", function, [exp_first_q, score_q, larger]);
+        m.drive(next, maximum);
+        let [old_difference] = m.call("old_difference", of(Operation::Sub), [maximum_q, maximum]);
+        let [new_difference] = m.call("new_difference", of(Operation::Sub), [score_q, maximum]);
+        let [old_exp] = m.call("old_exp", exp(), [old_difference, exp_first_q]);
+        let [new_exp] = m.call("new_exp", exp(), [new_difference, exp_first_q]);
+        // The sum's stage.
+        let c_q = m.register_if("c_q", valid_q, old_exp);
+        let e_q = m.register_if("e_q", valid_q, new_exp);
+        let first_q = m.register("first_q", exp_first_q);
+        let step_q = m.register_reset("step_q", 0, valid_q);
+
+        let step = m.output("step", step_q);
+        let reads = m.output("reads", step_q);
+        let step_scalars = hand_out(m, [("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
+        m.watch("argument", new_difference);
+        m.watch_output("weight_valid", "step");
+        m.watch_output("weight", "e");
+        m.watch_output("weight_load", "load");
+        let sum_inputs = LiteralSumInputs { update: step_q, first: first_q, c: c_q, e: e_q, finish };
+        let r = literal_sum(m, n, &sum_inputs);
+        let r = hand_out(m, [("r", r)]);
+        ScalarOutputs {
+            step,
+            reads,
+            lanes: step_scalars.iter().chain(r.iter()).collect(),
+            state_scalars: Vec::new(),
+            overflow: None,
+        }
+    })
+}

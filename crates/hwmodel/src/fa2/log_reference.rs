@@ -1,0 +1,131 @@
+//! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
+
+use super::reference::{delta_bits, factor_to_sum, reference_bits, tau_bits};
+use super::scalars::{hand_out, step_ports};
+use crate::arith::fixed::clamp;
+use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::flash_d::fixed_lane::lane_bits;
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag};
+use crate::score::sum::SumReciprocalFunction;
+use std::sync::Arc;
+
+function! {
+    /// Everything that a log-reference step decides, from the score to the new sum.
+    pub struct LogReferenceNextFunction { numerics: Arc<Numerics> }
+    name(this) = format!("log_reference_next_m{}", lane_bits(&this.numerics).w);
+    doc = {
+        let hold = match this.numerics.hold_threshold {
+            Some(t) => format!(
+                "; holds when score - reference <= -{}", t as f64 / (this.numerics.score_fraction as f64).exp2()
+            ),
+            None => String::new(),
+        };
+        format!(
+            "jump = max(0, floor(score) - reference); e = 2^(score - reference - jump); total = (sum >> jump) + e;\ntotal in [1, 2) keeps the reference at reference + jump, total in [2, 4) moves it once more{hold}."
+        )
+    };
+    inputs {
+        score: this.numerics.score_bits(), reference: reference_bits(&this.numerics), sum: log_sum_bits(&this.numerics),
+        first: 1, valid: 1
+    }
+    outputs { reference_next: reference_bits(&this.numerics), sum_next: log_sum_bits(&this.numerics), delta: delta_bits(&this.numerics), e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), update: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let (fs, bits, w) = (n.score_fraction, reference_bits(n), lane_bits(n).w);
+        let floor = score.drop_low(fs).sext(bits);
+        let difference = floor.sext(bits + 1).sub(&reference.sext(bits + 1)).named("difference");
+        let above = difference.msb().not().and(&difference.any()).named("score_is_above");
+        let base = first.or(&above).select(&floor, &reference).named("base");
+        let jump = first.not().and(&above).repeat(bits).and(&difference.slice(0, bits)).named("jump");
+        // tau = base + 1 - score > 0, e = 2^(1 - tau).
+        let wide = tau_bits(n);
+        let top = base.append_zeros(fs).sext(wide).add(&W::constant(wide, 1 << fs));
+        let tau = top.sub(&score.sext(wide)).named("tau");
+        let (m, right) = table_factor(n, &n.exp.exp, &base_2_argument(n, &tau, fs), w);
+        let e = factor_to_sum(n, &right.concat(&m), 1);
+        let total_bits = n.state_fraction + 2;
+        let clamped = clamp(&jump.zext(bits.max(delta_bits(n))), delta_bits(n)).named("jump_clamped");
+        let before = first.not().repeat(sum.width()).and(&sum).shr(&clamped).named("sum_shifted");
+        let total = before.zext(total_bits).add(&e.zext(total_bits.max(e.width())).slice(0, total_bits)).named("total");
+        let carry = total.msb().named("carry");
+        let next = carry.select(&total.drop_low(1), &total.slice(0, total_bits - 1));
+        let delta = clamped.zext(delta_bits(n) + 1).add(&carry.and(&first.not()).zext(delta_bits(n) + 1));
+        let lanes_right = right.add(&carry.zext(right.width())).named("lanes_right");
+        let update = match n.hold_threshold {
+            None => valid,
+            Some(threshold) => {
+                // With the old reference, score - reference <= -T <=> tau >= T + 1.
+                let far = above.not().and(&tau.at_least(threshold + (1 << fs))).named("far");
+                valid.and(&first.or(&far.not()))
+            }
+        };
+        let reference = base.add(&carry.zext(bits));
+        [reference, next, clamp(&delta, delta_bits(n)), lanes_right.concat(&m), update]
+    }
+}
+
+/// Width of l in [1, 2).
+pub fn log_sum_bits(n: &Numerics) -> u32 {
+    n.state_fraction + 1
+}
+
+/// The scalar path of FA2 `log-reference`: reference and sum in one loop.
+///
+/// To the lanes go the same scalars as of [`maximum_reference`](super::reference::maximum_reference).
+pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    let tag = Tag::module(
+        format!("log_reference_m{}", lane_bits(n).w),
+        "R follows the exponent of l: e = 2^(s - R), l <- (l >> delta) + e stays in [1, 2).",
+    );
+    around.part("weight", tag, |m| {
+        let [score, valid, first, finish] = step_ports(m, inputs);
+
+        // The loop's stage.
+        let score_q = m.register_if("score_q", valid, score);
+        let valid_q = m.register_reset("valid_q", 0, valid);
+        let loop_first_q = m.register("loop_first_q", first);
+        let (reference, sum, takes) = (m.later(reference_bits(n)), m.later(log_sum_bits(n)), m.later(1));
+        let reference_q = m.register_if("reference_q", takes, reference);
+        let sum_q = m.register_if("sum_q", takes, sum);
+        let function = LogReferenceNextFunction { numerics: n.clone() };
+        let [reference_next, sum_next, delta, e, update] =
+            m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
+        m.drive(reference, reference_next);
+        m.drive(sum, sum_next);
+        m.drive(takes, update);
+        // The lanes' stage.
+        let e_q = m.register_if("e_q", update, e);
+        let delta_q = m.register_if("delta_q", update, delta);
+        let first_q = m.register("first_q", loop_first_q);
+        let step_q = m.register_reset("step_q", 0, valid_q);
+        let update_q = m.register_reset("update_q", 0, update);
+        // l at the value stage.
+        let final_sum_q = m.register("final_sum_q", sum_q);
+        let function = SumReciprocalFunction { numerics: n.clone(), bits: log_sum_bits(n) };
+        let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);
+
+        let step = m.output("step", step_q);
+        let reads = m.output("reads", update_q);
+        let scalars = [
+            ("update", update_q),
+            ("e", e_q),
+            ("delta", delta_q),
+            ("load", first_q),
+            ("r", r),
+            ("right", right),
+        ];
+        let lanes = hand_out(m, scalars);
+        m.watch("argument_reference", reference_q);
+        m.watch_output("weight_valid", "step");
+        m.watch_output("weight", "e");
+        m.watch_output("weight_load", "load");
+        m.watch_output("weight_upper", "delta");
+        m.watch("sum", final_sum_q);
+        m.watch("reciprocal", r);
+        m.watch("reciprocal_right", right);
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+    })
+}

@@ -1,0 +1,21 @@
+//! FlashAttention-2: scalar paths, lanes, and what the variants of them have in common.
+//!
+//! | variant | scalar path | lane |
+//! | --- | --- | --- |
+//! | separate scale | `softmax` | `separate_lane` |
+//! | shared scale | `shared_softmax` | `shared_lane` |
+//! | fixed | `reference` | `fixed_lane` |
+//! | log-reference | `log_reference` | `fixed_lane` |
+//! | literal | `literal_softmax` | `literal_lane` |
+
+mod accumulator;
+pub mod fixed_lane;
+pub mod literal_lane;
+pub mod literal_softmax;
+pub mod log_reference;
+pub mod reference;
+mod scalars;
+pub mod separate_lane;
+pub mod shared_lane;
+pub mod shared_softmax;
+pub mod softmax;

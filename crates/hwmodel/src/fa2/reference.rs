@@ -1,0 +1,186 @@
+//! FA2 in fixed point: `l` and `o` relative to a reference that is an integer power of two, so that moving the
+//! reference is a shift. Scores are in base 2.
+//!
+//! * [`maximum_reference`]: the reference is the smallest integer M at or above the maximum. `e = 2^(s - M)`;
+//!   `l` and `o` shift right when M grows, and grow with the number of keys: they need guard bits.
+//! * [`log_reference`](super::log_reference::log_reference): the reference R follows the exponent of l, which stays in [1, 2). That costs a longer loop,
+//!   and saves the guard bits.
+
+use super::scalars::{hand_out, step_ports};
+use crate::arith::fixed::clamp;
+use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::flash_d::fixed_lane::lane_bits;
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag};
+use crate::score::sum::SumReciprocalFunction;
+use crate::word::{Word, bits_for};
+use std::sync::Arc;
+
+/// Width of the reference: an integer from `-2^IS` to `2^IS`.
+pub fn reference_bits(n: &Numerics) -> u32 {
+    n.score_integer + 2
+}
+
+/// Bits of a shift of the accumulator and of l: all ones shifts everything out.
+pub fn delta_bits(n: &Numerics) -> u32 {
+    bits_for(super::fixed_lane::accumulator_bits(n).max(n.sum_bits()).into())
+}
+
+/// Width of `tau = reference - s`, never negative, FS fraction bits.
+pub(super) fn tau_bits(n: &Numerics) -> u32 {
+    n.score_bits() + 2
+}
+
+function! {
+    /// The maximum's reference.
+    pub struct MaximumReferenceNextFunction { numerics: Arc<Numerics> }
+    name(this) = "maximum_reference_next";
+    doc = match this.numerics.hold_threshold {
+        Some(t) => format!(
+            "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score; holds when score - reference <= -{}.",
+            t as f64 / (this.numerics.score_fraction as f64).exp2()
+        ),
+        None => "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score.".to_string(),
+    };
+    inputs { score: this.numerics.score_bits(), reference: reference_bits(&this.numerics), first: 1, valid: 1 }
+    outputs { reference_next: reference_bits(&this.numerics), delta: delta_bits(&this.numerics), tau: tau_bits(&this.numerics), update: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let (fs, bits) = (n.score_fraction, reference_bits(n));
+        let integer = score.drop_low(fs).sext(bits);
+        let ceiling = integer.add(&score.slice(0, fs).any().zext(bits)).named("ceiling");
+        let difference = ceiling.sext(bits + 1).sub(&reference.sext(bits + 1)).named("difference");
+        let moved = difference.msb().not().and(&difference.any()).named("reference_moves");
+        let next = first.or(&moved).select(&ceiling, &reference).named("next");
+        let step = first.not().and(&moved).repeat(bits).and(&difference.slice(0, bits)).named("step");
+        let wide = tau_bits(n);
+        let tau = next.append_zeros(fs).sext(wide).sub(&score.sext(wide)).named("tau");
+        let update = match n.hold_threshold {
+            None => valid,
+            Some(threshold) => {
+                let far = moved.not().and(&tau.at_least(threshold)).named("far");
+                valid.and(&first.or(&far.not()))
+            }
+        };
+        let delta = step.zext(bits.max(delta_bits(n)));
+        [next, clamp(&delta, delta_bits(n)), tau, update]
+    }
+}
+
+function! {
+    /// `2^-tau` as the lanes' factor.
+    pub struct TauFactorFunction { numerics: Arc<Numerics> }
+    name(this) = format!("tau_factor_m{}", lane_bits(&this.numerics).w);
+    doc = format!("e = {{right, m}}: 2^-tau = m * 2^-({} + right).", lane_bits(&this.numerics).w - 1);
+    inputs { tau: tau_bits(&this.numerics) }
+    outputs { e: factor_bits(&this.numerics, lane_bits(&this.numerics).w) }
+    eval<W> {
+        let n = &this.numerics;
+        let t = base_2_argument(n, &tau, n.score_fraction);
+        let (m, right) = table_factor(n, &n.exp.exp, &t, lane_bits(n).w);
+        [right.concat(&m)]
+    }
+}
+
+/// A factor in the fixed point of l, times `2^left`: FL fraction bits, rounded half up.
+pub(super) fn factor_to_sum<W: Word>(n: &Numerics, e: &W, left: u32) -> W {
+    let w = lane_bits(n).w;
+    let (m, right) = (e.slice(0, w), e.drop_low(w));
+    // m 2^(FL - (WM - 1) + left) 2^-right, with one more bit for rounding.
+    let place = n.state_fraction + 1 + left;
+    let placed = m.append_zeros(place).shr(&right).drop_low(w - 1).named("e_halves");
+    let wide = placed.width() + 1;
+    placed.zext(wide).add(&W::constant(wide, 1)).drop_low(1).named("e_fixed")
+}
+
+function! {
+    /// The running sum relative to the maximum's reference.
+    pub struct ShiftedSumFunction { numerics: Arc<Numerics> }
+    name(this) = format!("shifted_sum_next_m{}", lane_bits(&this.numerics).w);
+    doc = "sum_next = (sum >> delta) + e, saturating; e for a first key. overflow = the sum exceeds 65,536.";
+    inputs {
+        sum: this.numerics.sum_bits(), delta: delta_bits(&this.numerics),
+        e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), first: 1
+    }
+    outputs { sum_next: this.numerics.sum_bits(), overflow: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        let bits = n.sum_bits();
+        let before = first.not().repeat(bits).and(&sum).shr(&delta).named("sum_shifted");
+        let e = factor_to_sum(n, &e, 0);
+        let total = before.zext(bits + 1).add(&e.zext(bits + 1)).named("total");
+        let next = total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated");
+        let limit = 1u64 << (n.state_fraction + crate::numerics::SUM_GUARD_BITS);
+        let overflow = next.at_least(limit + 1);
+        [next, overflow]
+    }
+}
+
+/// The scalar path of FA2 `fixed`: reference, exponential and running sum, a stage each.
+///
+/// To the lanes go whether a step updates, its exponential, how far the reference moves, that it is a first key, and in the cycle of
+/// `finish` the sum's reciprocal. `overflow` says that the sum is beyond what the accumulators can hold.
+pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    let tag = Tag::module(
+        format!("maximum_reference_m{}", lane_bits(n).w),
+        "M <- max(M, ceil(s)); e = 2^(s - M); l <- (l >> delta) + e.",
+    );
+    let numerics = || n.clone();
+    around.part("weight", tag, |m| {
+        let [score, valid, first, finish] = step_ports(m, inputs);
+
+        let next = m.later(reference_bits(n));
+        let takes = m.later(1);
+        let reference_q = m.register_if("reference_q", takes, next);
+        let function = MaximumReferenceNextFunction { numerics: numerics() };
+        let [reference, delta, tau, update] =
+            m.call("reference", function, [score, reference_q, first, valid]);
+        m.drive(next, reference);
+        m.drive(takes, update);
+        // The exponential's stage.
+        let tau_q = m.register_if("tau_q", update, tau);
+        let exp_delta_q = m.register_if("exp_delta_q", update, delta);
+        let exp_first_q = m.register("exp_first_q", first);
+        let exp_step_q = m.register_reset("exp_step_q", 0, valid);
+        let exp_update_q = m.register_reset("exp_update_q", 0, update);
+        let [e] = m.call("exponential", TauFactorFunction { numerics: numerics() }, [tau_q]);
+        // The sum's stage.
+        let e_q = m.register_if("e_q", exp_update_q, e);
+        let delta_q = m.register_if("delta_q", exp_update_q, exp_delta_q);
+        let first_q = m.register("first_q", exp_first_q);
+        let step_q = m.register_reset("step_q", 0, exp_step_q);
+        let update_q = m.register_reset("update_q", 0, exp_update_q);
+        let sum_next = m.later(n.sum_bits());
+        let sum_q = m.register_if("sum_q", update_q, sum_next);
+        let function = ShiftedSumFunction { numerics: numerics() };
+        let [sum, overflow] = m.call("sum", function, [sum_q, delta_q, e_q, first_q]);
+        m.drive(sum_next, sum);
+        let overflow_q = m.register_if("overflow_q", update_q, overflow);
+        let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };
+        let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
+
+        let step = m.output("step", step_q);
+        let reads = m.output("reads", update_q);
+        let step_scalars = [("update", update_q), ("e", e_q), ("delta", delta_q), ("load", first_q)];
+        let step_scalars = hand_out(m, step_scalars);
+        let overflow = m.output("overflow", overflow_q);
+        let sum_scalars = hand_out(m, [("r", r), ("right", right)]);
+        m.watch("argument_below", tau);
+        m.watch_output("weight_valid", "step");
+        m.watch_output("weight", "e");
+        m.watch_output("weight_load", "load");
+        m.watch_output("weight_upper", "delta");
+        m.watch("sum", sum_q);
+        m.watch("reciprocal", r);
+        m.watch("reciprocal_right", right);
+        ScalarOutputs {
+            step,
+            reads,
+            lanes: step_scalars.iter().chain(sum_scalars.iter()).collect(),
+            state_scalars: Vec::new(),
+            overflow: Some(overflow),
+        }
+    })
+}

@@ -1,0 +1,93 @@
+//! FA2's output update, and a final scale by a multiplier of its own.
+
+use super::accumulator::Accumulator;
+use crate::arith::normalise::normalise_within;
+use crate::arith::round::{Unrounded, round_pack};
+use crate::arith::unpack;
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::lane::{LaneFormats, LaneOperandsFunction, lane_suffix};
+use crate::format::{Format, Subnormals};
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag};
+use crate::score::sum::sum_exponent_bits;
+use crate::units::{CanonicalFunction, MixedFunction, Operation};
+use crate::word::{bits_for, ones};
+use std::sync::Arc;
+
+function! {
+    /// `o / l` by the reciprocal of l.
+    pub struct ScaleFunction { accumulator: Format, format: Format, r_fraction: u32 }
+    name(this) = format!("{}_{}_scale", this.accumulator.ident(), this.format.ident());
+    doc = "y = o * r * 2^-right, one rounding.";
+    inputs { o: this.accumulator.width(), r: this.r_fraction + 1, right: sum_exponent_bits() }
+    outputs { y: this.format.width() }
+    eval<W> {
+        let u = unpack(this.accumulator, &o, "o");
+        let product = u.significand.mul(&r).named("product");
+        // r is above 1/2, and o has its leading one where no subnormals are kept.
+        let (significand, leading_zeros) = match this.accumulator.subnormals {
+            Subnormals::Flushed => normalise_within(&product, 2),
+            Subnormals::Supported => product.normalise(),
+        };
+        // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
+        let rebias = this.format.bias - this.accumulator.bias;
+        let wide = (this.accumulator.exponent_bits + 2)
+            .max(leading_zeros.width() + 2)
+            .max(sum_exponent_bits() + 2)
+            .max(bits_for(rebias.unsigned_abs() as u64) + 2);
+        let exponent = u.exponent.zext(wide)
+            .add(&W::constant(wide, (1 + rebias) as i64 as u64 & ones(wide)))
+            .sub(&right.sext(wide))
+            .sub(&leading_zeros.zext(wide))
+            .named("exponent");
+        [round_pack(this.format, &Unrounded::new(u.sign, exponent, significand.named("normalised")))]
+    }
+}
+
+/// One element of o: `o <- moved ? o e + v : o + v e` with `o = 0` before a first key, then `o r 2^-right` when `done`.
+pub const SEPARATE: LaneKind = LaneKind {
+    name: lane_name,
+    lane,
+    flags: &[("update", "update"), ("finish", "done")],
+    finish: None,
+    words: &[("e", "update"), ("moved", "update"), ("load", "update"), ("r", "finish"), ("right", "finish")],
+    free: &[],
+    takes: None,
+};
+
+fn lane_name(n: &Numerics) -> String {
+    format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product)))
+}
+
+fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+    let f = LaneFormats::new(n, n.product);
+    let tag = Tag::module(
+        lane_name(n),
+        "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        let v = m.input("v", inputs.v);
+        let [e, moved, load, update, r, right, done] = ["e", "moved", "load", "update", "r", "right", "done"]
+            .map(|name| m.input(name, inputs.scalars[name]));
+
+        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let o = m.later(f.accumulator.width());
+        // Which operand the exponential multiplies.
+        let function = LaneOperandsFunction { formats: f };
+        let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
+        let function = MixedFunction::of(Operation::Mul, f.accumulator, f.weight, f.inner);
+        let [product] = m.call("product", function, [multiplicand, e]);
+        let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+        let [next] = m.call("sum", function, [addend, product]);
+        m.reserve("o_q");
+        let r_fraction = n.reciprocal.table.value_fraction;
+        let function = ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction };
+        let [scaled] = m.call("scale", function, [o, r, right]);
+        let result_q = m.register_if("result_q", done, scaled);
+        let result = m.output("o", result_q);
+        let o_state = Accumulator { o, next, update, done }.build(m, inputs.restore);
+        LaneOutputs { o: result, outside: None, o_state }
+    })
+}

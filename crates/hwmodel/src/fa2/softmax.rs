@@ -1,0 +1,171 @@
+//! FA2's maximum, exponential and running sum.
+//!
+//! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1: a single
+//! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.
+
+use super::scalars::{hand_out, state_ports, step_ports};
+use crate::arith::exp::{exp_tail, octaves};
+use crate::attention::delay::delay;
+use crate::attention::factor::{FactorForm, base_2_argument, one, table_factor};
+use crate::attention::partial::restored;
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag};
+use crate::score::sum::{SumInputs, running_sum};
+use std::sync::Arc;
+
+function! {
+    /// The running maximum.
+    pub struct ScoreMaximumFunction { numerics: Arc<Numerics> }
+    name(this) = "score_maximum";
+    doc = "maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.";
+    inputs { score: this.numerics.score_bits(), maximum: this.numerics.score_bits(), first: 1 }
+    outputs { maximum_next: this.numerics.score_bits(), moved: 1, distance: this.numerics.score_bits() }
+    eval<W> {
+        let bits = this.numerics.score_bits();
+        let moved = maximum.slt(&score).named("maximum_moves");
+        let difference = score.sext(bits + 1).sub(&maximum.sext(bits + 1)).named("difference");
+        let distance = moved.select(&difference, &difference.negate()).named("magnitude");
+        // Before a first key the maximum is whatever was there, in a simulator after power-up even unknown.
+        let moves = first.not().and(&moved);
+        [first.or(&moved).select(&score, &maximum), moves, distance.slice(0, bits)]
+    }
+}
+
+function! {
+    /// Whether a step changes anything.
+    pub struct DistanceHoldFunction { numerics: Arc<Numerics> }
+    name(this) = "distance_hold";
+    doc = match this.numerics.hold_threshold {
+        Some(t) => format!(
+            "update = valid and not (s - m <= -{}); a first key always updates.",
+            t as f64 / (this.numerics.score_fraction as f64).exp2()
+        ),
+        None => "update = valid.".to_string(),
+    };
+    inputs { distance: this.numerics.score_bits(), moved: 1, first: 1, valid: 1 }
+    outputs { update: 1 }
+    eval<W> {
+        let Some(threshold) = this.numerics.hold_threshold else {
+            return [valid];
+        };
+        let far = distance.at_least(threshold).named("far");
+        [valid.and(&first.or(&moved).or(&far.not()))]
+    }
+}
+
+function! {
+    /// `2^-|s - m|` as the lanes' factor.
+    pub struct ExpWeightFunction { numerics: Arc<Numerics>, form: FactorForm }
+    name(this) = format!("exp_weight_{}", this.form.suffix(&this.numerics));
+    doc = match this.form {
+        FactorForm::Format => "e = 2^-distance; 1 for a first key.".to_string(),
+        FactorForm::Shift(bits) => {
+            format!("e = {{right, m}}: 2^-distance = m * 2^-({} + right); 1 for a first key.", bits - 1)
+        }
+    };
+    inputs { distance: this.numerics.score_bits(), first: 1 }
+    outputs { e: this.form.bits(&this.numerics) }
+    eval<W> {
+        let n = &this.numerics;
+        let t = base_2_argument(n, &distance, n.score_fraction);
+        let (e, one) = match this.form {
+            FactorForm::Format => (exp_tail(&n.exp, n.weight, &octaves(&n.exp, &t)), n.weight.one()),
+            FactorForm::Shift(bits) => {
+                let (m, right) = table_factor(n, &n.exp.exp, &t, bits);
+                (right.concat(&m), one(bits))
+            }
+        };
+        let e = e.named("exponential");
+        [first.select(&W::constant(e.width(), one), &e)]
+    }
+}
+
+/// The scalar path of FA2: maximum, exponential and running sum, a stage each, and the reciprocal of the sum.
+pub fn softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    softmax_with(around, "weight", n, FactorForm::Format, inputs)
+}
+
+/// The same as a part of any name, with exponentials in any form.
+///
+/// To the lanes go whether a step updates, its exponential that is not 1, that the maximum moved (the exponential multiplies what was
+/// there), that it is a first key, and in the cycle of `finish` the sum's reciprocal.
+pub(super) fn softmax_with(
+    around: &mut Module,
+    name: &str,
+    n: &Arc<Numerics>,
+    form: FactorForm,
+    inputs: &ScalarInputs,
+) -> ScalarOutputs {
+    let tag = Tag::module(
+        format!("softmax_{}", form.suffix(n)),
+        "m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.",
+    );
+    let numerics = || n.clone();
+    around.part(name, tag, |m| {
+        let [score, valid, first, finish] = step_ports(m, inputs);
+        let state = state_ports(m, inputs);
+
+        let next = m.later(n.score_bits());
+        let maximum_q = m.register_if("maximum_q", valid, next);
+        let function = ScoreMaximumFunction { numerics: numerics() };
+        let [maximum, moved, distance] = m.call("maximum", function, [score, maximum_q, first]);
+        let function = DistanceHoldFunction { numerics: numerics() };
+        let [update] = m.call("updates", function, [distance, moved, first, valid]);
+        // The exponential's stage.
+        let distance_q = m.register_if("distance_q", update, distance);
+        let exp_moved_q = m.register_if("exp_moved_q", update, moved);
+        let exp_first_q = m.register("exp_first_q", first);
+        let exp_step_q = m.register_reset("exp_step_q", 0, valid);
+        let exp_update_q = m.register_reset("exp_update_q", 0, update);
+        let function = ExpWeightFunction { numerics: numerics(), form };
+        let [e] = m.call("exponential", function, [distance_q, exp_first_q]);
+        // The sum's stage.
+        let e_q = m.register_if("e_q", exp_update_q, e);
+        let moved_q = m.register_if("moved_q", exp_update_q, exp_moved_q);
+        let first_q = m.register("first_q", exp_first_q);
+        let step_q = m.register_reset("step_q", 0, exp_step_q);
+        let update_q = m.register_reset("update_q", 0, exp_update_q);
+        m.reserve("sum");
+        let restored = restored(m, maximum, state.map(|state| (state.step, state.maximum)));
+        m.drive(next, restored);
+        let sum_state = state.map(|state| delay(m, ("sum_state", 0), state.step, 2));
+        let sum_in = state.map(|state| delay(m, ("sum_in", 0), state.sum, 2));
+
+        let o_m = m.optional_output("o_m", state.map(|_| maximum_q));
+        let l = state.map(|state| m.later(state.sum.width()));
+        let o_l = m.optional_output("o_l", l);
+        let step = m.output("step", step_q);
+        let reads = m.output("reads", update_q);
+        let step_scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
+        let step_scalars = hand_out(m, step_scalars);
+        // x = s - m_old, from its magnitude and sign.
+        m.watch("argument_distance", distance);
+        m.watch("argument_above", moved);
+        m.watch_output("weight_valid", "step");
+        m.watch("weight", e_q);
+        m.watch_output("weight_load", "load");
+        m.watch_output("weight_upper", "moved");
+        let sum_inputs = SumInputs {
+            update: update_q,
+            first: first_q,
+            e: e_q,
+            moved: moved_q,
+            finish,
+            restore: sum_state.zip(sum_in),
+        };
+        let sum = running_sum(m, n, form, &sum_inputs);
+        if let Some((later, l)) = l.zip(sum.l) {
+            m.drive(later, l);
+        }
+        let sum_scalars = hand_out(m, [("r", sum.r), ("right", sum.right)]);
+        ScalarOutputs {
+            step,
+            reads,
+            lanes: step_scalars.iter().chain(sum_scalars.iter()).collect(),
+            state_scalars: o_m.into_iter().chain(o_l).collect(),
+            overflow: None,
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! The dot product `q . k` with every product and sum rounded to the format.
+
+use crate::attention::schedule::FrontSchedule;
+use crate::config::Dot;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag, Wire};
+use crate::units::{MixedFunction, Operation, ProductFunction};
+
+/// The rounded sum of the products of `q` and `k`, elements of any encoding: products and the tree that adds them.
+pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: &[Wire], k: &[Wire]) -> Wire {
+    let (format, d) = (n.format, q.len());
+    let tag = Tag::module(
+        format!("{}_dot_product_{d}", format.ident()),
+        format!("dot = sum of q[i] * k[i], d = {d}, every product and sum rounded to {format}."),
+    );
+    let schedule = FrontSchedule::new(Dot::Tree, n.tree_levels);
+    around.part(name, tag, |m| {
+        m.clock();
+        let (q, k) = (m.inputs("q", q), m.inputs("k", k));
+        let mut products = Vec::new();
+        for (i, (&q, &k)) in q.iter().zip(&k).enumerate() {
+            let [product] = m.call(("product", i), ProductFunction { format }, [q, k]);
+            products.push(product);
+        }
+        if schedule.after_products {
+            products = m.registers("product_q", &products);
+        }
+        // The first level is a part of the dot product's own module.
+        let sum = adder_tree(m, "tree", n, &products, &schedule.after_level, false);
+        m.output("dot", sum)
+    })
+}
+
+/// Adds two words or more: neighbours pairwise, an odd last word passes on. Nested: one level and the tree for its results.
+///
+/// `registers` says for each level whether its sums are registered. Levels without a register between them are one stage, and one
+/// module: `own_module` says that this level begins one.
+fn adder_tree(
+    around: &mut Module,
+    name: &str,
+    n: &Numerics,
+    x: &[Wire],
+    registers: &[bool],
+    own_module: bool,
+) -> Wire {
+    let (format, inputs) = (n.format, x.len());
+    let stages = registers.iter().filter(|r| **r).count();
+    let tag = Tag::module(
+        format!("{}_adder_tree_{inputs}", format.ident()),
+        format!("y = sum of {inputs} words, pairwise, {stages} cycles later."),
+    );
+    let tag = if own_module { tag } else { tag.dissolved() };
+    around.part((name, 0), tag, |m| {
+        m.clock();
+        let x = m.inputs("x", x);
+        let mut sums = Vec::new();
+        for (i, pair) in x.chunks(2).enumerate() {
+            sums.push(match *pair {
+                [a, b] => m.call(("sum", i), MixedFunction::uniform(Operation::Add, format), [a, b])[0],
+                _ => pair[0],
+            });
+        }
+        if registers[0] {
+            sums = m.registers("sum_q", &sums);
+        }
+        let y = match sums[..] {
+            [sum] => sum,
+            _ => adder_tree(m, "rest", n, &sums, &registers[1..], registers[0]),
+        };
+        m.output("y", y)
+    })
+}

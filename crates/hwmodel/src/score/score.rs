@@ -1,0 +1,128 @@
+//! The score: from a dot product to fixed point in base 2, or to the format.
+//!
+//! Both designs work with powers of two: `exp(s) = 2^(s log2 e)`. Scores are multiplied by `log2(e)` here, once,
+//! instead of in every exponential; maximum, log-sum-exp and thresholds follow in base 2.
+
+use super::dot::dot_product;
+use super::fused_dot::fused_dot;
+use crate::arith::to_fixed;
+use crate::config::Dot;
+use crate::function;
+use crate::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
+use crate::rtl::{Module, Tag, Wire};
+use crate::units::ScoreScaleFunction;
+use crate::word::{Word, bits_for, ones};
+use std::sync::Arc;
+
+/// `x`, signed, cut to `1 + bits` bits; saturates at `+-(2^bits - 1)`.
+fn saturate<W: Word>(x: &W, bits: u32) -> W {
+    let rest = x.drop_low(bits);
+    let (negative, low) = (x.msb(), x.slice(0, bits));
+    let fits = rest.all().or(&rest.any().not()).named("fits");
+    // -2^bits has a magnitude of its own beyond the largest.
+    let lowest = negative.and(&low.any().not());
+    let limit = negative.concat(&negative.not().repeat(bits - 1)).concat(&W::constant(1, 1));
+    fits.and(&lowest.not()).select(&negative.concat(&low), &limit)
+}
+
+function! {
+    /// The fused dot product's total as the natural score.
+    pub struct TotalToScoreFunction { numerics: Arc<Numerics> }
+    name(this) = format!("total_to_score_{}", this.numerics.term_bits() + this.numerics.tree_levels);
+    doc = {
+        let n = &this.numerics;
+        format!(
+            "natural = (total + carry) * 2^-{}, rounded half up, {} integer and {} fraction bits, saturating.",
+            n.dot_guard, n.score_integer, n.natural_fraction()
+        )
+    };
+    inputs { total: this.numerics.term_bits() + this.numerics.tree_levels, carry: 1 }
+    outputs { natural: this.numerics.natural_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let wide = total.width() + 1;
+        // A one below the last place lets the adder of the rounding constant take the carry.
+        let half = W::constant(wide, (1 << n.dot_guard) >> 1);
+        let sum = total.sext(wide).concat(&W::constant(1, 1)).add(&half.concat(&carry)).named("sum_halves").drop_low(1);
+        [saturate(&sum.named("sum").drop_low(n.dot_guard), n.natural_bits() - 1)]
+    }
+}
+
+function! {
+    /// The rounded dot product as the natural score.
+    pub struct DotToScoreFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_to_score", this.numerics.format.ident());
+    doc = {
+        let n = &this.numerics;
+        format!(
+            "natural = dot * 2^{}, {} integer and {} fraction bits, saturating.",
+            n.score_shift, n.score_integer, n.natural_fraction()
+        )
+    };
+    inputs { dot: this.numerics.format.width() }
+    outputs { natural: this.numerics.natural_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let scale = n.score_shift + n.natural_fraction() as i32;
+        [to_fixed(n.format, &dot, scale, n.natural_bits() - 1)]
+    }
+}
+
+function! {
+    /// The score in base 2.
+    pub struct BaseTwoFunction { numerics: Arc<Numerics> }
+    name(this) = format!("score_base_2_{}", this.numerics.score_bits());
+    doc = {
+        let n = &this.numerics;
+        format!(
+            "score = natural * log2(e), {} integer and {} fraction bits, rounded half up, saturating.",
+            n.score_integer, n.score_fraction
+        )
+    };
+    inputs { natural: this.numerics.natural_bits() }
+    outputs { score: this.numerics.score_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let constant = W::constant(bits_for(LOG2E), LOG2E);
+        let wide = natural.width() + constant.width();
+        let product = natural.sext(wide).mul(&constant).slice(0, wide).named("signed_product");
+        let drop = LOG2E_FRACTION + NATURAL_SCORE_GUARD_BITS;
+        let rounded = product.add(&W::constant(wide, (1 << (drop - 1)) & ones(wide))).named("rounded");
+        [saturate(&rounded.drop_low(drop), n.score_bits() - 1)]
+    }
+}
+
+/// From query and key, `d` elements of any encoding each, to the score in base 2, after the dot product's registers.
+pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
+    let tag = Tag::module("score_unit", "Score s = q . k * scale * log2(e).").dissolved();
+    around.part("score", tag, |m| {
+        m.clock();
+        let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
+        let numerics = || n.clone();
+        let [natural] = match n.dot {
+            Dot::Fused => {
+                let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+                let function = TotalToScoreFunction { numerics: numerics() };
+                m.call(("exact", 0), function, [sum.total, sum.carry])
+            }
+            Dot::Tree => {
+                let dot = dot_product(m, ("dot", 0), n, &q, &k);
+                m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot])
+            }
+        };
+        let [score] = m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]);
+        m.output("score", score)
+    })
+}
+
+/// From query and key to the score in the format: the variants that follow the paper to the letter.
+pub fn format_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
+    let tag = Tag::module("format_score_unit", "Score s = q . k * scale in the format.").dissolved();
+    around.part("score", tag, |m| {
+        m.clock();
+        let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
+        let dot = dot_product(m, "dot", n, &q, &k);
+        let [score] = m.call("scale", ScoreScaleFunction { numerics: n.clone() }, [dot]);
+        m.output("score", score)
+    })
+}

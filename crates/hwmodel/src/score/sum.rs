@@ -1,0 +1,157 @@
+//! FA2's running sum, and its reciprocal for the final scale.
+
+use crate::arith::reciprocal::reciprocal;
+use crate::arith::unpack;
+use crate::attention::factor::FactorForm;
+use crate::attention::partial::restored;
+use crate::function;
+use crate::numerics::{Numerics, SUM_INTEGER_BITS};
+use crate::rtl::{Module, Tag, Wire};
+use crate::word::{Word, bits_for, index_bits, ones};
+use std::sync::Arc;
+
+/// Bits of the exponent of `l`: -1 to 16, two's complement.
+pub fn sum_exponent_bits() -> u32 {
+    index_bits(SUM_INTEGER_BITS as usize) + 1
+}
+
+/// `addend + multiplicand e`, the product rounded half up, saturating; sums in fixed point.
+pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, addend: &W, e: &W) -> W {
+    let (bits, fmt) = (n.sum_bits(), n.weight);
+    // e = significand 2^-right, and right is at least 1.
+    let (significand, right_less_one) = match form {
+        FactorForm::Format => {
+            let u = unpack(fmt, e, "e");
+            let wide = fmt.exponent_bits + 1;
+            let top = W::constant(wide, (fmt.bias as u64 + fmt.fraction_bits as u64 - 1) & ones(wide));
+            (u.significand, top.sub(&u.exponent.zext(wide)))
+        }
+        FactorForm::Shift(m) => {
+            let right = e.drop_low(m);
+            let wide = right.width().max(bits_for(m as u64)) + 1;
+            (e.slice(0, m), right.zext(wide).add(&W::constant(wide, m as u64 - 2)))
+        }
+    };
+    let product = multiplicand.mul(&significand).named("product");
+    let halves = product.shr(&right_less_one.named("right_less_one")).named("scaled_halves");
+    let scaled = halves.slice(0, bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("scaled");
+    let total = addend.zext(bits + 1).add(&scaled).named("total");
+    total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
+}
+
+function! {
+    /// The running sum.
+    pub struct SumNextFunction { numerics: Arc<Numerics>, form: FactorForm }
+    name(this) = format!("running_sum_next_{}", this.form.suffix(&this.numerics));
+    doc = "The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.";
+    inputs { sum: this.numerics.sum_bits(), e: this.form.bits(&this.numerics), moved: 1, first: 1 }
+    outputs { sum_next: this.numerics.sum_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let bits = n.sum_bits();
+        let one = W::constant(bits, 1 << n.state_fraction);
+        let multiplicand = moved.select(&sum, &one).named("multiplicand");
+        let addend = moved.select(&one, &sum).named("addend");
+        let sum = scaled_sum(n, this.form, &multiplicand, &addend, &e);
+        [first.select(&one, &sum)]
+    }
+}
+
+function! {
+    /// `1 / l` as a normalised reciprocal and a shift.
+    pub struct SumReciprocalFunction { numerics: Arc<Numerics>, bits: u32 }
+    name(this) = format!("sum_reciprocal_{}_{}", this.bits, this.numerics.format.ident());
+    doc = {
+        let r = &this.numerics.reciprocal;
+        format!(
+            "1 / sum = r * 2^-right, r in (1/2, 1] with {} fraction bits: {} PWL segments, {} Newton steps.\nThe sum has {} fraction bits; the unit rests unless it is final.",
+            r.table.value_fraction, r.table.segments, r.newton_steps, this.numerics.state_fraction
+        )
+    };
+    inputs { sum: this.bits, finish: 1 }
+    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let (bits, vr) = (this.bits, n.reciprocal.table.value_fraction);
+        let sum = finish.repeat(bits).and(&sum).named("final_sum");
+        let (normalised, leading_zeros) = sum.normalise();
+        let normalised = normalised.append_zeros((vr + 1).saturating_sub(bits)).named("normalised");
+        let m = normalised.top(vr + 1).named("m");
+        let r = reciprocal(&n.reciprocal, &m).named("reciprocal");
+        let wide = leading_zeros.width().max(sum_exponent_bits());
+        let top = (bits - 1 - n.state_fraction) as u64;
+        let right = W::constant(wide, top).sub(&leading_zeros.zext(wide));
+        [r, right.slice(0, sum_exponent_bits())]
+    }
+}
+
+/// What the running sum gets, at its stage.
+pub struct SumInputs {
+    /// A step updates.
+    pub update: Wire,
+    /// It is a first key.
+    pub first: Wire,
+    /// Its exponential.
+    pub e: Wire,
+    /// The maximum moved.
+    pub moved: Wire,
+    /// The sum is a query's final one.
+    pub finish: Wire,
+    /// With partial results: the step is one, and its sum.
+    pub restore: Option<(Wire, Wire)>,
+}
+
+/// What it hands out.
+pub struct SumOutputs {
+    /// With partial results: the sum.
+    pub l: Option<Wire>,
+    /// Normalised reciprocal of the sum, in the cycle of `finish`.
+    pub r: Wire,
+    /// The sum's exponent.
+    pub right: Wire,
+}
+
+/// The running sum, and a cycle later its reciprocal.
+pub fn running_sum(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    form: FactorForm,
+    inputs: &SumInputs,
+) -> SumOutputs {
+    let tag = Tag::module(
+        format!("running_sum_{}", form.suffix(n)),
+        "l <- moved ? l * e + 1 : l + e, and the reciprocal of l for the final scale.",
+    );
+    let bits = n.sum_bits();
+    around.part("sum", tag.dissolved(), |m| {
+        m.clock();
+        let [update, first, e, moved, finish] = [
+            ("update", inputs.update),
+            ("first", inputs.first),
+            ("e", inputs.e),
+            ("moved", inputs.moved),
+            ("finish", inputs.finish),
+        ]
+        .map(|(name, wire)| m.input(name, wire));
+        let restore = inputs
+            .restore
+            .map(|(restore, l)| (m.inputs("restore", &[restore])[0], m.inputs("state_l", &[l])[0]));
+
+        let next = m.later(bits);
+        let sum_q = m.register_if("sum_q", update, next);
+        let function = SumNextFunction { numerics: n.clone(), form };
+        let [sum] = m.call("sum", function, [sum_q, e, moved, first]);
+        let function = SumReciprocalFunction { numerics: n.clone(), bits };
+        let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
+        let sum = restored(m, sum, restore);
+        m.drive(next, sum);
+        m.watch("sum", sum_q);
+        m.watch("reciprocal", r);
+        m.watch("reciprocal_right", right);
+        SumOutputs {
+            l: restore.map(|_| m.outputs("o_l", &[sum_q])[0]),
+            r: m.output("r", r),
+            right: m.output("right", right),
+        }
+    })
+}
