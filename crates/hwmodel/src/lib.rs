@@ -1,6 +1,7 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
 
 pub mod arith;
+pub mod array;
 pub mod attention;
 pub mod axis;
 pub mod block;
