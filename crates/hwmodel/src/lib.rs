@@ -14,6 +14,7 @@ pub mod netlist;
 pub mod numerics;
 pub mod pwl;
 pub mod rtl;
+pub mod split;
 pub mod units;
 pub mod vectors;
 pub mod word;
