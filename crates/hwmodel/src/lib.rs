@@ -1,6 +1,7 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
 
 pub mod arith;
+pub mod array;
 pub mod attention;
 pub mod axis;
 pub mod block;
@@ -16,6 +17,7 @@ pub mod numerics;
 pub mod pwl;
 pub mod rtl;
 pub mod score;
+pub mod split;
 pub mod units;
 pub mod vectors;
 pub mod word;

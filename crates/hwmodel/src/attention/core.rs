@@ -22,7 +22,7 @@ pub struct CoreKind {
     /// What it computes, for the module's header.
     pub doc: &'static str,
     /// Score of a key.
-    pub score: fn(&mut Module, &Arc<Numerics>, &[Wire], &[Wire]) -> Wire,
+    pub score: fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Wire,
     /// The scalar path.
     pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
     /// The lanes.
@@ -56,13 +56,13 @@ pub fn core(
 
         // Up to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
-        let special = || AnySpecial::new(n.format, config.d);
+        let special = || AnySpecial { format: n.format, elements: config.d };
         let q_special = m.leaf("q_special", special(), &q)[0];
         let k_special = m.leaf("k_special", special(), &k)[0];
         let k_state = partial.as_ref().map(|partial| partial.k_state);
         let keys = KeyInputs { q_valid, q_special, k_valid, k_last, k_special, k_mask, k_state };
         let control = key_control(m, score_stage(n.tree_levels) as usize, &keys);
-        let score = (kind.score)(m, n, &q_q, &k);
+        let score = (kind.score)(m, n, config.d, &q_q, &k);
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch("score_valid", valid);
         m.watch("score", score);

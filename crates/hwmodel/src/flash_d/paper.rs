@@ -7,7 +7,7 @@ use crate::attention::delay::delay;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
 use crate::numerics::{Numerics, static_limits};
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Reading, Tag};
 use crate::units::{MixedFunction, Operation};
 use std::sync::Arc;
 
@@ -116,7 +116,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let late_valid = (0..STAGES_BEFORE).fold(valid, |x, i| m.register_reset(("late_valid_q", i), 0, x));
         let late_first = delay(m, "late_first", first, STAGES_BEFORE);
         let previous = m.register_if("score_q", late_valid, late_score);
-        let sub = MixedFunction::new(Operation::Sub, fmt, fmt, fmt);
+        let sub = MixedFunction::of(Operation::Sub, fmt, fmt, fmt);
         let [difference] = m.call("difference", sub, [late_score, previous]);
         let skip = StaticSkipFunction { numerics: numerics(), limits: static_limits(fmt) };
         let [keeps, loads] = m.call("skip", skip, [difference, late_first]);
@@ -129,7 +129,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         m.reserve("w_q");
         let previous = m.later(fmt.width());
         let [ln] = m.call("ln", LnFunction { numerics: numerics() }, [previous]);
-        let [x] = m.call("x", MixedFunction::new(Operation::Add, fmt, fmt, fmt), [difference, ln]);
+        let [x] = m.call("x", MixedFunction::of(Operation::Add, fmt, fmt, fmt), [difference, ln]);
         let [sigmoid] = m.call("sigmoid", PaperSigmoidFunction { numerics: numerics() }, [x]);
         let select = PaperSelectFunction { numerics: numerics(), limits: paper_weight_limits(&n.exp, fmt) };
         let [w] = m.call("select", select, [sigmoid, first, keeps, load]);
@@ -138,12 +138,11 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let [update] = m.call("update_o", PaperUpdateFunction {}, [step, keeps]);
 
         m.watch("argument", x);
-        m.watch("weight_valid", step);
-        m.watch("weight", w);
-        m.watch("weight_load", load);
         let (step, reads) = (m.output("step", step), m.output("reads", update));
-        let lanes =
-            [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
+        let lanes = [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
+        for (label, port) in [("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")] {
+            m.watch_output(label, port, Reading::Whole);
+        }
         ScalarOutputs { step, reads, lanes: lanes.into(), state_scalars: Vec::new(), overflow: None }
     })
 }

@@ -28,11 +28,11 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [w, load, update] = ["w", "load", "update"].map(|name| m.input(name, inputs.scalars[name]));
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
         let o = m.later(f.accumulator.width());
-        let sub = MixedFunction::new(Operation::Sub, f.format, f.accumulator, f.inner);
+        let sub = MixedFunction::of(Operation::Sub, f.format, f.accumulator, f.inner);
         let [difference] = m.call("difference", sub, [v, o]);
-        let mul = MixedFunction::new(Operation::Mul, f.format, f.inner, f.inner);
+        let mul = MixedFunction::of(Operation::Mul, f.format, f.inner, f.inner);
         let [product] = m.call("product", mul, [w, difference]);
-        let add = MixedFunction::new(Operation::Add, f.accumulator, f.inner, f.accumulator);
+        let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", add, [o, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
         accumulate(m, f, o, next, update, None)

@@ -34,12 +34,12 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
         let o = m.later(f.accumulator.width());
         let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
-        let sub = MixedFunction::new(Operation::Sub, f.value, f.accumulator, f.inner);
+        let sub = MixedFunction::of(Operation::Sub, f.value, f.accumulator, f.inner);
         let [difference] = m.call("difference", sub, [v, old]);
         let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, old, v]);
         let [product] =
-            m.call("product", MixedFunction::new(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
-        let add = MixedFunction::new(Operation::Add, f.accumulator, f.inner, f.accumulator);
+            m.call("product", MixedFunction::of(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
+        let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", add, [base, product]);
         accumulate(m, f, o, sum, update, inputs.restore)
     })

@@ -25,7 +25,7 @@ use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Tag, Wire};
+use crate::rtl::{Module, Reading, Tag, Wire};
 use std::sync::Arc;
 
 /// Score, weight state, weight and its distribution, a stage each. With `early_value` the value is asked for at the weight stage,
@@ -110,11 +110,15 @@ pub fn lse_weight(
         m.drive(update_now, late_update);
 
         m.watch("argument", x_next);
-        m.watch("weight_valid", step_now);
-        let [w, upper, load] = if early_value { [w, upper, weight_first] } else { [w_q, upper_q, load_q] };
-        m.watch("weight", w);
-        m.watch("weight_load", load);
-        m.watch("weight_upper", upper);
+        m.watch_output("weight_valid", "step", Reading::Whole);
+        match early_value {
+            true => [("weight", w), ("weight_load", weight_first), ("weight_upper", upper)]
+                .into_iter()
+                .for_each(|(label, wire)| m.watch(label, wire)),
+            false => [("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]
+                .into_iter()
+                .for_each(|(label, port)| m.watch_output(label, port, Reading::Whole)),
+        }
         let mut signals = Signals::default();
         if early_value {
             signals.set("reads", reads);

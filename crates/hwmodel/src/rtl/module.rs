@@ -464,11 +464,11 @@ impl Module {
     }
 
     /// The same of an output, as the module around sees it: its name in the Verilog is that of what it drives there.
-    pub fn watch_output(&mut self, label: &'static str, name: &str) {
+    pub fn watch_output(&mut self, label: &'static str, name: &str, reading: Reading) {
         let port = self.ports.iter().find(|port| port.output && port.name == name);
         let port = port.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
         let (atom, slot) = (port.atoms[0] as usize, port.slots[0]);
-        self.watches.push(Watched { label, width: port.width, atom, path: Vec::new(), slot });
+        self.watches.push(Watched { atom, ..Watched::new(label, port.width, slot, reading) });
     }
 
     fn build(mut self) -> (Circuit, Option<Around>) {

@@ -1,0 +1,233 @@
+//! The array: cores between shadow registers and the queue of results.
+
+use super::LowFunction;
+use super::control::{ControlInputs, block_control};
+use super::flag_tree::flag_tree;
+use super::pick::ResultPick;
+use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
+use super::shadow::{Query, query_shadow};
+use super::window::{WindowInputs, key_counter, key_window};
+use crate::attention::core::core;
+use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::block::BlockConfig;
+use crate::config::Design;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag, VectorLeaf, Wire};
+use std::sync::Arc;
+
+/// What an array gets. The names are those of the contract.
+pub struct ArrayInputs<'a> {
+    /// Query, d words.
+    pub q: &'a [Wire],
+    /// A query is offered.
+    pub q_valid: Wire,
+    /// It is its block's last.
+    pub q_last: Wire,
+    /// With masks: the first key that the query sees.
+    pub q_from: Option<Wire>,
+    /// With masks: the first one that it sees no more.
+    pub q_to: Option<Wire>,
+    /// Of fixed-point lanes: exponent field of the largest |v|, loaded with the query.
+    pub v_exponent: Option<Wire>,
+    /// Key, d words.
+    pub k: &'a [Wire],
+    /// A key is offered.
+    pub k_valid: Wire,
+    /// It is its block's last.
+    pub k_last: Wire,
+    /// With masks: no query sees the key.
+    pub k_mask: Option<Wire>,
+    /// Value, d words.
+    pub v: &'a [Wire],
+}
+
+/// What an array hands out.
+pub struct ArrayOutputs {
+    /// A query is taken if offered.
+    pub q_ready: Wire,
+    /// A key is taken if offered.
+    pub k_ready: Wire,
+    /// One step reaches the value stage.
+    pub v_step: Wire,
+    /// Some query of the block needs its value.
+    pub v_ren: Wire,
+    /// Result, d words.
+    pub o: Vec<Wire>,
+    /// The result is valid.
+    pub o_valid: Wire,
+    /// Its query's place in the block.
+    pub o_index: Wire,
+    /// It is its block's last.
+    pub o_last: Wire,
+    /// An operand was Inf or NaN.
+    pub o_invalid: Wire,
+    /// With masks: the query has seen no key, and the result is zero.
+    pub o_empty: Option<Wire>,
+    /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives, or the sum too large.
+    pub o_overflow: Option<Wire>,
+}
+
+/// The array of a (valid) configuration: every key meets the query of every core.
+pub fn array(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &BlockConfig,
+    n: &Arc<Numerics>,
+    inputs: &ArrayInputs,
+) -> ArrayOutputs {
+    let queries = config.queries;
+    let tag = Tag::module(
+        config.name(),
+        format!("{queries} queries at once: every key meets the query of every core."),
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let q = m.inputs("q", inputs.q);
+        let (q_valid, q_last) = (m.input("q_valid", inputs.q_valid), m.input("q_last", inputs.q_last));
+        let q_ready = m.later(1);
+        let q_ready_port = m.output("q_ready", q_ready);
+        let q_from = m.optional_input("q_from", inputs.q_from);
+        let q_to = m.optional_input("q_to", inputs.q_to);
+        let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        let k = m.inputs("k", inputs.k);
+        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
+        let k_ready = m.later(1);
+        let k_ready_port = m.output("k_ready", k_ready);
+        let k_mask = m.optional_input("k_mask", inputs.k_mask);
+        let (v_step, v_ren) = (m.later(1), m.later(1));
+        let (v_step_port, v_ren_port) = (m.output("v_step", v_step), m.output("v_ren", v_ren));
+        let v = m.inputs("v", inputs.v);
+
+        let control = block_control(m, queries, &ControlInputs { q_valid, q_last, k_valid, k_last });
+        m.drive(q_ready, control.q_ready);
+        m.drive(k_ready, control.k_ready);
+        let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
+        let waiting: Vec<Query> =
+            control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
+        // The first core has a query in every block.
+        let masks = k_mask.map(|k_mask| {
+            let index = key_counter(m, config.key_index_bits(), control.key[0], k_last);
+            let window = |b: usize| {
+                let (load, limits) = (control.take_query[b], waiting[b].limits.as_slice());
+                key_window(m, b, &WindowInputs { load, limits, index, k_mask })
+            };
+            (0..queries).map(window).collect::<Vec<Wire>>()
+        });
+        let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
+            .map(|(b, query)| {
+                let inputs = CoreInputs {
+                    q: &query.q,
+                    q_valid: control.take_query[b],
+                    v_exponent: query.exponent,
+                    k: &k,
+                    k_valid: control.key[b],
+                    k_last,
+                    k_mask: masks.as_ref().map(|masks| masks[b]),
+                    k_state: None,
+                    state_scalars: &[],
+                    state_o: &[],
+                    v: &v,
+                };
+                core(m, ("core", b), &config.core, n, &inputs)
+            })
+            .collect();
+        let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
+        let some_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
+        m.drive(v_step, some_step);
+        let some_reads = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
+        m.drive(v_ren, some_reads);
+
+        let holds = config.core.design == Design::Fa2 && queries > 1;
+        let results = results(m, &cores, holds);
+        let index = m.later(config.index_bits());
+        let o = if holds { picked(m, &cores, index) } else { results.first.o };
+        let more = match results.second {
+            Some([own, behind]) => {
+                m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
+            }
+            None => results.low,
+        };
+        m.reserve("index_q");
+        let order = OrderFunction { bits: config.index_bits() };
+        let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
+        let index_q = m.register_reset("index_q", 0, next_index);
+        m.drive(index, index_q);
+        let flags = results.first.flags;
+        let o_empty = cores[0].o_empty.and(flags.last().copied());
+        let o_overflow = cores[0].o_overflow.map(|_| flags[1]);
+        ArrayOutputs {
+            q_ready: q_ready_port,
+            k_ready: k_ready_port,
+            v_step: v_step_port,
+            v_ren: v_ren_port,
+            o: m.outputs("o", &o),
+            o_valid: m.output("o_valid", results.first.valid),
+            o_index: m.output("o_index", index),
+            o_last: m.output("o_last", last),
+            o_invalid: m.output("o_invalid", flags[0]),
+            o_empty: m.optional_output("o_empty", o_empty),
+            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+        }
+    })
+}
+
+/// The results' way to the port.
+struct Results {
+    /// What is on the port; without its elements if the cores hold them.
+    first: QueryResult,
+    /// In an array of several cores, whether another result follows: the second core's when the cores' are complete,
+    /// otherwise the one behind the first place of the queue.
+    second: Option<[Wire; 2]>,
+    /// Constant zero.
+    low: Wire,
+}
+
+/// Queues the results of all cores. One core alone: its results need no place to wait.
+fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
+    let own: Vec<QueryResult> = (cores.iter())
+        .map(|core| QueryResult {
+            o: if holds { Vec::new() } else { core.o.clone() },
+            valid: core.o_valid,
+            flags: [Some(core.o_invalid), core.o_overflow, core.o_empty].into_iter().flatten().collect(),
+        })
+        .collect();
+    let [low] = m.call("low", LowFunction {}, []);
+    let take = own[0].valid;
+    let followers = &own[1..];
+    let mut kept: Vec<QueryResult> = Vec::new();
+    let mut before: Option<QueryResult> = None;
+    for (i, own) in followers.iter().enumerate() {
+        let behind = match i + 1 < followers.len() {
+            true => own.later(m),
+            // Behind the last one there is nothing: any data do.
+            false => QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() },
+        };
+        let place = kept_result(m, i, &Place { take, own, behind: &behind });
+        if let Some(before) = before.replace(behind) {
+            place.drive(m, &before);
+        }
+        kept.push(place);
+    }
+    match kept.first() {
+        Some(behind) => Results {
+            first: result_select(m, ("front", 0), &Place { take, own: &own[0], behind }),
+            second: Some([own[1].valid, kept.get(1).map_or(low, |second| second.valid)]),
+            low,
+        },
+        None => Results { first: own[0].clone(), second: None, low },
+    }
+}
+
+/// The result at an index, of those that the cores hold.
+fn picked(m: &mut Module, cores: &[CoreOutputs], index: Wire) -> Vec<Wire> {
+    let elements = cores[0].o.iter().enumerate();
+    elements
+        .map(|(j, element)| {
+            let pick = ResultPick { queries: cores.len(), width: element.width() };
+            let inputs: Vec<Wire> =
+                std::iter::once(index).chain(cores.iter().map(|core| core.o[j])).collect();
+            m.leaf(("pick", j), VectorLeaf::new(pick), &inputs)[0]
+        })
+        .collect()
+}

@@ -1,0 +1,187 @@
+//! The handshakes of a block of queries: what is taken, and which cores have a query.
+//!
+//! | register | meaning |
+//! | --- | --- |
+//! | `filled` | shadow register b holds a query of the next block |
+//! | `complete` | the next block has all its queries |
+//! | `running` | the cores hold a block whose last key has not come |
+//! | `active` | core b has a query of that block |
+//! | `sending` | if a block ended now, its first result would be due while result b + 1 of the last block is still to leave |
+//!
+//! `filled`, `active` and `sending` have one bit for each core, ones first: they say how many without counting.
+
+use super::LowFunction;
+use crate::function;
+use crate::rtl::{Module, Name, Tag, Wire};
+
+function! {
+    /// Both handshakes.
+    pub struct HandshakeFunction {}
+    name(this) = "block_handshake";
+    doc = "Ready and taken; a block starts in the cycle of the previous one's last key or later.";
+    inputs { q_valid: 1, k_valid: 1, k_last: 1, complete: 1, running: 1, sending: 1 }
+    outputs { q_ready: 1, q_take: 1, k_ready: 1, k_take: 1, k_end: 1, start: 1 }
+    eval<W> {
+        let q_ready = complete.not().named("room");
+        // A last key waits until the results of its block cannot meet those of the block before.
+        let k_ready = running.and(&k_last.and(&sending).not()).named("open");
+        let k_take = k_valid.and(&k_ready).named("taken");
+        let k_end = k_take.and(&k_last).named("ended");
+        let start = complete.and(&running.not().or(&k_end));
+        [q_ready.clone(), q_valid.and(&q_ready), k_ready, k_take, k_end, start]
+    }
+}
+
+function! {
+    /// Where the blocks stand.
+    pub struct BlockStateFunction {}
+    name(this) = "block_state";
+    doc = "A block is complete with q_last or when every shadow register is filled; it runs from start to its last key.";
+    inputs { q_take: 1, q_last: 1, full: 1, complete: 1, start: 1, running: 1, k_end: 1 }
+    outputs { next_complete: 1, next_running: 1 }
+    eval<W> {
+        let completed = q_take.and(&q_last.or(&full));
+        [completed.or(&complete.and(&start.not())), start.or(&running.and(&k_end.not()))]
+    }
+}
+
+function! {
+    /// One core's share.
+    pub struct QuerySlotFunction {}
+    name(this) = "query_slot";
+    doc = "Queries fill the slots in order; a core meets keys when its slot was filled at the block's start.";
+    inputs { q_take: 1, ahead: 1, filled: 1, start: 1, active: 1, k_take: 1 }
+    outputs { load: 1, take_query: 1, key: 1, next_filled: 1, next_active: 1 }
+    eval<W> {
+        let load = q_take.and(&ahead).and(&filled.not()).named("loads");
+        [
+            load.clone(),
+            start.and(&filled),
+            k_take.and(&active),
+            start.not().and(&filled.or(&load)),
+            start.select(&filled, &active),
+        ]
+    }
+}
+
+function! {
+    /// How long results occupy the port.
+    pub struct SendingFunction {}
+    name(this) = "block_sending";
+    doc = "A block's end sets one bit for each result after the first; they move up by one a cycle.";
+    inputs { k_end: 1, active: 1, behind: 1 }
+    outputs { next_sending: 1 }
+    eval<W> { [k_end.select(&active, &behind)] }
+}
+
+/// What offers queries and keys.
+pub struct ControlInputs {
+    /// A query is offered.
+    pub q_valid: Wire,
+    /// It is its block's last.
+    pub q_last: Wire,
+    /// A key is offered.
+    pub k_valid: Wire,
+    /// It is its block's last.
+    pub k_last: Wire,
+}
+
+/// What is taken, and by which cores.
+pub struct ControlOutputs {
+    /// A query is taken if offered.
+    pub q_ready: Wire,
+    /// A key is taken if offered.
+    pub k_ready: Wire,
+    /// Shadow register b takes the query.
+    pub load: Vec<Wire>,
+    /// Core b takes its query from the shadow register.
+    pub take_query: Vec<Wire>,
+    /// Core b meets the key.
+    pub key: Vec<Wire>,
+}
+
+/// A flag's register: what it holds, and what it takes next, which is said when it is known.
+struct Flag {
+    now: Wire,
+    next: Wire,
+}
+
+fn flag(m: &mut Module, name: impl Into<Name>) -> Flag {
+    let next = m.later(1);
+    Flag { now: m.register_reset(name, 0, next), next }
+}
+
+fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Flag> {
+    (0..count).map(|i| flag(m, (name, i))).collect()
+}
+
+/// Control for blocks of at most `queries` queries.
+pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs) -> ControlOutputs {
+    let followers = queries - 1;
+    let tag = Tag::module(
+        format!("block_control_{queries}"),
+        format!("Handshakes of blocks of up to {queries} queries, and which cores have one."),
+    );
+    around.part("control", tag, |m| {
+        m.clock();
+        m.reset();
+        let (q_valid, q_last) = (m.input("q_valid", inputs.q_valid), m.input("q_last", inputs.q_last));
+        let q_ready = m.later(1);
+        let q_ready_port = m.output("q_ready", q_ready);
+        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
+
+        // Next block: slots that hold a query, and whether it has all its queries.
+        let filled = flags(m, "filled_q", queries);
+        let complete = flag(m, "complete_q");
+        // The cores hold a block, and which of them have a query of it.
+        let running = flag(m, "running_q");
+        let active = flags(m, "active_q", queries);
+        // Results after the first that are still to leave.
+        let sending = flags(m, "sending_q", followers);
+        let [low] = m.call("low", LowFunction {}, []);
+
+        let still_sending = sending.first().map_or(low, |flag| flag.now);
+        let [ready, q_take, k_ready, k_take, k_end, start] = m.call(
+            "handshake",
+            HandshakeFunction {},
+            [q_valid, k_valid, k_last, complete.now, running.now, still_sending],
+        );
+        m.drive(q_ready, ready);
+        let k_ready = m.output("k_ready", k_ready);
+
+        let (mut load, mut take_query, mut key) = (Vec::new(), Vec::new(), Vec::new());
+        // Nothing comes before the first slot.
+        let mut ahead = q_take;
+        for (b, (filled, active)) in filled.iter().zip(&active).enumerate() {
+            let slot = [q_take, ahead, filled.now, start, active.now, k_take];
+            let [loads, takes, meets, next_filled, next_active] =
+                m.call(("slot", b), QuerySlotFunction {}, slot);
+            load.push(loads);
+            take_query.push(takes);
+            key.push(meets);
+            m.drive(filled.next, next_filled);
+            m.drive(active.next, next_active);
+            ahead = filled.now;
+        }
+        let full = load[followers];
+        let [next_complete, next_running] = m.call(
+            "state",
+            BlockStateFunction {},
+            [q_take, q_last, full, complete.now, start, running.now, k_end],
+        );
+        m.drive(complete.next, next_complete);
+        m.drive(running.next, next_running);
+        for (i, flag) in sending.iter().enumerate() {
+            let behind = sending.get(i + 1).map_or(low, |flag| flag.now);
+            let [next] = m.call(("next_sending", i), SendingFunction {}, [k_end, active[i + 1].now, behind]);
+            m.drive(flag.next, next);
+        }
+        ControlOutputs {
+            q_ready: q_ready_port,
+            k_ready,
+            load: m.outputs("load", &load),
+            take_query: m.outputs("take_query", &take_query),
+            key: m.outputs("key", &key),
+        }
+    })
+}

@@ -1,0 +1,16 @@
+//! Whether a flag of any core is set.
+
+use crate::cores::lane_group::FlagOrFunction;
+use crate::rtl::{Module, Wire};
+
+/// The or of flags, at least one: a tree of gates, leaves first.
+///
+/// Gate i takes entries 2i and 2i + 1 of the list of all flags, then all gates. One flag needs no gate.
+pub fn flag_tree(m: &mut Module, name: &str, flags: &[Wire]) -> Wire {
+    let mut list = flags.to_vec();
+    for i in 0..flags.len() - 1 {
+        let [y] = m.call((name, i), FlagOrFunction {}, [list[2 * i], list[2 * i + 1]]);
+        list.push(y);
+    }
+    list[list.len() - 1]
+}

@@ -1,0 +1,42 @@
+//! Choice of one of the results that the cores hold.
+
+use crate::rtl::{Pins, Tag, VectorFunction};
+use crate::word::{Word, index_bits};
+
+/// One element of the result at an index: a tree that decides on one bit of the index a level, the lowest first.
+pub struct ResultPick {
+    /// Cores, at least two.
+    pub queries: usize,
+    /// Width of the element.
+    pub width: u32,
+}
+
+impl VectorFunction for ResultPick {
+    fn tag(&self) -> Tag {
+        Tag::module(format!("result_pick_{}x{}", self.queries, self.width), "y = x[index].")
+    }
+
+    /// `index`: which core's; `x`: the element in every core.
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let index = Pins::word("index", index_bits(self.queries));
+        (vec![index, Pins::vector("x", self.queries, self.width)], vec![Pins::word("y", self.width)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let index = &inputs[0][0];
+        let mut level = inputs[1].clone();
+        let mut bit = 0;
+        while level.len() > 1 {
+            let odd = index.bit(bit);
+            level = level
+                .chunks(2)
+                .map(|pair| match pair {
+                    [even, other] => odd.select(other, even).named("pair"),
+                    single => single[0].clone(),
+                })
+                .collect();
+            bit += 1;
+        }
+        vec![level]
+    }
+}

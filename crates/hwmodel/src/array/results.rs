@@ -1,0 +1,149 @@
+//! Results of a block on their way to the port.
+//!
+//! A FLASH-D core's result is its accumulator, which the next query's first step overwrites. So all but the first
+//! result, which leaves at once, are copied when they are complete. The copies move up by one place a cycle, which takes
+//! one multiplexer a bit and place, as choosing among them would, but no wire that spans the array.
+//!
+//! An FA2 core has a register for its result and holds it until its next one is complete. By then all of a block have
+//! left (`sending` in `control` sees to that), so that no copy is needed: `pick` chooses. Flags are held by no core; there
+//! the queue has no elements, only flags.
+
+use crate::function;
+use crate::rtl::{Module, Name, Tag, Wire};
+
+function! {
+    /// A place's own result, or the one behind it.
+    pub struct SelectFunction { width: u32 }
+    name(this) = format!("result_select_{}", this.width);
+    doc = "y = take ? own : behind.";
+    inputs { take: 1, own: this.width, behind: this.width }
+    outputs { y: this.width }
+    eval<W> { [take.select(&own, &behind)] }
+}
+
+function! {
+    /// Position of a result in its block.
+    pub struct OrderFunction { bits: u32 }
+    name(this) = format!("result_order_{}", this.bits);
+    doc = "last = valid and not more; the index counts while more follow.";
+    inputs { valid: 1, more: 1, index: this.bits }
+    outputs { last: 1, next_index: this.bits }
+    eval<W> {
+        let following = index.add(&W::constant(this.bits, 1));
+        [valid.and(&more.not()), more.select(&following, &W::zero(this.bits))]
+    }
+}
+
+/// A result and what belongs to it.
+#[derive(Clone)]
+pub struct QueryResult {
+    /// Its elements; none if the cores hold them.
+    pub o: Vec<Wire>,
+    /// It is there.
+    pub valid: Wire,
+    /// Its flags: `o_invalid` and, with fixed-point lanes, `o_overflow`; with masks, `o_empty`.
+    pub flags: Vec<Wire>,
+}
+
+impl QueryResult {
+    /// Another of the same widths that is driven later.
+    pub fn later(&self, m: &mut Module) -> QueryResult {
+        QueryResult {
+            o: self.o.iter().map(|wire| m.later(wire.width())).collect(),
+            valid: m.later(1),
+            flags: self.flags.iter().map(|_| m.later(1)).collect(),
+        }
+    }
+
+    /// Drives one that was announced.
+    pub fn drive(&self, m: &mut Module, later: &QueryResult) {
+        later.o.iter().zip(&self.o).for_each(|(&later, &from)| m.drive(later, from));
+        m.drive(later.valid, self.valid);
+        later.flags.iter().zip(&self.flags).for_each(|(&later, &from)| m.drive(later, from));
+    }
+
+    fn bring_in(&self, m: &mut Module, [o, valid, flags]: [&str; 3]) -> QueryResult {
+        QueryResult {
+            o: m.inputs(o, &self.o),
+            valid: m.input(valid, self.valid),
+            flags: m.inputs(flags, &self.flags),
+        }
+    }
+
+    fn hand_out(&self, m: &mut Module) -> QueryResult {
+        QueryResult {
+            o: m.outputs("o", &self.o),
+            valid: m.output("valid", self.valid),
+            flags: m.outputs("flags", &self.flags),
+        }
+    }
+
+    /// For module names: elements, their width and flags, or flags alone.
+    fn suffix(&self, what: [&str; 2]) -> String {
+        let flags = self.flags.len();
+        match self.o.first() {
+            Some(o) => format!("{}_{}x{}_{flags}", what[0], self.o.len(), o.width()),
+            None => format!("{}_{flags}", what[1]),
+        }
+    }
+}
+
+/// Where a result comes from: a core when the cores' results are complete, otherwise the place behind.
+pub struct Place<'a> {
+    /// The cores' results are complete.
+    pub take: Wire,
+    /// The core's result.
+    pub own: &'a QueryResult,
+    /// The result in the place behind.
+    pub behind: &'a QueryResult,
+}
+
+impl Place<'_> {
+    /// The place's ports, inside the part that has them.
+    fn bring_in(&self, m: &mut Module) -> (Wire, QueryResult, QueryResult) {
+        let take = m.input("take", self.take);
+        let own = self.own.bring_in(m, ["own", "own_valid", "own_flags"]);
+        (take, own, self.behind.bring_in(m, ["behind", "behind_valid", "behind_flags"]))
+    }
+}
+
+/// Chooses between a core's result and the one that waits behind it.
+pub fn result_select(around: &mut Module, name: impl Into<Name>, place: &Place) -> QueryResult {
+    let tag = Tag::module(
+        place.own.suffix(["result_select", "flags_select"]),
+        "What belongs to a core's own result when it is complete, otherwise to the one behind it.",
+    );
+    around.part(name, tag, |m| {
+        let (take, own, behind) = place.bring_in(m);
+        let choose = |m: &mut Module, name: Name, own: Wire, behind: Wire| {
+            let [y] = m.call(name, SelectFunction { width: own.width() }, [take, own, behind]);
+            y
+        };
+        let choose_all = |m: &mut Module, name: &str, own: &[Wire], behind: &[Wire]| -> Vec<Wire> {
+            let pairs = own.iter().zip(behind).enumerate();
+            pairs.map(|(i, (&own, &behind))| choose(m, (name, i).into(), own, behind)).collect()
+        };
+        let o = choose_all(m, "element", &own.o, &behind.o);
+        let valid = choose(m, "validity".into(), own.valid, behind.valid);
+        let flags = choose_all(m, "flag", &own.flags, &behind.flags);
+        QueryResult { o, valid, flags }.hand_out(m)
+    })
+}
+
+/// One place of the queue to the port, that of core `index + 1`: the kept result.
+pub fn kept_result(around: &mut Module, index: usize, place: &Place) -> QueryResult {
+    let tag = Tag::module(
+        place.own.suffix(["kept_result", "kept_flags"]),
+        "What belongs to a result that waits for the port, one place nearer in every cycle.",
+    );
+    around.part(("kept", index), tag, |m| {
+        m.clock();
+        m.reset();
+        let (take, own, behind) = place.bring_in(m);
+        let next = result_select(m, "select", &Place { take, own: &own, behind: &behind });
+        let o = m.registers_if("o_q", next.valid, &next.o);
+        let valid = m.register_reset("valid_q", 0, next.valid);
+        let flags = m.registers_if("flag_q", next.valid, &next.flags);
+        QueryResult { o, valid, flags }.hand_out(m)
+    })
+}

@@ -1,0 +1,38 @@
+//! A query that waits for its block to start.
+
+use crate::rtl::{Module, Tag, Wire};
+
+/// A query as it is loaded: with what comes beside it.
+#[derive(Clone)]
+pub struct Query {
+    /// The query, d words.
+    pub q: Vec<Wire>,
+    /// With fixed-point lanes: exponent field of the largest |v|.
+    pub exponent: Option<Wire>,
+    /// With masks: the first key that it sees, and the first one that it sees no more.
+    pub limits: Vec<Wire>,
+}
+
+/// Shadow register of core `index`'s query, which it takes with `load`; the query that waits.
+pub fn query_shadow(around: &mut Module, index: usize, load: Wire, query: &Query) -> Query {
+    let (d, width) = (query.q.len(), query.q[0].width());
+    let text =
+        |letter: char, wire: Option<&Wire>| wire.map_or(String::new(), |w| format!("_{letter}{}", w.width()));
+    let suffix = text('e', query.exponent.as_ref()) + &text('k', query.limits.first());
+    let tag = Tag::module(format!("query_shadow_{d}x{width}{suffix}"), "A query of the next block.");
+    around.part(("shadow", index), tag, |m| {
+        m.clock();
+        let load = m.input("load", load);
+        let q = m.inputs("q", &query.q);
+        let exponent = m.inputs("exponent", query.exponent.as_slice());
+        let limits = m.inputs("limit", &query.limits);
+        let q = m.registers_if("q_q", load, &q);
+        let exponent = m.registers_if("exponent_q", load, &exponent);
+        let limits = m.registers_if("limit_q", load, &limits);
+        Query {
+            q: m.outputs("waiting", &q),
+            exponent: m.outputs("waiting_exponent", &exponent).pop(),
+            limits: m.outputs("waiting_limit", &limits),
+        }
+    })
+}

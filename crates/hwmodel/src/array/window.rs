@@ -1,0 +1,76 @@
+//! Which keys of its block a query sees: those from one place to before another.
+//!
+//! The array counts the keys of a block; each core's window compares the count with the limits that were loaded with
+//! the query. Both are places in the block's key sequence, not in the whole sequence: a host that leaves out the keys
+//! before the first one that any query needs subtracts it once from each limit, and nothing is added here.
+
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// The next key's place.
+    pub struct NextKeyFunction { bits: u32 }
+    name(this) = format!("next_key_{}", this.bits);
+    doc = "One more for each key, saturating; 0 after the block's last.";
+    inputs { index: this.bits, taken: 1, k_last: 1 }
+    outputs { next_index: this.bits }
+    eval<W> {
+        let more = taken.and(&index.all().not()).named("more");
+        let following = index.add(&more.zext(this.bits)).named("following");
+        [taken.and(&k_last).not().repeat(this.bits).and(&following)]
+    }
+}
+
+/// Counts the keys of a block in so many bits: place of the key. It stays at all ones, which no window reaches.
+///
+/// `taken`: a key is taken; `k_last`: it is its block's last.
+pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire) -> Wire {
+    let tag = Tag::module(format!("key_counter_{bits}"), "Place of a key in its block.");
+    around.part(("counter", 0), tag.dissolved(), |m| {
+        m.clock();
+        m.reset();
+        let (taken, k_last) = (m.input("taken", taken), m.input("k_last", k_last));
+        let next = m.later(bits);
+        let index = m.register_reset("index_q", 0, next);
+        let [following] = m.call("next_key", NextKeyFunction { bits }, [index, taken, k_last]);
+        m.drive(next, following);
+        m.output("index", index)
+    })
+}
+
+function! {
+    /// Whether a key is outside a query's window.
+    pub struct OutsideFunction { bits: u32 }
+    name(this) = format!("outside_window_{}", this.bits);
+    doc = "mask = k_mask, or not from <= index < to.";
+    inputs { index: this.bits, from: this.bits, to: this.bits, k_mask: 1 }
+    outputs { mask: 1 }
+    eval<W> { [k_mask.or(&index.lt(&from)).or(&index.lt(&to).not())] }
+}
+
+/// What the window of a core's query gets.
+pub struct WindowInputs<'a> {
+    /// The core takes its query.
+    pub load: Wire,
+    /// Limits that come with it: first key, and the one after the last.
+    pub limits: &'a [Wire],
+    /// Place of the key.
+    pub index: Wire,
+    /// No query sees it.
+    pub k_mask: Wire,
+}
+
+/// The window of the query of core `b`: it does not see the key.
+pub fn key_window(around: &mut Module, b: usize, inputs: &WindowInputs) -> Wire {
+    let bits = inputs.index.width();
+    let tag = Tag::module(format!("key_window_{bits}"), "Which keys a query does not see.");
+    around.part(("window", b), tag, |m| {
+        m.clock();
+        let load = m.input("load", inputs.load);
+        let limits = m.inputs("limit", inputs.limits);
+        let (index, k_mask) = (m.input("index", inputs.index), m.input("k_mask", inputs.k_mask));
+        let limits = m.registers_if("limit_q", load, &limits);
+        let [mask] = m.call("outside", OutsideFunction { bits }, [index, limits[0], limits[1], k_mask]);
+        m.output("mask", mask)
+    })
+}

@@ -1,0 +1,202 @@
+//! One element of a merge: the update of a core's lane, with an accumulator where the core has a value.
+
+use super::{merge_formats, merge_numerics};
+use crate::array::LowFunction;
+use crate::config::{CoreConfig, Design, Update};
+use crate::cores::factor::FactorForm;
+use crate::cores::fused_lane::FusedUpdateFunction;
+use crate::cores::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
+use crate::cores::shared_lane::FactorProductFunction;
+use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
+use crate::function;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag, Wire};
+use crate::units::{MixedFunction, Operation};
+use std::sync::Arc;
+
+function! {
+    /// What both parts make, or the one that is not empty.
+    pub struct MergeSelectFunction { bits: u32 }
+    name(this) = format!("merge_select_{}", this.bits);
+    doc = "y = keep_a ? a : take_b ? b : merged.";
+    inputs { merged: this.bits, a: this.bits, b: this.bits, take_b: 1, keep_a: 1 }
+    outputs { y: this.bits }
+    eval<W> { [keep_a.select(&a, &take_b.select(&b, &merged))] }
+}
+
+/// How partial results are merged: as the cores' lanes update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeKind {
+    /// FLASH-D, fixed point.
+    Fixed,
+    /// FLASH-D, every operation rounded.
+    Rounded,
+    /// FLASH-D, one rounding.
+    Fused,
+    /// FA2, one multiplier.
+    Fa2,
+}
+
+impl MergeKind {
+    /// That of the cores of a configuration.
+    pub fn of(config: &CoreConfig) -> MergeKind {
+        match (config.design, config.update) {
+            (Design::FlashD, Update::Fixed) => MergeKind::Fixed,
+            (Design::FlashD, Update::Rounded) => MergeKind::Rounded,
+            (Design::FlashD, Update::Fused) => MergeKind::Fused,
+            (Design::Fa2, _) => MergeKind::Fa2,
+        }
+    }
+
+    /// The lanes' factor.
+    pub fn factor(self, n: &Numerics) -> FactorForm {
+        match self {
+            MergeKind::Fixed => FactorForm::Shift(lane_bits(n).w),
+            MergeKind::Rounded => FactorForm::Format,
+            MergeKind::Fused | MergeKind::Fa2 => FactorForm::Shift(n.factor_significand),
+        }
+    }
+
+    /// Width of an accumulator.
+    pub fn accumulator_bits(self, n: &Numerics) -> u32 {
+        match self {
+            MergeKind::Fixed => lane_bits(n).o,
+            _ => n.accumulator.width(),
+        }
+    }
+
+    /// Name of the lane's module.
+    pub fn lane_name(self, n: &Numerics) -> String {
+        let formats = || lane_suffix(merge_formats(n, n.accumulator));
+        match self {
+            MergeKind::Fixed => format!("flash_d_fixed_merge_lane_{}_{}", lane_bits(n).o, lane_bits(n).w),
+            MergeKind::Rounded => format!("flash_d_merge_lane_{}", formats()),
+            MergeKind::Fused => format!("flash_d_fused_merge_lane_{}", formats()),
+            MergeKind::Fa2 => format!("fa2_merge_lane_{}", formats()),
+        }
+    }
+
+    fn lane_doc(self) -> &'static str {
+        match self {
+            MergeKind::Fixed => "One element of o in fixed point: o = o_a + w * (o_b - o_a).",
+            MergeKind::Rounded => {
+                "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), every operation rounded."
+            }
+            MergeKind::Fused => {
+                "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), rounded once."
+            }
+            MergeKind::Fa2 => "One element of o: o = upper ? a * e + b : a + b * e.",
+        }
+    }
+
+    /// What both parts make of their accumulators.
+    fn merged(self, m: &mut Module, n: &Arc<Numerics>, operands: &Operands) -> Wire {
+        match self {
+            MergeKind::Fixed => fixed(m, n, operands),
+            MergeKind::Rounded => rounded(m, n, operands),
+            MergeKind::Fused => fused(m, n, operands),
+            MergeKind::Fa2 => fa2(m, n, operands),
+        }
+    }
+}
+
+/// What a lane gets.
+pub struct LaneInputs {
+    /// Accumulator of part a.
+    pub a: Wire,
+    /// Of part b.
+    pub b: Wire,
+    /// The lane's factor.
+    pub w: Wire,
+    /// Which side it is for.
+    pub upper: Wire,
+    /// Part a is empty.
+    pub take_b: Wire,
+    /// Part b is empty.
+    pub keep_a: Wire,
+    /// A merge is here.
+    pub enable: Wire,
+}
+
+/// Lane `index` of a group: the accumulator of both parts.
+pub fn merge_lane(
+    around: &mut Module,
+    index: usize,
+    kind: MergeKind,
+    n: &Arc<Numerics>,
+    inputs: &LaneInputs,
+) -> Wire {
+    let tag = Tag::module(kind.lane_name(n), kind.lane_doc());
+    around.part(("lane", index), tag, |m| {
+        m.clock();
+        let [a, b, w, upper, take_b, keep_a, enable] = [
+            ("a", inputs.a),
+            ("b", inputs.b),
+            ("w", inputs.w),
+            ("upper", inputs.upper),
+            ("take_b", inputs.take_b),
+            ("keep_a", inputs.keep_a),
+            ("enable", inputs.enable),
+        ]
+        .map(|(name, wire)| m.input(name, wire));
+        let merged = kind.merged(m, n, &Operands { a, b, w, upper });
+        let select = MergeSelectFunction { bits: a.width() };
+        let [y] = m.call("select", select, [merged, a, b, take_b, keep_a]);
+        let o = m.register_if("o_q", enable, y);
+        m.output("o", o)
+    })
+}
+
+/// Both accumulators, the factor, and which side it is for.
+struct Operands {
+    a: Wire,
+    b: Wire,
+    w: Wire,
+    upper: Wire,
+}
+
+fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+    // No merge is a first key.
+    let [low] = m.call("low", LowFunction {}, []);
+    let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)) };
+    let [o] = m.call("step", step, [b, a, w, upper, low]);
+    o
+}
+
+fn rounded(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+    let f = merge_formats(n, merge_numerics(n).difference);
+    let mixed =
+        |operation, a_format, b_format, y_format| MixedFunction { operation, a_format, b_format, y_format };
+    let subtract = mixed(Operation::Sub, f.value, f.accumulator, f.inner);
+    let [difference] = m.call("difference", subtract, [b, a]);
+    let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, a, b]);
+    let [product] = m.call("product", mixed(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
+    let add = mixed(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    let [sum] = m.call("sum", add, [base, product]);
+    sum
+}
+
+fn fused(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+    let step = FusedUpdateFunction { formats: merge_formats(n, n.accumulator), factor_bits: w.width() };
+    let [o] = m.call("step", step, [b, a, w, upper]);
+    o
+}
+
+fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+    let f = merge_formats(n, n.product);
+    // No merge is a first key.
+    let [low] = m.call("low", LowFunction {}, []);
+    // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
+    let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, a, b]);
+    let multiply = FactorProductFunction {
+        from: f.accumulator,
+        to: f.inner,
+        significand: n.factor_significand,
+        factor_bits: w.width(),
+    };
+    let [product] = m.call("product", multiply, [multiplicand, w]);
+    let (a_format, b_format, y_format) = (f.accumulator, f.inner, f.accumulator);
+    let add = MixedFunction { operation: Operation::Add, a_format, b_format, y_format };
+    let [sum] = m.call("sum", add, [addend, product]);
+    sum
+}

@@ -1,0 +1,69 @@
+//! Merging of partial results: what P cores have made of P parts of the keys becomes one result.
+//!
+//! ```text
+//!  FLASH-D   w = sigmoid(L_b - L_a)     o = o_a + w (o_b - o_a)      L = max(L_a, L_b) + log2(1 + 2^-|L_b - L_a|)
+//!  FA2       e = 2^-|m_b - m_a|         o = o_a e + o_b, l = l_a e + l_b, m = m_b   if m_b > m_a, else the other way round
+//! ```
+//!
+//! A merge is to the units of a core what a key is: the score is the other part's log-sum-exp, the value its accumulator. So
+//! the units are those of the core, made for the state's width: `ExpArgumentFunction`, `Log2p1TailFunction`,
+//! `SigmoidWeightFunction` and the lane's update. FA2 needs two exponentials and two multipliers as the equations are written; as
+//! in its cores one of both factors is always 1, so that one exponential and a multiplier a lane do.
+//!
+//! The identity is an empty part: the other one passes through, bit for bit.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `state` | a partial result as wires |
+//! | `scalars` | ports of its scalars, and the unit that merges them |
+//! | `weight` | FLASH-D's unit for them |
+//! | `fa2` | FA2's |
+//! | `lane` | one element of o, and the kinds of merges |
+//! | `node` | a merge: scalars and lanes |
+//! | `result` | from the last merge to the format |
+//! | `tree` | cores and a tree of merges |
+
+pub mod fa2;
+pub mod lane;
+pub mod node;
+pub mod result;
+pub mod scalars;
+pub mod state;
+mod tree;
+pub mod weight;
+
+pub use tree::{SplitInputs, SplitOutputs, split};
+
+use crate::config::LaneBits;
+use crate::cores::lane::LaneFormats;
+use crate::function;
+use crate::numerics::{Numerics, difference_format};
+
+/// The numbers of a merge: its scores are states, and its values accumulators.
+pub fn merge_numerics(n: &Numerics) -> Numerics {
+    Numerics {
+        score_integer: n.score_integer + 1,
+        score_fraction: n.state_fraction,
+        hold_threshold: None,
+        budget: None,
+        value: n.accumulator,
+        difference: difference_format(n.accumulator, n.weight, n.accumulator),
+        lane: n.lane.map(|lane| LaneBits { v: lane.o, ..lane }),
+        ..n.clone()
+    }
+}
+
+/// The formats of a merge's float lanes.
+pub fn merge_formats(n: &Numerics, inner: crate::format::Format) -> LaneFormats {
+    LaneFormats { value: n.accumulator, ..LaneFormats::new(n, inner) }
+}
+
+function! {
+    /// Constant zero, for a port that is not used.
+    pub struct ZeroFunction { width: u32 }
+    name(this) = format!("zero_{}", this.width);
+    doc = "y = 0.";
+    inputs {}
+    outputs { y: this.width }
+    eval<W> { [W::zero(this.width)] }
+}

@@ -1,0 +1,99 @@
+//! From the last merge's accumulators to results in the format.
+
+use crate::attention::group::BlankFunction;
+use crate::attention::masks::UnmaskedFunction;
+use crate::config::{CoreConfig, Design};
+use crate::cores::fa2_lane::ScaleFunction;
+use crate::cores::sum::SumReciprocalFunction;
+use crate::flash_d::fixed_lane::FixedToFormatFunction;
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Tag, Wire};
+use crate::units::ConvertFunction;
+use std::sync::Arc;
+
+/// What comes from the last merge.
+pub struct ResultInputs<'a> {
+    /// Its accumulators.
+    pub o: &'a [Wire],
+    /// They are a result.
+    pub done: Wire,
+    /// Beside the results: there was no key.
+    pub empty: Wire,
+    /// Of fixed-point lanes, beside the accumulators: exponent field of the largest |v|.
+    pub x: Option<Wire>,
+    /// FA2, a cycle before the accumulators: the sum, and whether it is a result's.
+    pub sum: Option<(Wire, Wire)>,
+}
+
+/// The results: zeros for an empty query.
+pub fn result(around: &mut Module, n: &Arc<Numerics>, inputs: &ResultInputs) -> Vec<Wire> {
+    let d = inputs.o.len();
+    let (name, doc) = match (inputs.x, inputs.sum) {
+        (Some(_), _) => ("fixed", "Accumulators in the format; zero for an empty query."),
+        (None, None) => ("float", "Accumulators in the format; zero for an empty query."),
+        (None, Some(_)) => ("scaled", "o / l by the reciprocal of l; zero for an empty query."),
+    };
+    let tag = Tag::module(format!("{name}_result_{d}"), doc).dissolved();
+    around.part("result", tag, |m| {
+        let y = match (inputs.x, inputs.sum) {
+            (Some(x), _) => fixed(m, n, x, inputs),
+            (None, None) => float(m, n, inputs),
+            (None, Some(sum)) => scaled(m, n, sum, inputs),
+        };
+        m.outputs("y", &y)
+    })
+}
+
+/// FLASH-D in fixed point: the accumulators in the format.
+fn fixed(m: &mut Module, n: &Arc<Numerics>, x: Wire, inputs: &ResultInputs) -> Vec<Wire> {
+    let o = m.inputs("o", inputs.o);
+    let [x, done, empty] =
+        [("x", x), ("done", inputs.done), ("empty", inputs.empty)].map(|(name, wire)| m.input(name, wire));
+    let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
+    let convert = |(i, o): (usize, Wire)| {
+        m.call(("convert", i), FixedToFormatFunction { numerics: n.clone() }, [o, x, shows])[0]
+    };
+    o.into_iter().enumerate().map(convert).collect()
+}
+
+/// FLASH-D in float: the accumulators, rounded to the format where they are wider.
+fn float(m: &mut Module, n: &Numerics, inputs: &ResultInputs) -> Vec<Wire> {
+    let mut o = m.inputs("o", inputs.o);
+    let empty = m.input("empty", inputs.empty);
+    if n.accumulator != n.format {
+        for (i, o) in o.iter_mut().enumerate() {
+            [*o] = m.call(("convert", i), ConvertFunction { from: n.accumulator, to: n.format }, [*o]);
+        }
+    }
+    blanked(m, &o, empty)
+}
+
+/// FA2: the accumulators times the reciprocal of the sum, a cycle later.
+fn scaled(m: &mut Module, n: &Arc<Numerics>, (l, finish): (Wire, Wire), inputs: &ResultInputs) -> Vec<Wire> {
+    m.clock();
+    let (l, finish) = (m.input("l", l), m.input("finish", finish));
+    let o = m.inputs("o", inputs.o);
+    let (done, empty) = (m.input("done", inputs.done), m.input("empty", inputs.empty));
+    let reciprocal = SumReciprocalFunction { numerics: n.clone(), bits: l.width() };
+    let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
+    let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
+    let r_fraction = n.reciprocal.table.value_fraction;
+    let scale = ScaleFunction { accumulator: n.accumulator, format: n.format, r_fraction };
+    let y: Vec<Wire> = (o.into_iter().enumerate())
+        .map(|(i, o)| m.call(("scale", i), scale.clone(), [o, r, right])[0])
+        .collect();
+    let y = m.registers_if("result_q", done, &y);
+    blanked(m, &y, empty)
+}
+
+/// Results, or zeros.
+fn blanked(m: &mut Module, o: &[Wire], empty: Wire) -> Vec<Wire> {
+    let blank =
+        |(i, &o): (usize, &Wire)| m.call(("blank", i), BlankFunction { width: o.width() }, [o, empty])[0];
+    o.iter().enumerate().map(blank).collect()
+}
+
+/// Cycles from the last merge's accumulators to the result.
+pub fn result_cycles(config: &CoreConfig) -> u32 {
+    (config.design == Design::Fa2).into()
+}

@@ -1,0 +1,87 @@
+//! The scalars of partial results: their ports, and the unit that merges them.
+
+use crate::attention::signals::Signals;
+use crate::rtl::{Module, Name, Tag, Wire};
+
+/// A scalar that only some states have.
+pub fn scalar(scalars: &Signals, name: &str) -> Option<Wire> {
+    scalars.iter().find(|(own, _)| *own == name).map(|(_, wire)| wire)
+}
+
+/// Of a scalar that only some configurations have, the port is a vector of none or one; so are its parts.
+fn is_optional(scalar: &str) -> bool {
+    scalar == "room"
+}
+
+/// A part for a scalar.
+pub fn scalar_part(scalar: &str, name: &str) -> Name {
+    if is_optional(scalar) { (name, 0).into() } else { name.into() }
+}
+
+/// The inputs for the scalars of part a and part b: each of a, and beside it that of b.
+pub fn scalar_inputs(m: &mut Module, a: &Signals, b: &Signals) -> [Signals; 2] {
+    let mut both = [Signals::default(), Signals::default()];
+    for (scalar, wire) in a.iter() {
+        for (own, (part, wire)) in both.iter_mut().zip([("a", wire), ("b", b[scalar])]) {
+            let name = format!("{part}_{scalar}");
+            let wire = if is_optional(scalar) { m.inputs(&name, &[wire])[0] } else { m.input(&name, wire) };
+            own.set(scalar, wire);
+        }
+    }
+    both
+}
+
+/// The outputs for scalars, their names behind a prefix.
+pub fn scalar_outputs(m: &mut Module, prefix: &str, scalars: &Signals) -> Signals {
+    let port = |(scalar, wire): (&'static str, Wire)| {
+        let name = format!("{prefix}{scalar}");
+        (scalar, if is_optional(scalar) { m.outputs(&name, &[wire])[0] } else { m.output(&name, wire) })
+    };
+    scalars.iter().map(port).collect()
+}
+
+/// What the unit for a merge's scalars gets.
+pub struct ScalarInputs<'a> {
+    /// Scalars of part a.
+    pub a: &'a Signals,
+    /// Of part b.
+    pub b: &'a Signals,
+    /// Part a is empty.
+    pub a_empty: Wire,
+    /// Part b is empty.
+    pub b_empty: Wire,
+    /// A merge is in the second stage.
+    pub valid: Wire,
+}
+
+/// What it hands out.
+pub struct ScalarOutputs {
+    /// Scalars of both, two cycles later.
+    pub scalars: Signals,
+    /// The factor, a cycle later: for the lanes' registers.
+    pub w: Wire,
+    /// Which side it is for.
+    pub upper: Wire,
+}
+
+/// A unit for a merge's scalars: the ports around what `inside` makes of them.
+pub(super) fn scalar_unit(
+    around: &mut Module,
+    tag: Tag,
+    inputs: &ScalarInputs,
+    inside: impl FnOnce(&mut Module, &ScalarInputs) -> ScalarOutputs,
+) -> ScalarOutputs {
+    around.part("weight", tag, |m| {
+        m.clock();
+        let [a, b] = scalar_inputs(m, inputs.a, inputs.b);
+        let [a_empty, b_empty, valid] =
+            [("a_empty", inputs.a_empty), ("b_empty", inputs.b_empty), ("valid", inputs.valid)]
+                .map(|(name, wire)| m.input(name, wire));
+        let outputs = inside(m, &ScalarInputs { a: &a, b: &b, a_empty, b_empty, valid });
+        ScalarOutputs {
+            scalars: scalar_outputs(m, "", &outputs.scalars),
+            w: m.output("w", outputs.w),
+            upper: m.output("upper", outputs.upper),
+        }
+    })
+}

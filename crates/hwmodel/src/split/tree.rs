@@ -1,0 +1,196 @@
+//! Cores that share a query, and the tree that merges their parts.
+
+use super::ZeroFunction;
+use super::lane::MergeKind;
+use super::node::merge_node;
+use super::result::{ResultInputs, result, result_cycles};
+use super::scalars::{scalar_outputs, scalar_part};
+use super::state::State;
+use crate::array::LowFunction;
+use crate::array::flag_tree::flag_tree;
+use crate::attention::core::core;
+use crate::attention::delay::delay;
+use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::attention::signals::Signals;
+use crate::merge::{MERGE_CYCLES, SplitConfig};
+use crate::numerics::Numerics;
+use crate::rtl::{Module, Name, Tag, Wire};
+use std::sync::Arc;
+
+/// What cores and a tree of merges get. The names are those of the contract; vectors of all parts stand one after another.
+pub struct SplitInputs<'a> {
+    /// Query, d words.
+    pub q: &'a [Wire],
+    /// The query registers load.
+    pub q_valid: Wire,
+    /// Of fixed-point lanes: exponent field of the largest |v|, loaded with the query.
+    pub v_exponent: Option<Wire>,
+    /// Keys, one for each part, d words each.
+    pub k: &'a [Wire],
+    /// Keys are accepted.
+    pub k_valid: Wire,
+    /// They are the query's last.
+    pub k_last: Wire,
+    /// The query does not see the key of a part, one bit a part.
+    pub k_mask: &'a [Wire],
+    /// Values, one for each part, d words each.
+    pub v: &'a [Wire],
+}
+
+/// What they hand out.
+pub struct SplitOutputs {
+    /// One step reaches the value stage.
+    pub v_step: Wire,
+    /// That step needs the value of a part, one bit a part.
+    pub v_ren: Vec<Wire>,
+    /// Result, d words.
+    pub o: Vec<Wire>,
+    /// The result is valid.
+    pub o_valid: Wire,
+    /// An operand was Inf or NaN.
+    pub o_invalid: Wire,
+    /// The query has seen no key, and the result is zero.
+    pub o_empty: Wire,
+    /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives.
+    pub o_overflow: Option<Wire>,
+    /// Scalars of the merged state, beside the result, in the order of
+    /// [`CoreConfig::state_scalars`](crate::config::CoreConfig::state_scalars).
+    pub o_scalars: Signals,
+    /// Accumulators of the merged state, d words.
+    pub o_state: Vec<Wire>,
+}
+
+/// Cores and tree of a (valid) configuration.
+///
+/// # Panics
+/// If it is not valid: cores with partial results have masks.
+pub fn split(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &SplitConfig,
+    n: &Arc<Numerics>,
+    inputs: &SplitInputs,
+) -> SplitOutputs {
+    let parts = config.parts;
+    let doc = format!(
+        "{parts} cores for one query, each with a part of its keys, and the merges of their results."
+    );
+    around.part(name, Tag::module(config.name(), doc).open(), |m| {
+        m.clock();
+        m.reset();
+        let q = m.inputs("q", inputs.q);
+        let q_valid = m.input("q_valid", inputs.q_valid);
+        let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        let k = m.inputs("k", inputs.k);
+        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
+        let k_mask = m.inputs("k_mask", inputs.k_mask);
+        let v_step = m.later(1);
+        let v_ren: Vec<Wire> = (0..parts).map(|_| m.later(1)).collect();
+        let (v_step_port, v_ren_port) = (m.output("v_step", v_step), m.outputs("v_ren", &v_ren));
+        let v = m.inputs("v", inputs.v);
+
+        let shared =
+            SplitInputs { q: &q, q_valid, v_exponent, k: &k, k_valid, k_last, k_mask: &k_mask, v: &v };
+        let cores = cores(m, config, n, &shared);
+        m.drive(v_step, cores[0].v_step);
+        cores.iter().zip(&v_ren).for_each(|(core, &v_ren)| m.drive(v_ren, core.v_ren));
+        let last = merged(m, config, n, &cores);
+
+        let waits = result_cycles(&config.core) as usize;
+        let merges = (MERGE_CYCLES * config.levels()) as usize;
+        // The merged accumulators are there; and the result, where it takes a cycle more.
+        let done = m.register_reset("done_q", 0, last.valid);
+        let o_valid = (0..waits).fold(done, |done, i| m.register_reset(("valid_q", i), 0, done));
+        // Whether any part has met Inf or NaN, or has overflowed: trees like that of the merges, and on to the result.
+        let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
+        let invalid = flag_tree(m, "invalids", &invalids);
+        let o_invalid = delay(m, "invalid_q", invalid, merges + 1 + waits);
+        let overflows: Option<Vec<Wire>> = cores.iter().map(|core| core.o_overflow).collect();
+        let o_overflow = overflows.map(|overflows| {
+            let overflow = flag_tree(m, "overflows", &overflows);
+            delay(m, "overflow_q", overflow, merges + 1 + waits)
+        });
+        let x = v_exponent.map(|exponent| {
+            let exponent = m.register_if("v_exponent_q", q_valid, exponent);
+            delay(m, "result_exponent", exponent, n.latency() as usize + merges + 1)
+        });
+        let o_empty = delay(m, "empty_q", last.empty, 1 + waits);
+        let to_result = |(scalar, wire)| (scalar, delay(m, scalar_part(scalar, scalar), wire, 1 + waits));
+        let o_scalars: Signals = last.scalars.iter().map(to_result).collect();
+        let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
+        let sum = last.sum().map(|l| (l, last.valid));
+        let o = result(m, n, &ResultInputs { o: &last.o, done, empty: o_empty, x, sum });
+        SplitOutputs {
+            v_step: v_step_port,
+            v_ren: v_ren_port,
+            o: m.outputs("o", &o),
+            o_valid: m.output("o_valid", o_valid),
+            o_invalid: m.output("o_invalid", o_invalid),
+            o_empty: m.output("o_empty", o_empty),
+            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+            o_scalars: scalar_outputs(m, "o_", &o_scalars),
+            o_state: m.outputs("o_state", &o_state),
+        }
+    })
+}
+
+/// The cores, one for each part; none takes a partial result over.
+fn cores(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, inputs: &SplitInputs) -> Vec<CoreOutputs> {
+    let d = config.core.d;
+    let [low] = m.call("low", LowFunction {}, []);
+    let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
+    let scalars: Vec<Wire> = scalars
+        .map(|(scalar, width)| {
+            m.call(scalar_part(scalar, &format!("a_{scalar}")), ZeroFunction { width }, [])[0]
+        })
+        .collect();
+    let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
+    let accumulators = vec![zero; d];
+    (inputs.k.chunks(d).zip(inputs.v.chunks(d)).zip(inputs.k_mask).enumerate())
+        .map(|(p, ((k, v), &k_mask))| {
+            let inputs = CoreInputs {
+                q: inputs.q,
+                q_valid: inputs.q_valid,
+                v_exponent: inputs.v_exponent,
+                k,
+                k_valid: inputs.k_valid,
+                k_last: inputs.k_last,
+                k_mask: Some(k_mask),
+                k_state: Some(low),
+                state_scalars: &scalars,
+                state_o: &accumulators,
+                v,
+            };
+            core(m, ("core", p), &config.core, n, &inputs)
+        })
+        .collect()
+}
+
+/// The parts of all cores together: a tree of merges, leaves first.
+fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[CoreOutputs]) -> State {
+    let kind = MergeKind::of(&config.core);
+    // The first merges' factors take two cycles.
+    let o: Vec<Wire> = cores.iter().flat_map(|core| core.o_state.iter().copied()).collect();
+    let o = m.registers("core_o_q", &o);
+    let o = m.registers("core_o_qq", &o);
+    let of_core = |(core, o): (&CoreOutputs, &[Wire])| State {
+        valid: core.o_valid,
+        empty: core.o_empty.unwrap_or_else(|| panic!("{}: cores without masks", config.name())),
+        scalars: config
+            .core
+            .state_scalars()
+            .iter()
+            .copied()
+            .zip(core.state_scalars.iter().copied())
+            .collect(),
+        o: o.to_vec(),
+    };
+    // Merge i takes entries 2i and 2i + 1 of the list of all cores, then all merges.
+    let mut list: Vec<State> = cores.iter().zip(o.chunks(config.core.d)).map(of_core).collect();
+    let nodes = cores.len() - 1;
+    for i in 0..nodes {
+        let both = merge_node(m, i, kind, n, [&list[2 * i], &list[2 * i + 1]], i + 1 == nodes);
+        list.push(both);
+    }
+    list.swap_remove(list.len() - 1)
+}
