@@ -14,15 +14,53 @@ fn main() {
             for (masks, partial) in [(false, false), (true, false), (true, true)] {
                 for update in [Update::Rounded, Update::Fused, Update::Fixed] {
                     for vl in [1, 3] {
-                    for vs in [None, Some(true)] {
-                        let c = CoreConfig { d, masks, partial, update, value_stage: vs, value_latency: vl, ..base(f) };
-                        if c.validate().is_ok() { all.push(c); }
-                    }}
+                        for vs in [None, Some(true)] {
+                            let c = CoreConfig {
+                                d,
+                                masks,
+                                partial,
+                                update,
+                                value_stage: vs,
+                                value_latency: vl,
+                                ..base(f)
+                            };
+                            if c.validate().is_ok() {
+                                all.push(c);
+                            }
+                        }
+                    }
                 }
             }
         }
         let c = CoreConfig { weight: WeightUnit::Paper, ..base(f) };
         all.push(c);
+    }
+    for f in [Format::BF16, Format::FP8_E4M3] {
+        for d in [2, 5, 16, 24] {
+            for (masks, partial) in [(false, false), (true, false), (true, true)] {
+                for fa2 in [
+                    Fa2Variant::SeparateScale,
+                    Fa2Variant::SharedScale,
+                    Fa2Variant::Fixed,
+                    Fa2Variant::LogReference,
+                    Fa2Variant::Literal,
+                ] {
+                    for value_latency in [1, 3] {
+                        let c = CoreConfig {
+                            d,
+                            masks,
+                            partial,
+                            fa2,
+                            value_latency,
+                            ..CoreConfig::new(Design::Fa2, 5, f)
+                        };
+                        if c.validate().is_ok() {
+                            all.push(c);
+                        }
+                    }
+                }
+            }
+        }
     }
     let mut bad = 0;
     for c in &all {

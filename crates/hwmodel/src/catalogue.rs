@@ -1,14 +1,20 @@
 //! The kinds of cores: one row each, with its units, its stages and its words.
 
-use crate::attention::core::{CoreKind, core};
+use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
-use crate::attention::ports::CoreInputs;
-use crate::config::{CoreConfig, ConfigError, Design, Fa2Variant, Update, WeightUnit};
+use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use crate::fa2::literal_softmax::literal_softmax;
+use crate::fa2::log_reference::log_reference;
+use crate::fa2::reference::maximum_reference;
+use crate::fa2::shared_softmax::shared_softmax;
+use crate::fa2::softmax::softmax;
+use crate::fa2::{self, literal_lane, separate_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
 use crate::numerics::Numerics;
-use crate::rtl::{Circuit, Module};
+use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
 use std::sync::Arc;
 
@@ -62,6 +68,54 @@ const FLASH_D_PAPER: CoreKind = CoreKind {
     ..FLASH_D_ROUNDED
 };
 
+/// FlashAttention-2: one exponential, one multiplier a lane.
+const FA2_SEPARATE: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core: running maximum, running sum, division by reciprocal; one key a cycle.",
+    score: score::score,
+    scalar_path: softmax,
+    lanes: &separate_lane::SEPARATE,
+    early_value: true,
+    scalar_path_ends: true,
+    result_exponent: None,
+    restore_after: 0,
+    state_after: &[("o_m_q", 4), ("o_l_q", 2)],
+};
+
+/// FlashAttention-2 whose lane multiplier also does the final scale.
+const FA2_SHARED: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core: one multiplier a lane for update and final scale; one key a cycle.",
+    scalar_path: shared_softmax,
+    lanes: &shared_lane::SHARED,
+    ..FA2_SEPARATE
+};
+
+/// FlashAttention-2 in fixed point, relative to the maximum.
+const FA2_FIXED: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core in fixed point, relative to the maximum; one key a cycle.",
+    scalar_path: maximum_reference,
+    lanes: &fa2::fixed_lane::FIXED,
+    result_exponent: Some(1),
+    state_after: &[],
+    ..FA2_SEPARATE
+};
+
+/// FlashAttention-2 in fixed point, relative to the running sum's exponent.
+const FA2_LOG_REFERENCE: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
+    scalar_path: log_reference,
+    ..FA2_FIXED
+};
+
+/// FlashAttention-2 as the paper draws it.
+const FA2_LITERAL: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, two multipliers a lane.",
+    score: score::format_score,
+    scalar_path: literal_softmax,
+    lanes: &literal_lane::LITERAL,
+    state_after: &[],
+    ..FA2_SEPARATE
+};
+
 /// The row of a configuration.
 pub fn kind(config: &CoreConfig) -> &'static CoreKind {
     match config.design {
@@ -73,9 +127,24 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
             (_, Update::Fixed) => &FLASH_D_FIXED,
         },
         Design::Fa2 => match config.fa2 {
-            _ => unimplemented!(),
+            Fa2Variant::SeparateScale => &FA2_SEPARATE,
+            Fa2Variant::SharedScale => &FA2_SHARED,
+            Fa2Variant::Fixed => &FA2_FIXED,
+            Fa2Variant::LogReference => &FA2_LOG_REFERENCE,
+            Fa2Variant::Literal => &FA2_LITERAL,
         },
     }
+}
+
+/// The core of a (valid) configuration, in a module.
+pub fn core(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &CoreConfig,
+    n: &Arc<Numerics>,
+    inputs: &CoreInputs,
+) -> CoreOutputs {
+    core::core(around, name, kind(config), config, n, inputs)
 }
 
 /// The core of a configuration, as a block of its own.
@@ -106,6 +175,6 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
         state_o: &b.opens(d * partials, config.accumulator_bits()),
         v: &b.opens(d, width),
     };
-    core(b, "top", kind(config), config, &n, &inputs);
+    core(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())
 }

@@ -93,7 +93,7 @@ pub fn core(
         m.drive(inner.v_step, step);
         m.drive(inner.v_ren, path.reads);
         let late_flags = flag_pipe(m, "late_flags", value_flags, 1).flags;
-        if kind.lanes.finish.is_some() {
+        if kind.scalar_path_ends || kind.lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
             scalars.set("finish", delay(m, "finish_q", end, cycles));
         }

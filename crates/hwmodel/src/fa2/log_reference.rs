@@ -8,7 +8,7 @@ use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Reading, Tag};
 use crate::score::sum::SumReciprocalFunction;
 use std::sync::Arc;
 
@@ -118,11 +118,11 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
             ("right", right),
         ];
         let lanes = hand_out(m, scalars);
-        m.watch("argument_reference", reference_q);
+        m.watch_as("argument_reference", reference_q, Reading::Above(n.score_fraction));
         m.watch_output("weight_valid", "step");
         m.watch_output("weight", "e");
         m.watch_output("weight_load", "load");
-        m.watch_output("weight_upper", "delta");
+        m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch("sum", final_sum_q);
         m.watch("reciprocal", r);
         m.watch("reciprocal_right", right);

@@ -13,7 +13,7 @@ use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Tag};
+use crate::rtl::{Module, Reading, Tag};
 use crate::score::sum::SumReciprocalFunction;
 use crate::word::{Word, bits_for};
 use std::sync::Arc;
@@ -171,7 +171,7 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
         m.watch_output("weight_valid", "step");
         m.watch_output("weight", "e");
         m.watch_output("weight_load", "load");
-        m.watch_output("weight_upper", "delta");
+        m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch("sum", sum_q);
         m.watch("reciprocal", r);
         m.watch("reciprocal_right", right);

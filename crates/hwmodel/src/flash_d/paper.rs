@@ -7,7 +7,7 @@ use crate::attention::delay::delay;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
 use crate::numerics::{Numerics, static_limits};
-use crate::rtl::{Module, Reading, Tag};
+use crate::rtl::{Module, Tag};
 use crate::units::{MixedFunction, Operation};
 use std::sync::Arc;
 
@@ -139,9 +139,10 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
 
         m.watch("argument", x);
         let (step, reads) = (m.output("step", step), m.output("reads", update));
-        let lanes = [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
+        let lanes =
+            [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
         for (label, port) in [("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")] {
-            m.watch_output(label, port, Reading::Whole);
+            m.watch_output(label, port);
         }
         ScalarOutputs { step, reads, lanes: lanes.into(), state_scalars: Vec::new(), overflow: None }
     })

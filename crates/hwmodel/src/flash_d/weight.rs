@@ -25,7 +25,7 @@ use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Reading, Tag, Wire};
+use crate::rtl::{Module, Tag, Wire};
 use std::sync::Arc;
 
 /// Score, weight state, weight and its distribution, a stage each. With `early_value` the value is asked for at the weight stage,
@@ -110,14 +110,14 @@ pub fn lse_weight(
         m.drive(update_now, late_update);
 
         m.watch("argument", x_next);
-        m.watch_output("weight_valid", "step", Reading::Whole);
+        m.watch_output("weight_valid", "step");
         match early_value {
             true => [("weight", w), ("weight_load", weight_first), ("weight_upper", upper)]
                 .into_iter()
                 .for_each(|(label, wire)| m.watch(label, wire)),
             false => [("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]
                 .into_iter()
-                .for_each(|(label, port)| m.watch_output(label, port, Reading::Whole)),
+                .for_each(|(label, port)| m.watch_output(label, port)),
         }
         let mut signals = Signals::default();
         if early_value {

@@ -464,7 +464,12 @@ impl Module {
     }
 
     /// The same of an output, as the module around sees it: its name in the Verilog is that of what it drives there.
-    pub fn watch_output(&mut self, label: &'static str, name: &str, reading: Reading) {
+    pub fn watch_output(&mut self, label: &'static str, name: &str) {
+        self.watch_output_as(label, name, Reading::Whole);
+    }
+
+    /// [`Module::watch_output`] of a value that is not the output's own.
+    pub fn watch_output_as(&mut self, label: &'static str, name: &str, reading: Reading) {
         let port = self.ports.iter().find(|port| port.output && port.name == name);
         let port = port.unwrap_or_else(|| panic!("{}: no output {name}", self.tag.name));
         let (atom, slot) = (port.atoms[0] as usize, port.slots[0]);
