@@ -16,3 +16,4 @@ pub mod rtl;
 pub mod units;
 pub mod vectors;
 pub mod word;
+pub mod wrapper;
