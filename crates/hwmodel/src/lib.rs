@@ -21,3 +21,4 @@ pub mod split;
 pub mod units;
 pub mod vectors;
 pub mod word;
+pub mod wrapper;

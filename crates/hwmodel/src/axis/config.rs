@@ -168,17 +168,17 @@ impl AxisConfig {
 
     /// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
     /// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
-    pub(super) fn block_count_bits(&self) -> u32 {
+    pub(crate) fn block_count_bits(&self) -> u32 {
         bits_for(u64::from(self.block.latency() + self.block.value_latency()) + 6)
     }
 
     /// Width of a counter of blocks whose keys have begun to come and whose values have not: at most one for each step
     /// before the value stage, and the one in the key register.
-    pub(super) fn value_credit_bits(&self) -> u32 {
+    pub(crate) fn value_credit_bits(&self) -> u32 {
         bits_for(u64::from(v_step_latency(&self.block.core) + self.block.value_latency()) + 2)
     }
 }
 
 /// Width of a counter of blocks whose queries have begun to come and whose keys have not: one that loads, one that waits
 /// and one that the cores have taken over.
-pub(super) const KEY_CREDIT_BITS: u32 = bits_for(3);
+pub(crate) const KEY_CREDIT_BITS: u32 = bits_for(3);

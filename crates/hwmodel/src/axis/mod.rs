@@ -53,6 +53,7 @@ mod vector;
 mod wrapper;
 
 pub use beat::Shape;
+pub(crate) use config::KEY_CREDIT_BITS;
 pub use config::{AxisConfig, DEFAULT_BEAT_BITS, STREAM_LATENCY, Values};
 pub use kinds::build;
 pub use ports::{AxisPorts, AxisWrapper, LitePorts, SinkPorts, SourcePorts};

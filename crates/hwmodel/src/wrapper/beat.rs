@@ -1,0 +1,136 @@
+//! How vectors are cut into beats, and the leaves that do it.
+
+use crate::rtl::{Pins, Tag, VectorFunction};
+use crate::word::{Word, index_bits, ones};
+
+/// Which beat of a vector is stored.
+pub struct BeatSelect {
+    /// Beats of a vector, at least two.
+    pub beats: usize,
+}
+
+impl VectorFunction for BeatSelect {
+    fn tag(&self) -> Tag {
+        Tag::module(format!("beat_select_{}", self.beats), "Stores the beat in its place.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let inputs = vec![Pins::vector("fill", 1, 1), Pins::vector("beat", 1, index_bits(self.beats))];
+        (inputs, vec![Pins::vector("enable", self.beats, 1)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (fill, beat) = (&inputs[0][0], &inputs[1][0]);
+        let is = |i: usize| beat.eq(&W::constant(beat.width(), i as u64)).and(fill);
+        vec![(0..self.beats).map(is).collect()]
+    }
+}
+
+/// An element from the words of beats that are no whole number of elements.
+pub struct ElementJoin {
+    /// Words of an element.
+    pub parts: usize,
+    /// Bits of a word.
+    pub width: u32,
+}
+
+impl VectorFunction for ElementJoin {
+    fn tag(&self) -> Tag {
+        let ElementJoin { parts, width } = self;
+        Tag::module(format!("element_join_{parts}x{width}"), "Words to an element, the lowest first.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let element = Pins::vector("y", 1, self.parts as u32 * self.width);
+        (vec![Pins::vector("x", self.parts, self.width)], vec![element])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let x = &inputs[0];
+        let joined = x.iter().skip(1).fold(x[0].clone(), |low, high| high.concat(&low));
+        vec![vec![joined]]
+    }
+}
+
+/// The words of an element, for beats that are no whole number of elements.
+pub struct ElementSplit {
+    /// Words of an element.
+    pub parts: usize,
+    /// Bits of a word.
+    pub width: u32,
+}
+
+impl VectorFunction for ElementSplit {
+    fn tag(&self) -> Tag {
+        let ElementSplit { parts, width } = self;
+        Tag::module(format!("element_split_{parts}x{width}"), "An element to words, the lowest first.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let element = Pins::vector("x", 1, self.parts as u32 * self.width);
+        (vec![element], vec![Pins::vector("y", self.parts, self.width)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let word = |i: u32| inputs[0][0].slice(i * self.width, self.width);
+        vec![(0..self.parts as u32).map(word).collect()]
+    }
+}
+
+/// How a vector is cut into beats. Beats and elements are whole numbers of words; a word is an element where beats
+/// are whole numbers of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Elements of a vector, d.
+    pub d: usize,
+    /// Bits of an element.
+    pub width: u32,
+    /// Beats of a vector.
+    pub beats: usize,
+    /// Words of an element.
+    pub parts: usize,
+    /// Words of a beat.
+    pub words: usize,
+}
+
+impl Shape {
+    /// Vectors of `d` elements of `width` bits in beats of `beat` bits.
+    pub fn new(d: usize, width: u32, beat: u32) -> Self {
+        let (mut a, mut b) = (width, beat);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        let beats = d * width as usize / beat as usize;
+        Shape { d, width, beats, parts: (width / a) as usize, words: (beat / a) as usize }
+    }
+
+    /// Bits of a word.
+    pub fn word_bits(&self) -> u32 {
+        self.width / self.parts as u32
+    }
+
+    /// The beats of a vector, in words.
+    pub fn beats_of(&self, vector: &[u64]) -> Vec<Vec<u64>> {
+        let bits = self.word_bits();
+        let word = |element: u64, part: usize| element >> (part as u32 * bits) & ones(bits);
+        let words: Vec<u64> =
+            vector.iter().flat_map(|x| (0..self.parts).map(move |part| word(*x, part))).collect();
+        words.chunks(self.words).map(<[u64]>::to_vec).collect()
+    }
+
+    /// The vector that beats make.
+    pub fn vector_of(&self, beats: &[Vec<u64>]) -> Vec<u64> {
+        let bits = self.word_bits();
+        let element = |words: &[u64]| words.iter().rev().fold(0, |high, word| high << bits | word);
+        beats.concat().chunks(self.parts).map(element).collect()
+    }
+
+    /// How it is called in module names.
+    pub fn ident(&self) -> String {
+        let Shape { d, width, beats, .. } = self;
+        match beats {
+            1 => format!("{d}x{width}"),
+            _ => format!("{d}x{width}_{beats}"),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The registers themselves: what a write and an event do to them.
+
+use super::later::hold;
+use super::registers::{ADDRESS_BITS, BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
+use crate::function;
+use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
+use crate::word::Word;
+
+/// Whether an address of bytes is that of a register; its two low bits do not count.
+fn is_at<W: Word>(address: &W, offset: u32) -> W {
+    let word = address.drop_low(2);
+    word.eq(&W::constant(word.width(), u64::from(offset) / 4))
+}
+
+/// Any of some flags.
+fn any_of<W: Word>(flags: &[W]) -> W {
+    flags.iter().fold(W::zero(1), |any, flag| any.or(flag))
+}
+
+/// Which register is written, and whether there is one.
+pub struct WriteDecode {
+    /// Addresses of the registers.
+    pub offsets: Vec<u32>,
+}
+
+impl VectorFunction for WriteDecode {
+    fn tag(&self) -> Tag {
+        Tag::module("write_decode", "Which register is written, and whether there is one.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let select = Pins::vector("select", self.offsets.len(), 1);
+        let inputs = vec![Pins::vector("address", 1, ADDRESS_BITS), Pins::vector("write", 1, 1)];
+        (inputs, vec![select, Pins::vector("known", 1, 1)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (address, write) = (&inputs[0][0], &inputs[1][0]);
+        let at: Vec<W> = self.offsets.iter().map(|offset| is_at(address, *offset)).collect();
+        let select = at.iter().map(|at| at.and(write)).collect();
+        vec![select, vec![any_of(&at)]]
+    }
+}
+
+/// What the register at an address says, and whether there is one.
+pub struct ReadDecode {
+    /// Addresses of the registers.
+    pub offsets: Vec<u32>,
+}
+
+impl VectorFunction for ReadDecode {
+    fn tag(&self) -> Tag {
+        Tag::module("read_decode", "What the register at an address says, and whether there is one.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let value = Pins::vector("value", self.offsets.len(), 32);
+        let outputs = vec![Pins::vector("data", 1, 32), Pins::vector("known", 1, 1)];
+        (vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (address, value) = (&inputs[0][0], &inputs[1]);
+        let at: Vec<W> = self.offsets.iter().map(|offset| is_at(address, *offset)).collect();
+        let chosen = at.iter().zip(value).map(|(at, value)| at.repeat(32).and(value));
+        let data = chosen.reduce(|all, one| all.or(&one)).unwrap_or_else(|| W::zero(32));
+        vec![vec![data], vec![any_of(&at)]]
+    }
+}
+
+/// The bits that a write gives a register.
+fn merged<W: Word>(old: &W, select: &W, data: &W, mask: &W) -> W {
+    let width = old.width();
+    let (data, mask) = (data.slice(0, width), mask.slice(0, width));
+    select.select(&data.and(&mask).or(&old.and(&mask.not())), old)
+}
+
+function! {
+    /// A register that only a host writes.
+    pub struct MergeFunction { width: u32 }
+    name(this) = format!("write_merge_{}", this.width);
+    doc = "The bits that a write touches are replaced.";
+    inputs { select: 1, data: 32, mask: 32, old: this.width }
+    outputs { merged: this.width }
+    eval<W> { [merged(&old, &select, &data, &mask)] }
+}
+function! {
+    /// A register as it is read.
+    pub struct WidenFunction { width: u32 }
+    name(this) = format!("widen_{}", this.width);
+    doc = "y = x, zeros above.";
+    inputs { x: this.width }
+    outputs { y: 32 }
+    eval<W> { [x.zext(32)] }
+}
+/// What a write carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Write {
+    /// With what, 32 bits.
+    pub data: Wire,
+    /// Which bits of it.
+    pub mask: Wire,
+}
+
+/// A register of so many bits that only a host writes, zero after reset; what it holds.
+pub fn host_register(
+    around: &mut Module,
+    name: impl Into<Name>,
+    width: u32,
+    select: Wire,
+    write: Write,
+) -> Wire {
+    let tag = Tag::module(format!("host_register_{width}"), "Written by the host.");
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let [select, data, mask] = [("select", select), ("data", write.data), ("mask", write.mask)]
+            .map(|(name, wire)| m.input(name, wire));
+        m.reserve("value_q");
+        let value = m.later(width);
+        let [next] = m.call("merge", MergeFunction { width }, [select, data, mask, value]);
+        hold(m, "value_q", value, next);
+        m.output("value", value)
+    })
+}
+
+function! {
+    /// Start and stop.
+    pub struct RunRulesFunction {}
+    name(this) = "run_rules";
+    doc = "A start loads the number of blocks; each block that begins counts down, and the last one stops. 0 counts nothing.";
+    inputs { select: 1, data: 32, mask: 32, run: 1, opens: 1, blocks: 32, left: 32 }
+    outputs { next_run: 1, next_left: 32, clear: 1 }
+    eval<W> {
+        let write = |bit| select.and(&mask.bit(bit));
+        let writes_run = write(RUN_BIT).named("writes_run");
+        let start = writes_run.and(&data.bit(RUN_BIT)).and(&run.not()).named("start");
+        let counts = opens.and(&left.any()).named("counts");
+        let stop = opens.and(&left.eq(&W::constant(32, 1))).named("stop");
+        let minus_one = W::constant(32, 0xffff_ffff);
+        let next_left = start.select(&blocks, &counts.select(&left.add(&minus_one), &left));
+        [
+            writes_run.select(&data.bit(RUN_BIT), &run).and(&stop.not()),
+            next_left,
+            write(CLEAR_BIT).and(&data.bit(CLEAR_BIT)),
+        ]
+    }
+}
+function! {
+    /// Place of the next query.
+    pub struct NextPositionFunction { width: u32 }
+    name(this) = format!("next_position_{}", this.width);
+    doc = "A query that is taken moves the place on by the stride.";
+    inputs { select: 1, data: 32, mask: 32, position: this.width, stride: 1, taken: 1 }
+    outputs { following: this.width }
+    eval<W> {
+        let moved = position.add(&stride.and(&taken).zext(this.width)).named("moved");
+        [merged(&moved, &select, &data, &mask)]
+    }
+}
+function! {
+    /// Which keys a query sees.
+    pub struct QueryLimitsFunction { width: u32 }
+    name(this) = format!("query_limits_{}", this.width);
+    doc = "0: all; 1: up to its place; 2, 3: the last WINDOW of these. Places from all ones on are seen by no query.";
+    inputs { mode: 2, position: this.width, window: this.width }
+    outputs { q_from: this.width, q_to: this.width }
+    eval<W> {
+        let limit = W::constant(this.width, crate::word::ones(this.width));
+        let following = position.add(&position.all().not().zext(this.width)).named("following");
+        let to = mode.any().select(&following, &limit).named("to");
+        let reaches_back = window.lt(&following).named("reaches_back");
+        let first = following.sub(&window).named("window_start");
+        let from = mode.bit(1).and(&reaches_back).repeat(this.width).and(&first);
+        [from, to]
+    }
+}
+/// Errors that stay until they are cleared.
+pub struct ErrorRules {
+    /// Their bits of STATUS.
+    pub bits: Vec<u32>,
+}
+
+impl VectorFunction for ErrorRules {
+    fn tag(&self) -> Tag {
+        Tag::module("error_rules", "An error stays until a one is written to its bit.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let flags = |name| Pins::vector(name, self.bits.len(), 1);
+        let write =
+            [("select", 1), ("data", 32), ("mask", 32)].map(|(name, width)| Pins::vector(name, 1, width));
+        ([flags("occurs"), flags("old")].into_iter().chain(write).collect(), vec![flags("y")])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (occurs, old) = (&inputs[0], &inputs[1]);
+        let (select, data, mask) = (&inputs[2][0], &inputs[3][0], &inputs[4][0]);
+        let cleared = |bit: u32| select.and(&data.bit(bit)).and(&mask.bit(bit));
+        let next = |((occurs, old), bit): ((&W, &W), &u32)| occurs.or(&old.and(&cleared(*bit).not()));
+        vec![occurs.iter().zip(old).zip(&self.bits).map(next).collect()]
+    }
+}
+
+/// STATUS as it is read.
+pub struct StatusWord {
+    /// The bits of errors.
+    pub bits: Vec<u32>,
+}
+
+impl VectorFunction for StatusWord {
+    fn tag(&self) -> Tag {
+        Tag::module("status_word", "STATUS as it is read.")
+    }
+
+    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let inputs = vec![Pins::vector("busy", 1, 1), Pins::vector("error", self.bits.len(), 1)];
+        (inputs, vec![Pins::vector("y", 1, 32)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (busy, error) = (&inputs[0][0], &inputs[1]);
+        let bit = |i: u32| match self.bits.iter().position(|bit| *bit == i) {
+            Some(place) => error[place].clone(),
+            None if i == BUSY_BIT => busy.clone(),
+            None => W::zero(1),
+        };
+        let word = (1..32).fold(bit(0), |low, i| bit(i).concat(&low));
+        vec![vec![word]]
+    }
+}
+
+function! {
+    /// A counter.
+    pub struct CountFunction {}
+    name(this) = "count_event";
+    doc = "One more for each cycle with the event.";
+    inputs { occurs: 1, count: COUNTER_BITS }
+    outputs { following: COUNTER_BITS }
+    eval<W> { [count.add(&occurs.zext(COUNTER_BITS))] }
+}
+/// Counts cycles in which something happens; how often it has.
+pub fn event_counter(around: &mut Module, name: impl Into<Name>, occurs: Wire) -> Wire {
+    around.part(name, Tag::module("event_counter", "Counts cycles in which something happens."), |m| {
+        m.clock();
+        m.reset();
+        let occurs = m.input("occurs", occurs);
+        m.reserve("count_q");
+        let count = m.later(COUNTER_BITS);
+        let [next] = m.call("step", CountFunction {}, [occurs, count]);
+        hold(m, "count_q", count, next);
+        m.output("count", count)
+    })
+}

@@ -1,0 +1,208 @@
+//! What the host sees: registers behind an AXI4-Lite slave, and what they start.
+
+use super::credit::credit;
+use super::fields::*;
+use super::later::{hold, reserve};
+use super::lite::{SlaveInputs, lite_slave};
+use super::logic::EitherFunction;
+use super::ports::{LiteInputs, LiteOutputs};
+use super::registers::{Access, Packets, Register, RegisterName, error_bits, registers};
+use crate::axis::{AxisConfig, Values};
+use crate::rtl::{Module, Tag, VectorLeaf, Wire};
+
+/// What the registers get.
+pub struct HostInputs<'a> {
+    /// Synchronous reset.
+    pub rst: Wire,
+    /// The port.
+    pub lite: LiteInputs,
+    /// A block begins.
+    pub opens: Wire,
+    /// A block's last result leaves.
+    pub done: Wire,
+    /// With masks: the array takes a query.
+    pub taken: Option<Wire>,
+    /// Errors of the streams, in the order of their bits.
+    pub error: &'a [Wire],
+    /// What the counters after those of cycles and blocks count.
+    pub occurs: &'a [Wire],
+}
+
+/// What the registers say.
+pub struct HostOutputs {
+    /// The answers at the port.
+    pub lite: LiteOutputs,
+    /// Blocks may begin.
+    pub run: Wire,
+    /// Where values are asked for: a block is on its way, or may begin.
+    pub busy: Option<Wire>,
+    /// Keys of a block, 32 bits.
+    pub length: Wire,
+    /// Of fixed-point lanes only: exponent field of the largest |v|.
+    pub v_exponent: Option<Wire>,
+    /// With masks: the first key that the next query sees.
+    pub q_from: Option<Wire>,
+    /// With masks: the first one that it sees no more.
+    pub q_to: Option<Wire>,
+}
+
+/// Registers, counters and the start of blocks.
+pub fn host_control(
+    around: &mut Module,
+    name: &str,
+    config: &AxisConfig,
+    inputs: &HostInputs,
+) -> HostOutputs {
+    let table = registers(config);
+    let error_bits: Vec<u32> = [Packets::Queries, Packets::Keys, Packets::Values]
+        .into_iter()
+        .flat_map(|packets| error_bits(config, packets))
+        .collect();
+    let tag = Tag::module("host_control", "Registers, counters, and the start of blocks.");
+    around.part(name, tag, |m| {
+        m.clock();
+        let rst = m.input("rst", inputs.rst);
+        m.reset_by(rst);
+        let port = inputs.lite.enter(m, "");
+        let (opens, done) = (m.input("opens", inputs.opens), m.input("done", inputs.done));
+        let taken = m.optional_input("taken", inputs.taken);
+        let (error, occurs) = (m.inputs("error", inputs.error), m.inputs("occurs", inputs.occurs));
+
+        reserve(m, &["run_q", "left_q", "error_q", "position_q"]);
+        let (write_known, read_data, read_known) = (m.later(1), m.later(32), m.later(1));
+        let slave = SlaveInputs { lite: port.inputs, write_known, read_data, read_known };
+        let slave = lite_slave(m, "slave", &slave);
+        port.answer(m, &slave.lite);
+        let write = Write { data: slave.write_data, mask: slave.write_mask };
+        let written = Written::new(m, &table, slave.write_address, slave.write);
+        m.drive(write_known, written.known);
+        // These four are in every wrapper, and first.
+        let [control, status, blocks, length] = [0, 1, 2, 3].map(|place| written.select[place]);
+        let blocks_to_run = host_register(m, "block_number", 32, blocks, write);
+        let length = host_register(m, "key_number", 32, length, write);
+        let mut optional = |part: &str, name| {
+            let (width, select) = written.find(name)?;
+            Some(host_register(m, (part, 0), width, select, write))
+        };
+        let exponent = optional("exponent", RegisterName::VExponent);
+        let mode = optional("mask_mode", RegisterName::MaskMode);
+        let stride = optional("stride", RegisterName::Stride);
+        let window = optional("window", RegisterName::Window);
+
+        // Start and stop: whether blocks may begin, and how many.
+        let (run, left) = (m.later(1), m.later(32));
+        let rules = [control, write.data, write.mask, run, opens, blocks_to_run, left];
+        let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
+        hold(m, "run_q", run, next_run);
+        hold(m, "left_q", left, next_left);
+        // Blocks on their way.
+        let underway = credit(m, "blocks", config.block_count_bits(), opens, done);
+        let [working] = m.call("working", EitherFunction {}, [run, underway]);
+        let position = written.find(RegisterName::Position);
+        let sight = match (position, taken, mode, stride, window) {
+            (Some((width, select)), Some(taken), Some(mode), Some(stride), Some(window)) => {
+                let position = m.later(width);
+                let next = [select, write.data, write.mask, position, stride, taken];
+                let [next] = m.call(("next_position", 0), NextPositionFunction { width }, next);
+                hold(m, ("position_q", 0), position, next);
+                let limits = QueryLimitsFunction { width };
+                let [from, to] = m.call(("limits", 0), limits, [mode, position, window]);
+                Some(Sight { position, from, to })
+            }
+            _ => None,
+        };
+        let errors = keep_errors(m, &error_bits, &error, status, write);
+
+        // Counters, which the host resets, too.
+        let [clears] = m.call("clears", EitherFunction {}, [rst, clear]);
+        m.reset_by(clears);
+        let mut counts = Vec::new();
+        for (i, &event) in [working, done].iter().chain(&occurs).enumerate() {
+            counts.push(event_counter(m, ("counter", i), event));
+        }
+
+        // Registers as they are read, in the order of the table.
+        let [control] = m.call("control_word", WidenFunction { width: 1 }, [run]);
+        let status: Vec<Wire> = [working].into_iter().chain(errors).collect();
+        let status = m.leaf("status_word", VectorLeaf::new(StatusWord { bits: error_bits.clone() }), &status);
+        let mut read = vec![slave.read_address, control];
+        read.extend(status);
+        read.extend([blocks_to_run, length]);
+        let position = sight.as_ref().map(|sight| sight.position);
+        for (part, value) in [
+            ("exponent_word", exponent),
+            ("mask_mode_word", mode),
+            ("stride_word", stride),
+            ("window_word", window),
+            ("position_word", position),
+        ] {
+            let widened = value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0]);
+            read.extend(widened);
+        }
+        read.extend(counts);
+        let offsets = table.iter().map(|register| register.offset).collect();
+        let read = m.leaf("read_decode", VectorLeaf::new(ReadDecode { offsets }), &read);
+        m.drive(read_data, read[0]);
+        m.drive(read_known, read[1]);
+
+        let requested = config.values == Values::Requested;
+        HostOutputs {
+            lite: port.outputs,
+            run: m.output("run", run),
+            busy: m.optional_output("busy", requested.then_some(working)),
+            length: m.output("length", length),
+            v_exponent: m.optional_output("v_exponent", exponent),
+            q_from: m.optional_output("q_from", sight.as_ref().map(|sight| sight.from)),
+            q_to: m.optional_output("q_to", sight.as_ref().map(|sight| sight.to)),
+        }
+    })
+}
+
+/// Which registers are written.
+struct Written<'a> {
+    /// Those that a host writes.
+    registers: Vec<&'a Register>,
+    /// Each of them is written.
+    select: Vec<Wire>,
+    /// There is one at the address.
+    known: Wire,
+}
+
+impl<'a> Written<'a> {
+    fn new(m: &mut Module, table: &'a [Register], address: Wire, write: Wire) -> Self {
+        let registers: Vec<&Register> =
+            table.iter().filter(|register| register.access != Access::ReadOnly).collect();
+        let offsets = registers.iter().map(|register| register.offset).collect();
+        let mut select = m.leaf("write_decode", VectorLeaf::new(WriteDecode { offsets }), &[address, write]);
+        let known = select.split_off(registers.len())[0];
+        Written { registers, select, known }
+    }
+
+    /// Width of a register, and that it is written.
+    fn find(&self, name: RegisterName) -> Option<(u32, Wire)> {
+        let place = self.registers.iter().position(|register| register.name == name)?;
+        Some((self.registers[place].width, self.select[place]))
+    }
+}
+
+/// What the next query sees.
+struct Sight {
+    /// Its place.
+    position: Wire,
+    /// The first key that it sees.
+    from: Wire,
+    /// The first one that it sees no more.
+    to: Wire,
+}
+
+/// Errors that stay until a write to STATUS clears them.
+fn keep_errors(m: &mut Module, bits: &[u32], occurs: &[Wire], select: Wire, write: Write) -> Vec<Wire> {
+    let errors: Vec<Wire> = bits.iter().map(|_| m.later(1)).collect();
+    let inputs: Vec<Wire> =
+        occurs.iter().chain(&errors).copied().chain([select, write.data, write.mask]).collect();
+    let next = m.leaf("errors", VectorLeaf::new(ErrorRules { bits: bits.to_vec() }), &inputs);
+    for (i, (&error, next)) in errors.iter().zip(next).enumerate() {
+        hold(m, ("error_q", i), error, next);
+    }
+    errors
+}

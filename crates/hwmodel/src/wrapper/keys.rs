@@ -1,0 +1,120 @@
+//! The key stream.
+
+use super::beat::Shape;
+use super::credit::credit;
+use super::later::hold;
+use super::packet::{NextPlaceFunction, TakeFunction};
+use super::ports::{Last, Sink, SinkInputs};
+use super::vector::{VectorInputs, vector_input};
+use crate::axis::KEY_CREDIT_BITS;
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// Whether a key is the last one by its number.
+    pub struct KeyLimitFunction { bits: u32 }
+    name(this) = "key_limit";
+    doc = "The LENGTH-th key ends the block; a packet that ends before is too short. LENGTH 0: the packet decides.";
+    inputs { place: this.bits, length: this.bits, vector: 1, ends: 1 }
+    outputs { stop: 1, too_short: 1 }
+    eval<W> {
+        let number = place.add(&W::constant(this.bits, 1)).named("number");
+        let limited = length.any().named("limited");
+        let stop = number.eq(&length).and(&limited).named("at_length");
+        let short = vector.and(&ends).and(&limited).and(&stop.not());
+        [stop, short]
+    }
+}
+
+/// Bits of LENGTH.
+const LENGTH_BITS: u32 = 32;
+
+/// What the key stream gets.
+pub struct KeyInputs<'a> {
+    /// Beats; with masks `tuser`: no query sees the key.
+    pub stream: &'a SinkInputs,
+    /// A packet of queries begins, and with it a block.
+    pub block: Wire,
+    /// Keys of a block, 32 bits; 0: as many as come.
+    pub length: Wire,
+    /// The array takes a key if offered.
+    pub ready: Wire,
+    /// It is not frozen.
+    pub ce: Wire,
+}
+
+/// What the key stream hands out.
+pub struct KeyOutputs {
+    /// A beat is taken if offered.
+    pub tready: Wire,
+    /// A key is offered.
+    pub k_valid: Wire,
+    /// It is its block's last.
+    pub k_last: Wire,
+    /// With masks: no query sees it.
+    pub k_mask: Option<Wire>,
+    /// The key, d words.
+    pub k: Vec<Wire>,
+    /// It is taken.
+    pub taken: Wire,
+    /// With packets of values: a packet begins.
+    pub opens: Option<Wire>,
+    /// Errors, as STATUS has them.
+    pub error: Vec<Wire>,
+}
+
+/// The key stream: a packet is a block's keys. With `packets_of_values` it says when one begins.
+pub fn key_stream(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    packets_of_values: bool,
+    inputs: &KeyInputs,
+) -> KeyOutputs {
+    let suffix = if inputs.stream.tuser.is_some() { "_masks" } else { "" };
+    let tag = Tag::module(
+        format!("key_stream_{}{suffix}", shape.ident()),
+        "Keys of a block, one packet; it may begin when the packet of queries has.",
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Always);
+        let [block, length, ready, ce] =
+            [("block", inputs.block), ("length", inputs.length), ("ready", inputs.ready), ("ce", inputs.ce)]
+                .map(|(name, wire)| m.input(name, wire));
+
+        let [opens, vector, ends, full] = [(); 4].map(|()| m.later(1));
+        // Blocks whose keys have not begun to come.
+        let permit = credit(m, "credit", KEY_CREDIT_BITS, block, opens);
+        // Keys of the block so far, and whether this is the last.
+        let bits = LENGTH_BITS;
+        m.reserve("place_q");
+        let place = m.later(bits);
+        let [stop, too_short] = m.call("limit", KeyLimitFunction { bits }, [place, length, vector, ends]);
+        let [next] = m.call("next_place", NextPlaceFunction { bits }, [vector, ends, place]);
+        hold(m, "place_q", place, next);
+        let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
+        let vectors = VectorInputs { stream: &stream, permit, stop: Some(stop), take };
+        let vectors = vector_input(m, "vectors", shape, &vectors);
+        let packet = vectors.packet();
+        let limits = packet.limits();
+        m.drive(tready, vectors.tready);
+        m.drive(opens, packet.opens);
+        m.drive(vector, limits.vector);
+        m.drive(ends, limits.ends);
+        m.drive(full, vectors.full);
+
+        let errors: Vec<Wire> = [limits.too_long, too_short].into_iter().chain(packet.partial).collect();
+        KeyOutputs {
+            tready: tready_out,
+            k_valid: m.output("k_valid", full),
+            k_last: m.output("k_last", packet.last),
+            k_mask: m.optional_output("k_mask", vectors.flag),
+            k: m.outputs("k", &vectors.y),
+            taken: m.output("taken", take),
+            opens: m.optional_output("opens", packets_of_values.then_some(packet.opens)),
+            error: m.outputs("error", &errors),
+        }
+    })
+}

@@ -1,0 +1,160 @@
+//! The protocol of the register port: AXI4-Lite, one write and one read at a time.
+
+use super::later::{hold, reserve};
+use super::ports::{LiteInputs, LiteOutputs};
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// The three channels of a write.
+    pub struct LiteWriteFunction {}
+    name(this) = "lite_write";
+    doc = "Address and data are taken in any order; the write is made when both are there and the last one is answered.";
+    inputs { awvalid: 1, wvalid: 1, bready: 1, aw_full: 1, w_full: 1, b_full: 1 }
+    outputs { awready: 1, wready: 1, aw_take: 1, w_take: 1, write: 1, next_aw_full: 1, next_w_full: 1, next_b_full: 1 }
+    eval<W> {
+        let (awready, wready) = (aw_full.not(), w_full.not());
+        let aw_take = awvalid.and(&awready).named("takes_address");
+        let w_take = wvalid.and(&wready).named("takes_data");
+        let write = aw_full.and(&w_full).and(&b_full.not()).named("writes");
+        [
+            awready,
+            wready,
+            aw_take.clone(),
+            w_take.clone(),
+            write.clone(),
+            aw_take.or(&aw_full.and(&write.not())),
+            w_take.or(&w_full.and(&write.not())),
+            write.or(&b_full.and(&bready.not())),
+        ]
+    }
+}
+function! {
+    /// The two channels of a read.
+    pub struct LiteReadFunction {}
+    name(this) = "lite_read";
+    doc = "The register is read when its address is there and the last answer has been taken.";
+    inputs { arvalid: 1, rready: 1, ar_full: 1, r_full: 1 }
+    outputs { arready: 1, ar_take: 1, read: 1, next_ar_full: 1, next_r_full: 1 }
+    eval<W> {
+        let arready = ar_full.not();
+        let ar_take = arvalid.and(&arready).named("takes_address");
+        let read = ar_full.and(&r_full.not()).named("reads");
+        [
+            arready,
+            ar_take.clone(),
+            read.clone(),
+            ar_take.or(&ar_full.and(&read.not())),
+            read.or(&r_full.and(&rready.not())),
+        ]
+    }
+}
+function! {
+    /// Answer to an access.
+    pub struct ResponseFunction {}
+    name(this) = "lite_response";
+    doc = "OKAY for what can be done, otherwise SLVERR.";
+    inputs { known: 1 }
+    outputs { resp: 2 }
+    eval<W> { [known.not().append_zeros(1)] }
+}
+function! {
+    /// Bits that a write touches.
+    pub struct StrobeFunction {}
+    name(this) = "lite_strobe";
+    doc = "A strobe for each byte.";
+    inputs { strb: 4 }
+    outputs { mask: 32 }
+    eval<W> {
+        let byte = |i| strb.bit(i).repeat(8);
+        [byte(3).concat(&byte(2)).concat(&byte(1)).concat(&byte(0))]
+    }
+}
+/// What the slave gets beside its port: what the registers say.
+pub struct SlaveInputs {
+    /// The port.
+    pub lite: LiteInputs,
+    /// There is a register at [`SlaveOutputs::write_address`].
+    pub write_known: Wire,
+    /// What the register at [`SlaveOutputs::read_address`] says, 32 bits.
+    pub read_data: Wire,
+    /// There is such a register.
+    pub read_known: Wire,
+}
+
+/// What the slave asks of the registers.
+pub struct SlaveOutputs {
+    /// The answers at the port.
+    pub lite: LiteOutputs,
+    /// A register is written.
+    pub write: Wire,
+    /// Which.
+    pub write_address: Wire,
+    /// With what, 32 bits.
+    pub write_data: Wire,
+    /// Which bits of it.
+    pub write_mask: Wire,
+    /// Which register is read.
+    pub read_address: Wire,
+}
+
+/// An AXI4-Lite slave in front of registers.
+pub fn lite_slave(around: &mut Module, name: &str, inputs: &SlaveInputs) -> SlaveOutputs {
+    let tag = Tag::module("lite_slave", "AXI4-Lite, one write and one read at a time.");
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let port = inputs.lite.enter(m, "");
+        let lite = port.inputs;
+
+        reserve(m, &["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
+        reserve(m, &["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
+        // Addresses and data that wait for their access, and answers that wait for the host.
+        let [aw_full, w_full, b_full, ar_full, r_full] = [(); 5].map(|()| m.later(1));
+        let channels = [lite.awvalid, lite.wvalid, lite.bready, aw_full, w_full, b_full];
+        let [awready, wready, aw_take, w_take, write, next_aw_full, next_w_full, next_b_full] =
+            m.call("writes", LiteWriteFunction {}, channels);
+        let [arready, ar_take, read, next_ar_full, next_r_full] =
+            m.call("reads", LiteReadFunction {}, [lite.arvalid, lite.rready, ar_full, r_full]);
+        for (name, state, next) in [
+            ("aw_full_q", aw_full, next_aw_full),
+            ("w_full_q", w_full, next_w_full),
+            ("b_full_q", b_full, next_b_full),
+            ("ar_full_q", ar_full, next_ar_full),
+            ("r_full_q", r_full, next_r_full),
+        ] {
+            hold(m, name, state, next);
+        }
+        let write_address = m.register_if("aw_q", aw_take, lite.awaddr);
+        let write_data = m.register_if("w_q", w_take, lite.wdata);
+        let strb = m.register_if("strb_q", w_take, lite.wstrb);
+        let read_address = m.register_if("ar_q", ar_take, lite.araddr);
+        let [mask] = m.call("strobe", StrobeFunction {}, [strb]);
+
+        let write_out = m.output("write", write);
+        let write_address = m.output("write_address", write_address);
+        let write_data = m.output("write_data", write_data);
+        let write_mask = m.output("write_mask", mask);
+        let write_known = m.input("write_known", inputs.write_known);
+        let read_address = m.output("read_address", read_address);
+        let read_data = m.input("read_data", inputs.read_data);
+        let read_known = m.input("read_known", inputs.read_known);
+
+        let [write_response] = m.call("write_response", ResponseFunction {}, [write_known]);
+        let bresp = m.register_if("b_q", write, write_response);
+        let [read_response] = m.call("read_response", ResponseFunction {}, [read_known]);
+        let rdata = m.register_if("r_q", read, read_data);
+        let rresp = m.register_if("resp_q", read, read_response);
+        let (bvalid, rvalid) = (b_full, r_full);
+        let answers = LiteOutputs { awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid };
+        port.answer(m, &answers);
+        SlaveOutputs {
+            lite: port.outputs,
+            write: write_out,
+            write_address,
+            write_data,
+            write_mask,
+            read_address,
+        }
+    })
+}

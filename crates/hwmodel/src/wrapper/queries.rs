@@ -1,0 +1,123 @@
+//! The query stream.
+
+use super::beat::Shape;
+use super::later::hold;
+use super::logic::HighFunction;
+use super::packet::{NextPlaceFunction, TakeFunction};
+use super::ports::{Last, Sink, SinkInputs};
+use super::vector::{VectorInputs, vector_input};
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+use crate::word::index_bits;
+
+function! {
+    /// A packet's last place.
+    pub struct LastPlaceFunction { bits: u32, last: u64 }
+    name(this) = format!("last_place_{}", this.last);
+    doc = "Whether no more may follow.";
+    inputs { place: this.bits }
+    outputs { stop: 1 }
+    eval<W> { [place.eq(&W::constant(this.bits, this.last))] }
+}
+
+/// What the query stream gets.
+pub struct QueryInputs<'a> {
+    /// Beats.
+    pub stream: &'a SinkInputs,
+    /// A packet may begin.
+    pub run: Wire,
+    /// The array takes a query if offered.
+    pub ready: Wire,
+    /// It is not frozen.
+    pub ce: Wire,
+}
+
+/// What the query stream hands out.
+pub struct QueryOutputs {
+    /// A beat is taken if offered.
+    pub tready: Wire,
+    /// A query is offered.
+    pub q_valid: Wire,
+    /// It is its block's last.
+    pub q_last: Wire,
+    /// The query, d words.
+    pub q: Vec<Wire>,
+    /// It is taken.
+    pub taken: Wire,
+    /// A packet begins.
+    pub opens: Wire,
+    /// Errors, as STATUS has them.
+    pub error: Vec<Wire>,
+}
+
+/// The query stream: a packet is a block's queries, of which there are at most `queries`.
+pub fn query_stream(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    queries: usize,
+    inputs: &QueryInputs,
+) -> QueryOutputs {
+    let tag = Tag::module(
+        format!("query_stream_{}_{queries}", shape.ident()),
+        "Queries of a block, one packet; what goes beyond the array's queries is dropped.",
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Always);
+        let [run, ready, ce] = [("run", inputs.run), ("ready", inputs.ready), ("ce", inputs.ce)]
+            .map(|(name, wire)| m.input(name, wire));
+
+        // Queries of the packet so far, and whether this is the last that it may have.
+        let bits = index_bits(queries);
+        m.reserve("place_q");
+        let counted =
+            (queries > 1).then(|| Counted { place: m.later(bits), vector: m.later(1), ends: m.later(1) });
+        let stop = match &counted {
+            Some(counted) => {
+                let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
+                let [stop] = m.call(("last_place", 0), last_place, [counted.place]);
+                let inputs = [counted.vector, counted.ends, counted.place];
+                let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, inputs);
+                hold(m, ("place_q", 0), counted.place, next);
+                stop
+            }
+            // A block of one query.
+            None => m.call(("high", 0), HighFunction {}, [])[0],
+        };
+        let full = m.later(1);
+        let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
+        let vectors = VectorInputs { stream: &stream, permit: run, stop: Some(stop), take };
+        let vectors = vector_input(m, "vectors", shape, &vectors);
+        let packet = vectors.packet();
+        let limits = packet.limits();
+        m.drive(tready, vectors.tready);
+        m.drive(full, vectors.full);
+        if let Some(counted) = counted {
+            m.drive(counted.vector, limits.vector);
+            m.drive(counted.ends, limits.ends);
+        }
+
+        let errors: Vec<Wire> = [limits.too_long].into_iter().chain(packet.partial).collect();
+        QueryOutputs {
+            tready: tready_out,
+            q_valid: m.output("q_valid", vectors.full),
+            q_last: m.output("q_last", packet.last),
+            q: m.outputs("q", &vectors.y),
+            taken: m.output("taken", take),
+            opens: m.output("opens", packet.opens),
+            error: m.outputs("error", &errors),
+        }
+    })
+}
+
+/// What the place in a packet follows from.
+struct Counted {
+    /// The place.
+    place: Wire,
+    /// A query becomes complete.
+    vector: Wire,
+    /// It is its packet's last.
+    ends: Wire,
+}

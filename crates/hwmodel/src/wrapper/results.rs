@@ -1,0 +1,185 @@
+//! Results on their way out.
+//!
+//! The first beat of a result leaves the array's port at once, the others wait in a register, from which they move down
+//! by one beat at a time. What leaves goes through a buffer of two beats, so that neither the array's port nor the
+//! sink's `tready` is in the other's path, at a beat a cycle.
+
+use super::beat::{ElementSplit, Shape};
+use super::buffer::{BufferInputs, FLAG_BITS, beat_buffer};
+use super::later::{announce, hold, reserve};
+use super::logic::SelectFunction;
+use super::ports::SourceOutputs;
+use crate::function;
+use crate::rtl::{Module, Tag, VectorLeaf, Wire};
+use crate::word::bits_for;
+
+function! {
+    /// Whether there is room for a result, and what leaves.
+    pub struct SendRulesFunction { bits: u32, rest: u64 }
+    name(this) = format!("send_rules_{}", this.rest);
+    doc = "A result may come when no beat of the one before waits and the buffer has room.";
+    inputs { o_valid: 1, ce: 1, buffer_full: 1, left: this.bits }
+    outputs { blocked: 1, load: 1, push: 1, waiting: 1, last_beat: 1, next_left: this.bits }
+    eval<W> {
+        let waiting = left.any().named("waiting");
+        let room = waiting.not().and(&buffer_full.not()).named("room");
+        let load = o_valid.and(&ce).named("load");
+        let shift = waiting.and(&buffer_full.not()).named("shift");
+        let minus_one = W::constant(this.bits, crate::word::ones(this.bits));
+        let less = left.add(&minus_one).named("less");
+        let next_left = load.select(&W::constant(this.bits, this.rest), &shift.select(&less, &left));
+        let last_beat = left.eq(&W::constant(this.bits, 1)).named("final_beat");
+        [o_valid.and(&room.not()), load.clone(), load.or(&shift), waiting, last_beat, next_left]
+    }
+}
+function! {
+    /// The same for results of one beat.
+    pub struct SendWholeFunction {}
+    name(this) = "send_whole";
+    doc = "A result may come when the buffer has room.";
+    inputs { o_valid: 1, ce: 1, buffer_full: 1 }
+    outputs { blocked: 1, push: 1 }
+    eval<W> { [o_valid.and(&buffer_full), o_valid.and(&ce)] }
+}
+function! {
+    /// Which flags leave, and whether the packet ends.
+    pub struct SendFlagsFunction {}
+    name(this) = "send_flags";
+    doc = "The flags of the result that waits, or of the new one; a packet ends with the last beat of its last result.";
+    inputs { waiting: 1, last_beat: 1, own: FLAG_BITS, kept: FLAG_BITS, kept_last: 1 }
+    outputs { flags: FLAG_BITS, last: 1 }
+    eval<W> { [waiting.select(&kept, &own), last_beat.and(&kept_last)] }
+}
+/// The words of a vector.
+fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire> {
+    let (parts, width) = (shape.parts, shape.word_bits());
+    around.part(name, Tag::module("words", "The words of a vector.").dissolved(), |m| {
+        let x = m.inputs("x", x);
+        let mut words = Vec::new();
+        for (e, &element) in x.iter().enumerate().filter(|_| parts > 1) {
+            words.extend(m.leaf(("split", e), VectorLeaf::new(ElementSplit { parts, width }), &[element]));
+        }
+        m.outputs("y", if parts > 1 { &words } else { &x })
+    })
+}
+
+/// What the stream of results gets.
+pub struct ResultInputs<'a> {
+    /// The array's result, d words.
+    pub o: &'a [Wire],
+    /// It is there.
+    pub o_valid: Wire,
+    /// It is its block's last.
+    pub o_last: Wire,
+    /// Its flags, [`FLAG_BITS`] bits.
+    pub o_flags: Wire,
+    /// The array is not frozen.
+    pub ce: Wire,
+    /// A beat is taken.
+    pub tready: Wire,
+}
+
+/// The result stream: a packet is a block's results. Beside it, whether a result cannot leave: then the array is frozen.
+pub fn result_stream(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    inputs: &ResultInputs,
+) -> (SourceOutputs, Wire) {
+    let tag = Tag::module(format!("result_stream_{}", shape.ident()), "Results of a block, one packet.");
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let o = m.inputs("o", inputs.o);
+        let [o_valid, o_last, o_flags, ce] = [
+            ("o_valid", inputs.o_valid),
+            ("o_last", inputs.o_last),
+            ("o_flags", inputs.o_flags),
+            ("ce", inputs.ce),
+        ]
+        .map(|(name, wire)| m.input(name, wire));
+        let (valid, tvalid) = announce(m, "tvalid", 1);
+        let tready = m.input("tready", inputs.tready);
+
+        let words = words(m, "words_of", shape, &o);
+        let result = Offered { words: &words, o_valid, o_last, o_flags, ce, full: m.later(1) };
+        let sent = if shape.beats > 1 { send(m, shape, &result) } else { send_whole(m, &result) };
+        let (buffer, full) = beat_buffer(
+            m,
+            "buffer",
+            &BufferInputs { push: sent.push, x: &sent.x, x_flags: sent.flags, x_last: sent.last, tready },
+        );
+        m.drive(result.full, full);
+        m.drive(valid, buffer.tvalid);
+        let stream = SourceOutputs {
+            tvalid,
+            tdata: m.outputs("tdata", &buffer.tdata),
+            tuser: m.output("tuser", buffer.tuser),
+            tlast: m.output("tlast", buffer.tlast),
+        };
+        (stream, m.output("blocked", sent.blocked))
+    })
+}
+
+/// A result on the array's port, and the buffer that it is for.
+struct Offered<'a> {
+    words: &'a [Wire],
+    o_valid: Wire,
+    o_last: Wire,
+    o_flags: Wire,
+    /// The array is not frozen.
+    ce: Wire,
+    /// The buffer has no room.
+    full: Wire,
+}
+
+/// What goes to the buffer.
+struct Sent {
+    push: Wire,
+    x: Vec<Wire>,
+    flags: Wire,
+    last: Wire,
+    /// The result cannot leave.
+    blocked: Wire,
+}
+
+/// A result of one beat.
+fn send_whole(m: &mut Module, result: &Offered) -> Sent {
+    let inputs = [result.o_valid, result.ce, result.full];
+    let [blocked, push] = m.call(("whole", 0), SendWholeFunction {}, inputs);
+    Sent { push, x: result.words.to_vec(), flags: result.o_flags, last: result.o_last, blocked }
+}
+
+/// A result of several beats.
+fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
+    let rest_beats = shape.beats - 1;
+    let bits = bits_for(rest_beats as u64);
+    let width = shape.word_bits();
+    reserve(m, &["rest_q", "flags_q", "last_q", "left_q"]);
+    // Beats that wait.
+    let left = m.later(bits);
+    let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
+    let [blocked, load, push, waiting, last_beat, next_left] =
+        m.call(("rules", 0), rules, [result.o_valid, result.ce, result.full, left]);
+    hold(m, ("left_q", 0), left, next_left);
+    // The beats after the first: new ones, or those behind; behind the last there is nothing.
+    let (first, following) = result.words.split_at(shape.words);
+    let rest: Vec<Wire> = following.iter().map(|_| m.later(width)).collect();
+    for (i, &new) in following.iter().enumerate() {
+        let (takes, next) = match rest.get(i + shape.words) {
+            Some(&behind) => (push, m.call(("shift", i), SelectFunction { width }, [load, new, behind])[0]),
+            None => (load, new),
+        };
+        let q = m.register_if(("rest_q", i), takes, next);
+        m.drive(rest[i], q);
+    }
+    let mut x = Vec::new();
+    for (w, (&first, &rest)) in first.iter().zip(&rest).enumerate() {
+        x.extend(m.call(("send", w), SelectFunction { width }, [waiting, rest, first]));
+    }
+    let kept = m.register_if(("flags_q", 0), load, result.o_flags);
+    let kept_last = m.register_if(("last_q", 0), load, result.o_last);
+    let inputs = [waiting, last_beat, result.o_flags, kept, kept_last];
+    let [flags, last] = m.call(("send_flags", 0), SendFlagsFunction {}, inputs);
+    Sent { push, x, flags, last, blocked }
+}

@@ -1,0 +1,147 @@
+//! What the streams know of the steps in the array.
+
+use super::later::{hold, reserve};
+use super::requests::INDEX_BITS;
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// Whether the array holds a block.
+    pub struct RunningFunction {}
+    name(this) = "array_running";
+    doc = "What the array's own flag says: a block that is complete is taken over when there is none, or with its last key.";
+    inputs { k_valid: 1, k_ready: 1, k_last: 1, q_ready: 1, running: 1 }
+    outputs { k_end: 1, next_running: 1 }
+    eval<W> {
+        let k_end = k_valid.and(&k_ready).and(&k_last).named("ended");
+        let free = running.not().or(&k_end).named("free");
+        [k_end.clone(), free.select(&q_ready.not(), &running)]
+    }
+}
+function! {
+    /// Whether the array waits for a key inside a block.
+    pub struct BetweenFunction {}
+    name(this) = "between_keys";
+    doc = "From a key that is not its block's last to the next one.";
+    inputs { k_valid: 1, k_ready: 1, k_last: 1, between: 1 }
+    outputs { next_between: 1, missing: 1 }
+    eval<W> {
+        let taken = k_valid.and(&k_ready).named("taken");
+        [taken.select(&k_last.not(), &between), between.and(&k_valid.not())]
+    }
+}
+function! {
+    /// Place of the next step in its block.
+    pub struct NextStepFunction {}
+    name(this) = "next_step";
+    doc = "One more for each step; 0 after the block's last.";
+    inputs { step: 1, last: 1, index: INDEX_BITS }
+    outputs { next_index: INDEX_BITS }
+    eval<W> {
+        let following = index.add(&W::constant(INDEX_BITS, 1)).named("following");
+        [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
+    }
+}
+/// What follows the steps, and what it is told of them.
+pub struct StepInputs {
+    /// A key is offered to the array.
+    pub k_valid: Wire,
+    /// It takes one.
+    pub k_ready: Wire,
+    /// It is its block's last.
+    pub k_last: Wire,
+    /// The array takes a query.
+    pub q_ready: Wire,
+    /// Where values are asked for: a step is there.
+    pub step: Option<Wire>,
+    /// A value will be needed, `value_latency` steps later.
+    pub ask: Wire,
+}
+
+/// What the streams need to know of steps.
+pub struct StepOutputs {
+    /// The array holds a block.
+    pub running: Wire,
+    /// Where steps follow each other: a block has begun, and its next key is not there.
+    pub key_missing: Option<Wire>,
+    /// The value is needed now.
+    pub due: Wire,
+    /// Where all values are sent: it is that of the block's last key.
+    pub due_last: Option<Wire>,
+    /// Where values are asked for: place of the step's key in its block, 32 bits.
+    pub index: Option<Wire>,
+}
+
+/// When steps need what.
+#[derive(Clone, Copy, Debug)]
+pub struct StepTimes {
+    /// Cycles from a key to its step's asking for its value.
+    pub v_step_latency: u32,
+    /// Cycles from there to the value.
+    pub value_latency: u32,
+    /// Steps follow each other.
+    pub dense: bool,
+}
+
+/// What the wrapper knows of the steps in the array. It is frozen with the array.
+pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &StepInputs) -> StepOutputs {
+    let StepTimes { v_step_latency, value_latency, dense } = times;
+    let all = inputs.step.is_none();
+    let suffix = match (all, dense) {
+        (true, _) => "_all",
+        (_, false) => "",
+        _ => "_dense",
+    };
+    let tag = Tag::module(
+        format!("step_tracker_{v_step_latency}_{value_latency}{suffix}"),
+        "What the streams need to know of the steps in the array.",
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let [k_valid, k_ready, k_last, q_ready] = [
+            ("k_valid", inputs.k_valid),
+            ("k_ready", inputs.k_ready),
+            ("k_last", inputs.k_last),
+            ("q_ready", inputs.q_ready),
+        ]
+        .map(|(name, wire)| m.input(name, wire));
+        let step = m.optional_input("step", inputs.step);
+        let ask = m.input("ask", inputs.ask);
+
+        reserve(m, &["running_q", "end_q", "due_q", "index_q", "between_q"]);
+        let running = m.later(1);
+        let [k_end, next_running] =
+            m.call("blocks", RunningFunction {}, [k_valid, k_ready, k_last, q_ready, running]);
+        hold(m, "running_q", running, next_running);
+        let key_missing = dense.then(|| {
+            let between = m.later(1);
+            let [next, missing] =
+                m.call(("between", 0), BetweenFunction {}, [k_valid, k_ready, k_last, between]);
+            hold(m, ("between_q", 0), between, next);
+            missing
+        });
+        // Last keys on their way to where their place or their value is needed.
+        let end_stages = v_step_latency + if all { value_latency } else { 0 };
+        let end = stages(m, "end_q", k_end, end_stages);
+        let due = stages(m, "due_q", ask, value_latency);
+        let index = step.map(|step| {
+            let index = m.later(INDEX_BITS);
+            let [next] = m.call(("next_step", 0), NextStepFunction {}, [step, end, index]);
+            hold(m, ("index_q", 0), index, next);
+            index
+        });
+        StepOutputs {
+            running: m.output("running", running),
+            key_missing: m.optional_output("key_missing", key_missing),
+            due: m.output("due", due),
+            due_last: m.optional_output("due_last", all.then_some(end)),
+            index: m.optional_output("index", index),
+        }
+    })
+}
+
+/// A flag some cycles later, low after reset.
+fn stages(m: &mut Module, name: &str, flag: Wire, stages: u32) -> Wire {
+    (0..stages as usize).fold(flag, |flag, i| m.register_reset((name, i), 0, flag))
+}

@@ -1,0 +1,246 @@
+//! The wrapper: streams and registers around an array.
+
+use super::advance::*;
+use super::array_ports::{ArrayInputs, ArrayOutputs, array};
+use super::beat::Shape;
+use super::host::{HostInputs, host_control};
+use super::keys::{KeyInputs, KeyOutputs, key_stream};
+use super::later::{drive_all, reserve};
+use super::logic::Low;
+use super::ports::*;
+use super::queries::{QueryInputs, query_stream};
+use super::registers::{Packets, counters, error_bits};
+use super::requests::{RequestInputs, request_stream};
+use super::results::{ResultInputs, result_stream};
+use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
+use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
+use crate::axis::{AxisConfig, Values};
+use crate::config::ConfigError;
+use crate::cores::v_step_latency;
+use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+
+/// Builds the wrapper of a configuration.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
+    config.validate()?;
+    let shape = shape(config);
+    let all = config.values == Values::All;
+    let mut bench = Module::bench();
+    let inputs = WrapperInputs {
+        aresetn: bench.open(1),
+        q: SinkInputs::open(&mut bench, &shape, true, false),
+        k: SinkInputs::open(&mut bench, &shape, true, config.block.core.masks),
+        v: SinkInputs::open(&mut bench, &shape, all, false),
+        vreq_tready: (!all).then(|| bench.open(1)),
+        o_tready: bench.open(1),
+        lite: LiteInputs::open(&mut bench),
+    };
+    wrapper(&mut bench, "top", config, &inputs);
+    Ok(bench.into_circuit())
+}
+
+/// How a vector of a configuration is cut into beats.
+fn shape(config: &AxisConfig) -> Shape {
+    Shape::new(config.block.core.d, config.element_bits(), config.beat())
+}
+
+/// The wrapper of a (valid) configuration. Its clock is `aclk`.
+pub fn wrapper(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &AxisConfig,
+    inputs: &WrapperInputs,
+) -> WrapperOutputs {
+    let tag = Tag::module(config.name(), "Streams and registers around the array.");
+    around.part(name, tag, |m| {
+        m.clock_port("aclk");
+        let aresetn = m.input("aresetn", inputs.aresetn);
+        let shape = shape(config);
+        let q = inputs.q.enter(m, "s_axis_q_", Last::Always);
+        let k = inputs.k.enter(m, "s_axis_k_", Last::Always);
+        let vreq = inputs.vreq_tready.map(|tready| RequestPort::enter(m, "m_axis_vreq_", tready));
+        let v = inputs.v.enter(m, "s_axis_v_", Last::Optional);
+        let o = Source::enter(m, "m_axis_o_", inputs.o_tready, shape.words, shape.word_bits());
+        let lite = inputs.lite.enter(m, "s_axil_");
+
+        let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
+        m.reset_by(rst);
+        // All of these wait for each other; this is the order in which they stand in the text.
+        reserve(m, &["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
+        reserve(m, &["steps", "activity", "request_stall", "advance", "low", "array"]);
+        let mut low = Low::default();
+        let [ce, q_ready, k_ready, due] = [(); 4].map(|()| m.later(1));
+
+        // Registers, and the streams into the array.
+        let events = Events::new(m, config);
+        let registers = HostInputs {
+            rst,
+            lite: lite.inputs,
+            opens: events.opens,
+            done: events.done,
+            taken: events.taken,
+            error: &events.error,
+            occurs: &events.occurs,
+        };
+        let host = host_control(m, "host", config, &registers);
+        lite.answer(m, &host.lite);
+        let queries = QueryInputs { stream: &q.stream, run: host.run, ready: q_ready, ce };
+        let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
+        m.drive(q.tready, queries.tready);
+        let keys =
+            KeyInputs { stream: &k.stream, block: queries.opens, length: host.length, ready: k_ready, ce };
+        let keys = key_stream(m, "keys", shape, config.values == Values::All, &keys);
+        m.drive(k.tready, keys.tready);
+        let permit = match (host.busy, keys.opens) {
+            (Some(busy), _) => Permit::Busy(busy),
+            (None, Some(block)) => {
+                let credit_bits = config.value_credit_bits();
+                Permit::Packets(ValuePackets { block, due_last: m.later(1), credit_bits })
+            }
+            (None, None) => unreachable!("values are asked for, or all of them come"),
+        };
+        let values = ValueInputs { stream: &v.stream, permit, due, ce };
+        let values = value_stream(m, "values", shape, &values);
+        m.drive(v.tready, values.tready);
+
+        // What freezes with the array.
+        let inputs = ArrayInputs {
+            q: &queries.q,
+            q_valid: queries.q_valid,
+            q_last: queries.q_last,
+            q_from: host.q_from,
+            q_to: host.q_to,
+            v_exponent: host.v_exponent,
+            k: &keys.k,
+            k_valid: keys.k_valid,
+            k_last: keys.k_last,
+            k_mask: keys.k_mask,
+            v: &values.v,
+        };
+        let (array, steps) = m.gated("gate", ce, |m| {
+            let array = array(m, "array", &config.block, &inputs);
+            let steps = follow_steps(m, config, &keys, &array);
+            (array, steps)
+        });
+        drive_all(m, &[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
+        if let (Permit::Packets(packets), Some(due_last)) = (permit, steps.due_last) {
+            m.drive(packets.due_last, due_last);
+        }
+
+        // The streams out of it.
+        let requests = vreq.as_ref().zip(steps.index).map(|(vreq, index)| {
+            let inputs = RequestInputs { v_ren: array.v_ren, index, ce, tready: vreq.tready };
+            let (requests, blocked) = request_stream(m, ("requests", 0), &inputs);
+            vreq.send(m, &requests);
+            blocked
+        });
+        let overflow = array.o_overflow.unwrap_or_else(|| low.wire(m));
+        let empty = array.o_empty.unwrap_or_else(|| low.wire(m));
+        let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.o_invalid, overflow, empty]);
+        let results = ResultInputs {
+            o: &array.o,
+            o_valid: array.o_valid,
+            o_last: array.o_last,
+            o_flags,
+            ce,
+            tready: o.tready,
+        };
+        let (results, result_blocked) = result_stream(m, "results", shape, &results);
+        o.send(m, &results);
+        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o.tready, results.tlast]);
+
+        // When the array moves, and what a cycle is counted as.
+        let request_blocked = requests.unwrap_or_else(|| low.wire(m));
+        let activity = [
+            ce,
+            values.missing,
+            request_blocked,
+            result_blocked,
+            steps.running,
+            keys.k_valid,
+            array.k_ready,
+            array.q_ready,
+            host.run,
+            array.v_step,
+            array.v_ren,
+        ];
+        let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
+        let request_stall = requests.map(|blocked| {
+            m.call(("request_stall", 0), RequestStallFunction {}, [blocked, result_blocked])[0]
+        });
+        let key_missing = steps.key_missing.unwrap_or_else(|| low.wire(m));
+        let advance = [rst, key_missing, values.missing, request_blocked, result_blocked];
+        let [moves] = m.call("advance", AdvanceFunction {}, advance);
+        m.drive(ce, moves);
+
+        drive_all(m, &[events.opens, events.done], &[queries.opens, done]);
+        if let Some(taken) = events.taken {
+            m.drive(taken, queries.taken);
+        }
+        drive_all(m, &events.error, &[queries.error, keys.error, values.error].concat());
+        let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
+        drive_all(m, &events.occurs, &occurs);
+        WrapperOutputs {
+            q_tready: q.tready_out,
+            k_tready: k.tready_out,
+            v_tready: v.tready_out,
+            vreq: vreq.map(|vreq| vreq.stream),
+            o: o.stream,
+            lite: lite.outputs,
+        }
+    })
+}
+
+/// What the registers are told, by parts that they tell something themselves.
+struct Events {
+    /// A block begins.
+    opens: Wire,
+    /// A block's last result leaves.
+    done: Wire,
+    /// With masks: the array takes a query.
+    taken: Option<Wire>,
+    /// Errors of queries, keys and values.
+    error: Vec<Wire>,
+    /// What is counted, in the order of the table.
+    occurs: Vec<Wire>,
+}
+
+impl Events {
+    fn new(m: &mut Module, config: &AxisConfig) -> Events {
+        let streams = [Packets::Queries, Packets::Keys, Packets::Values];
+        let errors = streams.iter().flat_map(|packets| error_bits(config, *packets));
+        // The first two, of cycles and blocks, need no event of their own.
+        let counted = counters(config).into_iter().skip(2);
+        Events {
+            opens: m.later(1),
+            done: m.later(1),
+            taken: config.block.core.masks.then(|| m.later(1)),
+            error: errors.map(|_| m.later(1)).collect(),
+            occurs: counted.map(|_| m.later(1)).collect(),
+        }
+    }
+}
+
+/// The steps in the array. Values are asked for by the steps that need one, or all of them come.
+fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &ArrayOutputs) -> StepOutputs {
+    let times = StepTimes {
+        v_step_latency: v_step_latency(&config.block.core),
+        value_latency: config.block.value_latency(),
+        dense: config.is_dense(),
+    };
+    let (step, ask) = match config.values {
+        Values::Requested => (Some(array.v_step), array.v_ren),
+        Values::All => (None, array.v_step),
+    };
+    let inputs = StepInputs {
+        k_valid: keys.k_valid,
+        k_ready: array.k_ready,
+        k_last: keys.k_last,
+        q_ready: array.q_ready,
+        step,
+        ask,
+    };
+    step_tracker(m, "steps", times, &inputs)
+}

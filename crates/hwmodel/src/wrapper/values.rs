@@ -1,0 +1,158 @@
+//! Values: waited for, and handed over.
+
+use super::beat::Shape;
+use super::credit::credit;
+use super::later::{hold, reserve};
+use super::ports::{Last, Sink, SinkInputs};
+use super::vector::{VectorInputs, VectorOutputs, vector_input};
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+
+function! {
+    /// Whether the array has to wait for a value, and whether it takes one.
+    pub struct ValueRulesFunction {}
+    name(this) = "value_rules";
+    doc = "A value that is due and not there freezes the array; it is taken with the step that it is due for.";
+    inputs { due: 1, full: 1, ce: 1 }
+    outputs { missing: 1, take: 1 }
+    eval<W> { [due.and(&full.not()), due.and(&ce)] }
+}
+function! {
+    /// The same where values come in packets of one for each key.
+    pub struct ValuePacketRulesFunction {}
+    name(this) = "value_packet_rules";
+    doc = "Each step takes a value, needed or not. A packet that is too short leaves the rest of its block without values;\n\
+           of one that is too long the rest is dropped.";
+    inputs { due: 1, due_last: 1, full: 1, last: 1, exhausted: 1, dropping: 1, ce: 1 }
+    outputs { missing: 1, take: 1, too_long: 1, too_short: 1, next_exhausted: 1, next_dropping: 1 }
+    eval<W> {
+        let waits = due.and(&exhausted.not()).named("wanted");
+        let missing = waits.and(&dropping.or(&full.not()));
+        let uses = waits.and(&ce).named("uses");
+        let take = uses.or(&dropping.and(&full));
+        let too_long = uses.and(&due_last).and(&last.not()).named("exceeds");
+        let too_short = uses.and(&last).and(&due_last.not()).named("lacks");
+        let end = due.and(&ce).and(&due_last).named("ended");
+        let next_exhausted = too_short.or(&exhausted.and(&end.not()));
+        let next_dropping = too_long.or(&dropping.and(&full.and(&last).not()));
+        [missing, take, too_long, too_short, next_exhausted, next_dropping]
+    }
+}
+/// What lets values come.
+#[derive(Clone, Copy, Debug)]
+pub enum Permit {
+    /// Values that were asked for: a block is on its way.
+    Busy(Wire),
+    /// All values of a block, in a packet.
+    Packets(ValuePackets),
+}
+
+/// What is known of blocks whose values come in packets.
+#[derive(Clone, Copy, Debug)]
+pub struct ValuePackets {
+    /// A packet of keys begins.
+    pub block: Wire,
+    /// The value that the array's step needs is its block's last.
+    pub due_last: Wire,
+    /// Bits of a counter of blocks whose values have not begun to come.
+    pub credit_bits: u32,
+}
+
+/// What the value stream gets.
+pub struct ValueInputs<'a> {
+    /// Beats.
+    pub stream: &'a SinkInputs,
+    /// What lets them come.
+    pub permit: Permit,
+    /// The array's step needs a value on its port.
+    pub due: Wire,
+    /// The array is not frozen.
+    pub ce: Wire,
+}
+
+/// What the value stream hands out.
+pub struct ValueOutputs {
+    /// A beat is taken if offered.
+    pub tready: Wire,
+    /// The value is not there: freeze the array.
+    pub missing: Wire,
+    /// The value, d words.
+    pub v: Vec<Wire>,
+    /// Errors of packets, as STATUS has them.
+    pub error: Vec<Wire>,
+}
+
+/// The value stream.
+pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &ValueInputs) -> ValueOutputs {
+    let (suffix, doc) = match inputs.permit {
+        Permit::Busy(_) => ("", "Values that were asked for, in order."),
+        Permit::Packets(_) => (
+            "_packets",
+            "A value for each key of a block, one packet; those that no query needs are dropped.",
+        ),
+    };
+    around.part(name, Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc), |m| {
+        m.clock();
+        m.reset();
+        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Optional);
+        let values = match inputs.permit {
+            Permit::Busy(busy) => requested(m, shape, &stream, busy, inputs),
+            Permit::Packets(of) => packets(m, shape, &stream, &of, inputs),
+        };
+        m.drive(tready, values.vectors.tready);
+        ValueOutputs {
+            tready: tready_out,
+            missing: m.output("missing", values.missing),
+            v: m.outputs("v", &values.vectors.y),
+            error: m.outputs("error", &values.errors),
+        }
+    })
+}
+
+/// The vectors and what follows from them.
+struct Ruled {
+    vectors: VectorOutputs,
+    missing: Wire,
+    errors: Vec<Wire>,
+}
+
+/// Values alone.
+fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, inputs: &ValueInputs) -> Ruled {
+    let permit = m.inputs("busy", &[busy])[0];
+    let (due, ce) = (m.input("due", inputs.due), m.input("ce", inputs.ce));
+    let take = m.later(1);
+    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let [missing, takes] = m.call(("alone", 0), ValueRulesFunction {}, [due, vectors.full, ce]);
+    m.drive(take, takes);
+    Ruled { vectors, missing, errors: Vec::new() }
+}
+
+/// Packets of values.
+fn packets(
+    m: &mut Module,
+    shape: Shape,
+    stream: &SinkInputs,
+    of: &ValuePackets,
+    inputs: &ValueInputs,
+) -> Ruled {
+    let block = m.inputs("block", &[of.block])[0];
+    let due = m.input("due", inputs.due);
+    let due_last = m.inputs("due_last", &[of.due_last])[0];
+    let ce = m.input("ce", inputs.ce);
+    // A packet had too few values, or too many.
+    let [opens, take, exhausted, dropping] = [(); 4].map(|()| m.later(1));
+    // Blocks whose values have not begun to come.
+    let permit = credit(m, ("credit", 0), of.credit_bits, block, opens);
+    reserve(m, &["exhausted_q", "dropping_q"]);
+    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let packet = vectors.packet();
+    m.drive(opens, packet.opens);
+    let rules = [due, due_last, vectors.full, packet.last, exhausted, dropping, ce];
+    let [missing, takes, too_long, too_short, next_exhausted, next_dropping] =
+        m.call(("packet", 0), ValuePacketRulesFunction {}, rules);
+    m.drive(take, takes);
+    hold(m, ("exhausted_q", 0), exhausted, next_exhausted);
+    hold(m, ("dropping_q", 0), dropping, next_dropping);
+    let errors = [too_long, too_short].into_iter().chain(packet.partial).collect();
+    Ruled { vectors, missing, errors }
+}
