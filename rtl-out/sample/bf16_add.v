@@ -11,13 +11,13 @@ module bf16_add (
     input  wire [15:0] b,
     output wire [15:0] y
 );
-    wire [15:0] a_wide = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
-    wire [15:0] b_wide = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
-    wire swap = a_wide[14:0] < b_wide[14:0];
-    wire [15:0] larger = swap ? b_wide : a_wide;
+    wire [15:0] a_finite = &a[14:7] ? 16'h0 : {a[15:7], (a[6:0] & {7{|a[14:7]}})};
+    wire [15:0] b_finite = &b[14:7] ? 16'h0 : {b[15:7], (b[6:0] & {7{|b[14:7]}})};
+    wire swap = a_finite[14:0] < b_finite[14:0];
+    wire [15:0] larger = swap ? b_finite : a_finite;
     wire larger_hidden = |larger[14:7];
     wire [7:0] larger_significand = {larger_hidden, larger[6:0]};
-    wire [15:0] smaller = swap ? a_wide : b_wide;
+    wire [15:0] smaller = swap ? a_finite : b_finite;
     wire [7:0] distance = larger[14:7] - smaller[14:7];
     wire smaller_hidden = |smaller[14:7];
     wire [7:0] smaller_significand = {smaller_hidden, smaller[6:0]};

@@ -298,15 +298,15 @@ module fa2_shared_lane_bf16_e8f11 (
     assign value = &v[14:7] ? 16'h0 : {v[15:7], (v[6:0] & {7{|v[14:7]}})};
     // The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.
     wire [19:0] operands_o_before = {20{~load}} & o_q;
-    wire [19:0] operands_joined = {value[15:7], value[6:0], 4'h0};
-    assign operands_multiplicand = moved ? operands_o_before : operands_joined;
-    assign operands_addend = moved ? operands_joined : operands_o_before;
+    wire [19:0] operands_v_wide = {value, 4'h0};
+    assign operands_multiplicand = moved ? operands_o_before : operands_v_wide;
+    assign operands_addend = moved ? operands_v_wide : operands_o_before;
     // y = scale ? o : multiplicand.
     assign operand = done ? o_q : operands_multiplicand;
     e8f11_e9f13_factor_product u_product (.a(operand), .factor(e), .y(product));
     e8f11_e9f13_e8f11_add_finite u_sum (.a(operands_addend), .b(product), .y(sum));
     // o_next = load ? v : sum.
-    assign select = load ? {value[15:7], value[6:0], 4'h0} : sum;
+    assign select = load ? {value, 4'h0} : sum;
     e9f13_to_bf16 u_narrow (.a(product), .y(narrow));
     assign o = result_q;
 endmodule
@@ -316,7 +316,7 @@ module e9f13_to_bf16 (
     input  wire [22:0] a,
     output wire [15:0] y
 );
-    wire [10:0] exponent_signed = {1'b0, 1'b0, a[21:13]};
+    wire [10:0] exponent_signed = {2'h0, a[21:13]};
     wire [10:0] exponent_less_one = exponent_signed - 11'h1;
     wire x_hidden = |a[21:13];
     wire [13:0] x_significand = {x_hidden, a[12:0]};
@@ -381,7 +381,7 @@ module e8f11_e9f13_e8f11_add_finite (
     assign y = {sign, encoded};
 endmodule
 
-// y = a * m * 2^-(10 + right), rounded to e9f13.
+// y = a * m * 2^-(10 + right), factor = {right, m}, rounded to e9f13.
 module e8f11_e9f13_factor_product (
     input  wire [19:0] a,
     input  wire [19:0] factor,
@@ -407,7 +407,9 @@ endmodule
 // factor = finish ? r * 2^-right : e, as {right, m}; the next step of a finished query's lanes is a first
 // key or none, which needs no factor.
 module shared_factor_m11 (
+    /* verilator lint_off UNUSEDSIGNAL */
     input  wire [16:0] r,
+    /* verilator lint_on UNUSEDSIGNAL */
     /* verilator lint_off UNUSEDSIGNAL */
     input  wire [5:0] right,
     /* verilator lint_on UNUSEDSIGNAL */
@@ -418,20 +420,19 @@ module shared_factor_m11 (
     output wire take
 );
     wire top_2_empty = ~(|r[16:15]);
-    wire [16:0] left_by_2 = top_2_empty ? {r[14:0], 2'h0} : r;
-    wire top_1_empty = ~left_by_2[16];
-    wire [16:0] left_by_1 = top_1_empty ? {left_by_2[15:0], 1'b0} : left_by_2;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [17:0] sum = {1'b0, left_by_1} + 18'h20;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [11:0] rounded = sum[17:6];
-    wire [8:0] right_2 = ({4'h0, right[4:0]} + {7'h0, top_2_empty, top_1_empty}) - {8'h0, rounded[11]};
+    wire [12:0] left_by_2 = top_2_empty ? r[14:2] : r[16:4];
+    wire top_1_empty = ~left_by_2[12];
+    wire [8:0] right_unrounded = {4'h0, right[4:0]} + {7'h0, top_2_empty, top_1_empty};
+    wire [11:0] left_by_1 = top_1_empty ? left_by_2[11:0] : left_by_2[12:1];
+    wire [11:0] rounded = {1'b0, left_by_1[11:1]} + {11'h0, left_by_1[0]};
+    wire [8:0] right_of_m = right_unrounded - {8'h0, rounded[11]};
     wire [10:0] m = {rounded[11], 10'h0} | rounded[10:0];
-    assign factor = finish ? {right_2, m} : e;
+    assign factor = finish ? {right_of_m, m} : e;
     assign take = finish | update;
 endmodule
 
-// m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.
+// m <- max(m, s); e = 2^-|s - m| is the factor of the old state where m moved, else of the new value;
+// l <- moved ? l * e + 1 : l + e.
 module softmax_m11 (
     input  wire clk,
     input  wire rst,
@@ -512,14 +513,12 @@ module softmax_m11 (
         end
     end
 
-    score_maximum u_maximum (
-        .score(score),
-        .maximum(maximum_q),
-        .first(first),
-        .maximum_next(maximum_next),
-        .moved(maximum_moved),
-        .distance(maximum_distance)
-    );
+    // maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.
+    wire maximum_maximum_moves = $signed(maximum_q) < $signed(score);
+    assign maximum_next = (first | maximum_maximum_moves) ? score : maximum_q;
+    assign maximum_moved = ~first & maximum_maximum_moves;
+    wire [19:0] maximum_difference = score - maximum_q;
+    assign maximum_distance = maximum_maximum_moves ? maximum_difference : (20'h0 - maximum_difference);
     // update = valid and not (s - m <= -17.3125); a first key always updates.
     wire updates_far = maximum_distance >= 20'h4540;
     assign updates = valid & ((first | maximum_moved) | ~updates_far);
@@ -546,23 +545,18 @@ module sum_reciprocal_35_bf16 (
     wire top_32_empty = ~(|final_sum[34:3]);
     wire [34:0] left_by_32 = top_32_empty ? {final_sum[2:0], 32'h0} : final_sum;
     wire top_16_empty = ~(|left_by_32[34:19]);
-    wire [34:0] left_by_16 = top_16_empty ? {left_by_32[18:0], 16'h0} : left_by_32;
-    wire top_8_empty = ~(|left_by_16[34:27]);
-    wire [34:0] left_by_8 = top_8_empty ? {left_by_16[26:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~(|left_by_8[34:31]);
-    wire [34:0] left_by_4 = top_4_empty ? {left_by_8[30:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[34:33]);
-    wire [34:0] left_by_2 = top_2_empty ? {left_by_4[32:0], 2'h0} : left_by_4;
-    wire top_1_empty = ~left_by_2[34];
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [34:0] left_by_1 = top_1_empty ? {left_by_2[33:0], 1'b0} : left_by_2;
-    /* verilator lint_on UNUSEDSIGNAL */
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [16:0] m = left_by_1[34:18];
-    /* verilator lint_on UNUSEDSIGNAL */
+    wire [31:0] left_by_16 = top_16_empty ? {left_by_32[18:0], 13'h0} : left_by_32[34:3];
+    wire top_8_empty = ~(|left_by_16[31:24]);
+    wire [23:0] left_by_8 = top_8_empty ? left_by_16[23:0] : left_by_16[31:8];
+    wire top_4_empty = ~(|left_by_8[23:20]);
+    wire [19:0] left_by_4 = top_4_empty ? left_by_8[19:0] : left_by_8[23:4];
+    wire top_2_empty = ~(|left_by_4[19:18]);
+    wire [17:0] left_by_2 = top_2_empty ? left_by_4[17:0] : left_by_4[19:2];
+    wire top_1_empty = ~left_by_2[17];
+    wire [15:0] left_by_1 = top_1_empty ? left_by_2[15:0] : left_by_2[16:1];
     reg [16:0] reciprocal_c0;
     always @(*)
-        case (m[15:12])
+        case (left_by_1[15:12])
             4'd0: reciprocal_c0 = 17'h10000;
             4'd1: reciprocal_c0 = 17'hf0d8;
             4'd2: reciprocal_c0 = 17'he379;
@@ -582,7 +576,7 @@ module sum_reciprocal_35_bf16 (
         endcase
     reg [11:0] reciprocal_c1;
     always @(*)
-        case (m[15:12])
+        case (left_by_1[15:12])
             4'd0: reciprocal_c1 = 12'hf34;
             4'd1: reciprocal_c1 = 12'hd63;
             4'd2: reciprocal_c1 = 12'hbfa;
@@ -601,11 +595,11 @@ module sum_reciprocal_35_bf16 (
             default: reciprocal_c1 = 12'h421;
         endcase
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [23:0] reciprocal_slope_product = {12'b0, reciprocal_c1} * {12'b0, m[11:0]};
+    wire [23:0] reciprocal_slope_product = {12'b0, reciprocal_c1} * {12'b0, left_by_1[11:0]};
     /* verilator lint_on UNUSEDSIGNAL */
     assign r = reciprocal_c0 - {5'h0, reciprocal_slope_product[23:12]};
-    wire [5:0] joined = {top_32_empty, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
-    assign right = 6'h10 - joined;
+    wire [5:0] leading_zeros = {top_32_empty, top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
+    assign right = 6'h10 - leading_zeros;
 endmodule
 
 // The maximum moved: sum * e + 1.  It stayed: sum + e.  First key: 1.  Saturating fixed point.
@@ -618,15 +612,11 @@ module running_sum_next_m11 (
 );
     wire [34:0] addend = moved ? 35'h40000 : sum;
     wire [34:0] multiplicand = moved ? sum : 35'h40000;
+    /* verilator lint_off UNUSEDSIGNAL */
     wire [45:0] product = {11'b0, multiplicand} * {35'b0, e[10:0]};
-    wire [9:0] right_less_one = {1'b0, e[19:11]} + 10'h9;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [45:0] scaled_halves = product >> right_less_one;
     /* verilator lint_on UNUSEDSIGNAL */
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [36:0] sum_2 = scaled_halves[36:0] + 37'h1;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [35:0] scaled = sum_2[36:1];
+    wire [36:0] scaled_halves = product[45:9] >> e[19:11];
+    wire [35:0] scaled = scaled_halves[36:1] + {35'h0, scaled_halves[0]};
     wire [35:0] total = {1'b0, addend} + scaled;
     wire [34:0] saturated = {35{total[35]}} | total[34:0];
     assign sum_next = first ? 35'h40000 : saturated;
@@ -669,37 +659,15 @@ module exp_weight_m11 (
     /* verilator lint_on UNUSEDSIGNAL */
     wire [14:0] exp_value = exp_c0 - {4'h0, exp_slope_product[21:11]};
     wire top_2_empty = ~(|exp_value[14:13]);
-    wire [14:0] left_by_2 = top_2_empty ? {exp_value[12:0], 2'h0} : exp_value;
-    wire top_1_empty = ~left_by_2[14];
-    wire [8:0] sum = {1'b0, argument_clamped[21:14]} + {7'h0, top_2_empty, top_1_empty};
-    wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [15:0] sum_2 = {1'b0, left_by_1} + 16'h8;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [11:0] rounded = sum_2[15:4];
-    wire [8:0] right = sum - {8'h0, rounded[11]};
+    wire [12:0] left_by_2 = top_2_empty ? exp_value[12:0] : exp_value[14:2];
+    wire top_1_empty = ~left_by_2[12];
+    wire [8:0] right_unrounded = {1'b0, argument_clamped[21:14]} + {7'h0, top_2_empty, top_1_empty};
+    wire [11:0] left_by_1 = top_1_empty ? left_by_2[11:0] : left_by_2[12:1];
+    wire [11:0] rounded = {1'b0, left_by_1[11:1]} + {11'h0, left_by_1[0]};
+    wire [8:0] right_of_m = right_unrounded - {8'h0, rounded[11]};
     wire [10:0] m = {rounded[11], 10'h0} | rounded[10:0];
-    wire [19:0] exponential = {right, m};
+    wire [19:0] exponential = {right_of_m, m};
     assign e = first ? 20'h400 : exponential;
-endmodule
-
-// maximum_next = max(score, maximum); distance = |score - maximum|; a first key sets the maximum.
-module score_maximum (
-    input  wire [19:0] score,
-    input  wire [19:0] maximum,
-    input  wire first,
-    output wire [19:0] maximum_next,
-    output wire moved,
-    output wire [19:0] distance
-);
-    wire maximum_moves = $signed(maximum) < $signed(score);
-    assign maximum_next = (first | maximum_moves) ? score : maximum;
-    assign moved = ~first & maximum_moves;
-    wire [20:0] difference = {score[19], score} - {maximum[19], maximum};
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [20:0] magnitude = maximum_moves ? difference : (21'h0 - difference);
-    /* verilator lint_on UNUSEDSIGNAL */
-    assign distance = magnitude[19:0];
 endmodule
 
 // score = natural * log2(e), 9 integer and 10 fraction bits, rounded half up, saturating.
@@ -708,17 +676,15 @@ module score_base_2_20 (
     output wire [19:0] score
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [51:0] product = {15'b0, {{15{natural[21]}}, natural}} * {37'b0, 15'h5c55};
+    wire [36:0] product = {{15{natural[21]}}, natural} * {22'b0, 15'h5c55};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [36:0] signed_product = product[36:0];
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [36:0] rounded = signed_product + 37'h8000;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire fits = &rounded[36:35] | ~(|rounded[36:35]);
-    assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
+    wire [21:0] signed_product = product[36:15];
+    wire [20:0] rounded = signed_product[21:1] + {20'h0, signed_product[0]};
+    wire fits = &rounded[20:19] | ~(|rounded[20:19]);
+    assign score = (fits & ~(rounded[20] & ~(|rounded[18:0]))) ? {rounded[20], rounded[18:0]} : {rounded[20], {18{~rounded[20]}}, 1'b1};
 endmodule
 
-// natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
+// natural = total + carry, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
     input  wire carry,
@@ -816,7 +782,8 @@ module bf16_any_special_4 (
     /* verilator lint_on UNUSEDSIGNAL */
     output wire any
 );
-    assign any = |{&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
+    wire [3:0] special_0_to_3 = {&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
+    assign any = |special_0_to_3;
 endmodule
 
 `default_nettype wire

@@ -311,14 +311,12 @@ module flash_d_fixed_lane_bf16_23_14_9 (
 
     bf16_to_fixed_14 u_value (.v(v), .x(x), .fixed(value_fixed), .outside(outside));
     fixed_update_23_14_9 u_step (.v(value_fixed), .o(o_q), .w(w), .upper(upper), .load(load), .o_next(step));
-    fixed_23_to_bf16 u_result (.o(o_q), .x(result_x), .done(done), .y(o));
+    fixed_23_to_bf16 u_result (.o(o_q[22:5]), .x(result_x), .done(done), .y(o));
 endmodule
 
 // y = o relative to 2^(x + 1), cut to 18 bits, rounded to the format; at rest unless done.
 module fixed_23_to_bf16 (
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  wire [22:0] o,
-    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire [22:5] o,
     input  wire [7:0] x,
     input  wire done,
     output wire [15:0] y
@@ -367,11 +365,9 @@ module fixed_update_23_14_9 (
     wire [13:0] distance = difference[13:0] ^ {14{v_is_below}};
     wire [22:0] product = {9'b0, distance} * {14'b0, w[8:0]};
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [32:0] shifted = {product, 10'h0} >> w[14:9];
+    wire [24:0] shifted = {product, 2'h0} >> w[14:9];
     /* verilator lint_on UNUSEDSIGNAL */
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [24:0] way_halves = shifted[32:8];
-    /* verilator lint_on UNUSEDSIGNAL */
+    wire [23:0] way_halves = shifted[23:0];
     wire [22:0] way = way_halves[23:1];
     wire minus = v_is_below ^ upper;
     wire [22:0] addend = way ^ {23{minus}};
@@ -507,7 +503,7 @@ module lse_weight_m9 (
         .x_next(difference)
     );
     budget_next u_budget_next (
-        .x(x_q),
+        .x(x_q[29:18]),
         .room(budget_room_q),
         .limit(budget_limit_q),
         .closed(budget_closed_q),
@@ -520,7 +516,7 @@ module lse_weight_m9 (
     // update = valid and x, which tells that x is above the budget's limit; a first key always updates.
     assign updates_update = step_q & (weight_first_q | budget_next_above);
     assign updates_grows = ~weight_first_q & budget_next_above;
-    exp_argument u_argument (.x(x_q), .t(argument_t), .negative(argument_negative));
+    exp_argument u_argument (.x(x_q[29:4]), .t(argument_t), .negative(argument_negative));
     log2p1_tail_8 u_tail (.t(argument_t), .tail(tail));
     sigmoid_weight_m9 u_sigmoid (.t(argument_t), .first(weight_first_q), .w(sigmoid));
     // upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.
@@ -713,18 +709,18 @@ module sigmoid_weight_m9 (
     /* verilator lint_off UNUSEDSIGNAL */
     wire [21:0] sigmoid_slope_product = {11'b0, sigmoid_c1} * {11'b0, t[10:0]};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [14:0] sigmoid_value = {1'b0, sigmoid_c0} - {4'h0, sigmoid_slope_product[21:11]};
-    wire top_2_empty = ~(|sigmoid_value[14:13]);
-    wire [14:0] left_by_2 = top_2_empty ? {sigmoid_value[12:0], 2'h0} : sigmoid_value;
-    wire top_1_empty = ~left_by_2[14];
-    wire [14:0] left_by_1 = top_1_empty ? {left_by_2[13:0], 1'b0} : left_by_2;
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [15:0] sum = {1'b0, left_by_1} + 16'h20;
+    wire [14:0] sigmoid_value = {1'b0, sigmoid_c0} - {4'h0, sigmoid_slope_product[21:11]};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [9:0] rounded = sum[15:6];
-    wire [5:0] right = ({1'b0, t[18:14]} + {4'h0, top_2_empty, top_1_empty}) - {5'h0, rounded[9]};
+    wire top_2_empty = ~(|sigmoid_value[14:13]);
+    wire [10:0] left_by_2 = top_2_empty ? sigmoid_value[12:2] : sigmoid_value[14:4];
+    wire top_1_empty = ~left_by_2[10];
+    wire [5:0] right_unrounded = {1'b0, t[18:14]} + {4'h0, top_2_empty, top_1_empty};
+    wire [9:0] left_by_1 = top_1_empty ? left_by_2[9:0] : left_by_2[10:1];
+    wire [9:0] rounded = {1'b0, left_by_1[9:1]} + {9'h0, left_by_1[0]};
+    wire [5:0] right_of_m = right_unrounded - {5'h0, rounded[9]};
     wire [8:0] m = {rounded[9], 8'h0} | rounded[8:0];
-    wire [14:0] sigmoid = {right, m};
+    wire [14:0] sigmoid = {right_of_m, m};
     assign w = {15{~first}} & sigmoid;
 endmodule
 
@@ -913,9 +909,7 @@ endmodule
 // t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;
 // negative = x < 0.
 module exp_argument (
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  wire [29:0] x,
-    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire [29:4] x,
     output wire [18:0] t,
     output wire negative
 );
@@ -930,9 +924,7 @@ endmodule
 // kept, F >= 0: 2^16 - (2^16 - room) / 2^max(1, F), rounded down.
 // limit_next = 13 + leading zeros of room_next; closed_next = room_next < 4.
 module budget_next (
-    /* verilator lint_off UNUSEDSIGNAL */
-    input  wire [29:0] x,
-    /* verilator lint_on UNUSEDSIGNAL */
+    input  wire [29:18] x,
     input  wire [16:0] room,
     input  wire [4:0] limit,
     input  wire closed,
@@ -967,16 +959,14 @@ module budget_next (
     wire [16:0] jumped = {room[16], ({16{~room[16]}} & ~quotient)};
     assign room_next = first ? 17'h10000 : (negative ? sum : jumped);
     wire top_16_empty = ~(|room_next[16:1]);
-    wire [16:0] left_by_16 = top_16_empty ? {room_next[0], 16'h0} : room_next;
-    wire top_8_empty = ~(|left_by_16[16:9]);
-    wire [16:0] left_by_8 = top_8_empty ? {left_by_16[8:0], 8'h0} : left_by_16;
-    wire top_4_empty = ~(|left_by_8[16:13]);
-    wire [16:0] left_by_4 = top_4_empty ? {left_by_8[12:0], 4'h0} : left_by_8;
-    wire top_2_empty = ~(|left_by_4[16:15]);
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [16:0] left_by_2 = top_2_empty ? {left_by_4[14:0], 2'h0} : left_by_4;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire top_1_empty = ~left_by_2[16];
+    wire [14:0] left_by_16 = top_16_empty ? {room_next[0], 14'h0} : room_next[16:2];
+    wire top_8_empty = ~(|left_by_16[14:7]);
+    wire [6:0] left_by_8 = top_8_empty ? left_by_16[6:0] : left_by_16[14:8];
+    wire top_4_empty = ~(|left_by_8[6:3]);
+    wire [2:0] left_by_4 = top_4_empty ? left_by_8[2:0] : left_by_8[6:4];
+    wire top_2_empty = ~(|left_by_4[2:1]);
+    wire left_by_2 = top_2_empty ? left_by_4[0] : left_by_4[2];
+    wire top_1_empty = ~left_by_2;
     wire [4:0] leading_zeros = {top_16_empty, top_8_empty, top_4_empty, top_2_empty, top_1_empty};
     assign limit_next = 5'hd + leading_zeros;
     assign closed_next = ~(|room_next[16:2]);
@@ -1003,17 +993,15 @@ module score_base_2_20 (
     output wire [19:0] score
 );
     /* verilator lint_off UNUSEDSIGNAL */
-    wire [51:0] product = {15'b0, {{15{natural[21]}}, natural}} * {37'b0, 15'h5c55};
+    wire [36:0] product = {{15{natural[21]}}, natural} * {22'b0, 15'h5c55};
     /* verilator lint_on UNUSEDSIGNAL */
-    wire [36:0] signed_product = product[36:0];
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [36:0] rounded = signed_product + 37'h8000;
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire fits = &rounded[36:35] | ~(|rounded[36:35]);
-    assign score = (fits & ~(rounded[36] & ~(|rounded[34:16]))) ? {rounded[36], rounded[34:16]} : {rounded[36], {18{~rounded[36]}}, 1'b1};
+    wire [21:0] signed_product = product[36:15];
+    wire [20:0] rounded = signed_product[21:1] + {20'h0, signed_product[0]};
+    wire fits = &rounded[20:19] | ~(|rounded[20:19]);
+    assign score = (fits & ~(rounded[20] & ~(|rounded[18:0]))) ? {rounded[20], rounded[18:0]} : {rounded[20], {18{~rounded[20]}}, 1'b1};
 endmodule
 
-// natural = (total + carry) * 2^-0, rounded half up, 9 integer and 12 fraction bits, saturating.
+// natural = total + carry, 9 integer and 12 fraction bits, saturating.
 module total_to_score_24 (
     input  wire [23:0] total,
     input  wire carry,
@@ -1111,7 +1099,8 @@ module bf16_any_special_4 (
     /* verilator lint_on UNUSEDSIGNAL */
     output wire any
 );
-    assign any = |{&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
+    wire [3:0] special_0_to_3 = {&x[62:55], &x[46:39], &x[30:23], &x[14:7]};
+    assign any = |special_0_to_3;
 endmodule
 
 `default_nettype wire

@@ -131,12 +131,13 @@ impl FormatFunction {
     /// The unit of two operands (`b` is ignored by those of one).
     pub fn eval<W: Word>(&self, a: &W, b: &W) -> W {
         let f = self.format;
-        let a = canonical(f, a);
+        let a = canonical(f, a).named("a_finite");
+        let b = || canonical(f, b).named("b_finite");
         match self.unit {
-            FormatUnit::Add => arith::add(f, &a, f, &canonical(f, b), f),
-            FormatUnit::Sub => arith::sub(f, &a, f, &canonical(f, b), f),
-            FormatUnit::Mul => arith::multiply(f, &a, f, &canonical(f, b), f),
-            FormatUnit::Max => arith::max(f, &a, &canonical(f, b)),
+            FormatUnit::Add => arith::add(f, &a, f, &b(), f),
+            FormatUnit::Sub => arith::sub(f, &a, f, &b(), f),
+            FormatUnit::Mul => arith::multiply(f, &a, f, &b(), f),
+            FormatUnit::Max => arith::max(f, &a, &b()),
             FormatUnit::Sigmoid => exp::sigmoid_unit(&self.exp, f, &a),
             FormatUnit::Softplus => exp::softplus_unit(&self.exp, f, &a),
             FormatUnit::Ln => exp::ln_unit(&self.exp, f, &a),
@@ -229,7 +230,7 @@ function! {
     };
     inputs { a: this.format.width() }
     outputs { y: this.to.width() }
-    eval<W> { [convert(this.format, &canonical(this.format, &a), this.to)] }
+    eval<W> { [convert(this.format, &canonical(this.format, &a).named("a_finite"), this.to)] }
 }
 unit! {
     /// Makes an operand canonical.

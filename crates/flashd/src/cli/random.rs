@@ -33,6 +33,9 @@ pub struct RandomArgs {
     /// Keep what is generated, a folder for each seed
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Check nothing: only write each design and its testbench
+    #[arg(long, requires = "out")]
+    pub generate_only: bool,
     /// Configurations at the same time (default: one for each processor)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub jobs: Option<u64>,

@@ -52,7 +52,11 @@ impl Case<'_> {
     /// What is wrong.
     pub fn check(&self, rng: &mut ChaCha8Rng, checked: &mut Checked) -> Result<(), String> {
         let keys = self.args.keys as usize;
-        checked.engines = compare(&self.drawn, rng.random(), keys).map_err(|e| format!("engines: {e}"))?;
+        let seed = rng.random();
+        let only = self.args.generate_only;
+        if !only {
+            checked.engines = compare(&self.drawn, seed, keys).map_err(|e| format!("engines: {e}"))?;
+        }
         let temporary;
         let folder = match &self.args.out {
             Some(out) => out.join(self.seed.to_string()),
@@ -69,6 +73,9 @@ impl Case<'_> {
             Drawn::Wrapper(config) => {
                 let files = axis_files(config).map_err(|e| format!("generate: {e}"))?;
                 let design = self.write(&folder.join("rtl"), &files)?;
+                if only {
+                    return Ok(());
+                }
                 self.lint(&folder.join("rtl"))?;
                 checked.testbench = self.packets(config, &design, &folder.join("tb"), rng)?;
                 return Ok(());
@@ -76,10 +83,15 @@ impl Case<'_> {
         };
         let files = target.files().map_err(|e| format!("generate: {e}"))?;
         let design = self.write(&folder.join("rtl"), &files)?;
-        self.lint(&folder.join("rtl"))?;
+        if !only {
+            self.lint(&folder.join("rtl"))?;
+        }
         let plan = Plan { seed: rng.random(), keys: Some(self.args.keys), look: Look::Inside };
         let bench = testbench(&target, &plan).map_err(|e| format!("testbench: {e}"))?;
         write_all(&folder.join("tb"), &bench).map_err(|e| format!("testbench: {e}"))?;
+        if only {
+            return Ok(());
+        }
         let top = format!("{}_tb", target.name());
         let sources = [PathBuf::from(format!("{top}.v")), design];
         checked.testbench = self.icarus(&folder.join("tb"), &top, &sources, &[])?;

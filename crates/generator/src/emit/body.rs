@@ -247,6 +247,7 @@ impl<'a> Body<'a> {
 
     fn print_instance(&self, text: &mut String, child: &Child, module: &str) {
         let instance = instance_name(&child.name, child.index);
+        let given = self.given(child);
         let mut pins = Vec::new();
         for v in vectors(&child.module.ports) {
             let signal = if v.output {
@@ -261,6 +262,8 @@ impl<'a> Body<'a> {
                     (0..v.elements).map(|e| Source { element: first.element + e, ..first.clone() }).collect();
                 debug_assert!(self.wires.contains_key(&key));
                 join(&all)
+            } else if let Some(&bits) = given.get(&v.name) {
+                self.part(child, &v.name, bits)
             } else {
                 let is_vector = child.module.ports.iter().any(|p| p.name == v.name && p.index.is_some());
                 let elements: Vec<Option<usize>> = (0..v.elements).map(|e| is_vector.then_some(e)).collect();

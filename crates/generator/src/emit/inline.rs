@@ -1,10 +1,10 @@
 //! Small leaves are written into their parent: a line of logic reads better than an instance.
 
 use super::body::{Body, join};
+use super::parts::unread;
 use super::{is_register, vectors};
 use crate::elaborate::Child;
 use crate::kernel::Path;
-use flashd_hwmodel::netlist::UNREAD_MARK;
 use flashd_hwmodel::rtl::Verilog;
 use std::collections::HashMap;
 
@@ -58,10 +58,8 @@ impl Body<'_> {
 /// The body of a leaf, unless it reads some bits of an input and not others. An input that it does not read at all, as
 /// where a configuration leaves a decision out, has no trace in the module around it.
 fn without_unread_inputs(text: &str) -> Option<String> {
-    let Some((unread, body)) = text.strip_prefix(UNREAD_MARK).and_then(|rest| rest.split_once('\n')) else {
-        return Some(text.to_string());
-    };
-    let names: HashMap<&str, String> = unread.split_whitespace().map(|name| (name, String::new())).collect();
+    let (unread, body) = unread(text);
+    let names: HashMap<&str, String> = unread.into_iter().map(|(name, _)| (name, String::new())).collect();
     (rename(body, &names) == body).then(|| body.to_string())
 }
 

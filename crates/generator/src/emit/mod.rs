@@ -3,7 +3,7 @@
 use crate::GenerateError;
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::Path;
-use flashd_hwmodel::netlist::{UNREAD_MARK, range};
+use flashd_hwmodel::netlist::range;
 use flashd_hwmodel::rtl::{TagKind, Verilog};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -12,12 +12,14 @@ mod body;
 mod clock_enable;
 mod dissolve;
 mod inline;
+mod parts;
 mod reference;
 mod registers;
 
 use body::Body;
 use clock_enable::clock_enables;
 use dissolve::dissolve;
+use parts::{Parts, unread};
 pub use reference::references;
 
 /// One emitted module.
@@ -48,7 +50,7 @@ pub struct Emitted {
 /// If a structural kernel does more than connect.
 pub fn emit(top: &Module) -> Result<Emitted, GenerateError> {
     let mut emitter = Emitter::default();
-    let root = emitter.module(top)?;
+    let root = emitter.module(top, &Parts::new())?;
     let mut counts = vec![0usize; emitter.modules.len()];
     counts[root] = 1;
     // Children were emitted before their parents, so one pass from the top counts all instances.
@@ -112,8 +114,9 @@ struct Emitter {
 }
 
 impl Emitter {
-    /// Emits a module (its children first) and returns its id; equal text means equal module.
-    fn module(&mut self, module: &Module) -> Result<usize, GenerateError> {
+    /// Emits a module (its children first), some of whose inputs are given in part, and returns its id; equal text means
+    /// equal module.
+    fn module(&mut self, module: &Module, given: &Parts) -> Result<usize, GenerateError> {
         let (flat, sources) = flat(module)?;
         let module = &flat;
         let body = Body::new(module, sources);
@@ -122,7 +125,7 @@ impl Emitter {
             ids.push(match child.module.tag.kind {
                 TagKind::Register { .. } => None,
                 _ if body.inlined(child).is_some() => None,
-                _ => Some(self.module(&child.module)?),
+                _ => Some(self.module(&child.module, &body.given(child))?),
             });
         }
         let mut children = BTreeMap::new();
@@ -143,7 +146,7 @@ impl Emitter {
                 });
             }
         };
-        let text = print_module("", module, &body);
+        let text = print_module("", module, &body, given);
         let key = format!("{}\n{text}", module.tag.name);
         if let Some(&id) = self.by_text.get(&key) {
             return Ok(id);
@@ -155,7 +158,7 @@ impl Emitter {
             n += 1;
         }
         let id = self.modules.len();
-        self.modules.push((name.clone(), print_module(&name, module, &body)));
+        self.modules.push((name.clone(), print_module(&name, module, &body, given)));
         self.children.push(children);
         self.by_text.insert(key, id);
         Ok(id)
@@ -173,12 +176,9 @@ fn flat(module: &Module) -> Result<(Module, HashMap<Path, Path>), GenerateError>
     }
 }
 
-fn print_module(name: &str, module: &Module, body: &str) -> String {
+fn print_module(name: &str, module: &Module, body: &str, given: &Parts) -> String {
     let mut text = String::new();
-    let (unread, body) = match body.strip_prefix(UNREAD_MARK).and_then(|rest| rest.split_once('\n')) {
-        Some((names, body)) => (names.split_whitespace().collect(), body),
-        None => (Vec::new(), body),
-    };
+    let (unread, body) = unread(body);
     for line in module.tag.doc.lines() {
         let _ = writeln!(text, "// {line}");
     }
@@ -186,7 +186,12 @@ fn print_module(name: &str, module: &Module, body: &str) -> String {
         .iter()
         .map(|v| {
             let direction = if v.output { "output" } else { "input " };
-            (unread.contains(&v.name.as_str()), format!("    {direction} wire {}{}", range(v.bits()), v.name))
+            // Of an input that is given in part, bits keep their places.
+            let (unread, range) = match given.get(&v.name) {
+                Some((high, low)) => (false, format!("[{high}:{low}] ")),
+                None => (unread.iter().any(|(name, _)| *name == v.name), range(v.bits())),
+            };
+            (unread, format!("    {direction} wire {range}{}", v.name))
         })
         .collect();
     let _ = writeln!(text, "module {name} (");

@@ -6,10 +6,10 @@ use crate::word::Word;
 /// `a < b` as numbers (1 bit); zeros of either sign are equal.
 pub fn less<W: Word>(fmt: Format, a: &W, b: &W) -> W {
     let (ma, mb) = (a.slice(0, fmt.width() - 1), b.slice(0, fmt.width() - 1));
-    let both_zero = ma.or(&mb).any().not();
+    let both_zero = ma.or(&mb).any().not().named("both_zero");
     let (sa, sb) = (a.msb(), b.msb());
     // Sign-magnitude order: with equal signs the magnitudes decide, reversed for negative numbers.
-    let of_negative = sb.select(&mb.lt(&ma), &both_zero.not());
+    let of_negative = sb.select(&mb.lt(&ma), &both_zero.not()).named("less_than_negative");
     let of_positive = sb.not().and(&ma.lt(&mb));
     sa.select(&of_negative, &of_positive).named("less")
 }

@@ -102,7 +102,7 @@ pub fn exp_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
 pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W) -> W {
     let r = reduce(n, t);
     let value = octave_value(&n.sigmoid, &r);
-    let guarded = value.append_zeros(COMPLEMENT_GUARD_BITS);
+    let guarded = value.append_zeros(COMPLEMENT_GUARD_BITS).named("guarded");
     let bits = guarded.width();
     let fraction = n.value_fraction + COMPLEMENT_GUARD_BITS;
     let complement = W::constant(bits, 1 << fraction).sub(&guarded.shr(&r.octave)).named("complement");
@@ -134,7 +134,7 @@ fn float_argument<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
 }
 
 fn is_negative<W: Word>(fmt: Format, x: &W) -> W {
-    x.msb().and(&x.slice(0, fmt.width() - 1).any())
+    x.msb().and(&x.slice(0, fmt.width() - 1).any()).named("negative")
 }
 
 /// `exp(x)` in the format, x in (-inf, 0]; positive x counts as 0.
@@ -155,7 +155,7 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let negative = is_negative(fmt, x);
     let t = float_argument(n, fmt, x);
     let r = reduce(n, &t);
-    let value = octave_value(&n.softplus, &r).append_zeros(COMPLEMENT_GUARD_BITS);
+    let value = octave_value(&n.softplus, &r).append_zeros(COMPLEMENT_GUARD_BITS).named("guarded");
     let bits = t.width() + COMPLEMENT_GUARD_BITS + 1;
     let sum =
         t.append_zeros(COMPLEMENT_GUARD_BITS).zext(bits).add(&value.shr(&r.octave).zext(bits)).named("sum");
@@ -207,7 +207,7 @@ pub fn ln_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
 pub fn reciprocal_unit<W: Word>(n: &ReciprocalNumerics, fmt: Format, x: &W) -> W {
     let (exponent, significand) = normalised(fmt, x);
     let vr = n.table.value_fraction;
-    let m = significand.append_zeros(vr - fmt.fraction_bits);
+    let m = significand.append_zeros(vr - fmt.fraction_bits).named("m");
     let r = reciprocal(n, &m).named("reciprocal");
     // r 2^-E with r in (1/2, 1]: the top bit of r is at 2^0.
     let high = r.msb();

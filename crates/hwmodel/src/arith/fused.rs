@@ -29,16 +29,16 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
         0 => W::zero(1),
         rest => distance.slice(amount_bits, rest).any(),
     };
-    let o_wide = uo.significand.append_zeros(n - p);
-    let v_wide = uv.significand.append_zeros(n - fmt.precision());
+    let o_wide = uo.significand.append_zeros(n - p).named("o_wide");
+    let v_wide = uv.significand.append_zeros(n - fmt.precision()).named("v_wide");
     let lower = o_lower.select(&o_wide, &v_wide);
     let shifted = lower.shr(&distance.slice(0, amount_bits)).and(&far.not().repeat(n)).named("aligned");
-    let signed = |sign: &W, magnitude: &W| {
-        let x = magnitude.zext(n + 1);
+    let signed = |sign: &W, magnitude: &W, name: &str| {
+        let x = magnitude.zext(n + 1).named(name);
         sign.select(&x.negate(), &x)
     };
-    let o_fixed = signed(&uo.sign, &o_lower.select(&shifted, &o_wide)).named("o_fixed");
-    let v_fixed = signed(&uv.sign, &o_lower.select(&v_wide, &shifted)).named("v_fixed");
+    let o_fixed = signed(&uo.sign, &o_lower.select(&shifted, &o_wide), "o_magnitude").named("o_fixed");
+    let v_fixed = signed(&uv.sign, &o_lower.select(&v_wide, &shifted), "v_magnitude").named("v_fixed");
     // 2. Difference times factor.
     let d = n + 2;
     let way = v_fixed.sext(d).sub(&o_fixed.sext(d)).named("difference");
@@ -47,12 +47,13 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
     let scaled = shift_right_signed(&product, &shift).drop_low(m.width() - 1).named("scaled");
     // 3. Sum, and its one rounding.
     let wide = (n + PRODUCT_GUARD_BITS + 3).max(scaled.width() + 1);
-    let base = upper.select(&v_fixed, &o_fixed).append_zeros(PRODUCT_GUARD_BITS).sext(wide);
+    let base = upper.select(&v_fixed, &o_fixed).named("base").append_zeros(PRODUCT_GUARD_BITS).sext(wide);
     let step = scaled.sext(wide).xor(&upper.repeat(wide)).named("step");
     let sum = base.add(&step).add(&upper.zext(wide)).named("sum");
     let sign = sum.msb();
     let magnitude = sign.select(&sum.negate(), &sum).named("magnitude");
     let (significand, leading_zeros) = magnitude.normalise();
+    let leading_zeros = leading_zeros.named("leading_zeros");
     let larger = o_lower.select(&uv.exponent, &uo.exponent);
     // The bit of weight 2^(exponent - bias) stands at n - 1 + PRODUCT_GUARD_BITS.
     let above = (wide - 1) - (n - 1 + PRODUCT_GUARD_BITS);
@@ -70,14 +71,14 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
 pub fn signed_times<W: Word>(x: &W, m: &W) -> W {
     let wide = x.width() + m.width();
     // Two's complement: the unsigned product, less m where the sign bit counted positive.
-    let low = x.slice(0, x.width() - 1).mul(m).zext(wide);
+    let low = x.slice(0, x.width() - 1).mul(m).named("unsigned_product").zext(wide);
     let correction = x.msb().repeat(m.width()).and(m).append_zeros(x.width() - 1).zext(wide);
-    low.sub(&correction)
+    low.sub(&correction).named("signed_product")
 }
 
 /// Arithmetic shift right by a word.
 pub fn shift_right_signed<W: Word>(x: &W, amount: &W) -> W {
-    let sign = x.msb().repeat(x.width());
+    let sign = x.msb().repeat(x.width()).named("sign_of_all");
     // The complement of a negative number is not negative, and zeros shifted in become ones again.
     x.xor(&sign).shr(amount).xor(&sign)
 }

@@ -31,7 +31,7 @@ pub(crate) fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fi
     let n = x.width();
     let within = room.map_or(0, |room| stages.min(room.width()));
     let mut unlimited = match room {
-        Some(room) if room.width() > within => room.drop_low(within).any(),
+        Some(room) if room.width() > within => room.drop_low(within).any().named("room_beyond_all"),
         _ => W::zero(1),
     };
     let mut shifted = x.clone();

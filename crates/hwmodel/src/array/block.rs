@@ -10,9 +10,9 @@ use super::window::{WindowInputs, key_counter, key_window};
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::block::BlockConfig;
 use crate::catalogue::core;
-use crate::config::Design;
+use crate::config::{ConfigError, Design};
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Name, Tag, VectorLeaf, Wire};
+use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
 use std::sync::Arc;
 
 /// What an array gets. The names are those of the contract.
@@ -65,6 +65,33 @@ pub struct ArrayOutputs {
     pub o_empty: Option<Wire>,
     /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives, or the sum too large.
     pub o_overflow: Option<Wire>,
+}
+
+/// The array of a configuration, as a block of its own.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn build(config: &BlockConfig) -> Result<Circuit, ConfigError> {
+    config.validate()?;
+    let n = Arc::new(Numerics::new(&config.core));
+    let (d, width) = (config.core.d, n.format.width());
+    let mut bench = Module::bench();
+    let b = &mut bench;
+    let inputs = ArrayInputs {
+        q: &b.opens(d, width),
+        q_valid: b.open(1),
+        q_last: b.open(1),
+        q_from: n.masks.then(|| b.open(config.key_index_bits())),
+        q_to: n.masks.then(|| b.open(config.key_index_bits())),
+        v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        k: &b.opens(d, width),
+        k_valid: b.open(1),
+        k_last: b.open(1),
+        k_mask: n.masks.then(|| b.open(1)),
+        v: &b.opens(d, width),
+    };
+    array(b, "top", config, &n, &inputs);
+    Ok(bench.into_circuit())
 }
 
 /// The array of a (valid) configuration: every key meets the query of every core.

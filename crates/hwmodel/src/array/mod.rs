@@ -28,7 +28,7 @@ pub mod results;
 pub mod shadow;
 pub mod window;
 
-pub use block::{ArrayInputs, ArrayOutputs, array};
+pub use block::{ArrayInputs, ArrayOutputs, array, build};
 
 use crate::function;
 

@@ -1,5 +1,6 @@
 //! The dot product `q . k` with every product and sum rounded to the format.
 
+use super::plural;
 use super::schedule::FrontSchedule;
 use crate::circuit;
 use crate::config::Dot;
@@ -129,7 +130,7 @@ impl AdderTree {
         AdderTree {
             tag: Tag::module(
                 format!("{}_adder_tree_{inputs}", format.ident()),
-                format!("y = sum of {inputs} words, pairwise, {stages} cycles later."),
+                format!("y = sum of {inputs} words, pairwise, {stages} cycle{} later.", plural(stages)),
             ),
             unrest: Default::default(),
             clk: Bus::new(1),

@@ -60,10 +60,10 @@ function! {
         let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + factor_scale(n));
         let before = load.not().repeat(bits).and(&o).named("o_before");
         let base = shift_right_signed(&before, &delta).named("o_shifted");
-        let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("term");
-        let carry = guard.xor(&r.sign);
+        let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("addend");
+        let carry = guard.xor(&r.sign).named("carry");
         // A one below the last place lets the same adder take the carry.
-        let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).drop_low(1);
+        let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).named("o_next_halves").drop_low(1);
         [sum, r.outside]
     }
 }
@@ -94,6 +94,7 @@ function! {
         let sign = o.msb();
         let magnitude = sign.select(&o.negate(), &o).named("magnitude");
         let (normalised, leading_zeros) = magnitude.normalise();
+        let leading_zeros = leading_zeros.named("leading_zeros");
         let kept_bits = fmt.precision() + 4;
         let kept = match bits >= kept_bits {
             true => normalised.top(kept_bits),

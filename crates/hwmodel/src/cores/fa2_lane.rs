@@ -28,7 +28,10 @@ function! {
         // r is above 1/2, and o has its leading one where no subnormals are kept.
         let (significand, leading_zeros) = match this.accumulator.subnormals {
             Subnormals::Flushed => normalise_within(&product, 2),
-            Subnormals::Supported => product.normalise(),
+            Subnormals::Supported => {
+                let (significand, leading_zeros) = product.normalise();
+                (significand, leading_zeros.named("leading_zeros"))
+            }
         };
         // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
         let rebias = this.format.bias - this.accumulator.bias;

@@ -41,8 +41,8 @@ pub fn significand_and_right<W: Word>(value: &W, octave: &W, bits: u32, right_bi
     // All ones rounds up to the next power of two.
     let carry = rounded.msb();
     let m = carry.concat(&W::zero(bits - 1)).or(&rounded.slice(0, bits)).named("m");
-    let right = octave.zext(right_bits).add(&leading_zeros.zext(right_bits)).sub(&carry.zext(right_bits));
-    (m, right.named("right"))
+    let right = octave.zext(right_bits).add(&leading_zeros.zext(right_bits)).named("right_unrounded");
+    (m, right.sub(&carry.zext(right_bits)).named("right_of_m"))
 }
 
 /// The constant one as a factor.

@@ -9,6 +9,7 @@
 //! cost no adder of their own, because every adder of the tree has a free carry input.
 
 use super::delay::Delay;
+use super::plural;
 use super::schedule::FrontSchedule;
 use super::term_sum::TermSum;
 use crate::arith::{canonical, unpack};
@@ -224,7 +225,7 @@ impl TermTree {
         TermTree {
             tag: Tag::module(
                 format!("term_tree_{inputs}_{width}"),
-                format!("y + carry = sum of {inputs} terms x + c, {cycles} cycles later."),
+                format!("y + carry = sum of {inputs} terms x + c, {cycles} cycle{} later.", plural(cycles)),
             ),
             unrest: Default::default(),
             clk: Bus::new(1),

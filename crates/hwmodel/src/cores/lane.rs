@@ -54,7 +54,7 @@ function! {
     inputs { load: 1, moved: 1, o: this.formats.accumulator.width(), v: this.formats.value.width() }
     outputs { multiplicand: this.formats.accumulator.width(), addend: this.formats.accumulator.width() }
     eval<W> {
-        let v = widen(this.formats.value, &v, this.formats.accumulator);
+        let v = widen(this.formats.value, &v, this.formats.accumulator).named("v_wide");
         let o = load.not().repeat(o.width()).and(&o).named("o_before");
         [moved.select(&o, &v), moved.select(&v, &o)]
     }

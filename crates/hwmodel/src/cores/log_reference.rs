@@ -34,7 +34,7 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let (fs, bits, w) = (n.score_fraction, reference_bits(n), lane_bits(n).w);
-        let floor = score.drop_low(fs).sext(bits);
+        let floor = score.drop_low(fs).sext(bits).named("score_floor");
         let difference = floor.sext(bits + 1).sub(&reference.sext(bits + 1)).named("difference");
         let above = difference.msb().not().and(&difference.any()).named("score_is_above");
         let base = first.or(&above).select(&floor, &reference).named("base");
@@ -51,7 +51,8 @@ function! {
         let total = before.zext(total_bits).add(&e.zext(total_bits.max(e.width())).slice(0, total_bits)).named("total");
         let carry = total.msb().named("carry");
         let next = carry.select(&total.drop_low(1), &total.slice(0, total_bits - 1));
-        let delta = clamped.zext(delta_bits(n) + 1).add(&carry.and(&first.not()).zext(delta_bits(n) + 1));
+        let once_more = carry.and(&first.not()).zext(delta_bits(n) + 1);
+        let delta = clamped.zext(delta_bits(n) + 1).add(&once_more).named("jump_and_carry");
         let lanes_right = right.add(&carry.zext(right.width())).named("lanes_right");
         let update = match n.hold_threshold {
             None => valid,

@@ -170,3 +170,8 @@ pub fn build(config: &CoreConfig) -> Result<Box<dyn Core>, ConfigError> {
     core.connect_all();
     Ok(core)
 }
+
+/// What a word for several of something ends with.
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

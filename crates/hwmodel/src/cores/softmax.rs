@@ -189,7 +189,7 @@ impl Softmax {
         Softmax {
             tag: Tag::module(
                 format!("softmax_{}", form.suffix(n)),
-                "m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.",
+                "m <- max(m, s); e = 2^-|s - m| is the factor of the old state where m moved, else of the new value;\nl <- moved ? l * e + 1 : l + e.",
             ),
             unrest: Default::default(),
             clk: Bus::new(1),

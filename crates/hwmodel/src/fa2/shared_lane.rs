@@ -22,7 +22,7 @@ function! {
     /// A float times a factor.
     pub struct FactorProductFunction { from: Format, to: Format, significand: u32, factor_bits: u32 }
     name(this) = format!("{}_{}_factor_product", this.from.ident(), this.to.ident());
-    doc = format!("y = a * m * 2^-({} + right), rounded to {}.", this.significand - 1, this.to);
+    doc = format!("y = a * m * 2^-({} + right), factor = {{right, m}}, rounded to {}.", this.significand - 1, this.to);
     inputs { a: this.from.width(), factor: this.factor_bits }
     outputs { y: this.to.width() }
     eval<W> {
@@ -32,7 +32,10 @@ function! {
         // m has its leading one, and so has a where no subnormals are kept.
         let (significand, leading_zeros) = match this.from.subnormals {
             Subnormals::Flushed => normalise_within(&product, 1),
-            Subnormals::Supported => product.normalise(),
+            Subnormals::Supported => {
+                let (significand, leading_zeros) = product.normalise();
+                (significand, leading_zeros.named("leading_zeros"))
+            }
         };
         let wide = (this.from.exponent_bits.max(right.width()) + 2).max(bits_for(product.width() as u64) + 2);
         // Both significands have one integer bit, so the product's top bit weighs 2.

@@ -100,7 +100,7 @@ pub(super) fn softmax_with(
 ) -> ScalarOutputs {
     let tag = Tag::module(
         format!("softmax_{}", form.suffix(n)),
-        "m <- max(m, s); e = 2^-|s - m| is the factor of the old state or of the new value; l <- l * c + e.",
+        "m <- max(m, s); e = 2^-|s - m| is the factor of the old state where m moved, else of the new value;\nl <- moved ? l * e + 1 : l + e.",
     );
     let numerics = || n.clone();
     around.part(name, tag, |m| {

@@ -5,10 +5,12 @@ use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 mod keywords;
+mod narrow;
 mod print;
 mod value;
 
 pub use keywords::is_keyword;
+pub use narrow::narrow;
 pub use print::{UNREAD_MARK, range, verilog_body};
 
 #[derive(Debug)]
@@ -19,6 +21,7 @@ enum Op {
     Unary(&'static str, Net),
     Binary(&'static str, Net, Net),
     SignedLess(Net, Net),
+    /// The low bits of the product, as many as the node has.
     Multiply(Net, Net),
     Slice(Net, u32),
     Concat(Net, Net),
@@ -102,6 +105,15 @@ impl Net {
 
     fn binary(&self, op: &'static str, o: &Net, width: u32) -> Net {
         Net::new(Op::Binary(op, self.clone(), o.clone()), width)
+    }
+
+    /// The `width` low bits of the product.
+    fn product(&self, o: &Net, width: u32) -> Net {
+        self.fold2(
+            o,
+            |a, b| a.mul(&b).slice(0, width),
+            || Net::new(Op::Multiply(self.clone(), o.clone()), width),
+        )
     }
 
     fn is(&self, value: u64) -> bool {
@@ -196,7 +208,7 @@ impl Word for Net {
     fn mul(&self, o: &Net) -> Net {
         let width = self.width() + o.width();
         assert!(width <= 64, "product of {width} bits");
-        self.fold2(o, |a, b| a.mul(&b), || Net::new(Op::Multiply(self.clone(), o.clone()), width))
+        self.product(o, width)
     }
     fn shl(&self, o: &Net) -> Net {
         if let Some(amount) = o.as_constant() {
@@ -236,6 +248,10 @@ impl Word for Net {
             Op::Concat(hi, lo) if self.name().is_none() && low >= lo.width() => {
                 hi.slice(low - lo.width(), width)
             }
+            Op::Concat(hi, lo) if self.name().is_none() => {
+                let high = hi.slice(0, low + width - lo.width());
+                high.concat(&lo.drop_low(low))
+            }
             Op::Repeat(bit) if self.name().is_none() => match width {
                 1 => bit.clone(),
                 _ => Net::new(Op::Repeat(bit.clone()), width),
@@ -253,6 +269,15 @@ impl Word for Net {
             && let Some(joined) = adjacent(lo, low)
         {
             return hi.concat(&joined);
+        }
+        if let (Op::Concat(middle, lowest), None) = (&low.0.op, low.name()) {
+            let neighbour = match (&self.0.op, self.name()) {
+                (Op::Concat(_, lo), None) => lo,
+                _ => self,
+            };
+            if adjacent(neighbour, middle).is_some() {
+                return self.concat(middle).concat(lowest);
+            }
         }
         self.fold2(low, |a, b| a.concat(&b), || Net::new(Op::Concat(self.clone(), low.clone()), width))
     }

@@ -1,28 +1,30 @@
 //! Printing a recorded function as the body of a Verilog module.
 
 use super::keywords::is_keyword;
-use super::{Net, Op};
+use super::narrow::children;
+use super::{Net, Op, narrow};
 use crate::word::{Word, ones};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::rc::Rc;
 
 /// Longest expression that is written in place; longer ones get a wire of their own.
 const INLINE_LIMIT: usize = 60;
 
-/// First line of a body some of whose inputs are not read completely: their names follow.
+/// First line of a body some of whose inputs are not read completely: their names follow, with the places of what is read,
+/// `x[29:4]`, where nothing between them is left out.
 pub const UNREAD_MARK: &str = "// unread:";
 
 /// Prints a combinational function as the body of a Verilog module.
 ///
 /// `outputs` are the module's output wires, driven by `assign`; every other named, shared or long
-/// expression becomes a wire of its own, declared before it is used. Inputs with bits that nothing reads
+/// expression becomes a wire of its own, as wide as what is read of it, declared before it is used. Inputs with bits that nothing reads
 /// are named in a first line that starts with [`UNREAD_MARK`].
 pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
+    let outputs = &narrow(outputs);
     let ports: Vec<String> =
         inputs.iter().map(|i| i.to_string()).chain(outputs.iter().map(|(o, _)| o.clone())).collect();
     let mut printer = Printer::new(outputs, &ports);
-    let unread: Vec<&str> = inputs.iter().copied().filter(|i| !printer.reads_all_of(i)).collect();
+    let unread: Vec<String> = inputs.iter().filter_map(|i| printer.reads_part_of(i)).collect();
     if !unread.is_empty() {
         printer.assigns = format!("{UNREAD_MARK} {}\n", unread.join(" "));
     }
@@ -74,9 +76,20 @@ impl Printer {
         printer
     }
 
-    fn reads_all_of(&self, input: &str) -> bool {
-        let mut nodes = self.inputs.iter().filter(|(name, ..)| name == input).peekable();
-        nodes.peek().is_some() && nodes.all(|(_, width, id)| self.read.get(id) == Some(&ones(*width)))
+    /// An input that is not read completely, with the places of what is read of it if they are next to each other.
+    fn reads_part_of(&self, input: &str) -> Option<String> {
+        let nodes: Vec<_> = self.inputs.iter().filter(|(name, ..)| name == input).collect();
+        let read = |id: &usize| self.read.get(id).copied().unwrap_or_default();
+        match nodes[..] {
+            [] => Some(input.to_string()),
+            _ if nodes.iter().all(|(_, width, id)| read(id) == ones(*width)) => None,
+            [(_, _, id)] => {
+                let (low, high) = (read(id).trailing_zeros(), 63 - read(id).leading_zeros());
+                let all = read(id) >> low == ones(high - low + 1);
+                Some(if all { format!("{input}[{high}:{low}]") } else { input.to_string() })
+            }
+            _ => Some(input.to_string()),
+        }
     }
 
     fn count(&mut self, net: &Net, read: u64) {
@@ -213,8 +226,11 @@ impl Printer {
             }
             Op::Multiply(a, b) => {
                 // Operands are extended to the product's width here, not by Verilog's context rules.
-                let (wa, wb) = (a.width(), b.width());
-                format!("{open}{{{wb}'b0, {}}} * {{{wa}'b0, {}}}{close}", self.operand(a), self.operand(b))
+                let mut factor = |x: &Net| match net.width() - x.width() {
+                    0 => self.operand(x),
+                    zeros => format!("{{{zeros}'b0, {}}}", self.operand(x)),
+                };
+                format!("{open}{} * {}{close}", factor(a), factor(b))
             }
             Op::Slice(base, low) => {
                 let name = self.identifier(base);
@@ -222,7 +238,7 @@ impl Printer {
             }
             Op::Concat(..) => {
                 let mut parts = Vec::new();
-                flatten_concat(net, true, &mut parts);
+                self.flatten_concat(net, true, &mut parts);
                 let texts: Vec<String> = parts.iter().map(|p| self.operand(p)).collect();
                 format!("{{{}}}", texts.join(", "))
             }
@@ -236,25 +252,17 @@ impl Printer {
             },
         }
     }
-}
 
-fn children(op: &Op) -> Vec<&Net> {
-    match op {
-        Op::Input(_) | Op::Constant(_) => vec![],
-        Op::Unary(_, a) | Op::Slice(a, _) | Op::Repeat(a) | Op::Lookup(a, _) => vec![a],
-        Op::Binary(_, a, b) | Op::SignedLess(a, b) | Op::Multiply(a, b) | Op::Concat(a, b) => vec![a, b],
-        Op::Select(a, b, c) => vec![a, b, c],
-    }
-}
-
-/// The parts of nested unnamed concatenations, most significant first.
-fn flatten_concat(net: &Net, outermost: bool, parts: &mut Vec<Net>) {
-    match &net.0.op {
-        Op::Concat(hi, lo) if outermost || (net.name().is_none() && Rc::strong_count(&net.0) == 1) => {
-            flatten_concat(hi, false, parts);
-            flatten_concat(lo, false, parts);
+    /// The parts of nested unnamed concatenations, most significant first.
+    fn flatten_concat(&self, net: &Net, outermost: bool, parts: &mut Vec<Net>) {
+        let shared = || self.uses.get(&net.0.id).copied().unwrap_or(0) > 1;
+        match &net.0.op {
+            Op::Concat(hi, lo) if outermost || (net.name().is_none() && !shared()) => {
+                self.flatten_concat(hi, false, parts);
+                self.flatten_concat(lo, false, parts);
+            }
+            _ => parts.push(net.clone()),
         }
-        _ => parts.push(net.clone()),
     }
 }
 
@@ -267,6 +275,7 @@ fn fallback_name(op: &Op) -> &'static str {
         Op::Multiply(..) => "product",
         Op::Concat(..) => "joined",
         Op::Lookup(..) => "entry",
+        Op::Binary("|", ..) => "any_of",
         Op::Binary("==" | "<", ..) | Op::SignedLess(..) => "condition",
         _ => "term",
     }

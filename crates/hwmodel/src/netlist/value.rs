@@ -43,7 +43,7 @@ impl Net {
                 }
             }
             Op::SignedLess(a, b) => of(a).slt(&of(b)),
-            Op::Multiply(a, b) => of(a).mul(&of(b)),
+            Op::Multiply(a, b) => of(a).mul(&of(b)).slice(0, width),
             Op::Slice(a, low) => of(a).slice(*low, width),
             Op::Concat(high, low) => of(high).concat(&of(low)),
             Op::Repeat(bit) => of(bit).repeat(width),

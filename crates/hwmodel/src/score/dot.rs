@@ -1,5 +1,6 @@
 //! The dot product `q . k` with every product and sum rounded to the format.
 
+use super::plural;
 use crate::attention::schedule::FrontSchedule;
 use crate::config::Dot;
 use crate::numerics::Numerics;
@@ -47,7 +48,7 @@ fn adder_tree(
     let stages = registers.iter().filter(|r| **r).count();
     let tag = Tag::module(
         format!("{}_adder_tree_{inputs}", format.ident()),
-        format!("y = sum of {inputs} words, pairwise, {stages} cycles later."),
+        format!("y = sum of {inputs} words, pairwise, {stages} cycle{} later.", plural(stages)),
     );
     let tag = if own_module { tag } else { tag.dissolved() };
     around.part((name, 0), tag, |m| {

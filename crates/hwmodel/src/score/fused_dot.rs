@@ -9,6 +9,7 @@
 //! cost no adder of their own, because every adder of the tree has a free carry input.
 
 use super::term_sum::TermSum;
+use super::plural;
 use crate::arith::{canonical, unpack};
 use crate::attention::delay::delay;
 use crate::attention::schedule::FrontSchedule;
@@ -126,7 +127,7 @@ fn term_tree(
     let cycles = stages.iter().filter(|(_, registered)| *registered).count();
     let tag = Tag::module(
         format!("term_tree_{inputs}_{width}"),
-        format!("y + carry = sum of {inputs} terms x + c, {cycles} cycles later."),
+        format!("y + carry = sum of {inputs} terms x + c, {cycles} cycle{} later.", plural(cycles)),
     );
     let tag = if own_module { tag } else { tag.dissolved() };
     around.part((name, 0), tag, |m| {

@@ -15,3 +15,8 @@ pub mod score;
 pub mod special;
 pub mod sum;
 pub mod term_sum;
+
+/// What a word for several of something ends with.
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

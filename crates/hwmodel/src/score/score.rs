@@ -31,9 +31,13 @@ function! {
     name(this) = format!("total_to_score_{}", this.numerics.term_bits() + this.numerics.tree_levels);
     doc = {
         let n = &this.numerics;
+        let rounded = match n.dot_guard {
+            0 => "total + carry".to_string(),
+            guard => format!("(total + carry) * 2^-{guard}, rounded half up"),
+        };
         format!(
-            "natural = (total + carry) * 2^-{}, rounded half up, {} integer and {} fraction bits, saturating.",
-            n.dot_guard, n.score_integer, n.natural_fraction()
+            "natural = {rounded}, {} integer and {} fraction bits, saturating.",
+            n.score_integer, n.natural_fraction()
         )
     };
     inputs { total: this.numerics.term_bits() + this.numerics.tree_levels, carry: 1 }

@@ -47,7 +47,12 @@ impl Leaf for AnySpecial {
                 let first = i * 8 * elements;
                 let last = (first + 8 * elements).min(self.elements) - 1;
                 let word = joined.unwrap_or_else(|| Net::zero(1));
-                if several { word.named(&format!("special_{first}_to_{last}")).any() } else { word.any() }
+                // A last word of few groups is short enough to be written where it is read.
+                match (several || elements == 1, flags.len()) {
+                    (true, _) => word.named(&format!("special_{first}_to_{last}")).any(),
+                    (false, 3..) => word.named("special_groups").any(),
+                    (false, _) => word.any(),
+                }
             };
             flags = flags.chunks(8).enumerate().map(word).collect();
             elements *= 8;

@@ -7,7 +7,7 @@ use crate::attention::partial::restored;
 use crate::function;
 use crate::numerics::{Numerics, SUM_INTEGER_BITS};
 use crate::rtl::{Module, Tag, Wire};
-use crate::word::{Word, bits_for, index_bits, ones};
+use crate::word::{Word, index_bits, ones};
 use std::sync::Arc;
 
 /// Bits of the exponent of `l`: -1 to 16, two's complement.
@@ -18,22 +18,18 @@ pub fn sum_exponent_bits() -> u32 {
 /// `addend + multiplicand e`, the product rounded half up, saturating; sums in fixed point.
 pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, addend: &W, e: &W) -> W {
     let (bits, fmt) = (n.sum_bits(), n.weight);
-    // e = significand 2^-right, and right is at least 1.
-    let (significand, right_less_one) = match form {
+    // e = significand 2^-right with right at least 1, and the shift is one less: what it always is, and what e adds.
+    let (significand, always, right_less) = match form {
         FactorForm::Format => {
             let u = unpack(fmt, e, "e");
             let wide = fmt.exponent_bits + 1;
             let top = W::constant(wide, (fmt.bias as u64 + fmt.fraction_bits as u64 - 1) & ones(wide));
-            (u.significand, top.sub(&u.exponent.zext(wide)))
+            (u.significand, 0, top.sub(&u.exponent.zext(wide)).named("right_less_one"))
         }
-        FactorForm::Shift(m) => {
-            let right = e.drop_low(m);
-            let wide = right.width().max(bits_for(m as u64)) + 1;
-            (e.slice(0, m), right.zext(wide).add(&W::constant(wide, m as u64 - 2)))
-        }
+        FactorForm::Shift(m) => (e.slice(0, m), m - 2, e.drop_low(m)),
     };
     let product = multiplicand.mul(&significand).named("product");
-    let halves = product.shr(&right_less_one.named("right_less_one")).named("scaled_halves");
+    let halves = product.drop_low(always).shr(&right_less).named("scaled_halves");
     let scaled = halves.slice(0, bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("scaled");
     let total = addend.zext(bits + 1).add(&scaled).named("total");
     total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
@@ -75,6 +71,7 @@ function! {
         let (bits, vr) = (this.bits, n.reciprocal.table.value_fraction);
         let sum = finish.repeat(bits).and(&sum).named("final_sum");
         let (normalised, leading_zeros) = sum.normalise();
+        let leading_zeros = leading_zeros.named("leading_zeros");
         let normalised = normalised.append_zeros((vr + 1).saturating_sub(bits)).named("normalised");
         let m = normalised.top(vr + 1).named("m");
         let r = reciprocal(&n.reciprocal, &m).named("reciprocal");

@@ -12,9 +12,10 @@ use crate::attention::delay::delay;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
+use crate::config::ConfigError;
 use crate::merge::{MERGE_CYCLES, SplitConfig};
 use crate::numerics::Numerics;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use std::sync::Arc;
 
 /// What cores and a tree of merges get. The names are those of the contract; vectors of all parts stand one after another.
@@ -58,6 +59,30 @@ pub struct SplitOutputs {
     pub o_scalars: Signals,
     /// Accumulators of the merged state, d words.
     pub o_state: Vec<Wire>,
+}
+
+/// Cores and tree of a configuration, as a block of their own.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
+    config.validate()?;
+    let n = Arc::new(Numerics::new(&config.core));
+    let (d, width, parts) = (config.core.d, n.format.width(), config.parts);
+    let mut bench = Module::bench();
+    let b = &mut bench;
+    let inputs = SplitInputs {
+        q: &b.opens(d, width),
+        q_valid: b.open(1),
+        v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        k: &b.opens(parts * d, width),
+        k_valid: b.open(1),
+        k_last: b.open(1),
+        k_mask: &b.opens(parts, 1),
+        v: &b.opens(parts * d, width),
+    };
+    split(b, "top", config, &n, &inputs);
+    Ok(bench.into_circuit())
 }
 
 /// Cores and tree of a (valid) configuration.

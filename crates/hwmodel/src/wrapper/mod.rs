@@ -20,7 +20,6 @@
 //! | file | what |
 //! | --- | --- |
 //! | `top`, `ports` | the wrapper around an array, and its ports |
-//! | `array_ports` | the ports of the array |
 //! | `registers` | the table of registers |
 //! | `host`, `lite`, `fields` | registers, their protocol, what a write does |
 //! | `vector`, `packet`, `beat` | beats to vectors, packets |
@@ -34,7 +33,6 @@
 //! What a user chooses is [`AxisConfig`](crate::axis::AxisConfig).
 
 mod advance;
-pub mod array_ports;
 pub mod beat;
 mod buffer;
 mod credit;

@@ -1,7 +1,6 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
-use super::array_ports::{ArrayInputs, ArrayOutputs, array};
 use super::beat::Shape;
 use super::host::{HostInputs, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
@@ -14,6 +13,7 @@ use super::requests::{RequestInputs, request_stream};
 use super::results::{ResultInputs, result_stream};
 use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
+use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::axis::{AxisConfig, Values};
 use crate::config::ConfigError;
 use crate::cores::v_step_latency;
@@ -120,7 +120,7 @@ pub fn wrapper(
             v: &values.v,
         };
         let (array, steps) = m.gated("gate", ce, |m| {
-            let array = array(m, "array", &config.block, &inputs);
+            let array = array(m, "array", &config.block, n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });

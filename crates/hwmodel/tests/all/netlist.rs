@@ -1,6 +1,6 @@
 //! How words are printed as Verilog.
 
-use flashd_hwmodel::netlist::{Net, verilog_body};
+use flashd_hwmodel::netlist::{Net, narrow, verilog_body};
 use flashd_hwmodel::word::{Num, Word, ones};
 
 fn body(y: Net) -> String {
@@ -33,7 +33,9 @@ fn a_vector_of_one_bit_has_no_index() {
 #[test]
 fn unread_inputs_are_named() {
     let a = Net::input("a", 8);
-    assert_eq!(body(a.slice(0, 3)), "// unread: a\n    assign y = a[2:0];\n");
+    assert_eq!(body(a.slice(0, 3)), "// unread: a[2:0]\n    assign y = a[2:0];\n");
+    // Places that are not next to each other.
+    assert_eq!(body(a.bit(6).and(&a.bit(1))), "// unread: a\n    assign y = a[6] & a[1];\n");
 }
 
 #[test]
@@ -41,16 +43,16 @@ fn constants_are_folded() {
     let a = Net::input("a", 4);
     let (one, zero) = (Net::constant(1, 1), Net::zero(1));
     let five = Net::constant(4, 5);
-    assert_eq!(body(a.bit(3).xor(&one)), "// unread: a\n    assign y = ~a[3];\n");
-    assert_eq!(body(zero.xor(&a.bit(3))), "// unread: a\n    assign y = a[3];\n");
+    assert_eq!(body(a.bit(3).xor(&one)), "// unread: a[3:3]\n    assign y = ~a[3];\n");
+    assert_eq!(body(zero.xor(&a.bit(3))), "// unread: a[3:3]\n    assign y = a[3];\n");
     assert_eq!(body(five.or(&a).any()), "// unread: a\n    assign y = 1'b1;\n");
     assert_eq!(body(five.and(&a).all()), "// unread: a\n    assign y = 1'b0;\n");
-    assert_eq!(body(a.bit(0).or(&a.bit(0))), "// unread: a\n    assign y = a[0] | a[0];\n");
+    assert_eq!(body(a.bit(0).or(&a.bit(0))), "// unread: a[0:0]\n    assign y = a[0] | a[0];\n");
     assert_eq!(body(a.or(&a)), "    assign y = a;\n");
     assert_eq!(body(a.zext(9).any()), "    assign y = |a;\n");
-    assert_eq!(body(a.bit(0).select(&one, &a.bit(1))), "// unread: a\n    assign y = a[0] | a[1];\n");
+    assert_eq!(body(a.bit(0).select(&one, &a.bit(1))), "// unread: a[1:0]\n    assign y = a[0] | a[1];\n");
     assert_eq!(body(a.at_least(5)), "    assign y = a >= 4'h5;\n");
-    assert_eq!(body(a.shr(&Net::constant(3, 2))), "// unread: a\n    assign y = {2'h0, a[3:2]};\n");
+    assert_eq!(body(a.shr(&Net::constant(3, 2))), "// unread: a[3:2]\n    assign y = {2'h0, a[3:2]};\n");
 }
 
 /// Every rule by which expressions get shorter keeps their value: all expressions of two levels over two inputs and all
@@ -120,4 +122,90 @@ fn folded_expressions_have_the_same_value() {
         }
     }
     assert!(checked > 1_000_000, "{checked}");
+}
+
+/// Chains of all operators over words of four to eight bits, of which a part is read: cut to that part, they keep its value. What
+/// they are is drawn by a counter's digits, so that every operator comes behind every other one.
+#[test]
+fn narrowed_expressions_have_the_same_value() {
+    /// The words on the way, each made of the ones before, and the part that is read.
+    fn chain<W: Word>(mut digits: u64, a: &W, b: &W) -> Vec<W> {
+        let mut digit = |n: u32| {
+            let digit = digits % u64::from(n);
+            digits = digits / u64::from(n) ^ digits << 57;
+            digit as u32
+        };
+        let w = a.width();
+        let mut words = vec![a.clone(), b.clone(), W::constant(w, 5)];
+        for i in 0..4 {
+            let x = words[words.len() - 1 - digit(2) as usize].clone();
+            let y = words[digit(words.len() as u32) as usize].clone();
+            let word = match digit(14) {
+                0 => x.and(&y),
+                1 => x.or(&y).not(),
+                2 => x.xor(&y),
+                3 => x.add(&y),
+                4 => x.sub(&y),
+                5 => x.shl(&y),
+                6 => x.shr(&y),
+                7 => x.mul(&y).slice(digit(w + 1), w),
+                8 => x.concat(&y).slice(digit(w + 1), w),
+                9 => x.slt(&y).select(&x, &y),
+                10 => Word::eq(&x, &y).or(&x.any()).repeat(w),
+                11 => x.slice(0, 2).lookup(&[1, 6, 9].map(|e| e & ones(w)), w),
+                12 => x.lt(&y).not().concat(&x.slice(1, w - 1)),
+                _ => x.zext(w + 1).sub(&y.zext(w + 1)).drop_low(1),
+            };
+            words.push(if digit(2) == 0 { word.named(&format!("w{i}")) } else { word });
+        }
+        let last = words.pop().expect("a word");
+        let low = digit(w);
+        let part = last.slice(low, 1 + digit(w - low));
+        let other = words.pop().expect("a word").slice(1, 2);
+        vec![part, other]
+    }
+    let mut shorter = 0;
+    for i in 0..40_000u64 {
+        let (digits, w) = (i.wrapping_mul(0x9e37_79b9_7f4a_7c15), 4 + (i % 5) as u32);
+        let outputs: Vec<(String, Net)> = (chain(digits, &Net::input("a", w), &Net::input("b", w))
+            .into_iter())
+        .map(|net| (String::new(), net))
+        .collect();
+        let cut = narrow(&outputs);
+        let text = |outputs: &[(String, Net)]| format!("{outputs:?}").len();
+        shorter += usize::from(text(&cut) < text(&outputs));
+        for sample in 0..8 {
+            let random = (digits ^ sample).wrapping_mul(0xd134_2543_de82_ef95) >> 40;
+            let (a, b) = (random & ones(w), random >> 12 & ones(w));
+            let wanted = chain(digits, &Num::new(w, a), &Num::new(w, b));
+            for ((_, net), wanted) in cut.iter().zip(wanted) {
+                let got = net.value(&|name| if name == "a" { a } else { b });
+                assert_eq!(got, wanted, "{i}: a={a} b={b}: {outputs:?}");
+            }
+        }
+    }
+    assert!(shorter > 5_000, "{shorter}");
+}
+
+#[test]
+fn values_are_as_wide_as_what_is_read_of_them() {
+    let (a, b) = (Net::input("a", 8), Net::input("b", 8));
+    let text = |y: Net| verilog_body(&["a", "b"], &[("y".to_string(), y)]);
+    let low = |net: Net| text(net.named("x").slice(0, 4));
+    assert_eq!(low(a.add(&b)), "// unread: a[3:0] b[3:0]\n    assign y = a[3:0] + b[3:0];\n");
+    assert_eq!(low(a.mul(&b)), "// unread: a[3:0] b[3:0]\n    assign y = a[3:0] * b[3:0];\n");
+    assert_eq!(
+        low(a.slice(0, 2).mul(&b)),
+        "// unread: a[1:0] b[3:0]\n    assign y = {2'b0, a[1:0]} * b[3:0];\n"
+    );
+    assert_eq!(low(a.bit(7).select(&a, &b)), "// unread: a b[3:0]\n    assign y = a[7] ? a[3:0] : b[3:0];\n");
+    // A carry comes from below, a shift to the right brings bits down.
+    let high = |net: Net| text(net.named("x").slice(4, 4));
+    let unread = "    /* verilator lint_off UNUSEDSIGNAL */\n    wire [7:0] x = a + b;\n    /* verilator lint_on UNUSEDSIGNAL */\n";
+    assert_eq!(high(a.add(&b)), format!("{unread}    assign y = x[7:4];\n"));
+    assert_eq!(high(a.and(&b)), "// unread: a[7:4] b[7:4]\n    assign y = a[7:4] & b[7:4];\n");
+    // Rounded half up: nothing changes below the one that is added.
+    let half = high(a.add(&Net::constant(8, 8)));
+    assert_eq!(half, "// unread: a[7:3] b\n    assign y = a[7:4] + {3'h0, a[3]};\n");
+    assert_eq!(high(a.shr(&b)), "// unread: a[7:4]\n    assign y = a[7:4] >> b;\n");
 }
