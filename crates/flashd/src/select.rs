@@ -3,10 +3,10 @@
 use crate::cli::{ArrayArgs, DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
 use crate::output::Failure;
 use clap::{Args, Parser};
-use flashd_hwmodel::axis::{AxisConfig, Values};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, CoreFields, Design, Dot, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
+use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use std::path::Path;
 
 /// Flags without a program's name.

@@ -6,10 +6,11 @@ use crate::select::{configuration, core_or_block, split};
 use flashd_generator::{
     GenerateError, GeneratedFile, Sources, block_files_in, core_files_in, inside_expressions, split_files_in,
 };
-use flashd_hwmodel::block::{self, BlockConfig};
+use flashd_hwmodel::array::{self, BlockConfig};
+use flashd_hwmodel::attention::inside::Inside;
+use flashd_hwmodel::catalogue;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::cores;
-use flashd_hwmodel::merge::{self, SplitConfig};
+use flashd_hwmodel::split::{self, SplitConfig};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
 use flashd_simulator::record::VectorWriter;
@@ -78,16 +79,16 @@ impl Target {
     pub fn inside(&self) -> Result<Vec<Vec<String>>, GenerateError> {
         match self {
             Target::Core(config) => {
-                let core = cores::build(config)?;
-                inside_expressions(core.as_ref(), &[core.inside()])
+                let core = catalogue::build(config)?;
+                inside_expressions(&core, &[Inside::of(&core)])
             }
             Target::Array(config) => {
-                let array = block::build(config)?;
-                inside_expressions(array.as_ref(), &array.inside())
+                let array = array::build(config)?;
+                inside_expressions(&array, &Inside::of_cores(&array, config.queries))
             }
             Target::Split(config) => {
-                let split = merge::build(config)?;
-                inside_expressions(split.as_ref(), &split.inside())
+                let split = split::build(config)?;
+                inside_expressions(&split, &Inside::of_cores(&split, config.parts))
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::files::{GeneratedFile, Manifest, files, manifest};
 use crate::{GenerateError, Sources, elaborate, emit};
-use flashd_hwmodel::axis::{self, AxisConfig, Register, registers};
-use flashd_hwmodel::block::TRANSFER_CYCLES;
+use flashd_hwmodel::array::TRANSFER_CYCLES;
+use flashd_hwmodel::wrapper::{self, AxisConfig, Register, registers};
 use serde::{Deserialize, Serialize};
 
 mod describe;
@@ -46,8 +46,8 @@ pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateErr
 /// # Errors
 /// If the configuration is not valid.
 pub fn axis_files_in(config: &AxisConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
-    let wrapper = axis::build(config)?;
-    let emitted = emit(&elaborate(wrapper.as_ref())?)?;
+    let wrapper = wrapper::build(config)?;
+    let emitted = emit(&elaborate(&wrapper)?)?;
     let array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
@@ -55,10 +55,10 @@ pub fn axis_files_in(config: &AxisConfig, sources: Sources) -> Result<Vec<Genera
     };
     let manifest = AxisManifest {
         beats: config.beats(),
-        stream_latency: axis::STREAM_LATENCY,
+        stream_latency: wrapper::STREAM_LATENCY,
         value_delay: config.value_delay(),
         streams: streams(config),
-        address_bits: axis::registers::ADDRESS_BITS,
+        address_bits: wrapper::registers::ADDRESS_BITS,
         registers: registers(config),
         array,
     };

@@ -1,12 +1,12 @@
 //! The files that are written for a core or a unit.
 
 use crate::{Emitted, GenerateError, Sources, elaborate, emit};
-use flashd_hwmodel::block::{self, BlockConfig, TRANSFER_CYCLES};
+use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
+use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::cores::{build, v_step_latency};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::{self, SplitConfig};
 use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::split::{self, SplitConfig};
 use flashd_hwmodel::units::FormatUnit;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -90,7 +90,7 @@ pub fn core_files(config: &CoreConfig) -> Result<Vec<GeneratedFile>, GenerateErr
 /// If the configuration is not valid.
 pub fn core_files_in(config: &CoreConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let core = build(config)?;
-    let emitted = emit(&elaborate(core.as_ref())?)?;
+    let emitted = emit(&elaborate(&core)?)?;
     let manifest = manifest(config.name(), config, config.clone(), &emitted, sources);
     let does = format!("one key a cycle, result {} cycles after the last key", manifest.latency);
     Ok(files(&manifest, &manifest, &does, &emitted, sources))
@@ -109,8 +109,8 @@ pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateE
 /// # Errors
 /// If the configuration is not valid.
 pub fn block_files_in(config: &BlockConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
-    let array = block::build(config)?;
-    let emitted = emit(&elaborate(array.as_ref())?)?;
+    let array = array::build(config)?;
+    let emitted = emit(&elaborate(&array)?)?;
     let manifest = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         ..manifest(config.name(), &config.core, config.clone(), &emitted, sources)
@@ -135,8 +135,8 @@ pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateE
 /// # Errors
 /// If the configuration is not valid.
 pub fn split_files_in(config: &SplitConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
-    let split = merge::build(config)?;
-    let emitted = emit(&elaborate(split.as_ref())?)?;
+    let split = split::build(config)?;
+    let emitted = emit(&elaborate(&split)?)?;
     let core = manifest(config.name(), &config.core, config.clone(), &emitted, sources);
     let manifest = Manifest { latency: config.latency(), ..core };
     let does = format!(

@@ -95,10 +95,10 @@ fn description(manifest: &AxisManifest) -> String {
 mod tests {
     use super::*;
     use crate::axis_files;
-    use flashd_hwmodel::axis::AxisConfig;
-    use flashd_hwmodel::block::BlockConfig;
+    use flashd_hwmodel::array::BlockConfig;
     use flashd_hwmodel::config::{CoreConfig, Design};
     use flashd_hwmodel::format::Format;
+    use flashd_hwmodel::wrapper::AxisConfig;
 
     /// Each file of the wrapper that the description names is one that the generator writes, and its top is the
     /// manifest's.

@@ -4,8 +4,9 @@
 //! inside the design it reads by hierarchical names, which are those that the generator gives.
 
 use crate::{GenerateError, GeneratedFile, elaborate, references};
-use flashd_hwmodel::cores::{Inside, Reading};
+use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::Block;
+use flashd_hwmodel::rtl::Reading;
 use flashd_hwmodel::vectors::{Compared, Field, InsideField, Layout};
 use std::fmt::Write;
 

@@ -5,7 +5,7 @@ mod record;
 pub use record::{Beat, Lane, Recording, record};
 
 use crate::{GenerateError, GeneratedFile};
-use flashd_hwmodel::axis::AxisConfig;
+use flashd_hwmodel::wrapper::AxisConfig;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -197,10 +197,10 @@ const PASSES: RGBColor = RGBColor(205, 225, 245);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashd_hwmodel::axis::Values;
-    use flashd_hwmodel::block::BlockConfig;
+    use flashd_hwmodel::array::BlockConfig;
     use flashd_hwmodel::config::{CoreConfig, Design};
     use flashd_hwmodel::format::Format;
+    use flashd_hwmodel::wrapper::Values;
 
     fn config(queries: usize, beat_bits: u32, values: Values) -> AxisConfig {
         wide(4, queries, beat_bits, values)

@@ -1,11 +1,11 @@
 //! The files of stream wrappers: clock enables, manifest, description.
 
 use flashd_generator::{AxisManifest, axis_files, block_files};
-use flashd_hwmodel::axis::{AxisConfig, Values};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::netlist::is_keyword;
+use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use std::collections::{BTreeMap, BTreeSet};
 
 fn configs() -> Vec<AxisConfig> {

@@ -4,13 +4,13 @@ use flashd_generator::{
     AxisManifest, GeneratedFile, Manifest, Sources, axis_files_in, block_files, block_files_in, core_files,
     core_files_in, split_files_in, unit_file, write_all,
 };
-use flashd_hwmodel::axis::AxisConfig;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Hold, WeightUnit};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
 use flashd_hwmodel::netlist::is_keyword;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
+use flashd_hwmodel::wrapper::AxisConfig;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn modules(verilog: &str) -> Vec<&str> {

@@ -8,8 +8,8 @@ use crate::round::encode;
 use crate::scalar::Scalar;
 use flashd_hwmodel::config::{CoreConfig, Design, LaneBits, Update};
 use flashd_hwmodel::format::Subnormals;
-use flashd_hwmodel::merge::merge_numerics;
 use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::split::merge_numerics;
 use flashd_hwmodel::word::{ones, signed};
 
 /// The merge of a kind of core. Independent of the hardware's arithmetic as [`crate::Model`] is.

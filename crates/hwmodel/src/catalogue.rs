@@ -3,6 +3,7 @@
 use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::attention::schedule::score_stage;
 use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
@@ -24,6 +25,8 @@ const FLASH_D_ROUNDED: CoreKind = CoreKind {
     score: score::score,
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Format, false, inputs),
     lanes: &rounded_lane::ROUNDED,
+    argument_after: 1,
+    weight_after: 3,
     early_value: false,
     scalar_path_ends: false,
     result_exponent: None,
@@ -52,6 +55,7 @@ const FLASH_D_FIXED: CoreKind = CoreKind {
 const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     scalar_path: |m, n, inputs| lse_weight(m, n, FactorForm::Shift(lane_bits(n).w), true, inputs),
     lanes: &fixed_lane::STAGED_FIXED,
+    weight_after: 2,
     early_value: true,
     result_exponent: Some(2),
     restore_after: 1,
@@ -64,6 +68,7 @@ const FLASH_D_PAPER: CoreKind = CoreKind {
     score: score::format_score,
     scalar_path: paper::paper_weight,
     lanes: &paper_lane::PAPER,
+    argument_after: 3,
     state_after: &[],
     ..FLASH_D_ROUNDED
 };
@@ -74,6 +79,8 @@ const FA2_SEPARATE: CoreKind = CoreKind {
     score: score::score,
     scalar_path: softmax,
     lanes: &separate_lane::SEPARATE,
+    argument_after: 0,
+    weight_after: 2,
     early_value: true,
     scalar_path_ends: true,
     result_exponent: None,
@@ -103,6 +110,7 @@ const FA2_FIXED: CoreKind = CoreKind {
 const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
     scalar_path: log_reference,
+    argument_after: 1,
     ..FA2_FIXED
 };
 
@@ -112,6 +120,7 @@ const FA2_LITERAL: CoreKind = CoreKind {
     score: score::format_score,
     scalar_path: literal_softmax,
     lanes: &literal_lane::LITERAL,
+    argument_after: 1,
     state_after: &[],
     ..FA2_SEPARATE
 };
@@ -134,6 +143,35 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
             Fa2Variant::Literal => &FA2_LITERAL,
         },
     }
+}
+
+/// Cycles from a key's acceptance to the cycles in which what checks look at shows its values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stages {
+    /// Score.
+    pub score: u32,
+    /// Argument of sigmoid or exponential.
+    pub argument: u32,
+    /// Weight, and `v_step`.
+    pub value: u32,
+    /// FA2's l after the step.
+    pub sum: u32,
+}
+
+impl Stages {
+    /// The stages of a core.
+    pub fn of(config: &CoreConfig) -> Stages {
+        let score = score_stage(Numerics::new(config).tree_levels);
+        let kind = kind(config);
+        // The weight's stage, and the register of l behind it.
+        let value = score + kind.weight_after;
+        Stages { score, argument: score + kind.argument_after, value, sum: value + 1 }
+    }
+}
+
+/// Cycles from a key's acceptance to its `v_step`.
+pub fn v_step_latency(config: &CoreConfig) -> u32 {
+    Stages::of(config).value
 }
 
 /// The core of a (valid) configuration, in a module.

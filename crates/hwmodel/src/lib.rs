@@ -3,15 +3,11 @@
 pub mod arith;
 pub mod array;
 pub mod attention;
-pub mod axis;
-pub mod block;
 pub mod catalogue;
 pub mod config;
-pub mod cores;
 pub mod fa2;
 pub mod flash_d;
 pub mod format;
-pub mod merge;
 pub mod netlist;
 pub mod numerics;
 pub mod pwl;

@@ -3,10 +3,10 @@
 
 use crate::arith::{self, canonical, convert, exp, round};
 use crate::format::Format;
+use crate::function;
 use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
-use crate::rtl::{Block, Function};
+use crate::rtl::{Block, Function, LoneLeaf};
 use crate::word::{Num, Word, ones};
-use crate::{function, unit};
 use std::sync::Arc;
 
 /// The units of `--unit`: ports `a`, `b` where there are two, `y`, all in one format.
@@ -85,8 +85,8 @@ impl FormatUnit {
     pub fn module(self, format: Format, segments: u32) -> Box<dyn Block> {
         let function = FormatFunction::new(self, format, segments);
         match self.is_binary() {
-            true => Box::new(BinaryUnit::new(BinaryFunction(function))),
-            false => Box::new(UnaryUnit::new(UnaryFunction(function))),
+            true => Box::new(LoneLeaf::new(BinaryFunction(function))),
+            false => Box::new(LoneLeaf::new(UnaryFunction(function))),
         }
     }
 }
@@ -205,15 +205,6 @@ impl Function<1, 1> for UnaryFunction {
     }
 }
 
-unit! {
-    /// A stand-alone unit of two operands.
-    pub struct BinaryUnit(BinaryFunction) { a, b } -> { y }
-}
-unit! {
-    /// A stand-alone unit of one operand.
-    pub struct UnaryUnit(UnaryFunction) { a } -> { y }
-}
-
 function! {
     /// What the hardware computes with instead of any encoding.
     pub struct CanonicalFunction { format: Format, to: Format }
@@ -232,10 +223,6 @@ function! {
     outputs { y: this.to.width() }
     eval<W> { [convert(this.format, &canonical(this.format, &a).named("a_finite"), this.to)] }
 }
-unit! {
-    /// Makes an operand canonical.
-    pub struct Canonical(CanonicalFunction) { a } -> { y }
-}
 
 function! {
     /// `q k` of one element: any encodings, from the query register and the key port.
@@ -249,10 +236,6 @@ function! {
         let (a, b) = (canonical(f, &a).named("a_finite"), canonical(f, &b).named("b_finite"));
         [arith::multiply(f, &a, f, &b, f)]
     }
-}
-unit! {
-    /// One product of the dot product.
-    pub struct Product(ProductFunction) { a, b } -> { y }
 }
 
 /// Which operation of two canonical operands.
@@ -312,10 +295,6 @@ function! {
         }]
     }
 }
-unit! {
-    /// An operation between canonical operands.
-    pub struct Mixed(MixedFunction) { a, b } -> { y }
-}
 
 impl MixedFunction {
     /// `operation` with both operands and the result in one format.
@@ -329,18 +308,6 @@ impl MixedFunction {
     }
 }
 
-impl Mixed {
-    /// `operation` with both operands and the result in one format.
-    pub fn uniform(operation: Operation, format: Format) -> Self {
-        Mixed::of(operation, format, format, format)
-    }
-
-    /// `operation(a, b)` rounded to `y`.
-    pub fn of(operation: Operation, a_format: Format, b_format: Format, y_format: Format) -> Self {
-        Mixed::new(MixedFunction { operation, a_format, b_format, y_format })
-    }
-}
-
 function! {
     /// Rounds a wider accumulator to the format of the ports.
     pub struct ConvertFunction { from: Format, to: Format }
@@ -349,10 +316,6 @@ function! {
     inputs { a: this.from.width() }
     outputs { y: this.to.width() }
     eval<W> { [convert(this.from, &a, this.to)] }
-}
-unit! {
-    /// Format conversion.
-    pub struct Convert(ConvertFunction) { a } -> { y }
 }
 
 function! {
@@ -375,8 +338,4 @@ function! {
         let exponent = u.exponent.zext(wide).add(&offset).sub(&leading_zeros.zext(wide)).named("exponent");
         [round::round_pack(fmt, &round::Unrounded::new(u.sign, exponent, significand))]
     }
-}
-unit! {
-    /// Score scaling in the format.
-    pub struct ScoreScale(ScoreScaleFunction) { dot } -> { score }
 }

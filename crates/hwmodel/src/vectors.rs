@@ -6,11 +6,12 @@
 //! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest. Behind them may follow what is
 //! expected inside the cores ([`Quantity`]): of each quantity one bit a core that says whether it is compared, and a value a core.
 
-use crate::block::{self, BlockConfig};
+use crate::array::{self, BlockConfig};
+use crate::attention::inside::{Inside, Quantity};
+use crate::catalogue;
 use crate::config::{ConfigError, CoreConfig};
-use crate::cores::{self, Inside, Quantity};
-use crate::merge::{self, SplitConfig};
 use crate::rtl::{Block, Probe, Tag};
+use crate::split::{self, SplitConfig};
 use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::prelude::Atom;
 
@@ -204,9 +205,9 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_core(config: &CoreConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let core = cores::build(config)?;
-        let layout = Layout::new(config.name(), ports(core.as_ref()));
-        Ok(layout.looking(compare, || vec![core.inside()]))
+        let core = catalogue::build(config)?;
+        let layout = Layout::new(config.name(), ports(&core));
+        Ok(layout.looking(compare, || vec![Inside::of(&core)]))
     }
 
     /// That of an array.
@@ -214,9 +215,9 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_block(config: &BlockConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let array = block::build(config)?;
-        let layout = Layout::new(config.name(), ports(array.as_ref()));
-        Ok(layout.looking(compare, || array.inside()))
+        let array = array::build(config)?;
+        let layout = Layout::new(config.name(), ports(&array));
+        Ok(layout.looking(compare, || Inside::of_cores(&array, config.queries)))
     }
 
     /// That of split keys.
@@ -224,9 +225,9 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_split(config: &SplitConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let split = merge::build(config)?;
-        let layout = Layout::new(config.name(), ports(split.as_ref()));
-        Ok(layout.looking(compare, || split.inside()))
+        let split = split::build(config)?;
+        let layout = Layout::new(config.name(), ports(&split));
+        Ok(layout.looking(compare, || Inside::of_cores(&split, config.parts)))
     }
 
     fn looking(self, compare: Look, inside: impl FnOnce() -> Vec<Vec<Inside>>) -> Layout {

@@ -1,7 +1,7 @@
 //! What is known of a core after synthesis, timing and power.
 
 use crate::Target;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! What is measured.
 
 use crate::PpaError;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
 
 /// A core, or an array of cores that share keys and values.

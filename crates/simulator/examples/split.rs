@@ -3,7 +3,7 @@
 
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
 use flashd_simulator::split::split_results;
 use flashd_workload::{TensorScale, traces};

@@ -1,8 +1,9 @@
 //! Clocks one RustHDL core.
 
+use flashd_hwmodel::attention::inside::Inside;
+use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::cores::{Core, Inside, build};
-use flashd_hwmodel::rtl::Block;
+use flashd_hwmodel::rtl::{Block, Design};
 
 /// Everything that a core's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,12 +52,11 @@ pub struct Outputs {
     pub inside: Vec<Option<u64>>,
 }
 
-/// Sweeps after which a design that still changes is declared unstable; cores need one.
-pub(crate) const SWEEP_LIMIT: usize = 100;
-
 /// A core, its clock and its cycle count.
 pub struct Engine {
-    core: Box<dyn Core>,
+    core: Design,
+    /// Ports of the scalars of a partial result's state.
+    scalars: Vec<[String; 2]>,
     cycle: u64,
 }
 
@@ -66,7 +66,9 @@ impl Engine {
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &CoreConfig) -> Result<Self, ConfigError> {
-        Ok(Engine { core: build(config)?, cycle: 0 })
+        let scalars = config.state_scalars().iter().filter(|_| config.partial);
+        let scalars = scalars.map(|name| [format!("state_{name}"), format!("o_{name}")]).collect();
+        Ok(Engine { core: Design::new(build(config)?), scalars, cycle: 0 })
     }
 
     /// Cycles so far.
@@ -76,78 +78,67 @@ impl Engine {
 
     /// The design, for probes.
     pub fn design(&self) -> &dyn Block {
-        self.core.as_ref()
+        self.core.block()
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub fn settle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
-        let ports = self.core.ports();
-        ports.clk.next = 0;
-        ports.rst.next = inputs.rst as u64;
-        ports.q_valid.next = inputs.q_valid as u64;
-        if let Some(port) = ports.v_exponent {
-            port.next = inputs.v_exponent;
+        inputs.drive(&mut self.core);
+        self.core.set_optional("k_mask", inputs.k_mask);
+        self.core.set_optional("k_state", inputs.k_state);
+        for ([port, _], &value) in self.scalars.iter().zip(&inputs.state) {
+            self.core.set(port, value);
         }
-        ports.k_valid.next = inputs.k_valid as u64;
-        ports.k_last.next = inputs.k_last as u64;
-        if let Some(port) = ports.k_mask {
-            port.next = inputs.k_mask as u64;
+        if !self.scalars.is_empty() {
+            self.core.set_words("state_o", &inputs.state_o);
         }
-        if let Some(port) = ports.k_state {
-            port.next = inputs.k_state as u64;
-        }
-        for (bus, value) in ports.state.into_iter().zip(&inputs.state) {
-            bus.next = *value;
-        }
-        for (bus, value) in ports.state_o.into_iter().zip(&inputs.state_o) {
-            bus.next = *value;
-        }
-        for (bus, value) in ports.q.iter_mut().zip(&inputs.q) {
-            bus.next = *value;
-        }
-        for (bus, value) in ports.k.iter_mut().zip(&inputs.k) {
-            bus.next = *value;
-        }
-        for (bus, value) in ports.v.iter_mut().zip(&inputs.v) {
-            bus.next = *value;
-        }
-        self.sweep();
-        let ports = self.core.ports();
-        outputs.v_step = ports.v_step.val() != 0;
-        outputs.v_ren = ports.v_ren.val() != 0;
-        outputs.o_valid = ports.o_valid.val() != 0;
-        outputs.o_invalid = ports.o_invalid.val() != 0;
-        outputs.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
-        outputs.o_empty = ports.o_empty.is_some_and(|port| port.val() != 0);
-        outputs.state_ren = ports.state_ren.is_some_and(|port| port.val() != 0);
-        outputs.v_state = ports.v_state.is_some_and(|port| port.val() != 0);
+        self.core.settle();
+        outputs.read(&self.core);
+        outputs.state_ren = self.core.is_high("state_ren");
+        outputs.v_state = self.core.is_high("v_state");
         outputs.o_scalars.clear();
-        outputs.o_scalars.extend(ports.o_scalars.iter().map(|bus| bus.val()));
-        outputs.o_state.clear();
-        outputs.o_state.extend(ports.o_state.iter().map(|bus| bus.val()));
-        outputs.o.clear();
-        outputs.o.extend(ports.o.iter().map(|bus| bus.val()));
+        outputs.o_scalars.extend(self.scalars.iter().map(|[_, port]| self.core.get(port)));
     }
 
     /// What is compared inside the core, in the settled cycle.
     pub fn inside(&self) -> Vec<Inside> {
-        self.core.inside()
+        Inside::of(self.core.circuit())
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub fn clock(&mut self) {
-        self.core.ports().clk.next = 1;
-        self.core.update_all();
+        self.core.clock();
         self.cycle += 1;
     }
+}
 
-    fn sweep(&mut self) {
-        for _ in 0..SWEEP_LIMIT {
-            self.core.update_all();
-            if !self.core.has_changed() {
-                return;
-            }
+impl Inputs {
+    /// Drives the ports that are the same in cores, arrays and split keys; those that a design does not have are left out.
+    pub(crate) fn drive(&self, design: &mut Design) {
+        for (port, high) in
+            [("rst", self.rst), ("q_valid", self.q_valid), ("k_valid", self.k_valid), ("k_last", self.k_last)]
+        {
+            design.set(port, high);
         }
-        unreachable!("the cores have no combinational loops, RustHDL's check has seen to that");
+        design.set_optional("v_exponent", self.v_exponent);
+        for (port, words) in [("q", &self.q), ("k", &self.k), ("v", &self.v)] {
+            design.set_words(port, words);
+        }
+    }
+}
+
+impl Outputs {
+    /// Reads the ports that are the same in cores, arrays and split keys; of one that a design does not have: false.
+    pub(crate) fn read(&mut self, design: &Design) {
+        self.v_step = design.is_high("v_step");
+        self.v_ren = design.is_high("v_ren");
+        self.o_valid = design.is_high("o_valid");
+        self.o_invalid = design.is_high("o_invalid");
+        self.o_overflow = design.is_high("o_overflow");
+        self.o_empty = design.is_high("o_empty");
+        self.o.clear();
+        self.o.extend(design.words("o"));
+        self.o_state.clear();
+        self.o_state.extend(design.words("o_state"));
     }
 }

@@ -1,8 +1,9 @@
 //! What is due inside cores, from the model's steps: for the lock-step checks, and for vectors.
 
 use flashd_golden::{Action, Model, Step};
+use flashd_hwmodel::attention::inside::{Inside, Quantity};
+use flashd_hwmodel::catalogue::Stages;
 use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::cores::{Inside, Quantity, Stages};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::word::{ones, signed};
 use std::collections::VecDeque;

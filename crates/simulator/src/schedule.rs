@@ -2,8 +2,8 @@
 
 use crate::engine::Outputs;
 use flashd_golden::{Action, QueryResult};
+use flashd_hwmodel::catalogue::Stages;
 use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::cores::Stages;
 use flashd_hwmodel::numerics::Numerics;
 use std::collections::VecDeque;
 

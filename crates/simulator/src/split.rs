@@ -4,14 +4,16 @@ mod driver;
 mod model;
 
 use crate::block::lockstep::pop_if;
-use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
+use crate::engine::{Inputs, Outputs};
 use crate::inside::InsideSchedule;
 use crate::lockstep::{Divergence, RunError};
 use crate::stream::{Gaps, Query, Workload};
 use driver::Driver;
 use flashd_golden::{Action, Merge, Model, QueryResult};
+use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::config::ConfigError;
-use flashd_hwmodel::merge::{SplitConfig, SplitCore, build};
+use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::split::{SplitConfig, build};
 pub use model::run_model;
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -174,7 +176,7 @@ struct Bench<'a> {
     parts: &'a Parts,
     partial: &'a [Vec<QueryResult>],
     results: &'a [QueryResult],
-    core: Box<dyn SplitCore>,
+    core: Design,
     driver: Driver<'a>,
     cycle: u64,
     /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
@@ -196,15 +198,15 @@ impl<'a> Bench<'a> {
         partial: &'a [Vec<QueryResult>],
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
-        let core = build(config)?;
+        let core = Design::new(build(config)?);
         Ok(Bench {
-            inside: InsideSchedule::new(&config.core, &core.inside()),
+            inside: InsideSchedule::new(&config.core, &Inside::of_cores(core.circuit(), config.parts)),
             core,
             driver: Driver::new(config, parts, gaps),
             cycle: 0,
             values: VecDeque::new(),
             outputs_due: VecDeque::new(),
-            value_stage: flashd_hwmodel::cores::v_step_latency(&config.core).into(),
+            value_stage: flashd_hwmodel::catalogue::v_step_latency(&config.core).into(),
             first_key: None,
             counters: SplitCounters::default(),
             inputs: SplitInputs::default(),
@@ -245,8 +247,7 @@ impl<'a> Bench<'a> {
             self.compare(&outputs)?;
             self.outputs = outputs;
         }
-        self.core.ports().clk.next = 1;
-        self.core.update_all();
+        self.core.clock();
         self.cycle += 1;
         Ok(())
     }
@@ -254,48 +255,23 @@ impl<'a> Bench<'a> {
     /// Inputs to the ports, logic, and outputs from the ports.
     fn settle(&mut self) {
         let SplitInputs { core: i, k_mask } = &self.inputs;
-        let ports = self.core.ports();
-        ports.clk.next = 0;
-        ports.rst.next = i.rst.into();
-        ports.q_valid.next = i.q_valid.into();
-        if let Some(port) = ports.v_exponent {
-            port.next = i.v_exponent;
-        }
-        ports.k_valid.next = i.k_valid.into();
-        ports.k_last.next = i.k_last.into();
-        for (buses, values) in [(ports.q, &i.q), (ports.k, &i.k), (ports.v, &i.v)] {
-            buses.iter_mut().zip(values).for_each(|(bus, x)| bus.next = *x);
-        }
-        ports.k_mask.iter_mut().zip(k_mask).for_each(|(bus, x)| bus.next = (*x).into());
-        let mut sweeps = 0;
-        loop {
-            self.core.update_all();
-            if !self.core.has_changed() {
-                break;
-            }
-            sweeps += 1;
-            assert!(
-                sweeps < SWEEP_LIMIT,
-                "RustHDL's check has seen to it that there are no combinational loops"
-            );
-        }
-        let ports = self.core.ports();
+        i.drive(&mut self.core);
+        let k_mask: Vec<u64> = k_mask.iter().map(|&masked| masked.into()).collect();
+        self.core.set_words("k_mask", &k_mask);
+        self.core.settle();
         let SplitOutputs { core: o, v_ren } = &mut self.outputs;
-        o.v_step = ports.v_step.val() != 0;
-        o.o_valid = ports.o_valid.val() != 0;
-        o.o_invalid = ports.o_invalid.val() != 0;
-        o.o_empty = ports.o_empty.val() != 0;
-        o.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
-        o.o = ports.o.iter().map(|bus| bus.val()).collect();
-        o.o_scalars = ports.o_scalars.iter().map(|bus| bus.val()).collect();
-        o.o_state = ports.o_state.iter().map(|bus| bus.val()).collect();
-        *v_ren = ports.v_ren.iter().map(|bus| bus.val() != 0).collect();
+        o.read(&self.core);
+        o.o_scalars =
+            self.config.core.state_scalars().iter().map(|name| self.core.get(&format!("o_{name}"))).collect();
+        *v_ren = self.core.words("v_ren").map(|high| high != 0).collect();
     }
 
     fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
         let SplitOutputs { core: o, v_ren } = outputs;
         self.counters.comparisons += o.inside.iter().flatten().count() as u64;
-        if let Some((signal, values)) = self.inside.differs(&o.inside, &self.core.inside()) {
+        if let Some((signal, values)) =
+            self.inside.differs(&o.inside, &Inside::of_cores(self.core.circuit(), self.config.parts))
+        {
             let name = self.config.name();
             return Err(Box::new(Divergence::new(name, self.cycle, &signal, values, &VecDeque::new())));
         }

@@ -3,7 +3,7 @@
 use crate::cli::{ArrayArgs, PpaArgs, Selection};
 use crate::output::Failure;
 use crate::select::{configuration, core_or_block, parse_flags};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, D_RANGE};
 use flashd_hwmodel::format::Format;
 use flashd_ppa::Target;

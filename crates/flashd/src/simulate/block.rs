@@ -4,8 +4,8 @@ use super::layer::Outcome;
 use super::{Progress, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
-use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::cores::v_step_latency;
+use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_hwmodel::word::ones;
 use flashd_simulator::Gaps;
 use flashd_simulator::block::{

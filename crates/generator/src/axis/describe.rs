@@ -1,7 +1,7 @@
 //! The description of a wrapper, in Markdown, from the tables that its hardware and manifest are made from.
 
 use super::AxisManifest;
-use flashd_hwmodel::axis::{Access, AxisConfig, Register, Values};
+use flashd_hwmodel::wrapper::{Access, AxisConfig, Register, Values};
 use std::fmt::Write;
 
 fn access(register: &Register) -> &'static str {

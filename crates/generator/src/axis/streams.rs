@@ -1,6 +1,6 @@
 //! The streams of a wrapper.
 
-use flashd_hwmodel::axis::{AxisConfig, INDEX_BITS, Values};
+use flashd_hwmodel::wrapper::{AxisConfig, INDEX_BITS, Values};
 use serde::{Deserialize, Serialize};
 
 /// A signal of a stream.

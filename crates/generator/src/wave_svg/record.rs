@@ -2,9 +2,9 @@
 
 use crate::GenerateError;
 use crate::axis::streams;
-use flashd_hwmodel::axis::registers::RUN_BIT;
-use flashd_hwmodel::axis::{AxisConfig, AxisWrapper, RegisterName, Values, build, registers};
-use flashd_hwmodel::rtl::{Bus, In, Out};
+use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::wrapper::registers::RUN_BIT;
+use flashd_hwmodel::wrapper::{AxisConfig, RegisterName, Values, build, registers};
 use std::collections::VecDeque;
 
 /// Queries and keys of the recorded block; a smaller array takes as many queries as it has.
@@ -14,9 +14,6 @@ const KEYS: usize = 3;
 /// Cycles of reset, and from the write of RUN to the block: the write is taken, made, and the register holds it.
 const RESET: u64 = 2;
 const START: u64 = 3;
-
-/// Sweeps after which a design that has no combinational loop has settled.
-const SWEEPS: usize = 100;
 
 /// A beat that is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,24 +69,9 @@ fn vectors(
 }
 
 /// Drives the valid side of a stream; all data are zero.
-fn offer(tvalid: &mut Bus<In>, tlast: Option<&mut Bus<In>>, beat: Option<&Beat>) {
-    tvalid.next = u64::from(beat.is_some());
-    if let Some(tlast) = tlast {
-        tlast.next = u64::from(beat.is_some_and(|beat| beat.last));
-    }
-}
-
-fn high(bus: &Bus<Out>) -> bool {
-    bus.val() != 0
-}
-
-fn settle(wrapper: &mut dyn AxisWrapper) {
-    for _ in 0..SWEEPS {
-        wrapper.update_all();
-        if !wrapper.has_changed() {
-            break;
-        }
-    }
+fn offer(wrapper: &mut Design, stream: &str, beat: Option<&Beat>) {
+    wrapper.set(&format!("{stream}_tvalid"), beat.is_some());
+    wrapper.set_optional(&format!("{stream}_tlast"), beat.is_some_and(|beat| beat.last));
 }
 
 /// What the block still has to send, and what has left.
@@ -111,7 +93,7 @@ struct Pending {
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
 pub fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
-    let mut wrapper = build(config)?;
+    let mut wrapper = Design::new(build(config)?);
     let beats = config.beats();
     let queries = QUERIES.min(config.block.queries);
     let all = config.values == Values::All;
@@ -131,7 +113,7 @@ pub fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
     let step = u64::from(config.value_delay() + beats + 2);
     let limit = 64 + u64::from(config.latency()) * step + (queries + KEYS) as u64 * step;
     for cycle in 0..limit {
-        let lanes = step_once(wrapper.as_mut(), config, &mut block, cycle);
+        let lanes = step_once(&mut wrapper, config, &mut block, cycle);
         if block.started {
             cycles.push(lanes);
         }
@@ -146,12 +128,7 @@ pub fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
 }
 
 /// One cycle: drives, samples and clocks. The wrapper is in reset in the first one, and RUN is written in the next ones.
-fn step_once(
-    wrapper: &mut dyn AxisWrapper,
-    config: &AxisConfig,
-    block: &mut Pending,
-    cycle: u64,
-) -> Vec<Lane> {
+fn step_once(wrapper: &mut Design, config: &AxisConfig, block: &mut Pending, cycle: u64) -> Vec<Lane> {
     let control =
         registers(config).into_iter().find(|r| r.name == RegisterName::Control).map_or(0, |r| r.offset);
     while block.answers.front().is_some_and(|(at, _)| *at <= cycle) {
@@ -164,29 +141,31 @@ fn step_once(
         true => (block.q.front().cloned(), block.k.front().cloned(), block.v.front().cloned()),
         false => (None, None, None),
     };
-    let ports = wrapper.ports();
-    ports.aclk.next = 0;
-    ports.aresetn.next = u64::from(cycle >= RESET);
-    offer(ports.q.tvalid, ports.q.tlast, q.as_ref());
-    offer(ports.k.tvalid, ports.k.tlast, k.as_ref());
-    offer(ports.v.tvalid, ports.v.tlast, v.as_ref());
-    if let Some(vreq) = ports.vreq {
-        vreq.tready.next = 1;
+    wrapper.set("aresetn", cycle >= RESET);
+    for (stream, beat) in [("s_axis_q", &q), ("s_axis_k", &k), ("s_axis_v", &v)] {
+        offer(wrapper, stream, beat.as_ref());
     }
-    ports.o.tready.next = u64::from(block.o_ready);
-    ports.lite.awvalid.next = u64::from(writes);
-    ports.lite.awaddr.next = u64::from(control);
-    ports.lite.wvalid.next = u64::from(writes);
-    ports.lite.wdata.next = 1 << RUN_BIT;
-    ports.lite.wstrb.next = 15;
-    ports.lite.bready.next = 1;
-    settle(wrapper);
+    wrapper.set_optional("m_axis_vreq_tready", true);
+    wrapper.set("m_axis_o_tready", block.o_ready);
+    for (port, value) in [
+        ("awvalid", writes.into()),
+        ("awaddr", control.into()),
+        ("wvalid", writes.into()),
+        ("wdata", 1 << RUN_BIT),
+        ("wstrb", 15),
+        ("bready", 1u64),
+    ] {
+        wrapper.set(&format!("s_axil_{port}"), value);
+    }
+    wrapper.settle();
 
-    let ports = wrapper.ports();
-    let (q_ready, k_ready, v_ready) = (high(ports.q.tready), high(ports.k.tready), high(ports.v.tready));
-    let request = ports.vreq.map(|vreq| high(vreq.tvalid).then(|| vreq.tdata[0].val() as usize));
-    let offered = high(ports.o.tvalid);
-    let o_last = ports.o.tlast.is_some_and(high);
+    let [q_ready, k_ready, v_ready] = ["q", "k", "v"].map(|s| wrapper.is_high(&format!("s_axis_{s}_tready")));
+    let request = wrapper.has("m_axis_vreq_tvalid").then(|| {
+        let place = wrapper.words("m_axis_vreq_tdata").next().unwrap_or(0) as usize;
+        wrapper.is_high("m_axis_vreq_tvalid").then_some(place)
+    });
+    let offered = wrapper.is_high("m_axis_o_tvalid");
+    let o_last = wrapper.is_high("m_axis_o_tlast");
     let result = block.o.front().filter(|_| offered).map(|beat| Beat { last: o_last, ..beat.clone() });
     let mut lanes = vec![Lane { beat: q, ready: q_ready }, Lane { beat: k, ready: k_ready }];
     if let Some(request) = request {
@@ -207,7 +186,6 @@ fn step_once(
         }
     }
     block.started |= cycle == RESET + START;
-    wrapper.ports().aclk.next = 1;
-    wrapper.update_all();
+    wrapper.clock();
     lanes
 }

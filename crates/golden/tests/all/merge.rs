@@ -2,15 +2,15 @@
 
 use crate::common::{any_finite, rng};
 use flashd_golden::{Merge, PartialState, decode, encode};
+use flashd_hwmodel::attention::factor::FactorForm;
+use flashd_hwmodel::attention::lane::LaneSideFunction;
 use flashd_hwmodel::config::{CoreConfig, Update};
-use flashd_hwmodel::cores::factor::FactorForm;
-use flashd_hwmodel::cores::lane::LaneSideFunction;
-use flashd_hwmodel::cores::lse_step::{ExpArgumentFunction, SigmoidWeightFunction};
+use flashd_hwmodel::flash_d::lse_step::{ExpArgumentFunction, SigmoidWeightFunction};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::weight::LseDifferenceFunction;
-use flashd_hwmodel::merge::{merge_formats, merge_numerics};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::rtl::Function;
+use flashd_hwmodel::split::weight::LseDifferenceFunction;
+use flashd_hwmodel::split::{merge_formats, merge_numerics};
 use flashd_hwmodel::units::{MixedFunction, Operation};
 use flashd_hwmodel::word::{Num, Word, ones};
 use rand::RngExt;

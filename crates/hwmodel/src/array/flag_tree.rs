@@ -1,6 +1,6 @@
 //! Whether a flag of any core is set.
 
-use crate::cores::lane_group::FlagOrFunction;
+use crate::attention::group::FlagOrFunction;
 use crate::rtl::{Module, Wire};
 
 /// The or of flags, at least one: a tree of gates, leaves first.

@@ -30,6 +30,10 @@ pub mod window;
 
 pub use block::{ArrayInputs, ArrayOutputs, array, build};
 
+mod config;
+
+pub use config::{BlockConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
+
 use crate::function;
 
 function! {

@@ -27,6 +27,10 @@ pub struct CoreKind {
     pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
     /// The lanes.
     pub lanes: &'static LaneKind,
+    /// Cycles from the score stage to that of the argument of sigmoid or exponential.
+    pub argument_after: u32,
+    /// And to the weight's, at which the value is asked for.
+    pub weight_after: u32,
     /// The value is asked for one stage earlier than two stages after the weight state's.
     pub early_value: bool,
     /// The lanes' flag of a query's end is that of the value stage and also goes to the scalar path; otherwise it is one stage later.

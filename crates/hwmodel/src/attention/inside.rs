@@ -3,10 +3,8 @@
 //! The lock-step check reads their values, and the generator finds the names of the same signals in the Verilog, by which an emitted
 //! testbench compares them.
 
-use super::Stages;
-use crate::rtl::Bus;
-use rust_hdl::core::direction::Direction;
-use rust_hdl::core::prelude::Atom;
+use crate::catalogue::Stages;
+use crate::rtl::{Circuit, Reading, Watched};
 
 /// What of a step a signal carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +40,29 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// All of them.
+    pub const ALL: [Quantity; 14] = [
+        Quantity::Valid,
+        Quantity::Score,
+        Quantity::Argument,
+        Quantity::Distance,
+        Quantity::Above,
+        Quantity::Below,
+        Quantity::Reference,
+        Quantity::Step,
+        Quantity::Weight,
+        Quantity::Load,
+        Quantity::Upper,
+        Quantity::Sum,
+        Quantity::Reciprocal,
+        Quantity::Right,
+    ];
+
+    /// The one that the structure's description calls by this name.
+    pub fn of(name: &str) -> Option<Quantity> {
+        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name)
+    }
+
     /// As messages, vectors and testbenches name it.
     pub fn name(self) -> &'static str {
         match self {
@@ -82,17 +103,6 @@ impl Quantity {
     }
 }
 
-/// How a value is read from a signal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// As it is.
-    Whole,
-    /// With so many zeros below it.
-    Above(u32),
-    /// Whether a bit is high.
-    Any,
-}
-
 /// A signal inside a core, in the current cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
@@ -109,27 +119,19 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// What a signal carries.
-    pub(super) fn new<D: Direction>(quantity: Quantity, signal: &Bus<D>) -> Self {
-        Inside {
-            quantity,
-            value: signal.val(),
-            width: signal.width(),
-            reading: Reading::Whole,
-            atom: signal.id(),
-        }
+    /// The same of each of several cores that are alike.
+    pub fn of_cores(design: &Circuit, cores: usize) -> Vec<Vec<Inside>> {
+        let all = Inside::of(design);
+        all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
     }
 
-    /// A score's reference, which has no fraction bits.
-    pub(super) fn reference<D: Direction>(signal: &Bus<D>, fraction: u32) -> Self {
-        let inside = Inside::new(Quantity::Reference, signal);
-        let reading = Reading::Above(fraction);
-        Inside { value: inside.value << fraction, width: inside.width + fraction, reading, ..inside }
-    }
-
-    /// A quantity that is there where a signal is not zero.
-    pub(super) fn any<D: Direction>(quantity: Quantity, signal: &Bus<D>) -> Self {
-        let inside = Inside::new(quantity, signal);
-        Inside { value: (inside.value != 0).into(), width: 1, reading: Reading::Any, ..inside }
+    /// What is compared inside a design, of each core one after another, in the settled cycle.
+    pub fn of(design: &Circuit) -> Vec<Inside> {
+        let inside = |watched: &Watched| {
+            let quantity = Quantity::of(watched.label);
+            let &Watched { width, reading, atom, .. } = watched;
+            Some(Inside { quantity: quantity?, value: design.seen(watched), width, reading, atom })
+        };
+        design.watched().iter().filter_map(inside).collect()
     }
 }

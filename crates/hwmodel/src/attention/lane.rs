@@ -4,7 +4,6 @@ use crate::arith::widen;
 use crate::format::Format;
 use crate::function;
 use crate::numerics::Numerics;
-use crate::units::ConvertFunction;
 
 /// The formats a lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +88,4 @@ pub(crate) fn lane_suffix(f: LaneFormats) -> String {
         suffix += &format!("_w{}", f.weight.precision());
     }
     suffix
-}
-
-/// The converter that a wider accumulator needs.
-pub(crate) fn narrow(f: LaneFormats) -> Option<ConvertFunction> {
-    (f.accumulator != f.format).then_some(ConvertFunction { from: f.accumulator, to: f.format })
 }

@@ -7,6 +7,7 @@ pub mod delay;
 pub mod factor;
 pub mod flags;
 pub mod group;
+pub mod inside;
 pub mod lane;
 pub mod masks;
 pub mod partial;

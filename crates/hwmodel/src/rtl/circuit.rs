@@ -224,12 +224,14 @@ impl Circuit {
         self.ports.iter().position(|port| port.name == name).map(PortRef)
     }
 
-    /// The port of a name that every design of its kind has.
-    ///
-    /// # Panics
-    /// If there is none.
-    pub fn expect_port(&self, name: &str) -> PortRef {
-        self.port(name).unwrap_or_else(|| panic!("{} has no port {name}", self.tag.name))
+    /// All ports by name.
+    pub(super) fn named_ports(&self) -> impl Iterator<Item = (String, PortRef)> + '_ {
+        self.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), PortRef(i)))
+    }
+
+    /// Width of a port's words.
+    pub fn width(&self, port: PortRef) -> u32 {
+        self.ports[port.0].width
     }
 
     /// How many words a port has.

@@ -476,6 +476,11 @@ impl Module {
         self.watches.push(Watched { atom, ..Watched::new(label, port.width, slot, reading) });
     }
 
+    /// The bench itself.
+    pub(super) fn into_parts(self) -> Circuit {
+        self.build().0
+    }
+
     fn build(mut self) -> (Circuit, Option<Around>) {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];

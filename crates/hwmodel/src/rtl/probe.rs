@@ -1,7 +1,7 @@
 //! A circuit as RustHDL sees it: a block with atoms for its pins, and a kernel that connects its parts.
 
 use super::circuit::{Circuit, Kind, Node, Port, Register};
-use super::{Tag, TagKind};
+use super::{Function, Module, Tag, TagKind};
 use rust_hdl::core::ast::{VerilogExpression, VerilogLiteral, VerilogStatement};
 use rust_hdl::core::constraint::PinConstraint;
 use rust_hdl::core::prelude::{
@@ -290,5 +290,43 @@ impl Atom for Pin {
 
     fn constraints(&self) -> Vec<PinConstraint> {
         Vec::new()
+    }
+}
+
+/// A leaf as a design of its own.
+pub struct LoneLeaf(Circuit);
+
+impl LoneLeaf {
+    /// The leaf that computes a function.
+    pub fn new<F: Function<I, O>, const I: usize, const O: usize>(function: F) -> Self {
+        let mut bench = Module::bench();
+        let inputs = function.widths().0.map(|bits| bench.open(bits));
+        bench.call("leaf", function, inputs);
+        LoneLeaf(bench.into_parts())
+    }
+
+    fn part(&self) -> Part<'_> {
+        Part { circuit: &self.0, node: &self.0.nodes[0] }
+    }
+}
+
+impl Logic for LoneLeaf {
+    fn update(&mut self) {}
+
+    fn hdl(&self) -> Verilog {
+        self.part().hdl()
+    }
+}
+
+impl Block for LoneLeaf {
+    fn connect_all(&mut self) {}
+    fn update_all(&mut self) {}
+
+    fn has_changed(&self) -> bool {
+        false
+    }
+
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        self.part().accept(name, probe);
     }
 }

@@ -8,8 +8,8 @@
 //! A term is kept as one's complement `x` and a carry `c`, its value being `x + c`: the sign and the guard bit
 //! cost no adder of their own, because every adder of the tree has a free carry input.
 
-use super::term_sum::TermSum;
 use super::plural;
+use super::term_sum::TermSum;
 use crate::arith::{canonical, unpack};
 use crate::attention::delay::delay;
 use crate::attention::schedule::FrontSchedule;

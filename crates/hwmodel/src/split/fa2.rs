@@ -2,13 +2,13 @@
 
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
 use crate::array::LowFunction;
+use crate::attention::factor::FactorForm;
 use crate::attention::signals::Signals;
-use crate::cores::factor::FactorForm;
-use crate::cores::softmax::{ExpWeightFunction, ScoreMaximumFunction};
-use crate::cores::sum::scaled_sum;
+use crate::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
 use crate::function;
 use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};
+use crate::score::sum::scaled_sum;
 use std::sync::Arc;
 
 function! {

@@ -2,12 +2,12 @@
 
 use super::{merge_formats, merge_numerics};
 use crate::array::LowFunction;
+use crate::attention::factor::FactorForm;
+use crate::attention::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
 use crate::config::{CoreConfig, Design, Update};
-use crate::cores::factor::FactorForm;
-use crate::cores::fused_lane::FusedUpdateFunction;
-use crate::cores::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
-use crate::cores::shared_lane::FactorProductFunction;
+use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
+use crate::flash_d::fused_lane::FusedUpdateFunction;
 use crate::function;
 use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};

@@ -23,6 +23,7 @@
 //! | `result` | from the last merge to the format |
 //! | `tree` | cores and a tree of merges |
 
+mod config;
 pub mod fa2;
 pub mod lane;
 pub mod node;
@@ -32,10 +33,11 @@ pub mod state;
 mod tree;
 pub mod weight;
 
-pub use tree::{SplitInputs, SplitOutputs, split};
+pub use config::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
+pub use tree::{SplitInputs, SplitOutputs, build, split};
 
+use crate::attention::lane::LaneFormats;
 use crate::config::LaneBits;
-use crate::cores::lane::LaneFormats;
 use crate::function;
 use crate::numerics::{Numerics, difference_format};
 

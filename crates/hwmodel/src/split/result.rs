@@ -3,11 +3,11 @@
 use crate::attention::group::BlankFunction;
 use crate::attention::masks::UnmaskedFunction;
 use crate::config::{CoreConfig, Design};
-use crate::cores::fa2_lane::ScaleFunction;
-use crate::cores::sum::SumReciprocalFunction;
+use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
 use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
+use crate::score::sum::SumReciprocalFunction;
 use crate::units::ConvertFunction;
 use std::sync::Arc;
 

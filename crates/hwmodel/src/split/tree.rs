@@ -13,9 +13,9 @@ use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::config::ConfigError;
-use crate::merge::{MERGE_CYCLES, SplitConfig};
 use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::split::{MERGE_CYCLES, SplitConfig};
 use std::sync::Arc;
 
 /// What cores and a tree of merges get. The names are those of the contract; vectors of all parts stand one after another.

@@ -2,10 +2,10 @@
 
 use super::merge_numerics;
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar, scalar_unit};
+use crate::attention::factor::FactorForm;
 use crate::attention::partial::LogSumExpFunction;
 use crate::attention::signals::Signals;
-use crate::cores::factor::FactorForm;
-use crate::cores::lse_step::{ExpArgumentFunction, Log2p1TailFunction, SigmoidWeightFunction};
+use crate::flash_d::lse_step::{ExpArgumentFunction, Log2p1TailFunction, SigmoidWeightFunction};
 use crate::function;
 use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};

@@ -7,8 +7,8 @@ use super::lite::{SlaveInputs, lite_slave};
 use super::logic::EitherFunction;
 use super::ports::{LiteInputs, LiteOutputs};
 use super::registers::{Access, Packets, Register, RegisterName, error_bits, registers};
-use crate::axis::{AxisConfig, Values};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
+use crate::wrapper::{AxisConfig, Values};
 
 /// What the registers get.
 pub struct HostInputs<'a> {

@@ -1,12 +1,12 @@
 //! The key stream.
 
 use super::beat::Shape;
+use super::config::KEY_CREDIT_BITS;
 use super::credit::credit;
 use super::later::hold;
 use super::packet::{NextPlaceFunction, TakeFunction};
 use super::ports::{Last, Sink, SinkInputs};
 use super::vector::{VectorInputs, vector_input};
-use crate::axis::KEY_CREDIT_BITS;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 

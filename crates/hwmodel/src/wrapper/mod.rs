@@ -30,11 +30,12 @@
 //! | `advance` | when the array moves |
 //! | `credit`, `logic`, `later` | what several of these need |
 //!
-//! What a user chooses is [`AxisConfig`](crate::axis::AxisConfig).
+//! What a user chooses is [`AxisConfig`](crate::wrapper::AxisConfig).
 
 mod advance;
 pub mod beat;
 mod buffer;
+mod config;
 mod credit;
 mod fields;
 mod host;
@@ -53,5 +54,8 @@ mod top;
 mod values;
 mod vector;
 
+pub use beat::Shape;
+pub use config::{AxisConfig, DEFAULT_BEAT_BITS, STREAM_LATENCY, Values};
+pub use registers::{Access, Field, Register, RegisterName, registers};
 pub use requests::INDEX_BITS;
 pub use top::{build, wrapper};

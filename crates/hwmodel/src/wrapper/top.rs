@@ -14,10 +14,12 @@ use super::results::{ResultInputs, result_stream};
 use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
-use crate::axis::{AxisConfig, Values};
+use crate::catalogue::v_step_latency;
 use crate::config::ConfigError;
-use crate::cores::v_step_latency;
+use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::wrapper::{AxisConfig, Values};
+use std::sync::Arc;
 
 /// Builds the wrapper of a configuration.
 ///
@@ -53,6 +55,7 @@ pub fn wrapper(
     config: &AxisConfig,
     inputs: &WrapperInputs,
 ) -> WrapperOutputs {
+    let n = Arc::new(Numerics::new(&config.block.core));
     let tag = Tag::module(config.name(), "Streams and registers around the array.");
     around.part(name, tag, |m| {
         m.clock_port("aclk");
@@ -120,7 +123,7 @@ pub fn wrapper(
             v: &values.v,
         };
         let (array, steps) = m.gated("gate", ce, |m| {
-            let array = array(m, "array", &config.block, n, &inputs);
+            let array = array(m, "array", &config.block, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });

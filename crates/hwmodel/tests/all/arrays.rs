@@ -1,6 +1,6 @@
 //! Names, limits and widths of arrays.
 
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
 

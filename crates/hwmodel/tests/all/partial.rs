@@ -1,9 +1,9 @@
 //! FLASH-D's weight unit goes on from a log-sum-exp as if it had never stopped: a proof by exhaustion at the smallest widths, and
 //! samples at the default ones.
 
+use flashd_hwmodel::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::cores::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
-use flashd_hwmodel::cores::partial::{LogSumExpFunction, LseRestoreFunction};
+use flashd_hwmodel::flash_d::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::rtl::Function;

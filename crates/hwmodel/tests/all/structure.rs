@@ -1,10 +1,11 @@
 //! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
 
-use flashd_hwmodel::axis::{self, AxisConfig, Values};
-use flashd_hwmodel::block::{self, BlockConfig};
+use flashd_hwmodel::array::{self, BlockConfig};
+use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::config::{Accumulator, CoreConfig};
-use flashd_hwmodel::cores::{Core, build};
 use flashd_hwmodel::format::Format;
+use flashd_hwmodel::rtl::Circuit;
+use flashd_hwmodel::wrapper::{self, AxisConfig, Values};
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;
 

@@ -4,7 +4,7 @@ use super::Netlist;
 use crate::Target;
 use crate::liberty::Library;
 use flashd_generator::unit_file;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;

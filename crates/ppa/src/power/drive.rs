@@ -6,7 +6,7 @@ use super::stream::Stream;
 use super::workload::Feed;
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_hwmodel::block::{BlockConfig, TRANSFER_CYCLES};
+use flashd_hwmodel::array::{BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::block::BlockInputs;
 use flashd_simulator::stream::RESET_CYCLES;

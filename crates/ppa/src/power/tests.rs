@@ -2,7 +2,7 @@ use super::conditions::Conditions;
 use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Update};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::Workload;

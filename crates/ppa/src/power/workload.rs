@@ -4,7 +4,7 @@ use super::drive::warm_up;
 use super::{PowerError, PowerOptions};
 use crate::Target;
 use flashd_golden::v_exponent;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_simulator::block::BlockWorkload;

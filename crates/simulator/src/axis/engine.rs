@@ -1,8 +1,8 @@
 //! Clocks one stream wrapper.
 
-use crate::engine::SWEEP_LIMIT;
-use flashd_hwmodel::axis::{AxisConfig, AxisWrapper, build};
 use flashd_hwmodel::config::ConfigError;
+use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::wrapper::{AxisConfig, build};
 
 /// A beat on a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub struct AxisOutputs {
 
 /// A wrapper, its clock and its cycle count.
 pub struct AxisEngine {
-    wrapper: Box<dyn AxisWrapper>,
+    wrapper: Design,
     cycle: u64,
     /// What idle data inputs carry.
     noise: u64,
@@ -80,7 +80,7 @@ impl AxisEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
-        Ok(AxisEngine { wrapper: build(config)?, cycle: 0, noise: 0 })
+        Ok(AxisEngine { wrapper: Design::new(build(config)?), cycle: 0, noise: 0 })
     }
 
     /// Cycles so far.
@@ -96,69 +96,59 @@ impl AxisEngine {
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
         let noise = self.noise;
-        let ports = self.wrapper.ports();
-        ports.aclk.next = 0;
-        ports.aresetn.next = inputs.aresetn as u64;
-        for (port, beat) in [(ports.q, &inputs.q), (ports.k, &inputs.k), (ports.v, &inputs.v)] {
-            port.tvalid.next = beat.is_some() as u64;
-            for (i, bus) in port.tdata.iter_mut().enumerate() {
-                let idle = noise.rotate_left(i as u32 % 64) & flashd_hwmodel::word::ones(bus.width());
-                bus.next = beat.as_ref().map_or(idle, |beat| beat.data[i]);
-            }
-            if let Some(bus) = port.tlast {
-                bus.next = beat.as_ref().map_or(noise & 1, |beat| beat.last as u64);
-            }
-            if let Some(bus) = port.tuser {
-                bus.next = beat.as_ref().map_or(noise >> 1 & 1, |beat| beat.user);
-            }
+        let wrapper = &mut self.wrapper;
+        wrapper.set("aresetn", inputs.aresetn);
+        for (stream, beat) in [("s_axis_q", &inputs.q), ("s_axis_k", &inputs.k), ("s_axis_v", &inputs.v)] {
+            let port = |name: &str| format!("{stream}_{name}");
+            wrapper.set(&port("tvalid"), beat.is_some());
+            let (words, width) = wrapper.shape(&port("tdata"));
+            let idle = |i: usize| noise.rotate_left(i as u32 % 64) & flashd_hwmodel::word::ones(width);
+            let data: Vec<u64> =
+                (0..words).map(|i| beat.as_ref().map_or(idle(i), |beat| beat.data[i])).collect();
+            wrapper.set_words(&port("tdata"), &data);
+            wrapper.set_optional(&port("tlast"), beat.as_ref().map_or(noise & 1, |beat| beat.last.into()));
+            wrapper.set_optional(&port("tuser"), beat.as_ref().map_or(noise >> 1 & 1, |beat| beat.user));
         }
-        if let Some(port) = ports.vreq {
-            port.tready.next = inputs.vreq_ready as u64;
+        wrapper.set_optional("m_axis_vreq_tready", inputs.vreq_ready);
+        wrapper.set("m_axis_o_tready", inputs.o_ready);
+        let i = &inputs.lite;
+        let (wdata, wstrb) = i.w.unwrap_or((noise & 0xffff_ffff, noise & 15));
+        for (port, value) in [
+            ("awvalid", i.aw.is_some().into()),
+            ("awaddr", i.aw.unwrap_or(noise & 0xff)),
+            ("wvalid", i.w.is_some().into()),
+            ("wdata", wdata),
+            ("wstrb", wstrb),
+            ("bready", i.bready.into()),
+            ("arvalid", i.ar.is_some().into()),
+            ("araddr", i.ar.unwrap_or(noise & 0xff)),
+            ("rready", i.rready.into()),
+        ] {
+            wrapper.set(&format!("s_axil_{port}"), value);
         }
-        ports.o.tready.next = inputs.o_ready as u64;
-        let (lite, i) = (ports.lite, &inputs.lite);
-        lite.awvalid.next = i.aw.is_some() as u64;
-        lite.awaddr.next = i.aw.unwrap_or(noise & 0xff);
-        lite.wvalid.next = i.w.is_some() as u64;
-        (lite.wdata.next, lite.wstrb.next) = i.w.unwrap_or((noise & 0xffff_ffff, noise & 15));
-        lite.bready.next = i.bready as u64;
-        lite.arvalid.next = i.ar.is_some() as u64;
-        lite.araddr.next = i.ar.unwrap_or(noise & 0xff);
-        lite.rready.next = i.rready as u64;
-        for sweep in 0.. {
-            assert!(
-                sweep < SWEEP_LIMIT,
-                "a wrapper has no combinational loops, RustHDL's check has seen to that"
-            );
-            self.wrapper.update_all();
-            if !self.wrapper.has_changed() {
-                break;
-            }
-        }
-        let ports = self.wrapper.ports();
-        outputs.q_ready = ports.q.tready.val() != 0;
-        outputs.k_ready = ports.k.tready.val() != 0;
-        outputs.v_ready = ports.v.tready.val() != 0;
-        outputs.vreq = ports.vreq.filter(|port| port.tvalid.val() != 0).map(|port| port.tdata[0].val());
-        outputs.o = (ports.o.tvalid.val() != 0).then(|| Beat {
-            data: ports.o.tdata.iter().map(|bus| bus.val()).collect(),
-            last: ports.o.tlast.is_some_and(|bus| bus.val() != 0),
-            user: ports.o.tuser.map_or(0, |bus| bus.val()),
+        wrapper.settle();
+        outputs.q_ready = wrapper.is_high("s_axis_q_tready");
+        outputs.k_ready = wrapper.is_high("s_axis_k_tready");
+        outputs.v_ready = wrapper.is_high("s_axis_v_tready");
+        let word = |port: &str| wrapper.words(port).next().unwrap_or(0);
+        outputs.vreq = wrapper.is_high("m_axis_vreq_tvalid").then(|| word("m_axis_vreq_tdata"));
+        outputs.o = wrapper.is_high("m_axis_o_tvalid").then(|| Beat {
+            data: wrapper.words("m_axis_o_tdata").collect(),
+            last: wrapper.is_high("m_axis_o_tlast"),
+            user: word("m_axis_o_tuser"),
         });
-        let lite = ports.lite;
         outputs.lite = LiteOutputs {
-            awready: lite.awready.val() != 0,
-            wready: lite.wready.val() != 0,
-            b: (lite.bvalid.val() != 0).then(|| lite.bresp.val()),
-            arready: lite.arready.val() != 0,
-            r: (lite.rvalid.val() != 0).then(|| (lite.rdata.val(), lite.rresp.val())),
+            awready: wrapper.is_high("s_axil_awready"),
+            wready: wrapper.is_high("s_axil_wready"),
+            b: wrapper.is_high("s_axil_bvalid").then(|| word("s_axil_bresp")),
+            arready: wrapper.is_high("s_axil_arready"),
+            r: wrapper.is_high("s_axil_rvalid").then(|| (word("s_axil_rdata"), word("s_axil_rresp"))),
         };
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub fn clock(&mut self) {
-        self.wrapper.ports().aclk.next = 1;
-        self.wrapper.update_all();
+        self.wrapper.clock();
         self.cycle += 1;
     }
 }

@@ -4,8 +4,8 @@ use super::bench::{Bench, Paces, beats};
 use super::lite::LiteAccess;
 use super::workload::{AxisWorkload, Expected, Mask};
 use flashd_golden::QueryResult;
-use flashd_hwmodel::axis::registers::RUN_BIT;
-use flashd_hwmodel::axis::{AxisConfig, RegisterName, Shape, Values, registers};
+use flashd_hwmodel::wrapper::registers::RUN_BIT;
+use flashd_hwmodel::wrapper::{AxisConfig, RegisterName, Shape, Values, registers};
 use std::collections::BTreeMap;
 
 /// A finished run without differences.

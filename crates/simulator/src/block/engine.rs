@@ -1,9 +1,10 @@
 //! Clocks one array.
 
-use crate::engine::{Inputs, Outputs, SWEEP_LIMIT};
-use flashd_hwmodel::block::{BlockConfig, QueryArray, build};
+use crate::engine::{Inputs, Outputs};
+use flashd_hwmodel::array::{BlockConfig, build};
+use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::config::ConfigError;
-use flashd_hwmodel::cores::Inside;
+use flashd_hwmodel::rtl::Design;
 
 /// Everything that an array's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +36,8 @@ pub struct BlockOutputs {
 
 /// An array, its clock and its cycle count.
 pub struct BlockEngine {
-    array: Box<dyn QueryArray>,
+    array: Design,
+    queries: usize,
     cycle: u64,
 }
 
@@ -45,7 +47,7 @@ impl BlockEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &BlockConfig) -> Result<Self, ConfigError> {
-        Ok(BlockEngine { array: build(config)?, cycle: 0 })
+        Ok(BlockEngine { array: Design::new(build(config)?), queries: config.queries, cycle: 0 })
     }
 
     /// Cycles so far.
@@ -55,62 +57,27 @@ impl BlockEngine {
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub fn settle(&mut self, inputs: &BlockInputs, outputs: &mut BlockOutputs) {
-        let (ports, i) = (self.array.ports(), &inputs.core);
-        ports.clk.next = 0;
-        ports.rst.next = i.rst as u64;
-        ports.q_valid.next = i.q_valid as u64;
-        ports.q_last.next = inputs.q_last as u64;
-        if let Some(port) = ports.v_exponent {
-            port.next = i.v_exponent;
-        }
-        for (port, value) in
-            [(ports.q_from, inputs.q_from), (ports.q_to, inputs.q_to), (ports.k_mask, i.k_mask as u64)]
-        {
-            if let Some(port) = port {
-                port.next = value;
-            }
-        }
-        ports.k_valid.next = i.k_valid as u64;
-        ports.k_last.next = i.k_last as u64;
-        for (port, vector) in [(ports.q, &i.q), (ports.k, &i.k), (ports.v, &i.v)] {
-            for (bus, value) in port.iter_mut().zip(vector) {
-                bus.next = *value;
-            }
-        }
-        for sweep in 0.. {
-            assert!(
-                sweep < SWEEP_LIMIT,
-                "an array has no combinational loops, RustHDL's check has seen to that"
-            );
-            self.array.update_all();
-            if !self.array.has_changed() {
-                break;
-            }
-        }
-        let (ports, o) = (self.array.ports(), &mut outputs.core);
-        o.v_step = ports.v_step.val() != 0;
-        o.v_ren = ports.v_ren.val() != 0;
-        o.o_valid = ports.o_valid.val() != 0;
-        o.o_invalid = ports.o_invalid.val() != 0;
-        o.o_overflow = ports.o_overflow.is_some_and(|port| port.val() != 0);
-        o.o_empty = ports.o_empty.is_some_and(|port| port.val() != 0);
-        o.o.clear();
-        o.o.extend(ports.o.iter().map(|bus| bus.val()));
-        outputs.q_ready = ports.q_ready.val() != 0;
-        outputs.k_ready = ports.k_ready.val() != 0;
-        outputs.o_index = ports.o_index.val();
-        outputs.o_last = ports.o_last.val() != 0;
+        inputs.core.drive(&mut self.array);
+        self.array.set("q_last", inputs.q_last);
+        self.array.set_optional("q_from", inputs.q_from);
+        self.array.set_optional("q_to", inputs.q_to);
+        self.array.set_optional("k_mask", inputs.core.k_mask);
+        self.array.settle();
+        outputs.core.read(&self.array);
+        outputs.q_ready = self.array.is_high("q_ready");
+        outputs.k_ready = self.array.is_high("k_ready");
+        outputs.o_index = self.array.get("o_index");
+        outputs.o_last = self.array.is_high("o_last");
     }
 
     /// What is compared inside each core, in the settled cycle.
     pub fn inside(&self) -> Vec<Vec<Inside>> {
-        self.array.inside()
+        Inside::of_cores(self.array.circuit(), self.queries)
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub fn clock(&mut self) {
-        self.array.ports().clk.next = 1;
-        self.array.update_all();
+        self.array.clock();
         self.cycle += 1;
     }
 }

@@ -78,7 +78,7 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashd_hwmodel::block::BlockConfig;
+    use flashd_hwmodel::array::BlockConfig;
 
     /// Cycles between last keys when neither source pauses.
     fn periods(most: usize, blocks: &[(usize, usize)]) -> Vec<u64> {

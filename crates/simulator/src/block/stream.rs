@@ -4,7 +4,7 @@ use super::engine::{BlockInputs, BlockOutputs};
 use super::rules::QueryId;
 use crate::engine::Inputs;
 use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

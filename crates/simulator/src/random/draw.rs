@@ -3,14 +3,14 @@
 //! Every option is drawn by itself, and what [`CoreConfig::validate`] and the like refuse is drawn again: what is legal is said
 //! there alone.
 
-use flashd_hwmodel::axis::{AxisConfig, Values};
-use flashd_hwmodel::block::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
+use flashd_hwmodel::array::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
 use flashd_hwmodel::config::{
     Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Design, Dot, Fa2Variant, Hold, LaneBits,
     SCORE_SHIFT_RANGE, Update, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE, WeightUnit,
 };
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::{PARTS_RANGE, SplitConfig};
+use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
+use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

@@ -3,7 +3,7 @@
 use super::{Parts, SplitInputs};
 use crate::engine::Inputs;
 use crate::stream::{Gaps, RESET_CYCLES};
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::word::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

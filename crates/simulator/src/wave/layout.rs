@@ -7,9 +7,9 @@ mod fa2_fixed;
 mod flash_d;
 mod to_the_letter;
 
+use flashd_hwmodel::attention::schedule::FrontSchedule;
+use flashd_hwmodel::catalogue::{Stages, v_step_latency};
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, WeightUnit};
-use flashd_hwmodel::cores::schedule::FrontSchedule;
-use flashd_hwmodel::cores::{Stages, v_step_latency};
 use flashd_hwmodel::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -241,8 +241,8 @@ fn score_rows(config: &CoreConfig) -> &'static [(&'static str, &'static str)] {
 mod tests {
     use super::super::{numbers::Numbers, signals, variants::variants};
     use super::*;
+    use flashd_hwmodel::catalogue::build;
     use flashd_hwmodel::config::Accumulator;
-    use flashd_hwmodel::cores::build;
     use flashd_hwmodel::format::Format;
 
     /// The names are written out by hand: they have to follow the hardware.

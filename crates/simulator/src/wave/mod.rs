@@ -29,8 +29,8 @@ pub use select::Selection;
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
 use flashd_files::AtomicFile;
+use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::cores::build;
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;
@@ -147,7 +147,7 @@ impl WaveWriter {
         let core = config.name();
         // A core of its own: that of the run does not exist yet, and has the same signals in the same order.
         let design = build(config)?;
-        let signals = signals::list(&core, design.as_ref());
+        let signals = signals::list(&core, &design);
         let layout = layout::stages(config);
         let numbers = Numbers::new(config);
         let chosen = complete(options.signals.choose(&signals, &layout)?, &signals, &numbers);

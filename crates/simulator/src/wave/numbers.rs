@@ -30,14 +30,14 @@ mod rows;
 
 use super::NUMBER_SUFFIX;
 use super::signals::Signal;
+use flashd_hwmodel::attention::factor::factor_bits;
+use flashd_hwmodel::attention::lane::LaneFormats;
 use flashd_hwmodel::config::{CoreConfig, Design, WeightUnit};
-use flashd_hwmodel::cores::fa2_fixed_lane;
-use flashd_hwmodel::cores::factor::factor_bits;
-use flashd_hwmodel::cores::lane::LaneFormats;
-use flashd_hwmodel::cores::reference::reference_bits;
-use flashd_hwmodel::cores::sum::sum_exponent_bits;
+use flashd_hwmodel::fa2;
+use flashd_hwmodel::fa2::reference::reference_bits;
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::numerics::Numerics;
+use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_hwmodel::word::{ones, signed};
 use rows::{Quantity, Row, rows};
 
@@ -214,7 +214,7 @@ impl Numbers {
             Quantity::FixedValue => lane.map(|lane| fixed(true, lane.v, lane.v - 1))?,
             Quantity::FixedAccumulator => {
                 let width = |o| match self.fa2 {
-                    true => fa2_fixed_lane::accumulator_bits(n),
+                    true => fa2::fixed_lane::accumulator_bits(n),
                     false => o,
                 };
                 lane.map(|lane| fixed(true, width(lane.o), lane.o - 1))?

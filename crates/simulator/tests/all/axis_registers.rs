@@ -1,10 +1,10 @@
 //! The register port of a stream wrapper, and packets that are not as they should be.
 
-use flashd_hwmodel::axis::{Access, AxisConfig, RegisterName, Values, registers};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design};
 use flashd_hwmodel::format::Format;
 use flashd_hwmodel::word::ones;
+use flashd_hwmodel::wrapper::{Access, AxisConfig, RegisterName, Values, registers};
 use flashd_simulator::axis::{Beat, Bench, LiteAccess, Pace, Paces};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! Arrays of cores in lock-step with the model and the protocol's rules.
 
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Update};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, run, run_against};

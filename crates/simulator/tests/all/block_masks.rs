@@ -1,7 +1,7 @@
 //! Arrays of cores with masks: each query of a block sees keys of its own.
 
 use flashd_golden::{Model, QueryResult};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Design, Hold};
 use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, run, run_against};

@@ -1,9 +1,9 @@
 //! Streams that emitted testbenches run: however short one is asked for, it brings a result.
 
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::record::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream};

@@ -4,7 +4,7 @@ use flashd_golden::Merge;
 use flashd_golden::Model;
 use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::split::{run, split_results};
 use flashd_simulator::{Gaps, Workload};
 use flashd_workload::quantise::round_to;

@@ -1,10 +1,10 @@
 //! The model's counts against those of the cycle engine.
 
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::{CoreConfig, Hold};
 use flashd_hwmodel::format::Format;
-use flashd_hwmodel::merge::SplitConfig;
+use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::block::{self, BlockCounters, BlockWorkload, Disturbance};
 use flashd_simulator::split::{self, SplitCounters};
 use flashd_simulator::{Counters, Gaps, Workload, run, run_model};

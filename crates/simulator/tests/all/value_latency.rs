@@ -1,7 +1,7 @@
 //! Values that take more than one cycle to come: later results, the same rate, the same bits.
 
 use flashd_golden::Model;
-use flashd_hwmodel::block::BlockConfig;
+use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockWorkload, Disturbance, run as run_block};

@@ -7,8 +7,8 @@ mod vcd;
 
 use checks::{Checks, check_ports};
 use flashd_golden::{Action, QueryResult, Step};
+use flashd_hwmodel::catalogue::Stages;
 use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
-use flashd_hwmodel::cores::Stages;
 use flashd_hwmodel::format::Format;
 use flashd_simulator::wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload, run};

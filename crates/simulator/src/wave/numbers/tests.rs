@@ -1,8 +1,8 @@
 use super::super::signals;
 use super::super::variants::variants;
 use super::*;
+use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::config::{Accumulator, LaneBits};
-use flashd_hwmodel::cores::build;
 use std::collections::BTreeSet;
 
 /// All variants in a format, with widths that no two quantities share as far as they can be chosen, so that a bus

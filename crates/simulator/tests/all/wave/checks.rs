@@ -3,8 +3,8 @@
 use super::Recorded;
 use super::vcd::Vcd;
 use flashd_golden::{Action, Step};
+use flashd_hwmodel::catalogue::Stages;
 use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::cores::Stages;
 use flashd_hwmodel::numerics::{Numerics, fixed_result_bits};
 use flashd_simulator::{Inputs, Outputs, Workload};
 

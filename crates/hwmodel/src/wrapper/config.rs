@@ -1,9 +1,9 @@
 //! What a user chooses: an array of cores, the width of a beat, and which values are sent.
 
 use super::beat::Shape;
-use crate::block::BlockConfig;
+use crate::array::BlockConfig;
+use crate::catalogue::v_step_latency;
 use crate::config::{ConfigError, CoreConfig};
-use crate::cores::v_step_latency;
 use crate::numerics::Numerics;
 use crate::word::bits_for;
 use serde::{Deserialize, Serialize};
