@@ -255,7 +255,7 @@ mod tests {
                 for config in variants(d, format) {
                     let accumulator = accumulator.filter(|_| !config.has_fixed_lanes());
                     let config = CoreConfig { accumulator, ..config };
-                    let signals = signals::list("core", build(&config).unwrap().as_ref());
+                    let signals = signals::list("core", &build(&config).unwrap());
                     let numbers = Numbers::new(&config);
                     for row in stages(&config).iter().flat_map(Group::all_rows) {
                         let i = signals.iter().position(|s| s.below_core() == row.path);

@@ -24,7 +24,7 @@ fn every_wide_bus_is_a_number_or_known_as_bits() {
     for (_, format) in Format::NAMED {
         for d in [2, 5, 16] {
             for config in configurations(format, d) {
-                let signals = signals::list("core", build(&config).unwrap().as_ref());
+                let signals = signals::list("core", &build(&config).unwrap());
                 let numbers = Numbers::new(&config);
                 for s in signals.iter().filter(|s| s.width > 1) {
                     let path = s.below_core();
@@ -61,7 +61,7 @@ fn every_row_is_a_bus() {
     for config in variants(64, Format::BF16).iter().chain(&variants(5, Format::BF16)) {
         let numbers = Numbers::new(config);
         rows.extend(numbers.rows.iter().map(|(row, _)| *row));
-        let signals = signals::list("core", build(config).unwrap().as_ref());
+        let signals = signals::list("core", &build(config).unwrap());
         met.extend(signals.iter().filter_map(|s| numbers.row(s.below_core())).map(|(row, _)| row));
     }
     let unused: Vec<_> = rows.difference(&met).collect();
@@ -71,7 +71,7 @@ fn every_row_is_a_bus() {
 #[test]
 fn flash_d_shows_the_weight_beside_the_bit_that_tells_which_side() {
     for config in variants(5, Format::BF16) {
-        let signals = signals::list("core", build(&config).unwrap().as_ref());
+        let signals = signals::list("core", &build(&config).unwrap());
         let numbers = Numbers::new(&config);
         let weights: Vec<Beside> = (0..signals.len())
             .filter_map(|i| numbers.beside(&signals, i))
