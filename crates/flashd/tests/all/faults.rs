@@ -143,7 +143,7 @@ fn is_equal(original: &str, changed: &str, place: usize) -> Option<bool> {
         let (_, rest) = unit(text, place)?.split_once('(').unwrap();
         fs::write(folder.path().join(format!("{name}.v")), format!("module unit ({rest}\n")).unwrap();
         let gates = format!(
-            "read_verilog {name}.v; hierarchy -top unit; proc; opt; techmap; opt_clean; aigmap; opt_clean; \
+            "read_verilog {name}.v; hierarchy -top unit; proc -norom; opt; techmap; opt_clean; aigmap; opt_clean; \
              write_aiger {name}.aig"
         );
         let yosys = Command::new("yosys").current_dir(folder.path()).args(["-q", "-p", &gates]).output();
