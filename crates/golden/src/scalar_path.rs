@@ -41,6 +41,29 @@ impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
     }
 }
 
+/// Arguments of FLASH-D's tables.
+struct Arguments<'a>(&'a [i64]);
+
+impl Visit for Arguments<'_> {
+    type Output = Option<Vec<(u64, i64)>>;
+
+    fn v(&self) -> &[u64] {
+        &[]
+    }
+
+    fn starts(&self) -> &[Option<PartialState>] {
+        &[]
+    }
+
+    fn visit<R, L>(self, _: &Model, recurrence: &R, _: &L, _: Carriers) -> Self::Output
+    where
+        R: Recurrence<Op = L::Op, Ending = L::Ending>,
+        L: Lanes,
+    {
+        self.0.iter().map(|&x| recurrence.at(x)).collect()
+    }
+}
+
 impl Model {
     /// A model whose tables and limits are these and not those of its configuration: that of a core with a fault.
     #[must_use]
@@ -60,5 +83,11 @@ impl Model {
     /// The steps of queries whose keys have these dot products, with FA2's sums.
     pub fn scalar_steps<Q: AsRef<[f64]>>(&self, queries: &[Q]) -> Vec<Vec<Step>> {
         self.with_core(Queries { queries }, Carriers::Fastest)
+    }
+
+    /// What keys make that FLASH-D keeps at these `x = s - L`, with FL fraction bits: the lanes' factor as a step records it, and what
+    /// L grows by. None of other cores.
+    pub fn at_arguments(&self, x: &[i64]) -> Option<Vec<(u64, i64)>> {
+        self.with_core(Arguments(x), Carriers::Fastest)
     }
 }

@@ -295,27 +295,33 @@ pub fn split_keys<W: Write>(
 
 /// The queries that are looked for, as many as the stream may have, and what was found.
 fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, Workload)> {
-    let most = stream.directed as usize / directed::KEYS;
-    if most == 0 {
+    if stream.directed < directed::MOST_KEYS as u64 {
         return None;
     }
     let mut rng = ChaCha8Rng::seed_from_u64(stream.seed);
-    let Directed { q, mut k, coverage } = directed::directed(config, &mut rng);
-    let elements = most * directed::KEYS * config.d;
-    // What a part of them shows was not looked at.
-    let coverage = if k.len() <= elements { coverage } else { Coverage::default() };
-    k.truncate(elements);
-    let keys = k.len() / config.d;
+    let Directed { q, mut k, mut lengths, coverage } = directed::directed(config, &mut rng);
+    // As many whole queries as there is room for; what a part of them shows was not looked at.
+    let (all, mut keys) = (lengths.len(), 0);
+    lengths.retain(|&n| {
+        keys += n;
+        keys as u64 <= stream.directed
+    });
+    let coverage = if lengths.len() == all { coverage } else { Coverage::default() };
+    let keys = lengths.iter().sum();
     if keys == 0 {
         return None;
     }
+    k.truncate(keys * config.d);
     let v = values(config, Scores::Trained, keys, &[], &mut rng);
-    let query = |number: usize| {
-        let (from, to) = (number * directed::KEYS, (number + 1) * directed::KEYS);
-        let v_exponent = v_exponent(config.format, &v[from * config.d..to * config.d]);
-        Query { q: q.clone(), from, keys: to, start: None, v_exponent, masked: Vec::new() }
+    let mut from = 0;
+    let query = |n: &usize| {
+        let keys = from + n;
+        let v_exponent = v_exponent(config.format, &v[from * config.d..keys * config.d]);
+        let query = Query { q: q.clone(), from, keys, start: None, v_exponent, masked: Vec::new() };
+        from = keys;
+        query
     };
-    let queries: Vec<Query> = (0..keys / directed::KEYS).map(query).collect();
+    let queries: Vec<Query> = lengths.iter().map(query).collect();
     Some((coverage, Workload { d: config.d, queries, k, v }))
 }
 

@@ -149,6 +149,12 @@ impl<F: WeightForm> Recurrence for Lse<F> {
         (LogSum { l: grown, spent }, Decision::update(s, x, w, upper, op))
     }
 
+    fn at(&self, x: i64) -> Option<(u64, i64)> {
+        let argument = self.base2.reduce_cut(x, self.state_fraction);
+        let (w, _) = self.form.update(&self.base2, argument, x >= 0);
+        Some((w, self.base2.growth(argument, self.state_fraction)))
+    }
+
     fn save(&self, state: LogSum) -> [u64; 2] {
         let room = match &self.hold {
             Rule::Budget(budget) => (1 << budget.register) - state.spent,

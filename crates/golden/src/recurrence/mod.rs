@@ -39,6 +39,12 @@ pub(crate) trait Recurrence: Sync {
         None
     }
 
+    /// What a key that is kept at this argument makes: the lanes' factor as recorded, and what the log-sum-exp grows by. None of
+    /// recurrences whose tables have other arguments.
+    fn at(&self, _x: i64) -> Option<(u64, i64)> {
+        None
+    }
+
     /// The inverse of [`Recurrence::save`].
     fn restore(&self, _scalars: [u64; 2]) -> Option<Self::State> {
         None

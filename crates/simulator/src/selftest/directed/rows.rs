@@ -1,0 +1,44 @@
+//! Keys of given scores.
+
+use flashd_hwmodel::config::{CoreConfig, Dot};
+use flashd_workload::quantise::{round_to, round_value};
+
+/// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.
+const AXES: usize = 4;
+const FINER: f64 = 1.0 / 128.0;
+
+/// Vectors whose dot product is a score.
+pub(super) struct Rows {
+    config: CoreConfig,
+    pub(super) q: Vec<u64>,
+    /// What a one of the key brings to the natural score, by axis.
+    axes: Vec<f64>,
+}
+
+impl Rows {
+    pub(super) fn new(config: &CoreConfig) -> Rows {
+        let count = config.d.min(AXES);
+        let mut axes = vec![1.0; count];
+        // Sums of a fused dot product keep what the format cannot hold in one number.
+        if config.dot() == Dot::Fused && count > 1 {
+            axes[count - 1] = FINER;
+        }
+        let one = f64::from(-config.score_shift()).exp2();
+        let mut q = vec![0; config.d];
+        for (q, axis) in q.iter_mut().zip(&axes) {
+            *q = round_to(config.format, one * axis);
+        }
+        Rows { config: config.clone(), q, axes }
+    }
+
+    /// A key of this natural score, as near as the format can bring it.
+    pub(super) fn key(&self, score: f64) -> Vec<u64> {
+        let mut k = vec![0; self.config.d];
+        let mut rest = score;
+        for (k, axis) in k.iter_mut().zip(&self.axes) {
+            *k = round_to(self.config.format, rest / axis);
+            rest -= round_value(self.config.format, rest / axis) * axis;
+        }
+        k
+    }
+}
