@@ -57,6 +57,7 @@ pub struct Engine {
     core: Design,
     /// Ports of the scalars of a partial result's state.
     scalars: Vec<[String; 2]>,
+    inside: Vec<Inside>,
     cycle: u64,
 }
 
@@ -68,7 +69,8 @@ impl Engine {
     pub fn new(config: &CoreConfig) -> Result<Self, ConfigError> {
         let scalars = config.state_scalars().iter().filter(|_| config.partial);
         let scalars = scalars.map(|name| [format!("state_{name}"), format!("o_{name}")]).collect();
-        Ok(Engine { core: Design::new(build(config)?), scalars, cycle: 0 })
+        let core = Design::new(build(config)?);
+        Ok(Engine { inside: Inside::of(core.circuit()), core, scalars, cycle: 0 })
     }
 
     /// Cycles so far.
@@ -93,6 +95,7 @@ impl Engine {
             self.core.set_words("state_o", &inputs.state_o);
         }
         self.core.settle();
+        Inside::refresh(&mut self.inside, self.core.circuit());
         outputs.read(&self.core);
         outputs.state_ren = self.core.is_high("state_ren");
         outputs.v_state = self.core.is_high("v_state");
@@ -102,7 +105,7 @@ impl Engine {
 
     /// What is compared inside the core, in the settled cycle.
     pub fn inside(&self) -> Vec<Inside> {
-        Inside::of(self.core.circuit())
+        self.inside.clone()
     }
 
     /// The rising edge that ends the current cycle: every register captures.

@@ -119,12 +119,6 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// The same of each of several cores that are alike.
-    pub fn of_cores(design: &Circuit, cores: usize) -> Vec<Vec<Inside>> {
-        let all = Inside::of(design);
-        all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
-    }
-
     /// What is compared inside a design, of each core one after another, in the settled cycle.
     pub fn of(design: &Circuit) -> Vec<Inside> {
         let inside = |watched: &Watched| {
@@ -133,5 +127,24 @@ impl Inside {
             Some(Inside { quantity: quantity?, value: design.seen(watched), width, reading, atom })
         };
         design.watched().iter().filter_map(inside).collect()
+    }
+
+    /// The same of each of several cores that are alike.
+    pub fn of_cores(design: &Circuit, cores: usize) -> Vec<Vec<Inside>> {
+        Inside::by_core(&Inside::of(design), cores)
+    }
+
+    /// What was found, by core.
+    pub fn by_core(all: &[Inside], cores: usize) -> Vec<Vec<Inside>> {
+        all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
+    }
+
+    /// Looks again, at what [`Inside::of`] has found.
+    pub fn refresh(inside: &mut [Inside], design: &Circuit) {
+        debug_assert_eq!(inside.len(), design.watched().len());
+        inside
+            .iter_mut()
+            .zip(design.watched())
+            .for_each(|(inside, watched)| inside.value = design.seen(watched));
     }
 }

@@ -54,7 +54,7 @@ impl Pins {
 }
 
 /// A combinational module.
-pub trait Leaf: Send {
+pub trait Leaf: Send + Sync {
     /// Name and description.
     fn tag(&self) -> Tag;
     /// Input ports in order.
@@ -73,7 +73,7 @@ pub trait Leaf: Send {
 }
 
 /// A combinational function with `I` input words and `O` output words.
-pub trait Function<const I: usize, const O: usize>: Clone + Send + 'static {
+pub trait Function<const I: usize, const O: usize>: Clone + Send + Sync + 'static {
     /// Name of the emitted module.
     fn name(&self) -> String;
     /// What it computes, for the module's header comment.
@@ -190,10 +190,12 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
 
     #[inline]
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]) {
+        let (Ok(inputs), Ok(outputs)) = (<&[u64; I]>::try_from(inputs), <&mut [u64; O]>::try_from(outputs))
+        else {
+            unreachable!("a function has as many ports as it says");
+        };
         let words = std::array::from_fn(|i| Num::new(self.inputs[i], inputs[i]));
-        for (output, word) in outputs.iter_mut().zip(self.function.eval::<Num>(words)) {
-            *output = word.value();
-        }
+        *outputs = self.function.eval::<Num>(words).map(Num::value);
     }
 
     fn verilog(&self) -> String {
@@ -212,7 +214,7 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
 }
 
 /// A combinational function whose ports are vectors of words.
-pub trait VectorFunction: Send + 'static {
+pub trait VectorFunction: Send + Sync + 'static {
     /// Name and description.
     fn tag(&self) -> Tag;
     /// Input and output ports in order.

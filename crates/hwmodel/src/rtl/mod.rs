@@ -8,7 +8,8 @@
 //! | --- | --- |
 //! | `module` | the description: ports, registers, parts, wires |
 //! | `leaf` | combinational leaves: one function, read as numbers and as Verilog |
-//! | `circuit`, `order` | the described module, and how it runs |
+//! | `structure`, `circuit` | what was described, and the design that it is |
+//! | `flatten`, `flat` | its leaves and registers between nets, and how they run |
 //! | `design` | a whole design, as those drive it who simulate |
 //! | `probe` | the same as RustHDL sees it |
 //! | `watch` | values inside that checks compare |
@@ -16,10 +17,12 @@
 
 mod circuit;
 mod design;
+mod flat;
+mod flatten;
 mod leaf;
 pub mod module;
-mod order;
 mod probe;
+mod structure;
 pub mod tag;
 mod watch;
 

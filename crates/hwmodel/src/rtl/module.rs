@@ -49,12 +49,14 @@
 //! Why not RustHDL's own way, a struct of ports whose `#[hdl_gen]` kernel is parsed: a kernel reaches parts by the names of fields and
 //! knows no `if`, so that each optional port became a vector of none or one and each variant a macro.
 
-use super::circuit::{Circuit, Kind, Node, Plan, Port, Register, Rest};
+use super::circuit::Circuit;
 use super::leaf::{Function, FunctionLeaf, Leaf};
 use super::probe::pins;
+use super::structure::{Kind, Node, Port, Register, Structure};
 use super::{Reading, Tag, Watched};
 use rust_hdl::core::signal::get_signal_id;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A word in a module: an input, or what a part or register of it puts out.
@@ -172,7 +174,7 @@ impl Module {
     /// If that is not one module.
     pub fn into_circuit(mut self) -> Circuit {
         match (self.nodes.pop(), self.nodes.len()) {
-            (Some(Node { kind: Kind::Part(circuit), .. }), 0) => *circuit,
+            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::new(*design),
             _ => panic!("a bench has one module in it"),
         }
     }
@@ -329,16 +331,16 @@ impl Module {
         function: F,
         inputs: [Wire; I],
     ) -> [Wire; O] {
-        let outputs = self.add_leaf(name.into(), Box::new(FunctionLeaf::new(function)), &inputs);
+        let outputs = self.add_leaf(name.into(), Arc::new(FunctionLeaf::new(function)), &inputs);
         std::array::from_fn(|i| outputs[i])
     }
 
     /// A combinational module with vector ports, its inputs one after another; its outputs likewise.
     pub fn leaf(&mut self, name: impl Into<Name>, leaf: impl Leaf + 'static, inputs: &[Wire]) -> Vec<Wire> {
-        self.add_leaf(name.into(), Box::new(leaf), inputs)
+        self.add_leaf(name.into(), Arc::new(leaf), inputs)
     }
 
-    fn add_leaf(&mut self, name: Name, leaf: Box<dyn Leaf>, inputs: &[Wire]) -> Vec<Wire> {
+    fn add_leaf(&mut self, name: Name, leaf: Arc<dyn Leaf>, inputs: &[Wire]) -> Vec<Wire> {
         let widths =
             |list: Vec<super::Pins>| list.into_iter().flat_map(|p| vec![(p.name, p.width); p.count()]);
         let wanted: Vec<(&str, u32)> = widths(leaf.inputs()).collect();
@@ -359,8 +361,7 @@ impl Module {
             );
         }
         let outputs: Vec<u32> = widths(leaf.outputs()).map(|(_, width)| width).collect();
-        let rest = leaf.at_rest().map(|(gate, ignored)| Rest { gate, ignored, seen: Vec::new() });
-        self.add(name, Kind::Leaf { leaf, rest }, inputs, &outputs)
+        self.add(name, Kind::Leaf(leaf), inputs, &outputs)
     }
 
     /// `q <= d`.
@@ -448,7 +449,7 @@ impl Module {
             path.extend(&watched.path);
             self.watches.push(Watched { path, ..watched.clone() });
         }
-        self.add(name, Kind::Part(Box::new(circuit)), &inputs, &outputs);
+        self.add(name, Kind::Module(Box::new(circuit)), &inputs, &outputs);
         result
     }
 
@@ -478,10 +479,10 @@ impl Module {
 
     /// The bench itself.
     pub(super) fn into_parts(self) -> Circuit {
-        self.build().0
+        Circuit::new(self.build().0)
     }
 
-    fn build(mut self) -> (Circuit, Option<Around>) {
+    fn build(mut self) -> (Structure, Option<Around>) {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
         self.ports.iter_mut().flat_map(|port| &mut port.slots).for_each(to);
@@ -494,15 +495,16 @@ impl Module {
             }
         }
         self.put_in_place();
-        let plan = Plan {
+        let structure = Structure {
             tag: self.tag,
             ports: self.ports,
             nodes: self.nodes,
             clock: self.clock,
             widths: self.slots.iter().map(|slot| slot.width).collect(),
             watches: self.watches,
+            nets: Vec::new(),
         };
-        (Circuit::new(plan), self.around)
+        (structure, self.around)
     }
 
     /// Sorts the parts by their places.
@@ -548,7 +550,7 @@ impl Module {
             outputs,
             kind,
         };
-        if !matches!(node.kind, Kind::Part(_)) {
+        if !matches!(node.kind, Kind::Module(_)) {
             node.atoms = pins(&node).iter().map(|_| get_signal_id() as u32).collect();
         }
         let wires = node.outputs.iter().map(|&slot| self.wire(slot)).collect();
@@ -588,7 +590,7 @@ fn source(ports: &[Port], nodes: &[Node], slot: u32) -> u32 {
     let of_node = |node: &Node| {
         let place = node.outputs.iter().position(|&output| output == slot)?;
         match &node.kind {
-            Kind::Part(part) => part.output_atoms().nth(place),
+            Kind::Module(part) => part.output_atoms().nth(place),
             _ => pins(node)
                 .iter()
                 .zip(&node.atoms)

@@ -1,6 +1,8 @@
 //! A circuit as RustHDL sees it: a block with atoms for its pins, and a kernel that connects its parts.
 
-use super::circuit::{Circuit, Kind, Node, Port, Register};
+use super::circuit::Circuit;
+use super::flat::{CLOCK, Flat};
+use super::structure::{Kind, Node, Port, Register, Structure};
 use super::{Function, Module, Tag, TagKind};
 use rust_hdl::core::ast::{VerilogExpression, VerilogLiteral, VerilogStatement};
 use rust_hdl::core::constraint::PinConstraint;
@@ -11,6 +13,34 @@ use rust_hdl::core::prelude::{
 impl Logic for Circuit {
     fn update(&mut self) {}
 
+    fn hdl(&self) -> Verilog {
+        self.top.hdl()
+    }
+}
+
+impl Block for Circuit {
+    fn connect_all(&mut self) {}
+
+    fn update_all(&mut self) {
+        let port = self.top.clock.and_then(|clock| self.port(&self.top.ports[clock].name));
+        match port.is_some_and(|port| self.get(port, 0) != 0) {
+            // An edge captures once: nothing that is captured shows before the clock is low again.
+            true if !self.seen_high => self.clock(),
+            true => {}
+            false => self.settle(),
+        }
+    }
+
+    fn has_changed(&self) -> bool {
+        self.flat.is_restless()
+    }
+
+    fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        Scope { structure: &self.top, flat: &self.flat }.accept(name, probe);
+    }
+}
+
+impl Structure {
     /// One assignment for each input of a part and each output, by the paths that RustHDL's own kernels have:
     /// `lanes[3]$v$next`.
     fn hdl(&self) -> Verilog {
@@ -57,45 +87,54 @@ impl Logic for Circuit {
     }
 }
 
-impl Block for Circuit {
-    fn connect_all(&mut self) {}
+/// A module of a design as a block.
+struct Scope<'a> {
+    structure: &'a Structure,
+    flat: &'a Flat,
+}
 
-    fn update_all(&mut self) {
-        let port = self.clock.and_then(|clock| self.port(&self.ports[clock].name));
-        match port.is_some_and(|port| self.get(port, 0) != 0) {
-            true if !self.clock_was_high() => self.clock(),
-            true => {}
-            false => self.settle(),
-        }
+impl Logic for Scope<'_> {
+    fn update(&mut self) {}
+
+    fn hdl(&self) -> Verilog {
+        self.structure.hdl()
     }
+}
+
+impl Block for Scope<'_> {
+    fn connect_all(&mut self) {}
+    fn update_all(&mut self) {}
 
     fn has_changed(&self) -> bool {
-        self.is_restless()
+        false
     }
 
     fn accept(&self, name: &str, probe: &mut dyn Probe) {
+        let Scope { structure, flat } = *self;
         probe.visit_start_scope(name, self);
-        self.tag.accept("tag", probe);
-        for port in &self.ports {
+        structure.tag.accept("tag", probe);
+        for port in &structure.ports {
             for (i, (&slot, &id)) in port.slots.iter().zip(&port.atoms).enumerate() {
-                let pin = Pin { id, width: port.width, output: port.output, value: self.value(slot) };
+                let value = flat.value(structure.nets[slot as usize]);
+                let pin = Pin { id, width: port.width, output: port.output, value };
                 probe.visit_atom(&numbered(&port.name, port.vector.then_some(i)), &pin);
             }
         }
-        for node in &self.nodes {
+        for node in &structure.nodes {
             let name = numbered(&node.name, node.index);
             match &node.kind {
-                Kind::Part(part) => part.accept(&name, probe),
-                _ => Part { circuit: self, node }.accept(&name, probe),
+                Kind::Module(inner) => Scope { structure: inner, flat }.accept(&name, probe),
+                _ => Part { structure, flat, node }.accept(&name, probe),
             }
         }
         probe.visit_end_scope(name, self);
     }
 }
 
-/// A part that is no circuit, as a block: its values are those of the circuit around it.
+/// A part that is no module, as a block.
 struct Part<'a> {
-    circuit: &'a Circuit,
+    structure: &'a Structure,
+    flat: &'a Flat,
     node: &'a Node,
 }
 
@@ -104,10 +143,10 @@ impl Logic for Part<'_> {
 
     fn hdl(&self) -> Verilog {
         match &self.node.kind {
-            Kind::Leaf { leaf, .. } => Verilog::Custom(leaf.verilog()),
+            Kind::Leaf(leaf) => Verilog::Custom(leaf.verilog()),
             // Written into the module around it by its tag.
             Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
-            Kind::Part(part) => part.hdl(),
+            Kind::Module(inner) => inner.hdl(),
         }
     }
 }
@@ -123,11 +162,11 @@ impl Block for Part<'_> {
     fn accept(&self, name: &str, probe: &mut dyn Probe) {
         probe.visit_start_scope(name, self);
         let tag = match &self.node.kind {
-            Kind::Leaf { leaf, .. } => leaf.tag(),
+            Kind::Leaf(leaf) => leaf.tag(),
             Kind::Register(Register::Plain) => Tag::register(None, false),
             Kind::Register(Register::Enabled) => Tag::register(None, true),
             Kind::Register(Register::Reset(value)) => Tag::register(Some(*value), false),
-            Kind::Gate | Kind::Part(_) => {
+            Kind::Gate | Kind::Module(_) => {
                 Tag { name: "clock_gate".into(), doc: String::new(), kind: TagKind::ClockGate }
             }
         };
@@ -140,8 +179,8 @@ impl Block for Part<'_> {
                 (false, false) => inputs.next(),
             };
             let value = match slot {
-                Some(&slot) => self.circuit.value(slot),
-                None => self.circuit.clock_was_high().into(),
+                Some(&slot) => self.flat.value(self.structure.nets[slot as usize]),
+                None => self.flat.value(CLOCK),
             };
             probe.visit_atom(&pin.name, &Pin { id, width: pin.width, output: pin.output, value });
         }
@@ -170,7 +209,7 @@ pub(super) fn pins(node: &Node) -> Vec<PartPin> {
         clock: matches!(name, "clk" | "gated"),
     };
     match &node.kind {
-        Kind::Leaf { leaf, .. } => {
+        Kind::Leaf(leaf) => {
             let of = |list: Vec<super::Pins>, output| {
                 list.into_iter().flat_map(move |pins| {
                     (0..pins.count()).map(move |i| PartPin {
@@ -197,7 +236,7 @@ pub(super) fn pins(node: &Node) -> Vec<PartPin> {
             pins
         }
         Kind::Gate => vec![word("clk", 1, false), word("enable", 1, false), word("gated", 1, true)],
-        Kind::Part(part) => {
+        Kind::Module(part) => {
             let clock = part.clock;
             let of = |(p, port): (usize, &Port)| {
                 let (name, vector, width, output) = (port.name.clone(), port.vector, port.width, port.output);
@@ -306,7 +345,7 @@ impl LoneLeaf {
     }
 
     fn part(&self) -> Part<'_> {
-        Part { circuit: &self.0, node: &self.0.nodes[0] }
+        Part { structure: &self.0.top, flat: &self.0.flat, node: &self.0.top.nodes[0] }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Values inside a design that checks compare: where they are, and what they are now.
 
 use super::Circuit;
-use super::circuit::Kind;
+use super::structure::{Kind, Structure};
 
 /// How a value is read from a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,28 +47,38 @@ pub struct Watched {
     /// The parts on the way down, by their places.
     pub(super) path: Vec<u32>,
     pub(super) slot: u32,
+    /// Its net, once there is the whole design.
+    pub(super) net: u32,
 }
 
 impl Watched {
     pub(super) fn new(label: &'static str, wire: u32, slot: u32, reading: Reading) -> Watched {
-        Watched { label, width: reading.width(wire), reading, atom: 0, path: Vec::new(), slot }
+        Watched { label, width: reading.width(wire), reading, atom: 0, path: Vec::new(), slot, net: 0 }
     }
 }
 
+/// Finds the nets of what is watched in a design.
+pub(super) fn find_nets(top: &mut Structure) {
+    let mut watches = std::mem::take(&mut top.watches);
+    for watched in &mut watches {
+        let inner =
+            watched.path.iter().fold(&*top, |structure, &node| match &structure.nodes[node as usize].kind {
+                Kind::Module(inner) => inner,
+                _ => structure,
+            });
+        watched.net = inner.nets[watched.slot as usize];
+    }
+    top.watches = watches;
+}
+
 impl Circuit {
-    /// What is watched in this circuit and its parts, in the order in which the description says so.
+    /// What is watched in this design, in the order in which its description says so.
     pub fn watched(&self) -> &[Watched] {
-        &self.watches
+        &self.top.watches
     }
 
     /// The value of something watched.
     pub fn seen(&self, watched: &Watched) -> u64 {
-        let mut circuit = self;
-        for &node in &watched.path {
-            if let Kind::Part(part) = &circuit.nodes[node as usize].kind {
-                circuit = part;
-            }
-        }
-        watched.reading.read(circuit.value(watched.slot))
+        watched.reading.read(self.flat.value(watched.net))
     }
 }

@@ -38,6 +38,7 @@ pub struct BlockOutputs {
 pub struct BlockEngine {
     array: Design,
     queries: usize,
+    inside: Vec<Inside>,
     cycle: u64,
 }
 
@@ -47,7 +48,8 @@ impl BlockEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &BlockConfig) -> Result<Self, ConfigError> {
-        Ok(BlockEngine { array: Design::new(build(config)?), queries: config.queries, cycle: 0 })
+        let array = Design::new(build(config)?);
+        Ok(BlockEngine { inside: Inside::of(array.circuit()), array, queries: config.queries, cycle: 0 })
     }
 
     /// Cycles so far.
@@ -63,6 +65,7 @@ impl BlockEngine {
         self.array.set_optional("q_to", inputs.q_to);
         self.array.set_optional("k_mask", inputs.core.k_mask);
         self.array.settle();
+        Inside::refresh(&mut self.inside, self.array.circuit());
         outputs.core.read(&self.array);
         outputs.q_ready = self.array.is_high("q_ready");
         outputs.k_ready = self.array.is_high("k_ready");
@@ -72,7 +75,7 @@ impl BlockEngine {
 
     /// What is compared inside each core, in the settled cycle.
     pub fn inside(&self) -> Vec<Vec<Inside>> {
-        Inside::of_cores(self.array.circuit(), self.queries)
+        Inside::by_core(&self.inside, self.queries)
     }
 
     /// The rising edge that ends the current cycle: every register captures.

@@ -1,0 +1,124 @@
+//! From the hierarchy of a design to its leaves and registers: every word that carries the same becomes one net.
+
+use super::flat::{CLOCK, Flat, FlatLeaf, FlatRegister};
+use super::structure::{Kind, Node, Register, Structure};
+use std::collections::HashSet;
+
+/// Numbers the nets of a design and collects what computes and what holds.
+pub(super) fn flatten(top: &mut Structure) -> Flat {
+    let mut nets = 1;
+    number(top, &mut nets);
+    let inputs = (0..top.input_slots().len() as u32).map(|i| nets + i).collect::<Vec<u32>>();
+    nets += inputs.len() as u32;
+    // The open wires of a bench, which no port brings in.
+    let handed_out =
+        |node: &Node| if let Kind::Module(_) = node.kind { node.outputs.clone() } else { Vec::new() };
+    let handed_out: HashSet<u32> = top.nodes.iter().flat_map(handed_out).chain(top.input_slots()).collect();
+    for slot in (0..top.nets.len() as u32).filter(|slot| !handed_out.contains(slot)) {
+        if top.nets[slot as usize] == OPEN {
+            top.nets[slot as usize] = nets;
+            nets += 1;
+        }
+    }
+    let mut parts = Parts::default();
+    spread(top, &inputs, None, &mut parts);
+    Flat::new(nets as usize, parts.leaves, parts.registers)
+}
+
+#[derive(Default)]
+struct Parts {
+    leaves: Vec<FlatLeaf>,
+    registers: Vec<FlatRegister>,
+}
+
+/// A slot whose net is not known from what is inside the module.
+const OPEN: u32 = u32::MAX;
+
+/// From the inside out: nets for what leaves and registers put out. What a module hands out has the net that it has in it; what it
+/// only passes on is left open.
+fn number(structure: &mut Structure, nets: &mut u32) {
+    structure.nets = vec![OPEN; structure.widths.len()];
+    if let Some(clock) = structure.clock {
+        structure.nets[structure.ports[clock].slots[0] as usize] = CLOCK;
+    }
+    for node in &mut structure.nodes {
+        if let Kind::Module(inner) = &mut node.kind {
+            number(inner, nets);
+            for (&slot, inside) in node.outputs.iter().zip(inner.output_slots()) {
+                structure.nets[slot as usize] = inner.nets[inside as usize];
+            }
+        } else {
+            for &slot in &node.outputs {
+                structure.nets[slot as usize] = *nets;
+                *nets += 1;
+            }
+        }
+    }
+}
+
+/// From the outside in: the nets of inputs, and through modules that pass them on.
+fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &mut Parts) {
+    for (&slot, &net) in structure.input_slots().iter().zip(inputs) {
+        structure.nets[slot as usize] = net;
+    }
+    // A module that passes an input on may stand after those that read what it hands out.
+    loop {
+        let mut open = false;
+        for node in &structure.nodes {
+            let Kind::Module(inner) = &node.kind else { continue };
+            let (ins, outs) = (inner.input_slots(), inner.output_slots());
+            for (&slot, inside) in node.outputs.iter().zip(outs) {
+                if structure.nets[slot as usize] != OPEN {
+                    continue;
+                }
+                let passed = passed_on(inner, inside).and_then(|input| ins.iter().position(|&s| s == input));
+                let Some(place) = passed else { panic!("{}: an output that nothing drives", inner.tag.name) };
+                structure.nets[slot as usize] = structure.nets[node.inputs[place] as usize];
+                open |= structure.nets[slot as usize] == OPEN;
+            }
+        }
+        if !open {
+            break;
+        }
+    }
+    let Structure { nodes, nets, .. } = structure;
+    let net = |slot: u32| nets[slot as usize];
+    let gates: Vec<Option<u32>> = (nodes.iter())
+        .map(|node| match node.gate {
+            Some(gate) => Some(net(nodes[gate as usize].inputs[0])),
+            None => gate,
+        })
+        .collect();
+    for (node, gate) in nodes.iter_mut().zip(gates) {
+        let [inputs, outputs] =
+            [&node.inputs, &node.outputs].map(|slots| slots.iter().map(|&s| net(s)).collect::<Vec<u32>>());
+        match &mut node.kind {
+            Kind::Leaf(leaf) => parts.leaves.push(FlatLeaf::new(leaf.clone(), inputs, outputs)),
+            Kind::Register(register) => {
+                let (&d, &q) = (&inputs[inputs.len() - 1], &outputs[0]);
+                let (enable, reset) = match register {
+                    Register::Plain => (None, None),
+                    Register::Enabled => (Some(inputs[0]), None),
+                    Register::Reset(value) => (None, Some((inputs[0], *value))),
+                };
+                parts.registers.push(FlatRegister { d, q, enable, reset, gate });
+            }
+            Kind::Gate => {}
+            Kind::Module(inner) => spread(inner, &inputs, gate, parts),
+        }
+    }
+}
+
+/// The input slot of a module that one of its slots is, through the modules in it that pass it on.
+fn passed_on(structure: &Structure, slot: u32) -> Option<u32> {
+    if structure.input_slots().contains(&slot) {
+        return Some(slot);
+    }
+    structure.nodes.iter().find_map(|node| {
+        let Kind::Module(inner) = &node.kind else { return None };
+        let place = node.outputs.iter().position(|&output| output == slot)?;
+        let input = passed_on(inner, inner.output_slots()[place])?;
+        let place = inner.input_slots().iter().position(|&s| s == input)?;
+        passed_on(structure, node.inputs[place])
+    })
+}
