@@ -16,8 +16,8 @@ pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashd_hwmodel::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
+use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::path::PathBuf;
 

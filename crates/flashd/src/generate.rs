@@ -6,11 +6,11 @@ use crate::select::wrapper_in_file;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, Sources, axis_files_in, unit_file, write_all};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 
 pub mod testbench;
 

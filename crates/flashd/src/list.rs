@@ -3,10 +3,10 @@
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::ppa::commands::flags;
-use flashd_hwmodel::config::{CoreConfig, DEFAULT_HOLD, Hold};
-use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Hold};
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 use serde::Serialize;
 
 #[derive(Serialize)]

@@ -3,11 +3,11 @@
 use crate::cli::{AttentionArg, DesignArg, LlmArgs, Selection};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
-use flashd_hwmodel::config::CoreConfig;
 use flashd_llm::{
     Attention, Checkpoint, Comparison, CoreAttention, F32Attention, Generation, Held, LlmError, Perplexity,
     RecordHeads, Runner, Tokenizer, compare, generate, perplexity,
 };
+use flashd_spec::config::CoreConfig;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::path::Path;

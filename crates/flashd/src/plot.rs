@@ -1,8 +1,9 @@
 //! Drawings (SVG).
 
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::pwl::Function;
-use flashd_hwmodel::pwl::report::{exact, unit};
+use flashd_hwmodel::pwl_report::unit;
+use flashd_spec::format::Format;
+use flashd_spec::pwl::Function;
+use flashd_spec::pwl::exact;
 use plotters::prelude::*;
 
 /// Operands over which a function is drawn.

@@ -3,8 +3,8 @@
 use crate::cli::PwlArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::plot;
-use flashd_hwmodel::pwl::Function;
-use flashd_hwmodel::pwl::report::{TableReport, report, table_for};
+use flashd_hwmodel::pwl_report::{TableReport, report, table_for};
+use flashd_spec::pwl::Function;
 use std::fmt::Write;
 
 pub fn run(args: &PwlArgs) -> Result<(), Failure> {

@@ -4,9 +4,9 @@ use crate::cli::{ArrayArgs, DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, Wei
 use crate::output::Failure;
 use clap::{Args, Parser};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, CoreFields, Design, Dot, Fa2Variant, Update, WeightUnit};
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::config::{CoreConfig, CoreFields, Design, Dot, Fa2Variant, Update, WeightUnit};
 use std::path::Path;
 
 /// Flags without a program's name.

@@ -9,8 +9,8 @@ use flashd_golden::family::{
     Blocks, Counts, Operation, Problem, Tensor, hold_weights, scores, standard, standard_formula, tiled,
     tiled_formula,
 };
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{Trace, load_dir};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -145,7 +145,7 @@ fn unwritable(path: &std::path::Path, e: &std::io::Error) -> Failure {
 fn threshold(t: f64) -> Result<f64, Failure> {
     CoreConfig {
         hold: Some(Hold::Below(t)),
-        ..CoreConfig::new(Design::FlashD, flashd_hwmodel::config::D_RANGE.0, Format::BF16)
+        ..CoreConfig::new(Design::FlashD, flashd_spec::config::D_RANGE.0, Format::BF16)
     }
     .validate()
     .map_err(|e| Failure::input(format!("--{}: {}", e.field, e.problem)))?;

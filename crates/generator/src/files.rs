@@ -3,11 +3,11 @@
 use crate::{Emitted, GenerateError, Sources, elaborate, emit};
 use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::catalogue::{build, v_step_latency};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::split::{self, SplitConfig};
 use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

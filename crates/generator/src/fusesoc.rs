@@ -96,9 +96,9 @@ mod tests {
     use super::*;
     use crate::axis_files;
     use flashd_hwmodel::array::BlockConfig;
-    use flashd_hwmodel::config::{CoreConfig, Design};
-    use flashd_hwmodel::format::Format;
     use flashd_hwmodel::wrapper::AxisConfig;
+    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::format::Format;
 
     /// Each file of the wrapper that the description names is one that the generator writes, and its top is the
     /// manifest's.

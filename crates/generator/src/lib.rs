@@ -37,7 +37,7 @@ pub use verilog::Sources;
 pub enum GenerateError {
     /// The configuration is not valid.
     #[error(transparent)]
-    Config(#[from] flashd_hwmodel::config::ConfigError),
+    Config(#[from] flashd_spec::config::ConfigError),
     /// RustHDL's own check failed (open input, logic loop, write to an input).
     #[error("{module}: RustHDL check failed: {detail}")]
     Check {

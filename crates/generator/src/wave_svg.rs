@@ -198,9 +198,9 @@ const PASSES: RGBColor = RGBColor(205, 225, 245);
 mod tests {
     use super::*;
     use flashd_hwmodel::array::BlockConfig;
-    use flashd_hwmodel::config::{CoreConfig, Design};
-    use flashd_hwmodel::format::Format;
     use flashd_hwmodel::wrapper::Values;
+    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::format::Format;
 
     fn config(queries: usize, beat_bits: u32, values: Values) -> AxisConfig {
         wide(4, queries, beat_bits, values)

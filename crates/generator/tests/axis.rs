@@ -2,10 +2,10 @@
 
 use flashd_generator::{AxisManifest, axis_files, block_files};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn configs() -> Vec<AxisConfig> {

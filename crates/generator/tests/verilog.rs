@@ -5,12 +5,12 @@ use flashd_generator::{
     core_files_in, split_files_in, unit_file, write_all,
 };
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Hold, WeightUnit};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_hwmodel::wrapper::AxisConfig;
+use flashd_spec::config::{CoreConfig, Design, Hold, WeightUnit};
+use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn modules(verilog: &str) -> Vec<&str> {

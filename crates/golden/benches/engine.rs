@@ -2,8 +2,8 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use flashd_golden::{Head, Isa, Model, VectorModel, plain_attention, units, v_exponent};
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::hint::black_box;

@@ -2,7 +2,7 @@
 
 use crate::round::pow2;
 use crate::scalar::{Reduced, lookup};
-use flashd_hwmodel::numerics::{ExpNumerics, LOG2E, LOG2E_FRACTION, Numerics};
+use flashd_spec::numerics::{ExpNumerics, LOG2E, LOG2E_FRACTION, Numerics};
 
 /// `x * 2^-places`, to nearest, half up; exact where `places` is not positive.
 pub fn round_half_up(x: i64, places: i32) -> i64 {

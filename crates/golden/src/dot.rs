@@ -8,9 +8,9 @@
 
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
-use flashd_hwmodel::config::Dot;
-use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::Dot;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 
 /// Queries whose dot products are formed together, one array lane each.
 pub(crate) const BLOCK: usize = 16;

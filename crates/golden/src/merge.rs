@@ -6,11 +6,11 @@ use crate::model::{PartialState, QueryResult};
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, exponential_factor, scaled};
 use crate::round::encode;
 use crate::scalar::Scalar;
-use flashd_hwmodel::config::{CoreConfig, Design, LaneBits, Update};
-use flashd_hwmodel::format::Subnormals;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::split::merge_numerics;
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::{CoreConfig, Design, LaneBits, Update};
+use flashd_spec::format::Subnormals;
+use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::merge_numerics;
 
 /// The merge of a kind of core. Independent of the hardware's arithmetic as [`crate::Model`] is.
 pub struct Merge {

@@ -10,9 +10,9 @@ use crate::round::{decode, encode, pow2, v_exponent};
 use crate::run::{Input, Run};
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Rounding a carrier to a format, and moving between encodings and values.
 
 use crate::carrier::Carrier;
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Subnormals};
 
 /// Rounds a carrier to a format: nearest, ties to even, saturating at the largest finite number, with the
 /// format's own treatment of subnormals. The result keeps the argument's sign, also when it is zero.

@@ -5,7 +5,7 @@ use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

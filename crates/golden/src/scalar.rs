@@ -3,9 +3,9 @@
 
 use crate::carrier::Carrier;
 use crate::round::{Rounder, pow2};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{ExpNumerics, ReciprocalNumerics};
-use flashd_hwmodel::pwl::Table;
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{ExpNumerics, ReciprocalNumerics};
+use flashd_spec::pwl::Table;
 
 /// Nearest integer to `x * 2^shift`, ties to even, saturated at `+-limit` (below 2^51).
 pub(crate) fn fixed(x: f64, shift: i32, limit: i64) -> i64 {

@@ -5,7 +5,7 @@ use crate::dot::dot_unit;
 use crate::lanes::Lanes;
 use crate::model::{Model, PartialState, Step, Visit};
 use crate::recurrence::Recurrence;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::numerics::Numerics;
 
 /// Queries by what the dot product unit gives for their keys.
 struct Queries<'a, Q> {

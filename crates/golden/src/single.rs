@@ -4,9 +4,9 @@ use crate::base2::Factor;
 use crate::lanes::{BlendOp, FixedLanes, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes, SumOp};
 use crate::recurrence::Reference;
 use crate::round::{decode, encode};
-use flashd_hwmodel::config::{CoreConfig, Fa2Variant, Update};
-use flashd_hwmodel::format::Subnormals;
-use flashd_hwmodel::numerics::difference_format;
+use flashd_spec::config::{CoreConfig, Fa2Variant, Update};
+use flashd_spec::format::Subnormals;
+use flashd_spec::numerics::difference_format;
 
 /// One step of one lane from its operands.
 fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -> L::Output {

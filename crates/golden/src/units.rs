@@ -6,8 +6,8 @@
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode};
 use crate::scalar::{self, Scalar};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits};
 use std::sync::OnceLock;
 
 /// Sum `a + b`. The exact sum of opposite numbers is +0.

@@ -4,7 +4,6 @@ use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::schedule::score_stage;
-use crate::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
 use crate::fa2::reference::maximum_reference;
@@ -14,9 +13,10 @@ use crate::fa2::{self, literal_lane, separate_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
-use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
+use flashd_spec::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// FLASH-D, every operation of the output update rounded.

@@ -2,11 +2,11 @@
 //! parts of the cores, in the order in which data meets them.
 
 use crate::arith::{self, canonical, convert, exp, round};
-use crate::format::Format;
 use crate::function;
-use crate::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
 use crate::rtl::{Block, Function, LoneLeaf};
 use crate::word::{Num, Word, ones};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
 use std::sync::Arc;
 
 /// The units of `--unit`: ports `a`, `b` where there are two, `y`, all in one format.

@@ -9,9 +9,9 @@
 use crate::array::{self, BlockConfig};
 use crate::attention::inside::{Inside, Quantity};
 use crate::catalogue;
-use crate::config::{ConfigError, CoreConfig};
 use crate::rtl::{Block, Probe, Tag};
 use crate::split::{self, SplitConfig};
+use flashd_spec::config::{ConfigError, CoreConfig};
 use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::prelude::Atom;
 

@@ -6,6 +6,8 @@
 //! two readings cannot differ by an implicit extension.
 
 use crate::arith::normalise::{all_stages, normalise_stages};
+use flashd_spec::bits::signed;
+pub(crate) use flashd_spec::bits::{bits_for, index_bits, ones};
 use std::fmt::Debug;
 
 /// An unsigned word of a fixed width of 1 to 64 bits; signed values are two's complement.
@@ -152,21 +154,6 @@ pub trait Word: Clone + Debug {
     }
 }
 
-/// The largest number of `width` bits.
-pub const fn ones(width: u32) -> u64 {
-    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
-}
-
-/// Bits needed to count from 0 to `n`.
-pub const fn bits_for(n: u64) -> u32 {
-    if n == 0 { 1 } else { 64 - n.leading_zeros() }
-}
-
-/// Bits of an index into `n` entries.
-pub const fn index_bits(n: usize) -> u32 {
-    bits_for((n as u64).saturating_sub(1))
-}
-
 /// A word as a number: what `update()` of a RustHDL module computes with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Num {
@@ -198,11 +185,6 @@ impl Num {
     fn same(self, other: Num) {
         debug_assert_eq!(self.width, other.width, "operands of different widths");
     }
-}
-
-/// Two's complement value of the low `width` bits.
-pub const fn signed(value: u64, width: u32) -> i64 {
-    ((value << (64 - width)) as i64) >> (64 - width)
 }
 
 impl Word for Num {

@@ -6,7 +6,7 @@
 //! crosscheck compare CONFIG.json LIBRARY MHZ CYCLES DATA FOLDER   counts FOLDER/zero.vcd and FOLDER/timed.vcd
 //! ```
 
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::CoreConfig;
 use flashd_ppa::liberty::{Direction, Library};
 use flashd_ppa::netlist::{Netlist, OPEN, Port, Simulation};
 use flashd_ppa::power::{Activity, PowerOptions, PowerReport, simulate, warm_up};

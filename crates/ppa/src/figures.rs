@@ -2,7 +2,7 @@
 
 use crate::Target;
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::CoreConfig;
 use serde::{Deserialize, Serialize};
 
 /// Function of a part of a core, by which area and power are added up.

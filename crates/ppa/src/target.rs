@@ -2,7 +2,7 @@
 
 use crate::PpaError;
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// A core, or an array of cores that share keys and values.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,8 +2,8 @@
 
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::rtl::{Block, Design};
+use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// Everything that a core's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use flashd_golden::{Action, Model, Step};
 use flashd_hwmodel::attention::inside::{Inside, Quantity};
 use flashd_hwmodel::catalogue::Stages;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 use std::collections::VecDeque;
 
 /// A signal of each core.

@@ -9,9 +9,9 @@ use crate::lockstep::Observer;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Field, Layout, Look};
+use flashd_spec::config::{ConfigError, CoreConfig};
 use std::io::{Error, Result, Write};
 use std::path::Path;
 

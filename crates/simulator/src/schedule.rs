@@ -3,8 +3,8 @@
 use crate::engine::Outputs;
 use flashd_golden::{Action, QueryResult};
 use flashd_hwmodel::catalogue::Stages;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 
 /// A step by query and place.

@@ -2,10 +2,10 @@
 
 use crate::engine::{Inputs, Outputs};
 use flashd_golden::{Model, PartialState, QueryResult, v_exponent};
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;

@@ -8,8 +8,8 @@ use crate::lockstep::{Counters, require_masks, require_partial};
 use crate::stream::{Driver, Gaps, RESET_CYCLES, Workload};
 use flashd_golden::{Action, Head, Masked, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 

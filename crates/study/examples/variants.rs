@@ -6,8 +6,8 @@
 //! FOLDER holds traces. Every EVERY-th query is used (8 when absent). Each O,V,W adds the fixed-point variants with
 //! lanes of these widths.
 
-use flashd_hwmodel::config::{CoreConfig, LaneBits};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, LaneBits};
+use flashd_spec::format::Format;
 use flashd_study::grid::variants_with_lanes;
 use flashd_study::{Heads, Prepared, equal};
 use std::collections::BTreeSet;

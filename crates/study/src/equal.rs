@@ -1,9 +1,9 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
 use flashd_golden::{Model, decode, v_exponent};
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::Accuracy;
+use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic::equal_scores;
 use rayon::prelude::*;

@@ -2,9 +2,9 @@
 
 use crate::heads::{Head, Heads, HeadsError};
 use flashd_golden::{Model, QueryResult};
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::Accuracy;
+use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::{round_to, round_value};
 use flashd_workload::{Scaling, TensorScale, choose_scaling, v_candidates};
 use rayon::prelude::*;

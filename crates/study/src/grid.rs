@@ -1,7 +1,7 @@
 //! Which cores are compared.
 
-use flashd_hwmodel::config::{ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, LaneBits};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{ACCUMULATOR_GUARD_BITS, Accumulator, CoreConfig, Design, LaneBits};
+use flashd_spec::format::Format;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -2,8 +2,8 @@
 
 use crate::errors::Encoded;
 use flashd_golden::{Model, QueryResult, v_exponent};
-use flashd_hwmodel::config::CoreConfig;
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, Query, RunError, Workload, run_against};
+use flashd_spec::config::CoreConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
 
@@ -99,8 +99,8 @@ fn against(
 mod tests {
     use super::*;
     use crate::Heads;
-    use flashd_hwmodel::config::Design;
-    use flashd_hwmodel::format::Format;
+    use flashd_spec::config::Design;
+    use flashd_spec::format::Format;
 
     #[test]
     fn a_model_that_differs_in_a_bit_is_found() {

@@ -1,7 +1,7 @@
 //! Recorded heads and their exact results, made once for all cores.
 
 use flashd_golden::f64_attention::safe_softmax;
-use flashd_hwmodel::config::D_RANGE;
+use flashd_spec::config::D_RANGE;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::traces::TraceError;
 use flashd_workload::{ScalingError, Trace, load_dir};

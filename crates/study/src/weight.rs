@@ -2,10 +2,10 @@
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
 use flashd_golden::{Action, Model, Step, units};
-use flashd_hwmodel::config::{ConfigError, CoreConfig, Design, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::pwl::Function;
-use flashd_hwmodel::pwl::report::{exact, unit};
+use flashd_spec::config::{ConfigError, CoreConfig, Design, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::pwl::Function;
+use flashd_spec::pwl::exact;
 use flashd_workload::quantise::{round_to, round_value};
 use serde::Serialize;
 
@@ -118,8 +118,16 @@ fn finished(asked: f64, previous: f64, points: Vec<Point>) -> Curve {
 
 /// A function of fp32 numbers from its table.
 fn in_fp32(function: Function, segments: u32) -> impl Fn(f64) -> f64 {
-    let compute = unit(function, Format::FP32, segments);
-    move |x| Format::FP32.value(compute(round_to(Format::FP32, x)))
+    let unit = match function {
+        Function::Exp => units::exp,
+        Function::Sigmoid => units::sigmoid,
+        Function::Softplus => units::softplus,
+        Function::Log2p1 => units::log2p1,
+        Function::Ln => units::ln,
+        Function::PaperSigmoid => units::paper_sigmoid,
+        Function::Reciprocal => |format, _, x| units::reciprocal(format, x),
+    };
+    move |x| Format::FP32.value(unit(Format::FP32, segments, round_to(Format::FP32, x)))
 }
 
 fn paper(core: &CoreConfig, asked: f64) -> Curve {

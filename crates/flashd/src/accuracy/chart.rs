@@ -1,8 +1,8 @@
 //! Errors over the number of keys, and by row.
 
 use crate::explore::chart::{colour, ticks};
-use flashd_hwmodel::config::Design;
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::Design;
+use flashd_spec::format::Format;
 use flashd_study::accuracy::{FormatAccuracy, MeanMax};
 use flashd_study::lengths::{FormatLengths, LengthErrors};
 use plotters::coord::Shift;

@@ -3,7 +3,7 @@
 use super::ByArg;
 use super::{WeightArg, parse_positive};
 use clap::{Args, Subcommand};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use flashd_study::lengths::LENGTHS;
 use std::path::PathBuf;
 

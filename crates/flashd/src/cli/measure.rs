@@ -2,9 +2,9 @@
 
 use super::{Selection, parse_positive};
 use clap::{Args, ValueEnum};
-use flashd_hwmodel::config::DEFAULT_HOLD;
-use flashd_hwmodel::format::Format;
 use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
+use flashd_spec::config::DEFAULT_HOLD;
+use flashd_spec::format::Format;
 use std::path::PathBuf;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

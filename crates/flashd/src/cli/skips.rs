@@ -2,7 +2,7 @@
 
 use super::parse_positive;
 use clap::{Args, ValueEnum};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use flashd_study::By;
 use flashd_study::skips::{DEFAULT_THRESHOLDS, Rule};
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! The command line of `flashd units`.
 
 use clap::Args;
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use std::path::PathBuf;
 
 #[derive(Args)]

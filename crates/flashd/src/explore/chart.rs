@@ -4,7 +4,7 @@ mod marker;
 mod place;
 
 use super::points::{Cost, DESIGNS, Exploration, FormatResult, Point};
-use flashd_hwmodel::config::Design;
+use flashd_spec::config::Design;
 use marker::{Marker, draw_marker};
 use place::{Box2, place};
 use plotters::coord::Shift;

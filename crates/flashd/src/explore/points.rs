@@ -1,8 +1,8 @@
 //! What is known of every core, and which ones stand out.
 
 use crate::cli::CostArg;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 use flashd_study::TraceErrors;
 use flashd_study::grid::{stem, variant};
 use flashd_study::pareto::{self, front, knee};

@@ -2,8 +2,8 @@
 
 use super::points::{Cost, Exploration, FormatResult, Measured, Point};
 use crate::output::{percent, table};
-use flashd_hwmodel::config::Design;
 use flashd_ppa::report::tables::significant;
+use flashd_spec::config::Design;
 use std::fmt::Write;
 use std::path::PathBuf;
 

@@ -2,7 +2,7 @@
 
 use crate::cli::{WeightArg, WeightFigureArgs};
 use crate::output::{Failure, print, print_json, table};
-use flashd_hwmodel::config::WeightUnit;
+use flashd_spec::config::WeightUnit;
 use flashd_study::weight::{Curve, PREVIOUS, Point, RANGE, curves};
 use plotters::prelude::*;
 use serde_json::json;

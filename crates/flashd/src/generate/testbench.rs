@@ -4,11 +4,11 @@ use crate::output::Failure;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, testbench_files, vector_file_name};
 use flashd_golden::units;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::{Layout, Look, ports};
-use flashd_hwmodel::word::ones;
 use flashd_simulator::selftest::{Coverage, Expected, Stream, Streamed};
+use flashd_spec::bits::ones;
+use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

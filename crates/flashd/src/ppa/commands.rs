@@ -2,10 +2,10 @@
 
 use crate::cli::{DesignArg, DotArg, Fa2Arg, UpdateArg, WeightArg};
 use clap::ValueEnum;
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
 use flashd_ppa::figures::{CoreFigures, Run};
 use flashd_ppa::report::Commands;
 use flashd_ppa::report::compare::groups;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
 
 /// A command for each core, and those for all of them.
 pub(super) fn commands(figures: &[CoreFigures]) -> Commands {
@@ -210,8 +210,8 @@ mod tests {
     use super::*;
     use crate::select::configuration;
     use crate::select::parse_flags;
-    use flashd_hwmodel::config::LaneBits;
-    use flashd_hwmodel::format::Format;
+    use flashd_spec::config::LaneBits;
+    use flashd_spec::format::Format;
 
     #[test]
     fn flags_give_the_configuration_that_they_were_made_from() {

@@ -4,9 +4,9 @@ use crate::cli::{ArrayArgs, PpaArgs, Selection};
 use crate::output::Failure;
 use crate::select::{configuration, core_or_block, parse_flags};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, D_RANGE};
-use flashd_hwmodel::format::Format;
 use flashd_ppa::Target;
+use flashd_spec::config::{CoreConfig, D_RANGE};
+use flashd_spec::format::Format;
 
 /// What is asked for: cores, each followed by its arrays, and the arrays named as such.
 pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {

@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use flashd_golden::{Action, Step, StepUnits};
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::CoreConfig;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,12 +6,12 @@ use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::Failure;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::block::{BlockRun, BlockWorkload};
 use flashd_simulator::evaluate::Prepared;
 use flashd_simulator::split::{self, SplitRun};
 use flashd_simulator::{Counters, Gaps, run_model};
+use flashd_spec::config::CoreConfig;
 use serde::Serialize;
 use std::time::Instant;
 

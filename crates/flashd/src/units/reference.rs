@@ -1,8 +1,8 @@
 //! Correctly rounded results without any of the project's arithmetic: a number is rounded by looking for its
 //! neighbours in the list of all numbers of the format.
 
-use flashd_hwmodel::format::{Format, Specials, Subnormals};
 use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::format::{Format, Specials, Subnormals};
 
 /// A number that a result can round to.
 struct Candidate {

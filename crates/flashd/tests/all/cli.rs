@@ -282,7 +282,7 @@ fn list_and_pwl_speak_json() {
     let out = flashd(&["pwl", "--json", "--out", folder.path().to_str().unwrap()]);
     let tables: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
     // One for each tabulated function.
-    let functions = flashd_hwmodel::pwl::Function::ALL.len();
+    let functions = flashd_spec::pwl::Function::ALL.len();
     assert_eq!(tables.as_array().unwrap().len(), functions);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), functions);
 }

@@ -2,10 +2,10 @@
 
 use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
-use flashd_hwmodel::config::LaneBits;
-use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::fixed_result_bits;
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::LaneBits;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::fixed_result_bits;
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
 /// An integer that holds every number of a step.

@@ -3,7 +3,7 @@
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// A step of float lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]

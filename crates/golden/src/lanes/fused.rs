@@ -7,7 +7,7 @@
 use super::{BlendOp, FloatEnding, Lanes, each_lane};
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode, pow2};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// Bits that the aligned operands keep below the accumulator's significand.
 const GUARD: i32 = 3;

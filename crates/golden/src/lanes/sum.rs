@@ -8,8 +8,8 @@ use super::fixed::Word;
 use crate::base2::Factor;
 use crate::carrier::Carrier;
 use crate::round::{Rounder, biased_exponent, decode, pow2};
-use flashd_hwmodel::config::LaneBits;
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::config::LaneBits;
+use flashd_spec::format::{Format, Subnormals};
 use std::marker::PhantomData;
 
 /// Bits of the accumulator's magnitude beyond the format's significand that the last multiplication takes.

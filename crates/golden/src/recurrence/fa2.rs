@@ -5,8 +5,8 @@ use crate::base2::{Base2, Factor};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{encode, parts, pow2};
 use crate::scalar::{Reduced, Scalar, reciprocal};
-use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics};
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
 /// `1/l` as `r 2^exponent`, r with the fraction bits of the divider's table, which the exponent counts in; l with
 /// `fraction` fraction bits.

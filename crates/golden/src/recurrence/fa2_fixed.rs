@@ -4,7 +4,7 @@ use super::fa2::divide;
 use super::{Decision, FixedScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
-use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
 
 /// What the sums are relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

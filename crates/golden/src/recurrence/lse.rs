@@ -5,8 +5,8 @@ use crate::base2::{Base2, Factor};
 use crate::lanes::{BlendOp, FloatEnding, FloatOp};
 use crate::round::encode;
 use crate::scalar::{Reduced, Scalar};
-use flashd_hwmodel::numerics::{BudgetNumerics, Numerics};
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
 /// How the lanes get `u = sigmoid(-|x|)`, at most 1/2: the weight `sigmoid(x)` for a negative x, one minus the
 /// weight otherwise.

@@ -14,8 +14,8 @@ pub(crate) use paper::{Literal, Paper};
 use crate::base2::{Score, round_half_up};
 use crate::model::Action;
 use crate::scalar::fixed;
-use flashd_hwmodel::config::Dot;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::Dot;
+use flashd_spec::numerics::Numerics;
 
 /// The scalar unit of one kind of core.
 pub(crate) trait Recurrence: Sync {

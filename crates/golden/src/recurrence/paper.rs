@@ -5,8 +5,8 @@ use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{decode, encode, pow2};
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{Numerics, ReciprocalNumerics, static_limits};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{Numerics, ReciprocalNumerics, static_limits};
 
 /// The score in the format.
 fn score(n: &Scalar, shift: i32, dot: f64) -> f64 {

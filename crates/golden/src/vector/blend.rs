@@ -12,8 +12,8 @@ use crate::dot::{BLOCK, Block};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::{Model, PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
-use flashd_hwmodel::config::{Design, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Design, Update, WeightUnit};
+use flashd_spec::format::Format;
 
 /// FLASH-D with fixed-point lanes, in vectors of 32-bit numbers.
 pub struct Blending {

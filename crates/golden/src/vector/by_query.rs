@@ -10,7 +10,7 @@ use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// A run of a core that [`Model`] puts together.
 pub(crate) struct ByQuery<'a>(pub(crate) Task<'a>);

@@ -12,8 +12,8 @@ use crate::dot::{
     BLOCK, Block, BlockDot, DotUnit, dot_unit, exponent, sums_fit_i32, term_limits, term_shift, transpose,
 };
 use crate::round::{decode, pow2};
-use flashd_hwmodel::config::Dot;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::Dot;
+use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 
 /// What a dot product unit gives for each key of a tile.

@@ -8,8 +8,8 @@ use crate::dot::{BLOCK, Block};
 use crate::model::Action;
 use crate::recurrence::Sum;
 use crate::round::{encode, pow2};
-use flashd_hwmodel::format::{Format, Subnormals};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 
 /// Shifts beyond this one leave nothing of a product.
 const FARTHEST: i32 = 61;

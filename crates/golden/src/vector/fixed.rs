@@ -13,7 +13,7 @@
 use super::block::{lane, row, value};
 use super::lse::Blend;
 use crate::dot::{BLOCK, Block};
-use flashd_hwmodel::config::LaneBits;
+use flashd_spec::config::LaneBits;
 
 /// Most places that a factor scales by: what is shifted further has vanished.
 const FARTHEST: i32 = 29;

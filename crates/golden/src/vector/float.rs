@@ -14,7 +14,7 @@ use super::rounding::{Quick, Rounding};
 use crate::dot::{BLOCK, Block};
 use crate::lanes::{FloatLanes, FloatOp, Lanes};
 use crate::round::{Rounder, pow2};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// Elements whose accumulators stay in registers for all keys of a tile.
 const TOGETHER: usize = 4;

@@ -6,8 +6,8 @@ use super::watch::Masks;
 use crate::base2::Base2;
 use crate::dot::{BLOCK, Block};
 use crate::model::{Action, Step};
-use flashd_hwmodel::numerics::{BudgetNumerics, Numerics};
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
 /// Which keys are held; as [`crate::recurrence::Lse`] has them.
 #[derive(Clone, Copy)]

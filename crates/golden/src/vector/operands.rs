@@ -3,7 +3,7 @@
 use super::isa::{Isa, Kernel};
 use crate::dot::{BLOCK, Block};
 use crate::round::{biased_exponent, pow2};
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Subnormals};
 use rayon::prelude::*;
 
 /// Elements that a thread takes at a time.

@@ -4,7 +4,7 @@ use super::block::{lane, value};
 use crate::carrier::Carrier;
 use crate::dot::{BLOCK, Block};
 use crate::round::pow2;
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// Rounding without a look at the range.
 #[derive(Clone, Copy)]

@@ -12,8 +12,8 @@ use crate::lanes::Lanes;
 use crate::model::{Model, PartialState, QueryResult, fits_f32};
 use crate::recurrence::{Fa2, Recurrence};
 use crate::round::{decode, encode};
-use flashd_hwmodel::config::{Design, Fa2Variant};
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::config::{Design, Fa2Variant};
+use flashd_spec::format::{Format, Subnormals};
 
 /// The core.
 pub(crate) struct ScalingCore<const FLUSH: bool> {

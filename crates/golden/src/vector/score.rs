@@ -5,7 +5,7 @@ use super::table::Rounding;
 use crate::base2::Score;
 use crate::dot::{BLOCK, Block};
 use crate::recurrence::FixedScore;
-use flashd_hwmodel::numerics::{LOG2E, Numerics};
+use flashd_spec::numerics::{LOG2E, Numerics};
 
 /// The unit.
 pub(crate) struct ScoreLanes {

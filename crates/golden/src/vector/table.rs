@@ -1,7 +1,7 @@
 //! Tables and factors of [`crate::base2`] in 32-bit lanes.
 
 use crate::base2::Base2;
-use flashd_hwmodel::pwl::Table;
+use flashd_spec::pwl::Table;
 
 /// Entries of the largest table: 14 octaves of 32 cells.
 const ENTRIES: usize = 512;

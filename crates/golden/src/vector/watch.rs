@@ -6,8 +6,8 @@ use crate::dot::{BLOCK, Block};
 use crate::model::Action;
 pub(crate) use crate::model::Step;
 use crate::round::{decode, pow2};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::format::Format;
 use std::ops::Range;
 
 /// Steps of one query by what they did.

@@ -3,8 +3,8 @@
 use crate::common::{cores, largest, normal, rng, values, variants};
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Action, Model, QueryResult, decode};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, LaneBits, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Hold, LaneBits, Update, WeightUnit};
+use flashd_spec::format::Format;
 
 /// Largest distance from the mean after n equal scores, as a fraction of the largest value, at every power
 /// of two up to `keys`.

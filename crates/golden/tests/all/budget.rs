@@ -3,9 +3,9 @@
 use crate::common::{Rng, bits_of, rng};
 use flashd_golden::family::{CoarseBudget, CoarseDecay, HoldRule, held_error_bound, safe_softmax};
 use flashd_golden::{Action, Model, Step, decode};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold, LaneBits, Update};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
+use flashd_spec::config::{CoreConfig, Design, Hold, LaneBits, Update};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
 use rand::RngExt;
 use std::f64::consts::LN_2;
 

@@ -1,9 +1,9 @@
 //! What docs/hold.md needs of the loop's table for the bound of a budget.
 
 use flashd_golden::parts::{Base2, spent_after};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION, Numerics};
+use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_STATE_FRACTION, Numerics};
 
 /// The smallest ratio of what stays spent of `spent` units to what a kept key leaves of the held ones' mass, over all x
 /// up to 2 whose key gives anything back.

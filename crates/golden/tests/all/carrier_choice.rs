@@ -2,10 +2,8 @@
 
 use flashd_golden::parts::{fits_f32, largest_finite};
 use flashd_golden::{Carriers, Model, decode, encode, v_exponent};
-use flashd_hwmodel::config::{
-    Accumulator, CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update, WeightUnit,
-};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -4,9 +4,9 @@ use crate::common::{bits_of, cores, normal, rng};
 use flashd_golden::f64_attention::safe_softmax_of_scores;
 use flashd_golden::units::{paper_sigmoid, round_from_f64};
 use flashd_golden::{Action, Model, decode, encode, flash_d_lane};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rand::RngExt;
 
 fn every_core(d: usize) -> impl Iterator<Item = CoreConfig> {

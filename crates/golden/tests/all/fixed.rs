@@ -2,10 +2,10 @@
 
 use crate::common::{any_finite, bits_of, normal, rng, variants};
 use flashd_golden::{Action, Model, Step, decode, encode, flash_d_fixed_lane, flash_d_lane, v_exponent};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::numerics::fixed_result_bits;
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::fixed_result_bits;
 
 /// The three variants with fixed-point lanes.
 fn fixed_variants(d: usize, format: Format) -> Vec<CoreConfig> {

@@ -4,15 +4,17 @@ use crate::common::{any_finite, rng};
 use flashd_golden::{Merge, PartialState, decode, encode};
 use flashd_hwmodel::attention::factor::FactorForm;
 use flashd_hwmodel::attention::lane::LaneSideFunction;
-use flashd_hwmodel::config::{CoreConfig, Update};
 use flashd_hwmodel::flash_d::lse_step::{ExpArgumentFunction, SigmoidWeightFunction};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::rtl::Function;
+use flashd_hwmodel::split::merge_formats;
 use flashd_hwmodel::split::weight::LseDifferenceFunction;
-use flashd_hwmodel::split::{merge_formats, merge_numerics};
 use flashd_hwmodel::units::{MixedFunction, Operation};
-use flashd_hwmodel::word::{Num, Word, ones};
+use flashd_hwmodel::word::{Num, Word};
+use flashd_spec::bits::ones;
+use flashd_spec::config::{CoreConfig, Update};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::merge_numerics;
 use rand::RngExt;
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ fn rounded_lanes_merge_as_the_model_does() {
             partial: true,
             weight_bits,
             state_fraction_bits: state,
-            ..CoreConfig::new(flashd_hwmodel::config::Design::FlashD, 4, format)
+            ..CoreConfig::new(flashd_spec::config::Design::FlashD, 4, format)
         };
         config.validate().expect("a valid configuration");
         let n = Arc::new(Numerics::new(&config));

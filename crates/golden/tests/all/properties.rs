@@ -1,10 +1,10 @@
 //! Properties of the recurrences that hold bit for bit in every configuration.
 
 use flashd_golden::{Action, Model, QueryResult, v_exponent};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
+use flashd_spec::config::{CoreConfig, Design, Hold, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use proptest::prelude::*;
 
 const D: usize = 3;

@@ -3,12 +3,12 @@
 use crate::common::{Dyadic, any_finite, near_one, rng};
 use flashd_golden::units::{add, fixed_from_float, max, mul, round_from_f64, sub};
 use flashd_golden::{decode, encode};
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::rtl::Function;
 use flashd_hwmodel::units::ScoreScaleFunction;
 use flashd_hwmodel::word::Num;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use half::{bf16, f16};
 use rand::RngExt;
 use std::sync::Arc;

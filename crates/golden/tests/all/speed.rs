@@ -2,8 +2,8 @@
 
 use crate::common::{cores, normal, rng, variants};
 use flashd_golden::Model;
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Dot};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Accumulator, CoreConfig, Dot};
+use flashd_spec::format::Format;
 use std::hint::black_box;
 use std::time::Instant;
 

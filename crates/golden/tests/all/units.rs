@@ -3,7 +3,7 @@
 use crate::common::bits_of;
 use flashd_golden::decode;
 use flashd_golden::units::{exp, ln, log2p1, paper_sigmoid, reciprocal, sigmoid, softplus};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use std::f64::consts::LOG2_E;
 
 /// All encodings of a narrow format, a sample of a wide one.

@@ -3,9 +3,9 @@
 use crate::common::{Dyadic, bits_of, near_one, rng};
 use flashd_golden::units::{add, mul, round_from_f64, sub};
 use flashd_golden::{Model, decode, flash_d_lane};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Hold, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Hold, Update, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rand::RngExt;
 use rayon::prelude::*;
 

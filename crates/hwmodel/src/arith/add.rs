@@ -3,8 +3,8 @@
 use super::normalise::normalise_limited;
 use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{common, unpack, widen};
-use crate::format::{Format, Subnormals};
 use crate::word::Word;
+use flashd_spec::format::{Format, Subnormals};
 
 /// Guard, round and sticky: what alignment must keep below the last bit for a correct rounding.
 pub const GUARD_ROUND_STICKY_BITS: u32 = 3;

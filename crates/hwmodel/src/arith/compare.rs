@@ -1,7 +1,7 @@
 //! Comparison and maximum.
 
-use crate::format::Format;
 use crate::word::Word;
+use flashd_spec::format::Format;
 
 /// `a < b` as numbers (1 bit); zeros of either sign are equal.
 pub fn less<W: Word>(fmt: Format, a: &W, b: &W) -> W {

@@ -2,8 +2,8 @@
 
 use super::round::{Unrounded, round_pack};
 use super::unpack;
-use crate::format::{Format, Subnormals};
 use crate::word::{Word, bits_for, ones};
+use flashd_spec::format::{Format, Subnormals};
 
 /// A canonical number in another format, rounded once.
 pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {

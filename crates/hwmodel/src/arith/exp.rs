@@ -4,10 +4,10 @@
 use super::convert::{from_fixed, normalised, to_magnitude};
 use super::reciprocal::reciprocal;
 use super::round::{Unrounded, round_pack};
-use crate::format::Format;
-use crate::numerics::{COMPLEMENT_GUARD_BITS, ExpNumerics, ReciprocalNumerics};
-use crate::pwl::Table;
 use crate::word::{Word, bits_for};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{COMPLEMENT_GUARD_BITS, ExpNumerics, ReciprocalNumerics};
+use flashd_spec::pwl::Table;
 
 /// `c0[entry] -/+ (c1[entry] * offset >> slope_fraction)`: `value_fraction` fraction bits and one integer
 /// bit.

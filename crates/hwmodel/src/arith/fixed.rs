@@ -6,8 +6,8 @@
 use super::normalise::normalise_filled;
 use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{canonical, unpack};
-use crate::format::{Format, Subnormals};
 use crate::word::{Word, bits_for};
+use flashd_spec::format::{Format, Subnormals};
 
 /// A value relative to `2^(x - bias + 1)`: sign, significand (p bits), and the right shift that its exponent
 /// asks for. A larger exponent than x gives the largest significand at x, and `outside`.

@@ -3,8 +3,8 @@
 use super::fixed::clamp;
 use super::round::{Unrounded, round_pack};
 use super::unpack;
-use crate::format::Format;
 use crate::word::{Word, bits_for};
+use flashd_spec::format::Format;
 
 /// Bits below the accumulator's last place to which both operands are aligned.
 pub const ALIGN_GUARD_BITS: u32 = 3;

@@ -20,8 +20,8 @@ pub use compare::max;
 pub use convert::{convert, to_fixed, to_magnitude};
 pub use multiply::multiply;
 
-use crate::format::{Format, Specials, Subnormals};
 use crate::word::Word;
+use flashd_spec::format::{Format, Specials, Subnormals};
 
 /// The fields of a canonical number.
 #[derive(Clone, Debug)]

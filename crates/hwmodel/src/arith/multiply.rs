@@ -2,8 +2,8 @@
 
 use super::round::{Unrounded, round_pack};
 use super::unpack;
-use crate::format::{Format, Subnormals};
 use crate::word::Word;
+use flashd_spec::format::{Format, Subnormals};
 
 /// `a * b`, rounded once to `to`. Operands canonical, formats of equal bias. The sign of a zero is the
 /// exclusive or of the signs.

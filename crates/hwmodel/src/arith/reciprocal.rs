@@ -1,8 +1,8 @@
 //! The reciprocal of a normalised significand.
 
 use super::exp::evaluate;
-use crate::numerics::ReciprocalNumerics;
 use crate::word::Word;
+use flashd_spec::numerics::ReciprocalNumerics;
 
 /// `1 / m` for `m` in [1, 2): `m` has VR fraction bits and its leading one, the result is in (1/2, 1] with
 /// VR fraction bits (VR = the table's `value_fraction`). PWL table, then Newton steps `r <- r (2 - m r)`;

@@ -1,7 +1,7 @@
 //! The one rounding function: to nearest, ties to even, saturating, with the format's underflow rule.
 
-use crate::format::{Format, Subnormals};
 use crate::word::{Word, ones};
+use flashd_spec::format::{Format, Subnormals};
 
 /// An exact (or sticky-exact) magnitude on its way to a format.
 ///

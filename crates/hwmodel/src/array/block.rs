@@ -10,9 +10,9 @@ use super::window::{WindowInputs, key_counter, key_window};
 use crate::array::BlockConfig;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
-use crate::config::{ConfigError, Design};
-use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
+use flashd_spec::config::{ConfigError, Design};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// What an array gets. The names are those of the contract.

@@ -11,10 +11,10 @@ use super::results::{EndOfQueryFunction, overflow_control, result_control};
 use super::scalar_path::{ScalarInputs, ScalarOutputs};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
-use crate::config::CoreConfig;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::score::special::AnySpecial;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// A kind of core: its units, and when they need what.

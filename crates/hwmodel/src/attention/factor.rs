@@ -3,9 +3,9 @@
 
 use crate::arith::exp::{octave_value, octaves};
 use crate::arith::normalise::normalise_within;
-use crate::numerics::{ExpNumerics, Numerics};
-use crate::pwl::Table;
 use crate::word::Word;
+use flashd_spec::numerics::{ExpNumerics, Numerics};
+use flashd_spec::pwl::Table;
 
 /// Width of `right`: the octave and a place for normalisation and rounding.
 pub fn right_bits(n: &Numerics) -> u32 {

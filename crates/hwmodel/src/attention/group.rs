@@ -5,8 +5,8 @@ use super::any_flag::AnyFlag;
 use super::masks::UnmaskedFunction;
 use super::signals::Signals;
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag, Wire};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Lanes that one copy of the scalar registers feeds.

@@ -1,9 +1,9 @@
 //! What lanes that round every operation have in common: their formats, and the operands of their update.
 
 use crate::arith::widen;
-use crate::format::Format;
 use crate::function;
-use crate::numerics::Numerics;
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 
 /// The formats a lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

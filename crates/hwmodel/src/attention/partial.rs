@@ -9,11 +9,11 @@
 //! never above 0, the next x is `s' - min + x = s' - L`, bit for bit that of a core that never stopped: L enters the next
 //! x by the same sum.
 //!
-//! [`CoreConfig::partial`]: crate::config::CoreConfig::partial
+//! [`CoreConfig::partial`]: flashd_spec::config::CoreConfig::partial
 
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Wire};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

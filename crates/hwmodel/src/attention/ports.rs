@@ -1,7 +1,7 @@
 //! The ports of a core: as wires of the module around it, and in it.
 
-use crate::config::CoreConfig;
 use crate::rtl::{Module, Wire};
+use flashd_spec::config::CoreConfig;
 
 /// What a core gets. The names are those of the contract.
 pub struct CoreInputs<'a> {

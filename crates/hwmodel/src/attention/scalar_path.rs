@@ -13,7 +13,7 @@ pub struct ScalarInputs<'a> {
     pub first: Wire,
     /// With partial results: the step is one, in place of a first key.
     pub state: Option<Wire>,
-    /// Its scalars, in the order of [`CoreConfig::state_scalars`](crate::config::CoreConfig::state_scalars).
+    /// Its scalars, in the order of [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars).
     pub state_scalars: &'a [Wire],
     /// FA2: the step at the value stage is its query's last.
     pub finish: Option<Wire>,

@@ -12,7 +12,7 @@
 //! | A + 2 | w to the lanes; with a value stage: v to fixed point | `o`, reciprocal of l |
 //! | A + 3 | `o` | final scale |
 
-use crate::config::Dot;
+use flashd_spec::config::Dot;
 
 /// Registers between key and score stage, and where in the dot product they stand.
 #[derive(Clone, Debug, PartialEq, Eq)]

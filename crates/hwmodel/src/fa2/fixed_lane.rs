@@ -14,10 +14,10 @@ use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
-use crate::numerics::{Numerics, SUM_GUARD_BITS};
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::{bits_for, ones};
+use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 use std::sync::Arc;
 
 /// Width of the accumulator.

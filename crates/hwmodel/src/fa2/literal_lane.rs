@@ -2,9 +2,9 @@
 
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction};
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag};
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// One element of o: `o <- load ? v : o c + v e`, then `o r` when `done`.

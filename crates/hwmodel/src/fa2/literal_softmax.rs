@@ -4,9 +4,9 @@ use super::scalars::{hand_out, step_ports};
 use crate::arith::exp::{exp_unit, reciprocal_unit};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

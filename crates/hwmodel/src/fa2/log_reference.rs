@@ -7,9 +7,9 @@ use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Reading, Tag};
 use crate::score::sum::SumReciprocalFunction;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -12,10 +12,10 @@ use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Reading, Tag};
 use crate::score::sum::SumReciprocalFunction;
 use crate::word::{Word, bits_for};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Width of the reference: an integer from `-2^IS` to `2^IS`.
@@ -112,7 +112,7 @@ function! {
         let e = factor_to_sum(n, &e, 0);
         let total = before.zext(bits + 1).add(&e.zext(bits + 1)).named("total");
         let next = total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated");
-        let limit = 1u64 << (n.state_fraction + crate::numerics::SUM_GUARD_BITS);
+        let limit = 1u64 << (n.state_fraction + flashd_spec::numerics::SUM_GUARD_BITS);
         let overflow = next.at_least(limit + 1);
         [next, overflow]
     }

@@ -6,13 +6,13 @@ use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneOperandsFunction, lane_suffix};
-use crate::format::{Format, Subnormals};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use crate::word::{bits_for, ones};
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -10,12 +10,12 @@ use crate::arith::unpack;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, LaneOperandsFunction, lane_suffix};
-use crate::format::{Format, Subnormals};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use crate::word::bits_for;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -5,9 +5,9 @@ use super::softmax::softmax_with;
 use crate::attention::factor::{FactorForm, significand_and_right};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::sum_exponent_bits;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

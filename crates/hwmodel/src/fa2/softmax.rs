@@ -10,9 +10,9 @@ use crate::attention::factor::{FactorForm, base_2_argument, one, table_factor};
 use crate::attention::partial::restored;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::{SumInputs, running_sum};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

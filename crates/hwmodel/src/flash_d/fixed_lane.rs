@@ -15,11 +15,11 @@ use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::RestoreFunction;
-use crate::config::LaneBits;
 use crate::function;
-use crate::numerics::{Numerics, fixed_result_bits};
 use crate::rtl::{Module, Name, Tag};
 use crate::word::bits_for;
+use flashd_spec::config::LaneBits;
+use flashd_spec::numerics::{Numerics, fixed_result_bits};
 use std::sync::Arc;
 
 /// Widths of a core with fixed-point lanes.

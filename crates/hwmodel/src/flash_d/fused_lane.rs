@@ -6,9 +6,9 @@ use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, lane_suffix};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag};
 use crate::units::CanonicalFunction;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -11,9 +11,9 @@
 
 use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction};
 use crate::function;
-use crate::numerics::{BudgetNumerics, Numerics};
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, bits_for, ones};
+use flashd_spec::numerics::{BudgetNumerics, Numerics};
 use std::sync::Arc;
 
 /// What `-floor(x) - 1` has to reach with this much left, and whether less is left than any key may take.

@@ -4,8 +4,8 @@ use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{FactorForm, table_factor};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::word::ones;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -6,9 +6,9 @@ use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::attention::delay::delay;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::function;
-use crate::numerics::{Numerics, static_limits};
 use crate::rtl::{Module, Tag};
 use crate::units::{MixedFunction, Operation};
+use flashd_spec::numerics::{Numerics, static_limits};
 use std::sync::Arc;
 
 function! {

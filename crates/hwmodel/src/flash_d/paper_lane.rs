@@ -3,9 +3,9 @@
 use super::rounded_lane::accumulate;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, lane_suffix};
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag};
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// `o <- load ? v : o + w (v - o)` when `update`. On a step that holds, neither weight nor accumulator toggle.

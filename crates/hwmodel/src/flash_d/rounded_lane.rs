@@ -3,9 +3,9 @@
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, lane_suffix};
 use crate::attention::partial::RestoreFunction;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// `o <- upper ? v + w (o - v) : o + w (v - o)` when `update`, `o = 0` before a first key. On a step that holds, neither weight nor

@@ -24,8 +24,8 @@ use crate::attention::factor::FactorForm;
 use crate::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Score, weight state, weight and its distribution, a stage each. With `early_value` the value is asked for at the weight stage,

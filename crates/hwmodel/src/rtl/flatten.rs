@@ -54,6 +54,33 @@ fn number(structure: &mut Structure, nets: &mut u32) {
             }
         }
     }
+    pass_on(structure);
+}
+
+/// Nets through modules that hand an input on as it is, as far as their inputs' nets are known.
+fn pass_on(structure: &mut Structure) {
+    let mut passed: Vec<(u32, u32)> = Vec::new();
+    for node in &structure.nodes {
+        let Kind::Module(inner) = &node.kind else { continue };
+        let inputs = inner.input_slots();
+        for (&slot, inside) in node.outputs.iter().zip(inner.output_slots()) {
+            if structure.nets[slot as usize] == OPEN {
+                let place =
+                    passed_on(inner, inside).and_then(|input| inputs.iter().position(|&s| s == input));
+                passed.extend(place.map(|place| (slot, node.inputs[place])));
+            }
+        }
+    }
+    // One may stand after those that read what it hands out.
+    let mut moved = true;
+    while std::mem::take(&mut moved) {
+        for &(slot, from) in &passed {
+            if structure.nets[slot as usize] == OPEN && structure.nets[from as usize] != OPEN {
+                structure.nets[slot as usize] = structure.nets[from as usize];
+                moved = true;
+            }
+        }
+    }
 }
 
 /// From the outside in: the nets of inputs, and through modules that pass them on.
@@ -61,28 +88,12 @@ fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &
     for (&slot, &net) in structure.input_slots().iter().zip(inputs) {
         structure.nets[slot as usize] = net;
     }
-    // A module that passes an input on may stand after those that read what it hands out.
-    loop {
-        let mut open = false;
-        for node in &structure.nodes {
-            let Kind::Module(inner) = &node.kind else { continue };
-            let (ins, outs) = (inner.input_slots(), inner.output_slots());
-            for (&slot, inside) in node.outputs.iter().zip(outs) {
-                if structure.nets[slot as usize] != OPEN {
-                    continue;
-                }
-                let passed = passed_on(inner, inside).and_then(|input| ins.iter().position(|&s| s == input));
-                let Some(place) = passed else { panic!("{}: an output that nothing drives", inner.tag.name) };
-                structure.nets[slot as usize] = structure.nets[node.inputs[place] as usize];
-                open |= structure.nets[slot as usize] == OPEN;
-            }
-        }
-        if !open {
-            break;
-        }
-    }
-    let Structure { nodes, nets, .. } = structure;
-    let net = |slot: u32| nets[slot as usize];
+    pass_on(structure);
+    let Structure { nodes, nets, tag, .. } = structure;
+    let net = |slot: u32| match nets[slot as usize] {
+        OPEN => panic!("{}: a wire that nothing drives", tag.name),
+        net => net,
+    };
     let gates: Vec<Option<u32>> = (nodes.iter())
         .map(|node| match node.gate {
             Some(gate) => Some(net(nodes[gate as usize].inputs[0])),

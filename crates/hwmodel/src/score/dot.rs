@@ -2,10 +2,10 @@
 
 use super::plural;
 use crate::attention::schedule::FrontSchedule;
-use crate::config::Dot;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::units::{MixedFunction, Operation, ProductFunction};
+use flashd_spec::config::Dot;
+use flashd_spec::numerics::Numerics;
 
 /// The rounded sum of the products of `q` and `k`, elements of any encoding: products and the tree that adds them.
 pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: &[Wire], k: &[Wire]) -> Wire {

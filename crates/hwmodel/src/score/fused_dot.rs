@@ -13,11 +13,11 @@ use super::term_sum::TermSum;
 use crate::arith::{canonical, unpack};
 use crate::attention::delay::delay;
 use crate::attention::schedule::FrontSchedule;
-use crate::config::Dot;
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::{bits_for, ones};
+use flashd_spec::config::Dot;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

@@ -6,12 +6,12 @@
 use super::dot::dot_product;
 use super::fused_dot::fused_dot;
 use crate::arith::to_fixed;
-use crate::config::Dot;
 use crate::function;
-use crate::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::ScoreScaleFunction;
 use crate::word::{Word, bits_for, ones};
+use flashd_spec::config::Dot;
+use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
 use std::sync::Arc;
 
 /// `x`, signed, cut to `1 + bits` bits; saturates at `+-(2^bits - 1)`.

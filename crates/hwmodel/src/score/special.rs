@@ -1,10 +1,10 @@
 //! Detection of Inf and NaN in a whole vector.
 
 use crate::arith;
-use crate::format::Format;
 use crate::netlist::{Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::{Num, Word};
+use flashd_spec::format::Format;
 
 /// Whether any element of a vector is Inf or NaN.
 pub struct AnySpecial {

@@ -5,9 +5,9 @@ use crate::arith::unpack;
 use crate::attention::factor::FactorForm;
 use crate::attention::partial::restored;
 use crate::function;
-use crate::numerics::{Numerics, SUM_INTEGER_BITS};
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, index_bits, ones};
+use flashd_spec::numerics::{Numerics, SUM_INTEGER_BITS};
 use std::sync::Arc;
 
 /// Bits of the exponent of `l`: -1 to 16, two's complement.

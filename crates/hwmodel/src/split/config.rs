@@ -1,7 +1,7 @@
 //! What a user chooses: a core, and into how many parts the keys are split.
 
-use crate::config::{ConfigError, CoreConfig};
-use crate::numerics::Numerics;
+use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Fewest and most parts, powers of two.

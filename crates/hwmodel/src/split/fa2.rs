@@ -6,9 +6,9 @@ use crate::attention::factor::FactorForm;
 use crate::attention::signals::Signals;
 use crate::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::scaled_sum;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

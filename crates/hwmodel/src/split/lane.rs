@@ -4,14 +4,14 @@ use super::{merge_formats, merge_numerics};
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
 use crate::attention::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
-use crate::config::{CoreConfig, Design, Update};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
 use crate::flash_d::fused_lane::FusedUpdateFunction;
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
+use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

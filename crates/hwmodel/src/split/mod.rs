@@ -34,29 +34,15 @@ mod tree;
 pub mod weight;
 
 pub use config::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
+pub use flashd_spec::numerics::merge_numerics;
 pub use tree::{SplitInputs, SplitOutputs, build, split};
 
 use crate::attention::lane::LaneFormats;
-use crate::config::LaneBits;
 use crate::function;
-use crate::numerics::{Numerics, difference_format};
-
-/// The numbers of a merge: its scores are states, and its values accumulators.
-pub fn merge_numerics(n: &Numerics) -> Numerics {
-    Numerics {
-        score_integer: n.score_integer + 1,
-        score_fraction: n.state_fraction,
-        hold_threshold: None,
-        budget: None,
-        value: n.accumulator,
-        difference: difference_format(n.accumulator, n.weight, n.accumulator),
-        lane: n.lane.map(|lane| LaneBits { v: lane.o, ..lane }),
-        ..n.clone()
-    }
-}
+use flashd_spec::numerics::Numerics;
 
 /// The formats of a merge's float lanes.
-pub fn merge_formats(n: &Numerics, inner: crate::format::Format) -> LaneFormats {
+pub fn merge_formats(n: &Numerics, inner: flashd_spec::format::Format) -> LaneFormats {
     LaneFormats { value: n.accumulator, ..LaneFormats::new(n, inner) }
 }
 

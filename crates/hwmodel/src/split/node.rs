@@ -7,8 +7,8 @@ use super::state::State;
 use super::weight::flash_d_merge_weight;
 use crate::attention::group::LANES_PER_GROUP;
 use crate::attention::partial::StateStepFunction;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// What a group of lanes gets.

@@ -2,13 +2,13 @@
 
 use crate::attention::group::BlankFunction;
 use crate::attention::masks::UnmaskedFunction;
-use crate::config::{CoreConfig, Design};
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::SumReciprocalFunction;
 use crate::units::ConvertFunction;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// What comes from the last merge.

@@ -12,10 +12,10 @@ use crate::attention::delay::delay;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
-use crate::config::ConfigError;
-use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use crate::split::{MERGE_CYCLES, SplitConfig};
+use flashd_spec::config::ConfigError;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// What cores and a tree of merges get. The names are those of the contract; vectors of all parts stand one after another.
@@ -55,7 +55,7 @@ pub struct SplitOutputs {
     /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives.
     pub o_overflow: Option<Wire>,
     /// Scalars of the merged state, beside the result, in the order of
-    /// [`CoreConfig::state_scalars`](crate::config::CoreConfig::state_scalars).
+    /// [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars).
     pub o_scalars: Signals,
     /// Accumulators of the merged state, d words.
     pub o_state: Vec<Wire>,

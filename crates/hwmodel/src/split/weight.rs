@@ -7,8 +7,8 @@ use crate::attention::partial::LogSumExpFunction;
 use crate::attention::signals::Signals;
 use crate::flash_d::lse_step::{ExpArgumentFunction, Log2p1TailFunction, SigmoidWeightFunction};
 use crate::function;
-use crate::numerics::Numerics;
 use crate::rtl::{Module, Tag};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {

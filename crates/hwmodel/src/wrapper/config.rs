@@ -3,9 +3,9 @@
 use super::beat::Shape;
 use crate::array::BlockConfig;
 use crate::catalogue::v_step_latency;
-use crate::config::{ConfigError, CoreConfig};
-use crate::numerics::Numerics;
 use crate::word::bits_for;
+use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Most bits of a beat by default.

@@ -1,8 +1,8 @@
 //! The registers that a host sees: one table, from which the hardware's decoder, the manifest and the description are
 //! made.
 
-use crate::numerics::Numerics;
 use crate::wrapper::{AxisConfig, Values};
+use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 

@@ -15,10 +15,10 @@ use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
-use crate::config::ConfigError;
-use crate::numerics::Numerics;
 use crate::rtl::{Circuit, Module, Name, Tag, Wire};
 use crate::wrapper::{AxisConfig, Values};
+use flashd_spec::config::ConfigError;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Builds the wrapper of a configuration.

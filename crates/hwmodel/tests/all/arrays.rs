@@ -1,8 +1,8 @@
 //! Names, limits and widths of arrays.
 
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 
 fn block(queries: usize) -> BlockConfig {
     BlockConfig::new(CoreConfig::new(Design::FlashD, 64, Format::BF16), queries)

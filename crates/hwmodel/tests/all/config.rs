@@ -1,10 +1,10 @@
 //! Names, limits and combinations of configurations.
 
-use flashd_hwmodel::config::{
+use flashd_spec::config::{
     Accumulator, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant, Hold, LaneBits, Update,
     WeightUnit, default_score_shift,
 };
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 #[test]
 fn names_carry_what_is_not_default() {

@@ -1,6 +1,6 @@
 //! Constants and special encodings of the formats.
 
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 #[test]
 fn constants_of_the_named_formats() {

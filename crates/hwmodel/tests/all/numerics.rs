@@ -1,8 +1,8 @@
 //! Latency, and the numbers that the formats call for.
 
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{Numerics, argument_integer_bits, static_limits};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{Numerics, argument_integer_bits, static_limits};
 
 #[test]
 fn latency_is_the_contract() {

@@ -2,12 +2,12 @@
 //! samples at the default ones.
 
 use flashd_hwmodel::attention::partial::{LogSumExpFunction, LseRestoreFunction};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
 use flashd_hwmodel::flash_d::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::rtl::Function;
 use flashd_hwmodel::word::{Num, ones, signed};
+use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// The units around the state, without the tables: the tail is any number.

@@ -1,7 +1,7 @@
 //! Where the registers of the dot product stand.
 
 use flashd_hwmodel::attention::schedule::FrontSchedule;
-use flashd_hwmodel::config::Dot;
+use flashd_spec::config::Dot;
 
 #[test]
 fn every_schedule_has_the_registers_of_the_contract() {

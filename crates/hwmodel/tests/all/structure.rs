@@ -2,10 +2,10 @@
 
 use flashd_hwmodel::array::{self, BlockConfig};
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::config::{Accumulator, CoreConfig};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::rtl::Circuit;
 use flashd_hwmodel::wrapper::{self, AxisConfig, Values};
+use flashd_spec::config::{Accumulator, CoreConfig};
+use flashd_spec::format::Format;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;
 

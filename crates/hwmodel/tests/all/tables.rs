@@ -1,6 +1,6 @@
 //! The piecewise linear tables against their functions.
 
-use flashd_hwmodel::pwl::{Function, Table, value_fraction};
+use flashd_spec::pwl::{Function, Table, value_fraction};
 
 #[test]
 fn the_fit_is_close_to_the_minimax_bound() {

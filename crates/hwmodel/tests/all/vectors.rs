@@ -1,8 +1,8 @@
 //! The layout of test vectors, and what is written where.
 
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::vectors::{Compared, Layout, Look, PortShape};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 
 #[test]
 fn digits_pack_elements_of_any_width() {

@@ -1,9 +1,9 @@
 //! The recorded models beside the repository: run with `--ignored`. They say so and pass where these are absent.
 
 use crate::common::shared;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
 use flashd_llm::*;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 
 /// A model and its tokenizer, or a message.
 fn load(checkpoint: &str, tokenizer: &str) -> Option<(Checkpoint, Tokenizer)> {

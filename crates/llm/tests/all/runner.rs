@@ -2,10 +2,10 @@
 
 use crate::common::{model, shape};
 use flashd_golden::family::{safe_softmax, scores};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold, Update};
-use flashd_hwmodel::format::Format;
 use flashd_llm::*;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
+use flashd_spec::config::{CoreConfig, Design, Hold, Update};
+use flashd_spec::format::Format;
 use flashd_workload::{ScoreScale, TensorScale, Visible};
 
 const TOKENS: [usize; 12] = [1, 70, 100, 3, 261, 261, 40, 17, 259, 70, 100, 4];

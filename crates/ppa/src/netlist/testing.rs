@@ -5,9 +5,9 @@ use crate::Target;
 use crate::liberty::Library;
 use flashd_generator::unit_file;
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

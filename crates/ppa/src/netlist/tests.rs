@@ -1,8 +1,8 @@
 use super::*;
 use crate::netlist::testing;
 use flashd_golden::units;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::FormatUnit;
+use flashd_spec::format::Format;
 use std::fs;
 
 const LIBRARY: &str = r#"library (small) {

@@ -7,9 +7,9 @@ use super::workload::Feed;
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
 use flashd_hwmodel::array::{BlockConfig, TRANSFER_CYCLES};
-use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::block::BlockInputs;
 use flashd_simulator::stream::RESET_CYCLES;
+use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 
 /// Streams that are simulated at a time: the bits of a word.

@@ -3,12 +3,12 @@
 use super::workload::Feed;
 use crate::Target;
 use flashd_golden::{Model, QueryResult};
-use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::Gaps;
 use flashd_simulator::block::rules::Rules;
 use flashd_simulator::block::stream::{Driver as BlockDriver, Offer};
 use flashd_simulator::block::{BlockInputs, BlockOutputs, Disturbance};
 use flashd_simulator::stream::Driver;
+use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 
 /// What offers queries and keys.

@@ -3,9 +3,9 @@ use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Update};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::Workload;
+use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::format::Format;
 use workload::Feed;
 
 /// 1 pF, V = 2 V: a toggle of a net with one pin is 2 pJ. Energies are constants in pJ.

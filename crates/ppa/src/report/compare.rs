@@ -1,8 +1,8 @@
 //! FLASH-D against FA2: which cores are compared, and what one saves over the other.
 
 use crate::figures::{CoreFigures, Run};
-use flashd_hwmodel::config::Design;
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::Design;
+use flashd_spec::format::Format;
 
 /// Clocks that differ by less than this part count as the same.
 const SAME_CLOCK: f64 = 1e-6;

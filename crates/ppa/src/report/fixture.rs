@@ -1,8 +1,8 @@
 //! Figures for tests. They are made up, and look it.
 
 use crate::figures::*;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 
 /// A core of `area` um2 at a clock of `clock` ns that takes `power` mW, both shared out by function.
 pub(super) fn core(name: &str, design: Design, d: usize, area: f64, power: f64, clock: f64) -> CoreFigures {

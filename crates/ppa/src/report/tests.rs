@@ -4,8 +4,8 @@ use super::compare::*;
 use super::fixture::{core, figures};
 use super::*;
 use crate::figures::CoreFigures;
-use flashd_hwmodel::config::{Design, Fa2Variant, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Design, Fa2Variant, WeightUnit};
+use flashd_spec::format::Format;
 
 fn names(pairs: &[Pair]) -> Vec<(String, String, bool)> {
     pairs.iter().map(|p| (p.flash_d.core.clone(), p.fa2.core.clone(), p.only)).collect()

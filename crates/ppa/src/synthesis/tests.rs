@@ -5,8 +5,8 @@ use super::candidates;
 use super::{Cache, CellLibrary, Flow, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 use std::path::Path;
 
 /// The flow with the default library, or `None` (with a message) where tools or library are missing.

@@ -3,8 +3,8 @@
 use super::engine::{AxisEngine, AxisInputs, AxisOutputs, Beat};
 use super::lite::{LiteAccess, LiteAnswer, LiteHost};
 use super::pace::{Pace, Side};
-use flashd_hwmodel::config::ConfigError;
 use flashd_hwmodel::wrapper::{AxisConfig, Shape};
+use flashd_spec::config::ConfigError;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;

@@ -1,8 +1,8 @@
 //! Clocks one stream wrapper.
 
-use flashd_hwmodel::config::ConfigError;
 use flashd_hwmodel::rtl::Design;
 use flashd_hwmodel::wrapper::{AxisConfig, build};
+use flashd_spec::config::ConfigError;
 
 /// A beat on a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl AxisEngine {
             let port = |name: &str| format!("{stream}_{name}");
             wrapper.set(&port("tvalid"), beat.is_some());
             let (words, width) = wrapper.shape(&port("tdata"));
-            let idle = |i: usize| noise.rotate_left(i as u32 % 64) & flashd_hwmodel::word::ones(width);
+            let idle = |i: usize| noise.rotate_left(i as u32 % 64) & flashd_spec::bits::ones(width);
             let data: Vec<u64> =
                 (0..words).map(|i| beat.as_ref().map_or(idle(i), |beat| beat.data[i])).collect();
             wrapper.set_words(&port("tdata"), &data);

@@ -1,8 +1,8 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::word::ones;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::bits::ones;
 
 /// Which keys a query sees, as MASK_MODE and WINDOW have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

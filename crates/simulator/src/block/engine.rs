@@ -3,8 +3,8 @@
 use crate::engine::{Inputs, Outputs};
 use flashd_hwmodel::array::{BlockConfig, build};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::config::ConfigError;
 use flashd_hwmodel::rtl::Design;
+use flashd_spec::config::ConfigError;
 
 /// Everything that an array's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
 use serde::Serialize;
 use std::collections::VecDeque;
 

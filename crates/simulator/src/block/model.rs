@@ -10,7 +10,7 @@ use crate::throughput::{Decision, Decisions};
 use flashd_golden::{Monitor, VectorModel};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::config::ConfigError;
+use flashd_spec::config::ConfigError;
 use std::collections::VecDeque;
 
 /// Runs a workload through the model and counts what [`super::run`] counts, but for the comparisons.

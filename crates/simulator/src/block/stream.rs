@@ -5,7 +5,7 @@ use super::rules::QueryId;
 use crate::engine::Inputs;
 use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;

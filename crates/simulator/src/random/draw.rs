@@ -4,13 +4,13 @@
 //! there alone.
 
 use flashd_hwmodel::array::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
-use flashd_hwmodel::config::{
+use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
+use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Design, Dot, Fa2Variant, Hold, LaneBits,
     SCORE_SHIFT_RANGE, Update, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE, WeightUnit,
 };
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_spec::format::Format;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

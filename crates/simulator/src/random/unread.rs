@@ -2,7 +2,7 @@
 
 use crate::stream::Workload;
 use flashd_golden::{Action, QueryResult, Step};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 

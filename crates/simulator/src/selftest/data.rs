@@ -1,10 +1,10 @@
 //! The data of a round: queries, keys, and kinds of vectors. Values: [`super::values`].
 
 use super::values::values;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use flashd_workload::quantise::{round_to, round_value};
 use flashd_workload::synthetic;
 use rand::RngExt;

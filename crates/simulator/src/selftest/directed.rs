@@ -14,8 +14,8 @@ mod rows;
 use candidates::{at_limits, candidates};
 use changes::Kind;
 use flashd_golden::{Model, Step};
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::numerics::Numerics;
 use rand_chacha::ChaCha8Rng;
 use rows::Rows;
 

@@ -1,7 +1,7 @@
 //! The values of a round.
 
 use super::data::{END, Scores, end, raw, with_exponent};
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::CoreConfig;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use rand::RngExt;

@@ -4,7 +4,7 @@ use super::{Parts, SplitInputs};
 use crate::engine::Inputs;
 use crate::stream::{Gaps, RESET_CYCLES};
 use flashd_hwmodel::split::SplitConfig;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;

@@ -7,8 +7,8 @@ use crate::stream::{Gaps, Workload};
 use crate::throughput::Decisions;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::config::ConfigError;
 use flashd_hwmodel::split::SplitConfig;
+use flashd_spec::config::ConfigError;
 use std::collections::VecDeque;
 
 /// Runs a workload through the models of cores and tree, and counts what [`super::run`] counts, but for the comparisons.

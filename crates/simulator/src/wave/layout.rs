@@ -9,8 +9,8 @@ mod to_the_letter;
 
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, WeightUnit};
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, WeightUnit};
+use flashd_spec::numerics::Numerics;
 
 /// How a signal is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,8 +242,8 @@ mod tests {
     use super::super::{numbers::Numbers, signals, variants::variants};
     use super::*;
     use flashd_hwmodel::catalogue::build;
-    use flashd_hwmodel::config::Accumulator;
-    use flashd_hwmodel::format::Format;
+    use flashd_spec::config::Accumulator;
+    use flashd_spec::format::Format;
 
     /// The names are written out by hand: they have to follow the hardware.
     #[test]

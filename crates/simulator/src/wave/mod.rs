@@ -30,7 +30,7 @@ use crate::engine::{Engine, Inputs, Outputs};
 use crate::lockstep::Observer;
 use flashd_files::AtomicFile;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ConfigError, CoreConfig};
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;

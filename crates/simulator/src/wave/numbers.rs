@@ -32,13 +32,13 @@ use super::NUMBER_SUFFIX;
 use super::signals::Signal;
 use flashd_hwmodel::attention::factor::factor_bits;
 use flashd_hwmodel::attention::lane::LaneFormats;
-use flashd_hwmodel::config::{CoreConfig, Design, WeightUnit};
 use flashd_hwmodel::fa2;
 use flashd_hwmodel::fa2::reference::reference_bits;
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
-use flashd_hwmodel::word::{ones, signed};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::{CoreConfig, Design, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rows::{Quantity, Row, rows};
 
 /// How the bits of a bus read as a number.

@@ -145,7 +145,7 @@ impl<W: Write> Walk<'_, W> {
 
     fn sample(&mut self, signal: &dyn Atom) {
         if let Some(channel) = self.current.as_mut() {
-            let bits = value(signal) & flashd_hwmodel::word::ones(channel.width);
+            let bits = value(signal) & flashd_spec::bits::ones(channel.width);
             let before = match channel.number {
                 Some((_, Reading::Weight(_))) => self.before,
                 _ => 0,

@@ -1,7 +1,7 @@
 //! Every kind of core, for tests.
 
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
 
 /// The cores that differ in their signals: both designs in all variants, both dot products, with and without the
 /// hold rule, and budgets of it.

@@ -1,10 +1,10 @@
 //! Stream wrappers at their ports: every result, request and counter against the model, whatever sources and sinks do.
 
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, Hold, WeightUnit};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_simulator::axis::{AxisBlock, AxisWorkload, Mask, Pace, Paces, run, run_against};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, WeightUnit};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use rand::{RngExt, SeedableRng};

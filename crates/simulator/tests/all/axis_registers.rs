@@ -1,11 +1,11 @@
 //! The register port of a stream wrapper, and packets that are not as they should be.
 
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::word::ones;
 use flashd_hwmodel::wrapper::{Access, AxisConfig, RegisterName, Values, registers};
 use flashd_simulator::axis::{Beat, Bench, LiteAccess, Pace, Paces};
+use flashd_spec::bits::ones;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

@@ -2,10 +2,10 @@
 
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Update};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, run, run_against};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
+use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 

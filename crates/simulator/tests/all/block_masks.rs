@@ -2,10 +2,10 @@
 
 use flashd_golden::{Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, run, run_against};
 use flashd_simulator::{Gaps, RunError, Workload};
+use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use rand::{RngExt, SeedableRng};

@@ -1,14 +1,14 @@
 //! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
 
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::config::{
+use flashd_simulator::evaluate::{Reference, Scenario, prepare};
+use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
+use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant, Hold,
     LaneBits, Update, WeightUnit,
 };
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::BUDGET_REGISTER;
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
-use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::BUDGET_REGISTER;
 use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, synthetic};
 
 fn scenario(attention: Attention) -> Scenario {

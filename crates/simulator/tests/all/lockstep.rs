@@ -1,8 +1,8 @@
 //! Cores in lock-step with the bit-exact model.
 
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::{Gaps, Workload, run};
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
 

@@ -1,9 +1,9 @@
 //! Keys that a query does not see: cores in lock-step with the model, and what masks must not do.
 
 use flashd_golden::{Model, QueryResult};
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use rand::{RngExt, SeedableRng};

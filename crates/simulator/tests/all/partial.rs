@@ -1,11 +1,11 @@
 //! Partial results: keys in tiles of any size, through core and model, give bit for bit what one call gives.
 
 use flashd_golden::{Model, Monitor, PartialState, QueryResult, VectorModel};
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::ones;
 use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
+use flashd_spec::bits::ones;
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
-use flashd_hwmodel::config::{CoreConfig, Design, WEIGHT_BITS_RANGE};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::random::draw::LONGEST;
 use flashd_simulator::random::{Compared, Drawn, compare};
+use flashd_spec::config::{CoreConfig, Design, WEIGHT_BITS_RANGE};
+use flashd_spec::format::Format;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json, to_value};

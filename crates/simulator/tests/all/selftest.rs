@@ -1,12 +1,12 @@
 //! Streams that emitted testbenches run: however short one is asked for, it brings a result.
 
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::record::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 
 const SEEDS: std::ops::Range<u64> = 0..6;
 
@@ -39,7 +39,7 @@ fn the_shortest_stream_of_arrays_and_split_keys_brings_a_result() {
             }
         }
     }
-    for design in [flashd_hwmodel::config::Design::FlashD, flashd_hwmodel::config::Design::Fa2] {
+    for design in [flashd_spec::config::Design::FlashD, flashd_spec::config::Design::Fa2] {
         let config = SplitConfig::new(CoreConfig::new(design, 3, Format::BF16), 2);
         for seed in SEEDS {
             let layout = Layout::of_split(&config, Look::Inside).unwrap();

@@ -2,11 +2,11 @@
 
 use flashd_golden::Merge;
 use flashd_golden::Model;
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::split::{run, split_results};
 use flashd_simulator::{Gaps, Workload};
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 use rand::{RngExt, SeedableRng};
@@ -93,7 +93,7 @@ fn one_part_is_the_core() {
             let whole = w.results(&Model::new(&split.core), false);
             let parts = split_results(&split, &w);
             // FA2's shared multiplier rounds the scaled result to the lanes' product format first.
-            if core.fa2 != flashd_hwmodel::config::Fa2Variant::SharedScale {
+            if core.fa2 != flashd_spec::config::Fa2Variant::SharedScale {
                 assert_eq!(parts[0].o, whole[0].o, "{}", core.name());
             }
             assert_eq!(parts[0].state, whole[0].state, "{}", core.name());

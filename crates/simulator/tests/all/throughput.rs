@@ -2,12 +2,12 @@
 
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::{CoreConfig, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::block::{self, BlockCounters, BlockWorkload, Disturbance};
 use flashd_simulator::split::{self, SplitCounters};
 use flashd_simulator::{Counters, Gaps, Workload, run, run_model};
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::{Visible, synthetic};
 use rand::{RngExt, SeedableRng};

@@ -1,8 +1,8 @@
 //! Every unit: the Word arithmetic of the hardware against the independent model, bit for bit.
 
 use flashd_golden::units as model;
-use flashd_hwmodel::format::Format;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
+use flashd_spec::format::Format;
 use rayon::prelude::*;
 
 fn expected(unit: FormatUnit, fmt: Format, segments: u32, a: u64, b: u64) -> u64 {

@@ -2,10 +2,10 @@
 
 use flashd_golden::Model;
 use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
 use flashd_simulator::block::{BlockWorkload, Disturbance, run as run_block};
 use flashd_simulator::{Gaps, Workload, run};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
 

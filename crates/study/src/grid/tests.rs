@@ -1,5 +1,5 @@
 use super::*;
-use flashd_hwmodel::config::Update;
+use flashd_spec::config::Update;
 use std::io::Write;
 
 fn grid(text: &str) -> Result<GridFile, GridError> {

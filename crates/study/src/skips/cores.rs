@@ -4,8 +4,8 @@ use super::Rule;
 use super::measure::Tally;
 use crate::heads::{Head, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use flashd_workload::quantise::{round_to, round_value};
 use flashd_workload::{Quantised, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
 

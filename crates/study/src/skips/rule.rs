@@ -4,9 +4,9 @@ use flashd_golden::family::{
     Budget, CappedThreshold, CoarseBudget, CoarseDecay, GrowingThreshold, HoldRule, MaximumThreshold,
     Threshold, budget_of_fraction, held_error_bound,
 };
-use flashd_hwmodel::config::{BUDGET_FRACTIONS, CoreConfig, D_RANGE, Design, Hold, Update, WeightUnit};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
+use flashd_spec::config::{BUDGET_FRACTIONS, CoreConfig, D_RANGE, Design, Hold, Update, WeightUnit};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
 use std::fmt;
 use std::str::FromStr;
 

@@ -7,7 +7,7 @@ use super::Rule;
 use super::measure::{outcome, weighted_mean};
 use flashd_golden::family::safe_softmax;
 use flashd_golden::{Model, decode};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic::{ADVERSARIAL, adversarial_stream};
 use rayon::prelude::*;

@@ -1,7 +1,7 @@
 //! Errors taken apart: against the errors of `Prepared`, against true bounds, and with cores that are known to be bad.
 
-use flashd_hwmodel::config::{CoreConfig, Design, LaneBits, WeightUnit};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design, LaneBits, WeightUnit};
+use flashd_spec::format::Format;
 use flashd_study::By;
 use flashd_study::accuracy::{FormatAccuracy, measure};
 use flashd_study::{Heads, Prepared, equal, lengths, weight};
@@ -168,7 +168,7 @@ fn errors_over_the_length() {
 
 #[test]
 fn a_hold_rule_costs_accuracy_on_long_sequences() {
-    use flashd_hwmodel::config::Hold;
+    use flashd_spec::config::Hold;
     let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);
     let early = CoreConfig { hold: Some(Hold::Below(5.0)), ..flash_d.clone() };
     let found = lengths::measure(&[(Format::BF16, vec![flash_d, early])], &[1024], &|| {}).unwrap();

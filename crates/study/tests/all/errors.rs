@@ -2,9 +2,9 @@
 
 use crate::common::scenario;
 use flashd_golden::{Model, decode};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Update};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Update};
+use flashd_spec::format::Format;
 use flashd_study::heads::HeadsError;
 use flashd_study::{Heads, Prepared, equal};
 use flashd_workload::quantise::round_to;

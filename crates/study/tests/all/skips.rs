@@ -3,9 +3,9 @@
 use crate::common::scenario;
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
 use flashd_golden::{Action, Model};
-use flashd_hwmodel::config::{CoreConfig, Design, Hold};
-use flashd_hwmodel::format::Format;
 use flashd_simulator::evaluate::{Reference, prepare};
+use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::format::Format;
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::skips::worst::{COUNTS, on_streams, worst_case};

@@ -13,7 +13,7 @@ pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::{Attention, pad_rows};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// A head in the encodings of a format. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]

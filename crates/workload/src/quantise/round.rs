@@ -1,6 +1,6 @@
 //! Correct rounding to a format: one rounding, to nearest, ties to even.
 
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Subnormals};
 
 /// Rounds to the nearest number of the format, ties to even, in one step, and returns its encoding.
 ///

@@ -1,8 +1,8 @@
 //! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
 
 use super::round::{floor_log2, scale_by_power_of_two};
-use flashd_hwmodel::config::SCORE_SHIFT_RANGE;
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::config::SCORE_SHIFT_RANGE;
+use flashd_spec::format::{Format, Subnormals};
 use serde::{Deserialize, Serialize};
 
 /// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the

@@ -8,7 +8,7 @@ use super::scaling::{
     Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, is_narrow, v_candidates,
 };
 use crate::tensor::{Attention, max_abs};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use std::collections::HashMap;
 
 /// Queries in the sample, evenly spaced.

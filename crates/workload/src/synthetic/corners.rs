@@ -2,7 +2,7 @@
 
 use super::source::Source;
 use crate::tensor::Attention;
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Subnormals};
 
 /// Tensors in which half of the elements are corner cases of a format, the other half Gaussian.
 ///

@@ -1,6 +1,6 @@
 //! The types of elements that files hold.
 
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use safetensors::Dtype;
 
 /// A type of elements that is understood.

@@ -1,7 +1,7 @@
 //! Scaling and rounding of whole heads.
 
-use flashd_hwmodel::config::default_score_shift;
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::default_score_shift;
+use flashd_spec::format::Format;
 use flashd_workload::quantise::round_value;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{

@@ -1,6 +1,6 @@
 //! The synthetic streams are what their documentation says, and always the same.
 
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use flashd_workload::Attention;
 use flashd_workload::quantise::round_value;
 use flashd_workload::synthetic::{

@@ -1,6 +1,6 @@
 use super::*;
 use crate::explore::points::tests::{exploration, point};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 use flashd_study::grid::default_grid;
 
 /// The default grid with made-up figures: cost rises and error falls with the widths.

@@ -3,8 +3,8 @@
 
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{decode, encode};
-use flashd_hwmodel::config::{CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit};
-use flashd_hwmodel::format::{Format, Subnormals};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit};
+use flashd_spec::format::{Format, Subnormals};
 use rand::{RngExt, SeedableRng};
 pub use rand_chacha::ChaCha8Rng as Rng;
 

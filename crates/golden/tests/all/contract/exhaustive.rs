@@ -4,9 +4,9 @@ use super::lanes;
 use super::scalar::Scalar;
 use crate::common::variants;
 use flashd_golden::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};
-use flashd_hwmodel::config::{Accumulator, CoreConfig, LaneBits};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{Accumulator, CoreConfig, LaneBits};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 
 const FORMATS: [Format; 2] = [Format::FP8_E4M3, Format::FP8_E5M2];

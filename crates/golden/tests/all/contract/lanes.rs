@@ -3,8 +3,8 @@
 use super::scalar::{Lane, Scalar, fields, floor_and_bit, significand};
 use crate::common::Dyadic;
 use flashd_golden::{decode, encode};
-use flashd_hwmodel::config::{Design, Fa2Variant, Update};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{Design, Fa2Variant, Update};
+use flashd_spec::format::Format;
 
 /// `x 2^-places`, rounded down.
 fn down(x: i128, places: i128) -> i128 {

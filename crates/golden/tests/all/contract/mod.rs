@@ -7,11 +7,9 @@ mod scalar;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
 use flashd_golden::{Action, Model, QueryResult, decode};
-use flashd_hwmodel::config::{
-    Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update,
-};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{BUDGET_STATE_FRACTION, Numerics};
+use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{BUDGET_STATE_FRACTION, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;

@@ -1,10 +1,10 @@
 //! The scalar units' contract in wide integers, read off its formulas one by one.
 
 use crate::common::Dyadic;
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::{LOG2E, LOG2E_FRACTION, Numerics};
-use flashd_hwmodel::pwl::Table;
+use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, Numerics};
+use flashd_spec::pwl::Table;
 
 /// `x 2^-places`, half up.
 pub fn round_half_up(x: i128, places: i32) -> i128 {

@@ -2,8 +2,8 @@
 
 use flashd_golden::parts::{Blending, Survey};
 use flashd_golden::{Isa, Model, fixed_value};
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
 
 #[test]
 fn values_are_those_of_the_reference() {

@@ -10,10 +10,10 @@ use flashd_golden::{
     Head, Isa, Masked, Model, Monitor, PartialState, Path, QueryResult, Step, StepCounts, VectorModel,
     decode, encode, v_exponent,
 };
-use flashd_hwmodel::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::word::ones;
+use flashd_spec::bits::ones;
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Mutex;

@@ -2,7 +2,7 @@
 
 use flashd_golden::parts::{Convert, Decoder, Survey, convert_all};
 use flashd_golden::{Isa, decode, v_exponent};
-use flashd_hwmodel::format::Format;
+use flashd_spec::format::Format;
 
 /// All encodings of a format up to 16 bits, else many with all exponents.
 fn encodings(format: Format) -> Vec<u64> {

@@ -1,9 +1,9 @@
 //! Tables and factors in 32-bit lanes against those of the model.
 
 use flashd_golden::parts::{Base2, Factor, Factors, Lookup, Reduced, lookup};
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 
 #[test]
 fn lanes_look_up_what_the_model_does() {

@@ -3,8 +3,8 @@
 //! Of three keys: the first sets the state, the second is one of a table's arguments, and the third shows what that made of the state.
 
 use super::Scores;
-use flashd_hwmodel::config::{CoreConfig, Design};
-use flashd_hwmodel::numerics::{Numerics, static_limits};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::numerics::{Numerics, static_limits};
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

@@ -1,8 +1,8 @@
 //! Changes by one of what a core holds: of its tables' coefficients, and of its hold limit.
 
-use flashd_hwmodel::config::{CoreConfig, Design, WeightUnit};
-use flashd_hwmodel::numerics::Numerics;
-use flashd_hwmodel::pwl::Table;
+use flashd_spec::config::{CoreConfig, Design, WeightUnit};
+use flashd_spec::numerics::Numerics;
+use flashd_spec::pwl::Table;
 use std::sync::Arc;
 
 /// A table of the numerics.

@@ -1,6 +1,6 @@
 //! Keys of given scores.
 
-use flashd_hwmodel::config::{CoreConfig, Dot};
+use flashd_spec::config::{CoreConfig, Dot};
 use flashd_workload::quantise::{round_to, round_value};
 
 /// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.

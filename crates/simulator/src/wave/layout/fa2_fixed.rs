@@ -2,7 +2,7 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
-use flashd_hwmodel::config::{CoreConfig, Fa2Variant};
+use flashd_spec::config::{CoreConfig, Fa2Variant};
 
 /// From the score to the final scale.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {

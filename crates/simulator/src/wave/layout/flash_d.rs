@@ -2,7 +2,7 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
-use flashd_hwmodel::config::{CoreConfig, Hold, Update};
+use flashd_spec::config::{CoreConfig, Hold, Update};
 
 /// From the score to the output update.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {

@@ -2,7 +2,7 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::CoreConfig;
 
 /// FLASH-D with the paper's weight unit, from the score to the output update.
 pub(super) fn paper(config: &CoreConfig) -> Vec<Group> {

@@ -1,7 +1,7 @@
 //! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
 //! decides.
 
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
 
 /// What a bus carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use super::super::signals;
 use super::super::variants::variants;
 use super::*;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::config::{Accumulator, LaneBits};
+use flashd_spec::config::{Accumulator, LaneBits};
 use std::collections::BTreeSet;
 
 /// All variants in a format, with widths that no two quantities share as far as they can be chosen, so that a bus

@@ -4,9 +4,9 @@ use super::Recorded;
 use super::vcd::Vcd;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
-use flashd_hwmodel::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
-use flashd_hwmodel::numerics::{Numerics, fixed_result_bits};
 use flashd_simulator::{Inputs, Outputs, Workload};
+use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
+use flashd_spec::numerics::{Numerics, fixed_result_bits};
 
 /// Every port of every cycle.
 pub fn check_ports(config: &CoreConfig, vcd: &Vcd, seen: &[(Inputs, Outputs)]) {

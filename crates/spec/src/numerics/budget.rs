@@ -1,6 +1,6 @@
 //! The constants of the hold rule with a budget.
 
-use crate::word::bits_for;
+use crate::bits::bits_for;
 
 /// Register bits R of a budget: as many keys of no weight as 2^R can be held in a row.
 pub const BUDGET_REGISTER: u32 = 16;

@@ -15,10 +15,10 @@ mod budget;
 
 pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
 
+use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP, WeightUnit};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
-use crate::word::bits_for;
 use std::sync::Arc;
 
 /// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
@@ -340,4 +340,18 @@ pub fn static_limits(format: Format) -> (u64, u64) {
     };
     let (low, high) = STATIC_SKIP;
     (format.sign_bit() | magnitude_at_least(-low), magnitude_at_least(high))
+}
+
+/// The numbers of a merge: its scores are states, and its values accumulators.
+pub fn merge_numerics(n: &Numerics) -> Numerics {
+    Numerics {
+        score_integer: n.score_integer + 1,
+        score_fraction: n.state_fraction,
+        hold_threshold: None,
+        budget: None,
+        value: n.accumulator,
+        difference: difference_format(n.accumulator, n.weight, n.accumulator),
+        lane: n.lane.map(|lane| LaneBits { v: lane.o, ..lane }),
+        ..n.clone()
+    }
 }

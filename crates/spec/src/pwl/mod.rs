@@ -18,7 +18,6 @@
 //! *relative* arbitrarily far into the tail.
 
 mod fit;
-pub mod report;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -188,4 +187,17 @@ impl Table {
 
 fn bits_for(values: &[u64]) -> u32 {
     (64 - values.iter().max().copied().unwrap_or(0).leading_zeros()).max(1)
+}
+
+/// The function of a real operand, and whether the operand is in its domain.
+pub fn exact(function: Function, x: f64) -> Option<f64> {
+    match function {
+        Function::Exp => (x <= 0.0).then(|| x.exp()),
+        Function::Sigmoid => Some(if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }),
+        Function::PaperSigmoid => (-6.0..11.0).contains(&x).then(|| 1.0 / (1.0 + (-x).exp())),
+        Function::Softplus => Some(x.max(0.0) + (-x.abs()).exp().ln_1p()),
+        Function::Log2p1 => (x <= 0.0).then(|| x.exp2().ln_1p() * std::f64::consts::LOG2_E),
+        Function::Ln => (x > 0.0 && x <= 1.0).then(|| x.ln()),
+        Function::Reciprocal => (x != 0.0).then(|| 1.0 / x),
+    }
 }

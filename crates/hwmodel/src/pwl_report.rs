@@ -1,11 +1,11 @@
 //! Errors of the tables and of the units built on them, measured against the exact functions.
 
-use super::{Function, Table, value_fraction};
 use crate::arith::exp::{log2p1_unit, paper_sigmoid_unit};
-use crate::format::{Format, Subnormals};
-use crate::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits, octave_bits};
 use crate::units::{FormatFunction, FormatUnit};
 use crate::word::Num;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::{ExpNumerics, ReciprocalNumerics, argument_integer_bits, octave_bits};
+use flashd_spec::pwl::{Function, Table, exact, value_fraction};
 use serde::Serialize;
 
 /// Largest errors of a table (every octave) and of its unit in a format (every input, or 65,536 evenly
@@ -48,19 +48,6 @@ fn ulp(format: Format, x: f64) -> f64 {
     let exponent = if x == 0.0 { i32::MIN } else { x.abs().log2().floor() as i32 };
     let lowest = format.min_exponent();
     2f64.powi(exponent.max(lowest) - format.fraction_bits as i32)
-}
-
-/// The function of a real operand, and whether the operand is in its domain.
-pub fn exact(function: Function, x: f64) -> Option<f64> {
-    match function {
-        Function::Exp => (x <= 0.0).then(|| x.exp()),
-        Function::Sigmoid => Some(if x < 0.0 { x.exp() / (1.0 + x.exp()) } else { 1.0 / (1.0 + (-x).exp()) }),
-        Function::PaperSigmoid => (-6.0..11.0).contains(&x).then(|| 1.0 / (1.0 + (-x).exp())),
-        Function::Softplus => Some(x.max(0.0) + (-x.abs()).exp().ln_1p()),
-        Function::Log2p1 => (x <= 0.0).then(|| x.exp2().ln_1p() * std::f64::consts::LOG2_E),
-        Function::Ln => (x > 0.0 && x <= 1.0).then(|| x.ln()),
-        Function::Reciprocal => (x != 0.0).then(|| 1.0 / x),
-    }
 }
 
 /// The unit of a function in a format, on encodings.
