@@ -6,11 +6,11 @@
 //! crosscheck compare CONFIG.json LIBRARY MHZ CYCLES DATA FOLDER   counts FOLDER/zero.vcd and FOLDER/timed.vcd
 //! ```
 
-use flashd_spec::config::CoreConfig;
 use flashd_ppa::liberty::{Direction, Library};
 use flashd_ppa::netlist::{Netlist, OPEN, Port, Simulation};
 use flashd_ppa::power::{Activity, PowerOptions, PowerReport, simulate, warm_up};
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools, part};
+use flashd_spec::config::CoreConfig;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write;

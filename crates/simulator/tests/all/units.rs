@@ -134,7 +134,8 @@ fn one_operand_units_fp32() {
 #[test]
 fn float_to_fixed_at_every_scale() {
     use flashd_hwmodel::arith::to_fixed;
-    use flashd_hwmodel::word::{Num, signed};
+    use flashd_hwmodel::word::Num;
+    use flashd_spec::bits::signed;
     for (_, fmt) in Format::NAMED {
         for bits in [6, 12, 19, 24] {
             for scale in (-80..=84).step_by(if fmt.width() == 8 { 1 } else { 7 }) {
