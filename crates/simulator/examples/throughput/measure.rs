@@ -1,10 +1,10 @@
 //! One core on one stream in every engine.
 
 use flashd_golden::{Head, Isa, Model, QueryResult, VectorModel, plain_attention, v_exponent};
-use flashd_hwmodel::config::CoreConfig;
-use flashd_hwmodel::format::Format;
-use flashd_hwmodel::numerics::Numerics;
 use flashd_simulator::{Gaps, Workload, run as run_lockstep};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
 use rustix::time::{ClockId, clock_gettime};
