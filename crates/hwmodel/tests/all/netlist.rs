@@ -1,7 +1,8 @@
 //! How words are printed as Verilog.
 
 use flashd_hwmodel::netlist::{Net, narrow, verilog_body};
-use flashd_hwmodel::word::{Num, Word, ones};
+use flashd_hwmodel::word::{Num, Word};
+use flashd_spec::bits::ones;
 
 fn body(y: Net) -> String {
     verilog_body(&["a"], &[("y".to_string(), y)])

@@ -4,7 +4,8 @@
 use flashd_hwmodel::attention::partial::{LogSumExpFunction, LseRestoreFunction};
 use flashd_hwmodel::flash_d::lse_step::{ScoreDifferenceFunction, ScoreStepFunction};
 use flashd_hwmodel::rtl::Function;
-use flashd_hwmodel::word::{Num, ones, signed};
+use flashd_hwmodel::word::Num;
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
