@@ -7,6 +7,7 @@ use super::{Rank, Role, Tensor};
 use safetensors::SafeTensors;
 use std::io::{Cursor, Read};
 use std::path::Path;
+use zip::ZipArchive;
 
 /// Most bytes that one byte of an archive can stand for (deflate). An entry that announces more is not read.
 const MAX_EXPANSION: u64 = 1032;
@@ -34,17 +35,17 @@ fn find(names: &[String], wanted: &'static str) -> Result<String, Problem> {
 fn read_npz(path: &Path, rank: Rank, bytes: &[u8]) -> Result<[Tensor; 3], TensorError> {
     let file = Place::file(path);
     let bad = |e: std::io::Error| Problem::BadArchive { kind: ".npz", reason: e.to_string() };
-    let mut archive = npyz::npz::NpzArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e)))?;
-    let mut names: Vec<String> = archive.array_names().map(str::to_string).collect();
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(|e| file.error(bad(e.into())))?;
+    let entries: Result<Vec<_>, _> = archive.file_names().collect();
+    let entries = entries.map_err(|e| file.error(bad(e.into())))?;
+    let mut names: Vec<String> =
+        entries.iter().filter_map(|name| name.strip_suffix(".npy")).map(str::to_string).collect();
     names.sort();
     let mut entry = |role: Role| {
         let name = find(&names, role.name()).map_err(|problem| file.error(problem))?;
         let place = Place::entry(path, &name);
         let failed = |e| place.error(bad(e));
-        let mut entry = archive
-            .zip_archive()
-            .by_name(&npyz::npz::file_name_from_array_name(&name))
-            .map_err(|e| failed(e.into()))?;
+        let mut entry = archive.by_name(&format!("{name}.npy")).map_err(|e| failed(e.into()))?;
         if !same_headers(bytes, entry.header_start(), entry.central_header_start()).unwrap_or(false) {
             let reason = "its two headers differ; the archive is damaged".into();
             return Err(place.error(Problem::BadArchive { kind: ".npz", reason }));

@@ -1,8 +1,7 @@
 //! Reading bundles, and files of every kind that are damaged.
 
-use crate::common::{good, npy};
+use crate::common::{good, npy, written};
 use flashd_workload::Attention;
-use npyz::WriterBuilder;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fs;
@@ -11,12 +10,12 @@ use std::path::Path;
 
 /// An archive of `.npy` entries.
 fn npz(path: &Path, entries: &[(&str, Vec<u8>)]) {
-    let mut archive = npyz::npz::NpzWriter::create(path).unwrap();
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
     for (name, bytes) in entries {
-        archive.zip_writer().start_file(format!("{name}.npy"), Default::default()).unwrap();
-        archive.zip_writer().write_all(bytes).unwrap();
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(bytes).unwrap();
     }
-    archive.zip_writer().finish().unwrap();
+    archive.finish().unwrap();
 }
 
 fn floats(shape: &str, n: usize) -> Vec<u8> {
@@ -36,14 +35,8 @@ fn an_npz_file_is_one_head_in_either_case_of_letter() {
     assert_eq!((head.d, head.queries, head.keys), (4, 1, 3));
     assert_eq!(head.key(2), [8.0, 9.0, 10.0, 11.0]);
     // What numpy.savez writes: entries in an order of its own, deflated or not.
-    let mut writer = npyz::npz::NpzWriter::create(&path).unwrap();
-    for name in ["v", "k", "q"] {
-        let array = writer.array(name, Default::default()).unwrap().default_dtype().shape(&[3, 4]);
-        let mut array = array.begin_nd().unwrap();
-        array.extend((0..12).map(|i| i as f64)).unwrap();
-        array.finish().unwrap();
-    }
-    drop(writer);
+    let array = |name| (name, written(&[3, 4], (0..12).map(|i| i as f64)));
+    npz(&path, &["v", "k", "q"].map(array));
     assert_eq!(Attention::from_bundle(&path).unwrap().q, head.k);
 }
 

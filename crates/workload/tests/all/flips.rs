@@ -2,27 +2,27 @@
 
 use crate::common::npy;
 use flashd_workload::Attention;
-use npyz::zip::CompressionMethod;
-use npyz::zip::write::FileOptions;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use zip::CompressionMethod;
+use zip::write::SimpleFileOptions;
 
 /// An archive with q, k and v of `rows` rows of 16 float32 that have no pattern.
 fn archive(path: &Path, rows: usize, method: CompressionMethod) {
     let mut random = ChaCha8Rng::seed_from_u64(7);
-    let mut writer = npyz::npz::NpzWriter::create(path).unwrap();
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
     for name in ["q", "k", "v"] {
         let data: Vec<u8> = (0..rows * 16)
             .flat_map(|_| (f32::from(random.next_u32() as i16) / 4096.0).to_le_bytes())
             .collect();
-        let zip = writer.zip_writer();
-        zip.start_file(format!("{name}.npy"), FileOptions::default().compression_method(method)).unwrap();
+        zip.start_file(format!("{name}.npy"), SimpleFileOptions::default().compression_method(method))
+            .unwrap();
         zip.write_all(&npy("'<f4'", false, &format!("({rows}, 16)"), &data)).unwrap();
     }
-    writer.zip_writer().finish().unwrap();
+    zip.finish().unwrap();
 }
 
 /// How many of the files with one bit flipped are read, and how many of these have other values.

@@ -1,10 +1,11 @@
 //! Folders of traces: the sample of the repository, folders without a description, and bad ones.
 
+use crate::common::written;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::traces::{list_dir, load_dir};
 use flashd_workload::{Attention, ScoreScale, write_npy};
-use npyz::WriterBuilder;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 fn sample() -> PathBuf {
@@ -194,14 +195,13 @@ fn bundles_are_read_beside_triples() {
     let folder = folder(None);
     let path = folder.path().join("big-layer12.npz");
     let heads = [attention_like(2, 3, 3, 4), attention_like(3, 3, 3, 4)];
-    let mut archive = npyz::npz::NpzWriter::create(&path).unwrap();
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
     for (name, of) in [("q", (|a| &a.q) as fn(&Attention) -> &Vec<f32>), ("k", |a| &a.k), ("v", |a| &a.v)] {
-        let array = archive.array(name, Default::default()).unwrap().default_dtype().shape(&[1, 2, 3, 4]);
-        let mut array = array.begin_nd().unwrap();
-        array.extend(heads.iter().flat_map(|head| of(head).iter().copied())).unwrap();
-        array.finish().unwrap();
+        let array = written(&[1, 2, 3, 4], heads.iter().flat_map(|head| of(head).iter().copied()));
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(&array).unwrap();
     }
-    drop(archive);
+    archive.finish().unwrap();
     // A single head, and bfloat16.
     let header = br#"{"q":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]},"k":{"dtype":"BF16","shape":[1,2],"data_offsets":[4,8]},"v":{"dtype":"BF16","shape":[1,2],"data_offsets":[8,12]}}"#;
     let mut file = (header.len() as u64).to_le_bytes().to_vec();

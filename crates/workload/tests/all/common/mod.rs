@@ -26,3 +26,14 @@ pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     bytes.extend(data);
     bytes
 }
+
+/// The bytes of a `.npy` file that numpy's own writer would make of these numbers.
+pub fn written<T: npyz::AutoSerialize>(shape: &[u64], values: impl Iterator<Item = T>) -> Vec<u8> {
+    use npyz::WriterBuilder;
+    let mut bytes = Vec::new();
+    let mut writer =
+        npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut bytes).begin_nd().unwrap();
+    writer.extend(values).unwrap();
+    writer.finish().unwrap();
+    bytes
+}
