@@ -46,6 +46,8 @@ pub(super) struct Flat {
     nets: Nets,
     /// Sources first.
     leaves: Vec<FlatLeaf>,
+    /// Leaves that feed each other, by other outputs than those that depend on what they are fed: one may have to compute twice.
+    loops: bool,
     registers: Vec<FlatRegister>,
     captured: Vec<(u32, u64)>,
     inputs: Vec<u64>,
@@ -86,6 +88,9 @@ impl Nets {
     }
 }
 
+/// Passes after which leaves that feed each other have settled, unless they are a loop, which RustHDL's check finds.
+const PASSES: usize = 1000;
+
 /// Marks a reader that is a register.
 const REGISTER: u32 = 1 << 31;
 
@@ -97,10 +102,8 @@ impl FlatLeaf {
 }
 
 impl Flat {
-    /// # Panics
-    /// If leaves feed each other in a loop.
     pub(super) fn new(nets: usize, leaves: Vec<FlatLeaf>, registers: Vec<FlatRegister>) -> Flat {
-        let leaves = sources_first(nets, leaves);
+        let (leaves, loops) = sources_first(nets, leaves);
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); nets];
         for (place, leaf) in leaves.iter().enumerate() {
             leaf.inputs.iter().for_each(|&net| lists[net as usize].push(place as u32));
@@ -127,7 +130,7 @@ impl Flat {
             armed: (0..registers.len() as u32).collect(),
             is_armed: vec![true; registers.len()],
         };
-        Flat { nets, leaves, registers, captured: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
+        Flat { nets, leaves, loops, registers, captured: Vec::new(), inputs: Vec::new(), outputs: Vec::new() }
     }
 
     #[inline]
@@ -145,13 +148,19 @@ impl Flat {
         let Flat { nets, captured, .. } = self;
         nets.values[CLOCK as usize] = 0;
         captured.drain(..).for_each(|(net, value)| nets.assign(net, value));
-        // A leaf marks leaves after it only.
-        for word in 0..self.nets.dirty.len() {
-            while self.nets.dirty[word] != 0 {
-                let place = word * 64 + self.nets.dirty[word].trailing_zeros() as usize;
-                self.nets.dirty[word] &= self.nets.dirty[word] - 1;
-                self.compute(place);
+        // A leaf marks leaves after it only, but for loops.
+        for pass in 0.. {
+            for word in 0..self.nets.dirty.len() {
+                while self.nets.dirty[word] != 0 {
+                    let place = word * 64 + self.nets.dirty[word].trailing_zeros() as usize;
+                    self.nets.dirty[word] &= self.nets.dirty[word] - 1;
+                    self.compute(place);
+                }
             }
+            if !self.loops || self.nets.dirty.iter().all(|&bits| bits == 0) {
+                break;
+            }
+            assert!(pass < PASSES, "a loop without a register does not settle");
         }
     }
 
@@ -221,8 +230,8 @@ impl Rest {
     }
 }
 
-/// The leaves in an order in which each comes after those whose outputs it reads.
-fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> Vec<FlatLeaf> {
+/// The leaves in an order in which each comes after those whose outputs it reads, and whether there are some for which there is none.
+fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> (Vec<FlatLeaf>, bool) {
     let mut readers: Vec<Vec<u32>> = vec![Vec::new(); nets];
     for (i, leaf) in leaves.iter().enumerate() {
         leaf.inputs.iter().for_each(|&net| readers[net as usize].push(i as u32));
@@ -236,22 +245,29 @@ fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> Vec<FlatLeaf> {
     // The last that is ready first: what a leaf feeds is computed close to it, while its outputs are at hand.
     let mut ready: Vec<u32> = (0..leaves.len() as u32).rev().filter(|&i| waits[i as usize] == 0).collect();
     let mut order = Vec::with_capacity(leaves.len());
-    while let Some(i) = ready.pop() {
+    let mut placed = vec![false; leaves.len()];
+    let mut unplaced = 0..leaves.len() as u32;
+    let mut loops = false;
+    loop {
+        // Leaves of which one output feeds what another one waits for are in no loop, but have no order either: one of them is first.
+        let Some(i) =
+            ready.pop().or_else(|| unplaced.find(|&i| !placed[i as usize]).inspect(|_| loops = true))
+        else {
+            break;
+        };
+        if std::mem::replace(&mut placed[i as usize], true) {
+            continue;
+        }
         order.push(i);
         for &net in &leaves[i as usize].outputs {
             for &reader in &readers[net as usize] {
-                waits[reader as usize] -= 1;
-                if waits[reader as usize] == 0 {
+                waits[reader as usize] = waits[reader as usize].saturating_sub(1);
+                if waits[reader as usize] == 0 && !placed[reader as usize] {
                     ready.push(reader);
                 }
             }
         }
     }
-    if order.len() < leaves.len() {
-        let looped = leaves.iter().zip(&waits).filter(|(_, waits)| **waits > 0);
-        let names: Vec<String> = looped.take(8).map(|(leaf, _)| leaf.leaf.tag().name).collect();
-        panic!("a loop without a register: {}", names.join(", "));
-    }
     let mut leaves: Vec<Option<FlatLeaf>> = leaves.into_iter().map(Some).collect();
-    order.into_iter().filter_map(|i| leaves[i as usize].take()).collect()
+    (order.into_iter().filter_map(|i| leaves[i as usize].take()).collect(), loops)
 }
