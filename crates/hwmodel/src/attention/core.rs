@@ -17,12 +17,15 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
+/// A score unit: from the elements of a query and of a key, d of each, to the score.
+pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Wire;
+
 /// A kind of core: its units, and when they need what.
 pub struct CoreKind {
     /// What it computes, for the module's header.
     pub doc: &'static str,
     /// Score of a key.
-    pub score: fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Wire,
+    pub score: ScoreUnit,
     /// The scalar path.
     pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
     /// The lanes.

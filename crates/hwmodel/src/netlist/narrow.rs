@@ -95,7 +95,10 @@ fn operands(net: &Net, bits: &Bits) -> Vec<Bits> {
         Op::Input(_) | Op::Constant(_) => vec![],
         Op::Unary("~", _) => vec![bits.clone()],
         Op::Unary(_, a) | Op::Repeat(a) | Op::Lookup(a, _) => vec![all(a)],
-        Op::Slice(_, low) => vec![low + bits.start..low + bits.end],
+        Op::Slice(_, low) => {
+            let read = low + bits.start..low + bits.end;
+            vec![read]
+        }
         Op::Binary("&" | "|" | "^" | "+" | "-", ..) => vec![bits.clone(), bits.clone()],
         Op::Binary("<<" | ">>", _, amount) => vec![bits.clone(), all(amount)],
         Op::Binary(_, a, b) | Op::SignedLess(a, b) => vec![all(a), all(b)],

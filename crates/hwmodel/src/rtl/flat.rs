@@ -248,13 +248,10 @@ fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> (Vec<FlatLeaf>, bool) {
     let mut placed = vec![false; leaves.len()];
     let mut unplaced = 0..leaves.len() as u32;
     let mut loops = false;
-    loop {
+    while order.len() < leaves.len() {
         // Leaves of which one output feeds what another one waits for are in no loop, but have no order either: one of them is first.
-        let Some(i) =
-            ready.pop().or_else(|| unplaced.find(|&i| !placed[i as usize]).inspect(|_| loops = true))
-        else {
-            break;
-        };
+        let first = || unplaced.find(|&i| !placed[i as usize]).inspect(|_| loops = true);
+        let Some(i) = ready.pop().or_else(first) else { break };
         if std::mem::replace(&mut placed[i as usize], true) {
             continue;
         }

@@ -133,7 +133,7 @@ fn narrowed_expressions_have_the_same_value() {
     fn chain<W: Word>(mut digits: u64, a: &W, b: &W) -> Vec<W> {
         let mut digit = |n: u32| {
             let digit = digits % u64::from(n);
-            digits = digits / u64::from(n) ^ digits << 57;
+            digits = (digits / u64::from(n)) ^ (digits << 57);
             digit as u32
         };
         let w = a.width();
