@@ -177,6 +177,8 @@ struct Bench<'a> {
     partial: &'a [Vec<QueryResult>],
     results: &'a [QueryResult],
     core: Design,
+    /// What is watched inside the cores, one after another.
+    watched: Vec<Inside>,
     driver: Driver<'a>,
     cycle: u64,
     /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
@@ -199,9 +201,11 @@ impl<'a> Bench<'a> {
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
         let core = Design::new(build(config)?);
+        let watched = Inside::of(core.circuit());
         Ok(Bench {
-            inside: InsideSchedule::new(&config.core, &Inside::of_cores(core.circuit(), config.parts)),
+            inside: InsideSchedule::new(&config.core, &Inside::by_core(&watched, config.parts)),
             core,
+            watched,
             driver: Driver::new(config, parts, gaps),
             cycle: 0,
             values: VecDeque::new(),
@@ -259,6 +263,7 @@ impl<'a> Bench<'a> {
         let k_mask: Vec<u64> = k_mask.iter().map(|&masked| masked.into()).collect();
         self.core.set_words("k_mask", &k_mask);
         self.core.settle();
+        Inside::refresh(&mut self.watched, self.core.circuit());
         let SplitOutputs { core: o, v_ren } = &mut self.outputs;
         o.read(&self.core);
         o.o_scalars =
@@ -270,7 +275,7 @@ impl<'a> Bench<'a> {
         let SplitOutputs { core: o, v_ren } = outputs;
         self.counters.comparisons += o.inside.iter().flatten().count() as u64;
         if let Some((signal, values)) =
-            self.inside.differs(&o.inside, &Inside::of_cores(self.core.circuit(), self.config.parts))
+            self.inside.differs(&o.inside, &Inside::by_core(&self.watched, self.config.parts))
         {
             let name = self.config.name();
             return Err(Box::new(Divergence::new(name, self.cycle, &signal, values, &VecDeque::new())));

@@ -1,6 +1,6 @@
 //! FLASH-D's output update with one alignment and one rounding.
 
-use super::rounded_lane::accumulate;
+use super::rounded_lane::{ROUNDED, accumulate};
 use crate::arith::fused::flash_d_update;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -32,11 +32,7 @@ function! {
 pub const FUSED: LaneKind = LaneKind {
     name: |n| format!("flash_d_fused_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
     lane,
-    flags: &[("update", "update")],
-    finish: None,
-    words: &[("w", "update"), ("upper", "update"), ("load", "update")],
-    free: &[],
-    takes: None,
+    ..ROUNDED
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {

@@ -2,7 +2,7 @@
 
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, lane_suffix};
-use crate::attention::partial::RestoreFunction;
+use crate::attention::partial::restored;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
@@ -62,13 +62,8 @@ pub(super) fn accumulate(
     };
     let result = m.output("o", rounded);
     let restore = restore
-        .map(|(restore, state)| [m.inputs("restore", &[restore])[0], m.inputs("state_o", &[state])[0]]);
-    let next = match restore {
-        Some([restore, state]) => {
-            m.call(("restored", 0), RestoreFunction { width: o.width() }, [next, state, restore])[0]
-        }
-        None => next,
-    };
+        .map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs("state_o", &[state])[0]));
+    let next = restored(m, next, restore);
     let o_q = m.register_if("o_q", update, next);
     m.drive(o, o_q);
     let o_state = restore.map(|_| m.outputs("o_state", &[o_q])[0]);

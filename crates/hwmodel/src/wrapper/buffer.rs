@@ -1,8 +1,8 @@
 //! A buffer of two beats: registered on both sides, a beat a cycle.
 
 use super::later::{announce, hold, reserve};
-use super::logic::SelectFunction;
 use super::ports::SourceOutputs;
+use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 

@@ -1,8 +1,8 @@
 //! Requests for the values that some query of the block needs.
 
 use super::later::{announce, hold, reserve};
-use super::logic::SelectFunction;
 use super::ports::RequestOutputs;
+use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 

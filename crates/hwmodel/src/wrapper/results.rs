@@ -7,8 +7,8 @@
 use super::beat::{ElementSplit, Shape};
 use super::buffer::{BufferInputs, FLAG_BITS, beat_buffer};
 use super::later::{announce, hold, reserve};
-use super::logic::SelectFunction;
 use super::ports::SourceOutputs;
+use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::bits_for;

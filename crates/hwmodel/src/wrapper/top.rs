@@ -1,7 +1,6 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
-use super::beat::Shape;
 use super::host::{HostInputs, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
 use super::later::{drive_all, reserve};
@@ -27,7 +26,7 @@ use std::sync::Arc;
 /// If the configuration is not valid.
 pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
-    let shape = shape(config);
+    let shape = config.shape();
     let all = config.values == Values::All;
     let mut bench = Module::bench();
     let inputs = WrapperInputs {
@@ -43,11 +42,6 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     Ok(bench.into_circuit())
 }
 
-/// How a vector of a configuration is cut into beats.
-fn shape(config: &AxisConfig) -> Shape {
-    Shape::new(config.block.core.d, config.element_bits(), config.beat())
-}
-
 /// The wrapper of a (valid) configuration. Its clock is `aclk`.
 pub fn wrapper(
     around: &mut Module,
@@ -60,7 +54,7 @@ pub fn wrapper(
     around.part(name, tag, |m| {
         m.clock_port("aclk");
         let aresetn = m.input("aresetn", inputs.aresetn);
-        let shape = shape(config);
+        let shape = config.shape();
         let q = inputs.q.enter(m, "s_axis_q_", Last::Always);
         let k = inputs.k.enter(m, "s_axis_k_", Last::Always);
         let vreq = inputs.vreq_tready.map(|tready| RequestPort::enter(m, "m_axis_vreq_", tready));
