@@ -5,7 +5,8 @@ use super::lite::LiteAccess;
 use super::workload::{AxisWorkload, Expected, Mask};
 use flashd_golden::QueryResult;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
-use flashd_hwmodel::wrapper::{AxisConfig, RegisterName, Shape, Values, registers};
+use flashd_hwmodel::wrapper::{AxisConfig, Register, RegisterName, Shape, Values, registers};
+use flashd_spec::bits::ones;
 use std::collections::BTreeMap;
 
 /// A finished run without differences.
@@ -26,13 +27,14 @@ pub struct AxisRun {
 /// Cycles without any transfer after which a run counts as hanging.
 const HANG: u64 = 3000;
 
-/// A register's address, if the configuration has it.
-fn offset(config: &AxisConfig, name: RegisterName) -> Option<u64> {
-    registers(config).iter().find(|r| r.name == name).map(|r| r.offset.into())
+/// A register, if the configuration has it.
+fn register(config: &AxisConfig, name: RegisterName) -> Option<Register> {
+    registers(config).into_iter().find(|r| r.name == name)
 }
 
-/// The writes that set a workload's registers and start.
-fn setup(config: &AxisConfig, w: &AxisWorkload) -> Vec<LiteAccess> {
+/// The writes that set a workload's registers and start. A value that its register cannot hold is an error: the hardware would
+/// drop its upper bits, the model would not.
+fn setup(config: &AxisConfig, w: &AxisWorkload) -> Result<Vec<LiteAccess>, String> {
     let (mode, window) = match w.mask {
         Mask::None => (0, 0),
         Mask::Causal => (1, 0),
@@ -48,8 +50,15 @@ fn setup(config: &AxisConfig, w: &AxisWorkload) -> Vec<LiteAccess> {
         (RegisterName::Position, w.position),
         (RegisterName::Control, 1 << RUN_BIT),
     ];
-    let write = |(name, value)| Some(LiteAccess::Write(offset(config, name)?, value, 15));
-    values.into_iter().filter_map(write).collect()
+    let mut writes = Vec::new();
+    for (name, value) in values {
+        let Some(Register { width, offset, .. }) = register(config, name) else { continue };
+        if value > ones(width) {
+            return Err(format!("{name:?} has {width} bits, which hold 0 to {}, not {value}", ones(width)));
+        }
+        writes.push(LiteAccess::Write(offset.into(), value, 15));
+    }
+    Ok(writes)
 }
 
 /// Runs a workload; everything that comes out is compared with the model.
@@ -92,7 +101,7 @@ pub fn run_against(
             return Err(format!("cycle {}: a stream moves before the start", bench.engine.cycle() - 1));
         }
     }
-    for answer in bench.access(&setup(config, w))? {
+    for answer in bench.access(&setup(config, w)?)? {
         if answer.resp != 0 {
             return Err(format!("{answer:?}: a write was refused"));
         }

@@ -25,10 +25,11 @@ fn shapes(config: &AxisConfig, keys: usize, most: usize, rng: &mut ChaCha8Rng) -
     shapes
 }
 
-fn mask(masks: bool, rng: &mut ChaCha8Rng) -> Mask {
+/// A mask whose window a register for places up to `places` can hold.
+fn mask(masks: bool, places: u64, rng: &mut ChaCha8Rng) -> Mask {
     match rng.random_range(0..3) {
         1 if masks => Mask::Causal,
-        2 if masks => Mask::Window(rng.random_range(1..12)),
+        2 if masks => Mask::Window(rng.random_range(1..=places.min(11))),
         _ => Mask::None,
     }
 }
@@ -56,7 +57,7 @@ pub(super) fn streams(config: &AxisConfig, round: usize, keys: usize, rng: &mut 
     AxisWorkload {
         blocks,
         v_exponent: v_exponent(core.format, &v).saturating_sub(low),
-        mask: mask(core.masks, rng),
+        mask: mask(core.masks, places, rng),
         position: if core.masks { rng.random_range(0..=places.min(20)) } else { 0 },
         stride: if core.masks { rng.random_range(0..=1) } else { 0 },
         length: if equal && rng.random() { shapes[0].1 as u64 } else { 0 },
@@ -76,7 +77,7 @@ pub fn packets(config: &AxisConfig, keys: usize, rng: &mut ChaCha8Rng) -> BlockW
     let shapes = shapes(config, keys, most, rng);
     let queries: usize = shapes.iter().map(|(queries, _)| queries).sum();
     // Places that a register cannot count to would need one more.
-    let mask = if (queries as u64) < places { mask(core.masks, rng) } else { Mask::None };
+    let mask = if (queries as u64) < places { mask(core.masks, places, rng) } else { Mask::None };
     let mut place = 0;
     let mut sees = |keys: usize| -> Range<usize> {
         place += 1;

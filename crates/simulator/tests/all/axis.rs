@@ -236,3 +236,15 @@ fn the_check_can_fail() {
     wrong[1].needed.pop();
     assert!(against(&wrong).is_err());
 }
+
+/// What a register would cut is refused: the model would go on with the whole number.
+#[test]
+fn a_workload_beyond_the_registers_is_refused() {
+    let core = CoreConfig { masks: true, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };
+    let config = AxisConfig::new(BlockConfig { key_index_bits: Some(3), ..BlockConfig::new(core, 2) });
+    let mut w = AxisWorkload { mask: Mask::Window(8), ..workload(&config.block.core, &[(2, 9)], 1) };
+    let refused = run(&config, &w, &Paces::free(3), 1).unwrap_err();
+    assert_eq!(refused, "Window has 3 bits, which hold 0 to 7, not 8");
+    w.mask = Mask::Window(7);
+    run(&config, &w, &Paces::free(3), 1).unwrap();
+}

@@ -122,6 +122,23 @@ fn all_engines_agree_and_meet_what_they_should() {
     assert!(all.special_keys > 100 && all.special_values > 100, "{all:?}");
 }
 
+/// Wrappers that count places in two or three bits: what is drawn for their registers fits into them. Seed 10438 drew a window of
+/// 8 keys for a register of three bits.
+#[test]
+fn narrow_registers_hold_what_is_drawn_for_them() {
+    let mut narrow = 0;
+    for seed in (0..3000).chain([10438]) {
+        let drawn = drawn(seed, 4);
+        let Drawn::Wrapper(wrapper) = &drawn else { continue };
+        if !wrapper.block.core.masks || wrapper.block.key_index_bits() > 3 {
+            continue;
+        }
+        narrow += 1;
+        compare(&drawn, seed, 100).unwrap_or_else(|e| panic!("seed {seed}, {}: {e}", drawn.name()));
+    }
+    assert!(narrow > 3, "{narrow} wrappers of narrow registers were drawn");
+}
+
 /// Tables that go further than the octaves of a state with few fraction bits.
 #[test]
 fn coarse_states_take_all_tables() {
