@@ -125,7 +125,7 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
         };
         let selection: Selection =
             parse_flags(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
-        if selection.format.is_some() || selection.config.is_some() {
+        if selection.fields.has("format") || selection.config.is_some() {
             add(configuration(&selection, Some(d)))?;
             continue;
         }

@@ -1,6 +1,7 @@
 //! The command line as typed.
 
 mod accuracy;
+mod core;
 mod cosim;
 mod measure;
 mod random;
@@ -8,6 +9,7 @@ mod skips;
 mod units;
 
 pub use accuracy::*;
+pub use core::Selection;
 pub use cosim::*;
 pub use measure::*;
 pub use random::*;
@@ -16,7 +18,6 @@ pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::path::PathBuf;
@@ -89,51 +90,6 @@ pub enum Command {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DesignArg {
-    FlashD,
-    Fa2,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum WeightArg {
-    Lse,
-    Paper,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Fa2Arg {
-    /// One exponential and one multiplier a lane, and another one for the final scale
-    #[value(alias = "default")]
-    SeparateScale,
-    /// As the paper draws it: two of each, everything in the format
-    Literal,
-    /// The lane's multiplier also does the final scale
-    SharedScale,
-    /// Fixed point, relative to the maximum
-    Fixed,
-    /// Fixed point, relative to the exponent of the running sum
-    LogReference,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DotArg {
-    /// Every product and sum rounded
-    Tree,
-    /// Products aligned once, integer adders
-    Fused,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum UpdateArg {
-    /// Difference, product and sum rounded one by one
-    Rounded,
-    /// One alignment, one rounding
-    Fused,
-    /// Fixed point
-    Fixed,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
     /// RustHDL core and model in lock-step
     Cycle,
@@ -153,76 +109,6 @@ pub struct ArrayArgs {
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
     #[arg(long, value_name = "BITS")]
     pub key_index_bits: Option<u32>,
-}
-
-/// Which core.
-#[derive(Args, Debug, Default, PartialEq)]
-pub struct Selection {
-    /// JSON file with a configuration; the options below override its fields
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
-    /// Recurrence
-    #[arg(long, value_enum)]
-    pub design: Option<DesignArg>,
-    /// Vector length, 2 to 512
-    #[arg(long)]
-    pub d: Option<usize>,
-    /// Number format: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32
-    #[arg(long)]
-    pub format: Option<Format>,
-    /// FLASH-D's weight unit
-    #[arg(long, value_enum)]
-    pub weight: Option<WeightArg>,
-    /// FA2's datapath
-    #[arg(long, value_enum)]
-    pub fa2: Option<Fa2Arg>,
-    /// The dot product
-    #[arg(long, value_enum)]
-    pub dot: Option<DotArg>,
-    /// FLASH-D's output update
-    #[arg(long, value_enum)]
-    pub update: Option<UpdateArg>,
-    /// Bits of fixed-point lanes: accumulator, value, significand of the weight
-    #[arg(long, value_parser = parse_lane, value_name = "O,V,W")]
-    pub lane: Option<LaneBits>,
-    /// Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger (default: false)
-    #[arg(long, value_name = "true|false")]
-    pub value_stage: Option<bool>,
-    /// Keys can be masked: a query does not see them
-    #[arg(long)]
-    pub masks: bool,
-    /// A query can start from a partial result, and its state comes beside its result; with --masks
-    #[arg(long)]
-    pub partial: bool,
-    /// Cycles from v_ren to the value, 1 to 16 (default: 1)
-    #[arg(long, value_name = "CYCLES")]
-    pub value_latency: Option<u32>,
-    /// Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not
-    /// paper), static (paper) or none
-    #[arg(long, value_parser = parse_hold, value_name = "T|budget:F|static|none")]
-    pub hold: Option<Hold>,
-    /// Accumulator of float lanes: its fraction bits, or a format of its own (bf16, fp16, fp32), or the word format for
-    /// that of the operands
-    #[arg(long, value_parser = parse_accumulator, value_name = "BITS|FORMAT|format")]
-    pub accumulator: Option<Accumulator>,
-    /// Significand bits of the weight or exponential in float lanes (default: those of the format)
-    #[arg(long, value_name = "BITS")]
-    pub weight_bits: Option<u32>,
-    /// Segments of the PWL tables: 4, 8, 16 or 32
-    #[arg(long)]
-    pub segments: Option<u32>,
-    /// The core's score is q . k * 2^N (default: the power of two in 1/sqrt(d))
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
-    pub score_shift: Option<i32>,
-    /// Integer bits of the fixed-point score
-    #[arg(long, value_name = "BITS")]
-    pub score_integer_bits: Option<u32>,
-    /// Fraction bits of the fixed-point score
-    #[arg(long, value_name = "BITS")]
-    pub score_fraction_bits: Option<u32>,
-    /// Fraction bits of log-sum-exp and running sum
-    #[arg(long, value_name = "BITS")]
-    pub state_fraction_bits: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -256,10 +142,10 @@ pub struct GenerateArgs {
     #[arg(long, value_enum, requires = "wrapper")]
     pub values: Option<ValuesArg>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "design", "d", "weight", "fa2", "hold", "accumulator", "masks", "partial", "queries", "key_index_bits"])]
+    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits"])]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "design", "d", "format", "weight", "fa2", "hold", "masks", "partial", "queries", "key_index_bits"])]
+    #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits"])]
     pub all: bool,
     /// A Verilog file a module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list
     /// them. A unit is one module
@@ -424,49 +310,10 @@ pub struct ListArgs {
     pub d: usize,
 }
 
-fn parse_hold(text: &str) -> Result<Hold, String> {
-    match text {
-        "none" => Ok(Hold::None),
-        "static" => Ok(Hold::Static),
-        _ => match (text.strip_prefix("budget:"), text.parse::<f64>()) {
-            (Some(fraction), _) => fraction.parse().map(Hold::Budget).map_err(|_| {
-                let (lo, hi) = BUDGET_FRACTIONS;
-                format!("'{fraction}' is no number of fraction bits, {lo} to {hi}, as in budget:9")
-            }),
-            (None, Ok(t)) if t.is_finite() => Ok(Hold::Below(t)),
-            _ => Err("neither a number nor budget:F nor static nor none".into()),
-        },
-    }
-}
-
-fn parse_lane(text: &str) -> Result<LaneBits, String> {
-    let bad = || format!("'{text}' is not three widths such as 18,11,7");
-    let bits =
-        text.split(',').map(|b| b.trim().parse()).collect::<Result<Vec<u32>, _>>().map_err(|_| bad())?;
-    match bits[..] {
-        [o, v, w] => Ok(LaneBits { o, v, w }),
-        _ => Err(bad()),
-    }
-}
-
 fn parse_positive(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(n) if n > 0 => Ok(n),
         _ => Err("not a whole number above 0".into()),
-    }
-}
-
-fn parse_accumulator(text: &str) -> Result<Accumulator, String> {
-    match text {
-        "format" => Ok(Accumulator::Format),
-        _ => match (text.parse(), text.parse()) {
-            (Ok(bits), _) => Ok(Accumulator::Fraction(bits)),
-            (_, Ok(format)) => Ok(Accumulator::Float(format)),
-            _ => Err(
-                "neither a number of fraction bits nor a format (bf16, fp16, fp32, ...) nor the word format"
-                    .into(),
-            ),
-        },
     }
 }
 

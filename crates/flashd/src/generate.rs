@@ -49,14 +49,14 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
             let known: Vec<&str> = FormatUnit::ALL.iter().map(|u| u.name()).collect();
             Failure::input(format!("--unit: unknown unit '{name}': known units are {}", known.join(", ")))
         })?;
-        let segments = args.array.selection.segments.unwrap_or(8);
-        if ![4, 8, 16, 32].contains(&segments) {
-            return Err(Failure::input(format!("--segments: {segments} is not one of 4, 8, 16, 32")));
-        }
-        let format = args.array.selection.format.unwrap_or(Format::BF16);
+        let selection = &args.array.selection;
+        selection.only(&["format", "segments"], "--unit")?;
+        let segments = selection.fields.get("segments").unwrap_or(8);
+        let format = selection.fields.get("format").unwrap_or(Format::BF16);
         return Ok(Design::Unit { unit, format, segments });
     }
     if args.all {
+        args.array.selection.only(&[], "--all")?;
         return Ok(Design::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
     }
     let in_file = wrapper_in_file(&args.array.selection)?;

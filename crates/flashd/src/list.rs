@@ -2,7 +2,6 @@
 
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
-use crate::ppa::commands::flags;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Hold};
 use flashd_spec::format::{Format, Subnormals};
@@ -34,7 +33,7 @@ fn variants(d: usize) -> Result<Vec<String>, Failure> {
     for core in &cores {
         core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
     }
-    Ok(cores.iter().filter(|core| !shipped.contains(&core.name())).map(flags).collect())
+    Ok(cores.iter().filter(|core| !shipped.contains(&core.name())).map(CoreConfig::flags).collect())
 }
 
 pub fn run(args: &ListArgs) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! `flashd llm`.
 
-use crate::cli::{AttentionArg, DesignArg, LlmArgs, Selection};
+use crate::cli::{AttentionArg, LlmArgs, Selection};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
 use flashd_llm::{
@@ -8,6 +8,7 @@ use flashd_llm::{
     RecordHeads, Runner, Tokenizer, compare, generate, perplexity,
 };
 use flashd_spec::config::CoreConfig;
+use flashd_spec::config::Design;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::path::Path;
@@ -72,18 +73,20 @@ struct Task<'a> {
 }
 
 pub fn run(mut args: LlmArgs) -> Result<(), Failure> {
-    if args.selection.design.is_some() {
+    if args.selection.fields.has("design") {
         return Err(Failure::input("--design: the design is chosen with --attention"));
     }
     if args.attention == Some(AttentionArg::F32) && args.selection != Selection::default() {
         return Err(Failure::input("--attention f32: has no core, and takes no option of one"));
     }
-    args.selection.design = match args.attention {
-        Some(AttentionArg::Fa2) => Some(DesignArg::Fa2),
-        Some(AttentionArg::FlashD) => Some(DesignArg::FlashD),
+    let design = match args.attention {
+        Some(AttentionArg::Fa2) => Some(Design::Fa2),
         None if args.selection.config.is_some() => None,
-        _ => Some(DesignArg::FlashD),
+        _ => Some(Design::FlashD),
     };
+    if let Some(design) = design {
+        args.selection.fields = args.selection.fields.with_design(design);
+    }
     let model = Checkpoint::read(&args.checkpoint)?;
     let tokenizer = Tokenizer::read(&args.tokenizer, model.config.vocab)?;
     let core = match args.attention {

@@ -1,12 +1,12 @@
 //! From arguments to one validated configuration.
 
-use crate::cli::{ArrayArgs, DesignArg, DotArg, Fa2Arg, Selection, UpdateArg, WeightArg};
+use crate::cli::{ArrayArgs, Selection};
 use crate::output::Failure;
 use clap::{Args, Parser};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_spec::config::{CoreConfig, CoreFields, Design, Dot, Fa2Variant, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, CoreFields};
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -95,6 +95,27 @@ pub fn core_or_block(
     Ok((core, Some(block)))
 }
 
+impl Selection {
+    /// Refuses the flags of a core that are not among `fields`: all that `who` can honour.
+    pub fn only(&self, fields: &[&str], who: &str) -> Result<(), Failure> {
+        match self.fields.given().find(|field| !fields.contains(field)) {
+            None => Ok(()),
+            Some(field) => {
+                let takes: Vec<String> = fields.iter().map(|field| format!("--{field}")).collect();
+                let takes = if takes.is_empty() {
+                    "no flag of a core".into()
+                } else {
+                    takes.join(" and ") + " alone"
+                };
+                Err(Failure::input(format!(
+                    "--{}: {who} takes {takes}; leave it out",
+                    field.replace('_', "-")
+                )))
+            }
+        }
+    }
+}
+
 /// What a configuration file describes.
 enum InFile {
     Core(CoreFields),
@@ -123,51 +144,6 @@ pub fn wrapper_in_file(s: &Selection) -> Result<Option<(Option<u32>, Values)>, F
     }
 }
 
-/// The fields that the flags give.
-fn fields(s: &Selection) -> CoreFields {
-    CoreFields {
-        design: s.design.map(|design| match design {
-            DesignArg::FlashD => Design::FlashD,
-            DesignArg::Fa2 => Design::Fa2,
-        }),
-        d: s.d,
-        format: s.format,
-        weight: s.weight.map(|weight| match weight {
-            WeightArg::Lse => WeightUnit::Lse,
-            WeightArg::Paper => WeightUnit::Paper,
-        }),
-        fa2: s.fa2.map(|fa2| match fa2 {
-            Fa2Arg::SeparateScale => Fa2Variant::SeparateScale,
-            Fa2Arg::Literal => Fa2Variant::Literal,
-            Fa2Arg::SharedScale => Fa2Variant::SharedScale,
-            Fa2Arg::Fixed => Fa2Variant::Fixed,
-            Fa2Arg::LogReference => Fa2Variant::LogReference,
-        }),
-        dot: s.dot.map(|dot| match dot {
-            DotArg::Tree => Dot::Tree,
-            DotArg::Fused => Dot::Fused,
-        }),
-        update: s.update.map(|update| match update {
-            UpdateArg::Rounded => Update::Rounded,
-            UpdateArg::Fused => Update::Fused,
-            UpdateArg::Fixed => Update::Fixed,
-        }),
-        lane: s.lane,
-        value_stage: s.value_stage,
-        masks: s.masks.then_some(true),
-        partial: s.partial.then_some(true),
-        value_latency: s.value_latency,
-        hold: s.hold,
-        accumulator: s.accumulator,
-        weight_bits: s.weight_bits,
-        segments: s.segments,
-        score_shift: s.score_shift,
-        score_integer_bits: s.score_integer_bits,
-        score_fraction_bits: s.score_fraction_bits,
-        state_fraction_bits: s.state_fraction_bits,
-    }
-}
-
 /// What the selected file says about its array, if it is one.
 struct ArrayInFile {
     queries: usize,
@@ -183,11 +159,13 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
             (core, Some(ArrayInFile { queries, key_index_bits }))
         }
     };
-    let data = CoreFields { d: d_from_data, ..CoreFields::default() };
-    let config = fields(s).or(in_file).or(data).config().map_err(|e| match &s.config {
+    let data = d_from_data.map_or_else(CoreFields::default, |d| CoreFields::default().with_d(d));
+    let flags = s.fields.clone();
+    let config = flags.or(in_file).or(data).config().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None if e.field == "design" => Failure::input(format!("--design {} (or --config FILE)", e.problem)),
-        None => Failure::input(format!("--{} {}", e.field, e.problem)),
+        None if e.field == "d" => Failure::input(format!("--d {}", e.problem)),
+        None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
     config.validate().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),

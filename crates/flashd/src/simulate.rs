@@ -19,7 +19,7 @@ use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_
 use flashd_simulator::record::VectorFile;
 use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
 use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -297,11 +297,10 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
 
 /// The default core of the other design, for the same data and format.
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
-    let other = match config.design {
-        Design::FlashD => Design::Fa2,
-        Design::Fa2 => Design::FlashD,
-    };
-    CoreConfig { segments: config.segments, ..CoreConfig::new(other, config.d, config.format) }
+    CoreConfig {
+        segments: config.segments,
+        ..CoreConfig::new(config.design().other(), config.d, config.format)
+    }
 }
 
 /// Rows about queries and inputs that are out of the ordinary.

@@ -5,7 +5,7 @@ use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split::{self, SplitConfig};
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,11 @@ pub struct Manifest<C = CoreConfig> {
     pub name: String,
     /// Version of the generator.
     pub version: String,
-    /// The configuration, complete.
+    /// The configuration: what the core has, and what of it is not left to a default.
     pub configuration: C,
+    /// What follows from it for the rest, by the fields of a configuration.
+    #[serde(default)]
+    pub derived: serde_json::Map<String, serde_json::Value>,
     /// The Verilog files, that of the top module first.
     pub files: Vec<String>,
     /// Ports of the top module.
@@ -157,7 +160,12 @@ pub(crate) fn files<C: Serialize>(
     let name = &manifest.name;
     let json = serde_json::to_string_pretty(whole).unwrap_or_default() + "\n";
     let configuration = serde_json::to_string(&manifest.configuration).unwrap_or_default();
-    let about = [format!("{name}: {does}."), format!("Configuration: {configuration}")];
+    let derived = serde_json::Value::Object(manifest.derived.clone());
+    let about = [
+        format!("{name}: {does}."),
+        format!("Configuration: {configuration}"),
+        format!("Derived from it: {derived}"),
+    ];
     let list = manifest.files.join("\n") + "\n";
     let mut files = sources.files(name, &about, emitted);
     files.extend([
@@ -191,17 +199,16 @@ pub(crate) fn manifest<C>(
     sources: Sources,
 ) -> Manifest<C> {
     let n = Numerics::new(config);
-    let to_the_letter = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
     let mut widths = vec![("element", n.format.width())];
     widths.push(match &n.lane {
         Some(lane) => ("accumulator", lane.o),
         None => ("accumulator", n.accumulator.width()),
     });
-    if to_the_letter {
+    if config.follows_the_paper() {
         widths.extend([("score", n.format.width()), ("exp_argument", n.exp.argument_bits())]);
     } else {
         widths.extend([("score", n.score_bits()), ("exp_argument", n.octave_argument_bits())]);
-        widths.push(match config.design {
+        widths.push(match config.design() {
             Design::FlashD => ("score_difference", n.state_bits() + 1),
             Design::Fa2 => ("running_sum", n.sum_bits()),
         });
@@ -211,6 +218,7 @@ pub(crate) fn manifest<C>(
         name,
         version: env!("CARGO_PKG_VERSION").to_string(),
         configuration,
+        derived: config.derived(),
         ports: emitted
             .ports
             .iter()

@@ -9,7 +9,7 @@ use flashd_hwmodel::netlist::is_keyword;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_hwmodel::wrapper::AxisConfig;
-use flashd_spec::config::{CoreConfig, Design, Hold, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -261,7 +261,10 @@ fn a_core_reads_as_expected() {
         assert!(design != Design::FlashD || text.contains("assign outside = |lane_outside;"));
         assert!(!text.contains("flag_or"));
     }
-    let paper = CoreConfig { weight: WeightUnit::Paper, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    let paper = CoreConfig {
+        datapath: FlashDVariant::Paper.into(),
+        ..CoreConfig::new(Design::FlashD, 16, Format::BF16)
+    };
     let text = core_files(&paper).unwrap().remove(0).text;
     assert!(text.contains("// w = first ? 1 : keeps ? 2^-14 : loads ? 1 : sigmoid.\n"));
 }

@@ -7,7 +7,7 @@ use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, exponential_fac
 use crate::round::encode;
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, Design, LaneBits, Update};
+use flashd_spec::config::{Arithmetic, CoreConfig, Design, LaneBits, Update};
 use flashd_spec::format::Subnormals;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
@@ -32,7 +32,7 @@ impl Merge {
     /// What both parts make; an empty one leaves the other as it is.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
         match (a, b) {
-            (Some(a), Some(b)) => Some(match self.config.design {
+            (Some(a), Some(b)) => Some(match self.config.design() {
                 Design::FlashD => self.flash_d(a, b),
                 Design::Fa2 => self.fa2(a, b),
             }),
@@ -83,18 +83,18 @@ impl Merge {
         let l = la.max(lb) + self.base2.growth(argument, fraction);
         let scalars = [l as u64 & ones(bits), a.scalars[1].min(b.scalars[1])];
         let factor = |bits: u32| FactorWeight(bits).update(&self.base2, argument, upper).1;
-        let o = match self.config.update {
-            Update::Fixed => {
+        let o = match self.config.kind().arithmetic {
+            Arithmetic::Fixed => {
                 let lane = self.config.lane_bits();
                 let lanes = FixedLanes::<i64>::new(n.format, LaneBits { v: lane.o, ..lane });
                 step(&lanes, factor(lane.w), a, b, |bits| signed(bits, lane.o))
             }
-            Update::Rounded => {
+            _ if self.config.update() == Some(Update::Rounded) => {
                 let weight = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 let op = weight.update(&self.base2, argument, upper).1;
                 self.float(op, a, b)
             }
-            Update::Fused => match n.accumulator.subnormals {
+            Arithmetic::Float | Arithmetic::Letter => match n.accumulator.subnormals {
                 Subnormals::Flushed => {
                     let lanes = FusedLanes::<f64, true>::new(n.format, n.accumulator);
                     step(&lanes, factor(n.weight.precision()), a, b, |bits| lanes.accumulator(bits))
@@ -126,7 +126,7 @@ impl Merge {
 
     fn float(&self, op: FloatOp, a: &PartialState, b: &PartialState) -> Vec<u64> {
         let n = &self.numerics;
-        let intermediate = match self.config.design {
+        let intermediate = match self.config.design() {
             Design::FlashD => self.merge.difference,
             Design::Fa2 => n.product,
         };
@@ -145,7 +145,7 @@ impl Merge {
     /// The result of a state in the format.
     fn result(&self, state: &PartialState, v_exponent: u64) -> Vec<u64> {
         let n = &self.numerics;
-        let ending = match self.config.design {
+        let ending = match self.config.design() {
             Design::FlashD => FloatEnding::Round,
             Design::Fa2 => FloatEnding::Scale(crate::recurrence::reciprocal_of_sum(n, state.scalars[1])),
         };

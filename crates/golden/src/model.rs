@@ -10,7 +10,7 @@ use crate::round::{decode, encode, pow2, v_exponent};
 use crate::run::{Input, Run};
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 
@@ -121,12 +121,12 @@ impl Model {
     /// complement); in `literal` the encoding of the reciprocal, and 0.
     pub fn reciprocal(&self, l: u64) -> (u64, i32) {
         let n = &self.numerics;
-        match self.config.fa2 {
-            Fa2Variant::Literal => {
+        match self.config.follows_the_paper() {
+            true => {
                 let reciprocal = reciprocal_value(n.format, &n.reciprocal, decode(n.format, l));
                 (encode(n.format, reciprocal), 0)
             }
-            _ => {
+            false => {
                 let (r, exponent) = divide(&n.reciprocal, l, n.state_fraction);
                 (r, -exponent - n.reciprocal.table.value_fraction as i32)
             }
@@ -231,15 +231,15 @@ impl Model {
     pub(crate) fn with_core<I: Visit>(&self, input: I, carriers: Carriers) -> I::Output {
         let (n, config) = (&self.numerics, &self.config);
         let p = n.weight.precision();
-        match (config.design, config.weight, config.update, config.fa2) {
-            (Design::FlashD, WeightUnit::Paper, _, _) => self.float_lanes(
+        match config.datapath {
+            Datapath::FlashD(FlashDVariant::Paper) => self.float_lanes(
                 input,
                 &Paper::new(n),
                 n.accumulator,
                 p + n.accumulator.precision(),
                 carriers,
             ),
-            (Design::FlashD, WeightUnit::Lse, Update::Rounded, _) => {
+            Datapath::FlashD(FlashDVariant::Rounded) => {
                 let form = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 self.float_lanes(
                     input,
@@ -249,10 +249,10 @@ impl Model {
                     carriers,
                 )
             }
-            (Design::FlashD, WeightUnit::Lse, Update::Fused, _) => {
+            Datapath::FlashD(FlashDVariant::Fused) => {
                 self.fused_lanes(input, &Lse::new(n, FactorWeight(n.weight.precision())), carriers)
             }
-            (Design::FlashD, WeightUnit::Lse, Update::Fixed, _) => {
+            Datapath::FlashD(FlashDVariant::Fixed) => {
                 let bits = config.lane_bits();
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
                 if carriers == Carriers::Fastest && FixedLanes::<i32>::fits(bits) {
@@ -261,20 +261,20 @@ impl Model {
                     input.visit(self, &recurrence, &FixedLanes::<i64>::new(n.format, bits), carriers)
                 }
             }
-            (Design::Fa2, _, _, Fa2Variant::Literal) => self.float_lanes(
+            Datapath::Fa2(Fa2Variant::Literal) => self.float_lanes(
                 input,
                 &Literal::new(n),
                 n.accumulator,
                 p + n.accumulator.precision(),
                 carriers,
             ),
-            (Design::Fa2, _, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
-                let recurrence = Fa2::new(n, config.fa2 == Fa2Variant::SharedScale);
+            Datapath::Fa2(Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
+                let recurrence = Fa2::new(n, config.kind().scales_in_lane);
                 let longest = recurrence.factor_bits() + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
-            (Design::Fa2, _, _, Fa2Variant::Fixed) => self.sum_lanes(input, Reference::Maximum, carriers),
-            (Design::Fa2, _, _, Fa2Variant::LogReference) => self.sum_lanes(input, Reference::Sum, carriers),
+            Datapath::Fa2(Fa2Variant::Fixed) => self.sum_lanes(input, Reference::Maximum, carriers),
+            Datapath::Fa2(Fa2Variant::LogReference) => self.sum_lanes(input, Reference::Sum, carriers),
         }
     }
 

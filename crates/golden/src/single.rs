@@ -23,7 +23,7 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) ->
     let flushes = accumulator.subnormals == Subnormals::Flushed;
     let weight = config.weight_format();
     let old = decode(accumulator, o);
-    let new = if config.update == Update::Rounded {
+    let new = if config.update() == Some(Update::Rounded) {
         // The format of `Numerics::difference`, without fitting all of the core's tables for one lane.
         let difference = difference_format(config.value_format(), weight, accumulator);
         let w = decode(weight, w);
@@ -60,10 +60,8 @@ pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, 
 /// exponential as a step records it.
 pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, delta: u32) -> i64 {
     let lane = config.lane_bits();
-    let reference = match config.fa2 {
-        Fa2Variant::LogReference => Reference::Sum,
-        _ => Reference::Maximum,
-    };
+    let follows_the_sum = config.fa2() == Some(Fa2Variant::LogReference);
+    let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
     step(&SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits()), op, o, v, v_exponent)
 }

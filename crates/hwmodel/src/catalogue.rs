@@ -15,7 +15,7 @@ use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
-use flashd_spec::config::{ConfigError, CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -127,21 +127,18 @@ const FA2_LITERAL: CoreKind = CoreKind {
 
 /// The row of a configuration.
 pub fn kind(config: &CoreConfig) -> &'static CoreKind {
-    match config.design {
-        Design::FlashD => match (config.weight, config.update) {
-            (WeightUnit::Paper, _) => &FLASH_D_PAPER,
-            (_, Update::Rounded) => &FLASH_D_ROUNDED,
-            (_, Update::Fused) => &FLASH_D_FUSED,
-            (_, Update::Fixed) if config.value_stage() => &FLASH_D_STAGED_FIXED,
-            (_, Update::Fixed) => &FLASH_D_FIXED,
-        },
-        Design::Fa2 => match config.fa2 {
-            Fa2Variant::SeparateScale => &FA2_SEPARATE,
-            Fa2Variant::SharedScale => &FA2_SHARED,
-            Fa2Variant::Fixed => &FA2_FIXED,
-            Fa2Variant::LogReference => &FA2_LOG_REFERENCE,
-            Fa2Variant::Literal => &FA2_LITERAL,
-        },
+    use Datapath::{Fa2, FlashD};
+    match config.datapath {
+        FlashD(FlashDVariant::Paper) => &FLASH_D_PAPER,
+        FlashD(FlashDVariant::Rounded) => &FLASH_D_ROUNDED,
+        FlashD(FlashDVariant::Fused) => &FLASH_D_FUSED,
+        FlashD(FlashDVariant::Fixed) if config.value_stage() => &FLASH_D_STAGED_FIXED,
+        FlashD(FlashDVariant::Fixed) => &FLASH_D_FIXED,
+        Fa2(Fa2Variant::SeparateScale) => &FA2_SEPARATE,
+        Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
+        Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
+        Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
+        Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
     }
 }
 

@@ -42,7 +42,7 @@ impl InsideSchedule {
         };
         InsideSchedule {
             model: Model::new(config),
-            static_rule: config.follows_the_paper() && config.design == Design::FlashD,
+            static_rule: config.follows_the_paper() && config.design() == Design::FlashD,
             in_format: config.follows_the_paper(),
             format: config.format,
             score_fraction: config.score_fraction_bits,

@@ -7,7 +7,7 @@ use crate::stream::{Driver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::Stages;
-use flashd_spec::config::{ConfigError, CoreConfig, Design, WeightUnit};
+use flashd_spec::config::{ConfigError, CoreConfig, WeightUnit};
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -217,7 +217,7 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: Vec<Inside>) -> Self {
         let n = Numerics::new(config);
-        let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let lse = config.weight() == Some(WeightUnit::Lse);
         let fixed = !config.follows_the_paper();
         Checker {
             config,

@@ -1,13 +1,20 @@
 //! What a user chooses: the configuration of a core.
 
+mod datapath;
 mod fields;
 mod kinds;
+mod lists;
 mod name;
+mod options;
 mod validate;
+mod value;
 
+pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind};
 pub use fields::CoreFields;
-pub use kinds::{Accumulator, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
+pub use options::{CoreOption, OPTIONS, Range};
 pub use validate::ConfigError;
+pub use value::{OptionValue, Word};
 
 use crate::format::Format;
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
@@ -15,38 +22,29 @@ use serde::{Deserialize, Serialize};
 
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
 /// is the gate that everything else relies on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "CoreFields")]
 pub struct CoreConfig {
-    /// Recurrence.
-    pub design: Design,
+    /// Recurrence, and the arithmetic of state and lanes.
+    pub datapath: Datapath,
     /// Vector length d, 2 to 512.
     pub d: usize,
     /// Format of q, k, v and o.
     pub format: Format,
-    /// FLASH-D's weight unit.
-    pub weight: WeightUnit,
-    /// FA2's datapath.
-    pub fa2: Fa2Variant,
     /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
     pub dot: Option<Dot>,
-    /// FLASH-D's output update.
-    pub update: Update,
     /// Widths of fixed-point lanes; the format's default when absent.
     pub lane: Option<LaneBits>,
     /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
     /// register a lane and shortens the clock period. It asks for the value a cycle earlier; the latency is the same.
     pub value_stage: Option<bool>,
     /// Whether keys can be masked: a port `k_mask`, and `o_empty` for queries all of whose keys are.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub masks: bool,
     /// Whether a query can start from a partial result, in place of its first key, and hands out the state beside its
     /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// Cycles from `v_ren` to its value, 1 to 16: the way to the memory and back. Each beyond the first takes a stage of
     /// registers for the scalars that wait for the value, and adds one to the latency; the rate stays one key a cycle.
-    #[serde(skip_serializing_if = "is_default_value_latency")]
     pub value_latency: u32,
     /// The hold rule; the design's default when absent.
     pub hold: Option<Hold>,
@@ -68,28 +66,8 @@ pub struct CoreConfig {
 
 /// Cycles from `v_ren` to its value when nothing else is asked for.
 const DEFAULT_VALUE_LATENCY: u32 = 1;
-fn is_default_value_latency(latency: &u32) -> bool {
-    *latency == DEFAULT_VALUE_LATENCY
-}
-
-/// Default widths of fixed-point lanes, p being the format's precision.
-///
-/// FLASH-D multiplies the difference of two rounded numbers, which takes six bits beyond p where FA2 takes v as it
-/// is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of
-/// the float variants. Its accumulator, which is normalised, has bits for averages over 65,536 keys: with these the
-/// error there is no larger than that of FA2 in float. Resolution for averages is not the format's matter, so that
-/// there is a least width.
-fn default_lane_bits(design: Design, format: Format) -> LaneBits {
-    let p = format.precision();
-    let v = (p + 6).min(20);
-    match design {
-        Design::FlashD => {
-            LaneBits { o: (p + 15).clamp(20, 28), v: v.max(11), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
-        }
-        Design::Fa2 => LaneBits { o: (p + 12).min(28), v, w: p.clamp(3, WIDEST_LANE_WEIGHT) },
-    }
-}
-
+/// Integer bits of the score when nothing else is asked for.
+const DEFAULT_SCORE_INTEGER_BITS: u32 = 9;
 /// Largest significand of a weight of fixed-point lanes.
 pub const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of a weight of float lanes; the tables have no more.
@@ -116,18 +94,16 @@ pub const D_RANGE: (usize, usize) = (2, 512);
 impl CoreConfig {
     /// The shipped defaults for a design, vector length and format.
     pub fn new(design: Design, d: usize, format: Format) -> Self {
+        CoreConfig::with_datapath(Datapath::shipped(design, format), d, format)
+    }
+
+    /// A datapath of a vector length and format, everything else at its default.
+    pub fn with_datapath(datapath: Datapath, d: usize, format: Format) -> Self {
         CoreConfig {
-            design,
+            datapath,
             d,
             format,
-            weight: WeightUnit::default(),
-            fa2: Fa2Variant::default(),
             dot: None,
-            update: match design {
-                // The widest fixed-point lanes are narrower than such a significand.
-                Design::FlashD if format.precision() > WIDEST_LANE_WEIGHT => Update::Rounded,
-                _ => Update::default(),
-            },
             lane: None,
             value_stage: None,
             masks: false,
@@ -138,79 +114,35 @@ impl CoreConfig {
             weight_bits: None,
             segments: 8,
             score_shift: None,
-            score_integer_bits: 9,
+            score_integer_bits: DEFAULT_SCORE_INTEGER_BITS,
             score_fraction_bits: 10,
             state_fraction_bits: 18,
         }
     }
 
-    /// The eighteen shipped cores: three designs, three vector lengths, two formats.
-    pub fn shipped() -> Vec<CoreConfig> {
-        let mut cores = Vec::new();
-        for format in [Format::BF16, Format::FP8_E4M3] {
-            for d in [16, 64, 256] {
-                let flash_d = CoreConfig::new(Design::FlashD, d, format);
-                cores.push(flash_d.clone());
-                cores.push(CoreConfig { weight: WeightUnit::Paper, ..flash_d });
-                cores.push(CoreConfig::new(Design::Fa2, d, format));
-            }
-        }
-        cores
+    /// What is known of the datapath.
+    pub fn kind(&self) -> &'static Kind {
+        self.datapath.kind()
     }
 
-    /// Every design variant of a vector length and format, other parameters at their defaults.
-    pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
-        let flash_d = CoreConfig::new(Design::FlashD, d, format);
-        let fa2 = CoreConfig::new(Design::Fa2, d, format);
-        let updates = [Update::Rounded, Update::Fused, Update::Fixed];
-        let datapaths = [
-            Fa2Variant::SeparateScale,
-            Fa2Variant::Literal,
-            Fa2Variant::SharedScale,
-            Fa2Variant::Fixed,
-            Fa2Variant::LogReference,
-        ];
-        let mut all = vec![CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() }];
-        all.extend(updates.map(|update| CoreConfig { update, ..flash_d.clone() }));
-        if flash_d.has_fixed_lanes() {
-            all.push(CoreConfig { value_stage: Some(true), ..flash_d.clone() });
-        }
-        all.extend(datapaths.map(|datapath| CoreConfig { fa2: datapath, ..fa2.clone() }));
-        all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
-        all
+    /// The recurrence.
+    pub fn design(&self) -> Design {
+        self.kind().design
     }
 
-    /// Cores whose lanes compute in another precision than their ports have: with accumulators of another format, wider
-    /// weights, or both.
-    pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
-        let updates =
-            [Update::Rounded, Update::Fused].map(|update| (Design::FlashD, update, Fa2Variant::default()));
-        let datapaths = [Fa2Variant::SeparateScale, Fa2Variant::SharedScale]
-            .map(|fa2| (Design::Fa2, Update::default(), fa2));
-        let precisions = [
-            (Format::FP8_E4M3, Some(Format::BF16), Some(Format::BF16.precision())),
-            (Format::BF16, Some(Format::FP32), None),
-            (Format::FP8_E5M2, Some(Format::FP16), Some(6)),
-            (Format::FP16, Some(Format::FP32), None),
-            (Format::BF16, None, Some(12)),
-        ];
-        let float = |format| Accumulator::Float(format);
-        let core = |(format, accumulator, weight_bits): (Format, Option<Format>, Option<u32>),
-                    (design, update, fa2)| {
-            let accumulator = accumulator.map(float);
-            CoreConfig { update, fa2, accumulator, weight_bits, ..CoreConfig::new(design, d, format) }
-        };
-        precisions
-            .into_iter()
-            .flat_map(|p| updates.into_iter().chain(datapaths).map(move |datapath| core(p, datapath)))
-            .collect()
+    /// FLASH-D's weight unit.
+    pub fn weight(&self) -> Option<WeightUnit> {
+        self.kind().weight
     }
 
-    /// FLASH-D with a hold rule other than the default, with every update and lane.
-    pub fn with_hold(d: usize, format: Format, hold: Hold) -> Vec<CoreConfig> {
-        let lse = |core: &CoreConfig| core.design == Design::FlashD && core.weight == WeightUnit::Lse;
-        let cores = CoreConfig::variants(d, format).into_iter().filter(lse);
-        cores.map(|core| CoreConfig { hold: Some(hold), ..core }).collect()
+    /// The update of FLASH-D's log-sum-exp weight unit.
+    pub fn update(&self) -> Option<Update> {
+        self.kind().update
+    }
+
+    /// FA2's datapath.
+    pub fn fa2(&self) -> Option<Fa2Variant> {
+        self.kind().fa2
     }
 
     /// Whether the weight state is fine enough for a budget.
@@ -220,10 +152,7 @@ impl CoreConfig {
 
     /// Whether the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
-        match self.design {
-            Design::FlashD => self.weight == WeightUnit::Lse && self.update == Update::Fixed,
-            Design::Fa2 => self.fa2.is_fixed(),
-        }
+        self.kind().arithmetic == Arithmetic::Fixed
     }
 
     /// Whether FLASH-D's fixed-point lanes have a stage for v.
@@ -234,24 +163,21 @@ impl CoreConfig {
     /// Whether the core can take over and hand out partial results: FLASH-D with the log-sum-exp, and FA2 with float
     /// lanes, an exponential and a running sum.
     pub fn can_be_partial(&self) -> bool {
-        match self.design {
-            Design::FlashD => self.weight == WeightUnit::Lse,
-            Design::Fa2 => matches!(self.fa2, Fa2Variant::SeparateScale | Fa2Variant::SharedScale),
-        }
+        !self.kind().state.is_empty()
     }
 
     /// The scalars of a partial result's state beside its accumulators: ports are `state_` and `o_` before the name.
     pub fn state_scalars(&self) -> &'static [&'static str] {
-        match (self.design, self.hold()) {
-            (Design::FlashD, Hold::Budget(_)) => &["lse", "room"],
-            (Design::FlashD, _) => &["lse"],
-            (Design::Fa2, _) => &["m", "l"],
+        match (self.kind().state, self.hold()) {
+            (state, Hold::Budget(_)) => state,
+            ([state @ .., datapath::ROOM], _) => state,
+            (state, _) => state,
         }
     }
 
     /// Widths of fixed-point lanes: as configured, or the format's default.
     pub fn lane_bits(&self) -> LaneBits {
-        self.lane.unwrap_or_else(|| default_lane_bits(self.design, self.format))
+        self.lane.unwrap_or_else(|| (self.kind().lane)(self.format))
     }
 
     /// The dot product in force.
@@ -266,21 +192,18 @@ impl CoreConfig {
 
     /// The hold rule in force.
     pub fn hold(&self) -> Hold {
-        match (self.hold, self.design, self.weight) {
-            (Some(hold), _, _) => hold,
-            (None, Design::Fa2, _) if self.fa2 == Fa2Variant::Literal => Hold::None,
-            (None, Design::FlashD, WeightUnit::Lse) if self.has_room_for_a_budget() => {
-                Hold::Budget(DEFAULT_BUDGET)
-            }
-            (None, _, WeightUnit::Lse) => Hold::Below(DEFAULT_HOLD),
-            (None, _, WeightUnit::Paper) => Hold::Static,
-        }
+        self.hold.unwrap_or(match self.kind().hold {
+            HoldRules::Budget if self.has_room_for_a_budget() => Hold::Budget(DEFAULT_BUDGET),
+            HoldRules::Budget | HoldRules::Threshold => Hold::Below(DEFAULT_HOLD),
+            HoldRules::Static => Hold::Static,
+            HoldRules::Never => Hold::None,
+        })
     }
 
     /// Whether the configuration is one of those that follow the paper to the letter, everything in the
     /// format: FLASH-D `paper`, FA2 `literal`.
     pub fn follows_the_paper(&self) -> bool {
-        self.weight == WeightUnit::Paper || self.fa2 == Fa2Variant::Literal
+        self.kind().arithmetic == Arithmetic::Letter
     }
 
     /// Fraction bits of the accumulator: as configured; by default [`ACCUMULATOR_GUARD_BITS`] more than the
@@ -331,9 +254,9 @@ impl CoreConfig {
             return self.lane_bits().w;
         }
         let p = self.format.precision();
-        match (self.design, self.fa2) {
-            (Design::Fa2, Fa2Variant::SharedScale) => self.weight_bits.unwrap_or(0).max(p + 3),
-            _ => self.weight_bits.unwrap_or(p),
+        match self.kind().scales_in_lane {
+            true => self.weight_bits.unwrap_or(0).max(p + 3),
+            false => self.weight_bits.unwrap_or(p),
         }
     }
 }

@@ -16,7 +16,7 @@ mod budget;
 pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
 
 use crate::bits::bits_for;
-use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP, WeightUnit};
+use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::sync::Arc;
@@ -223,7 +223,7 @@ impl Numerics {
             dot: config.dot(),
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
             octave_bits: octave_bits((!fixed_lanes).then_some(weight), config.state_fraction_bits),
-            log_reference: config.fa2 == Fa2Variant::LogReference,
+            log_reference: config.fa2() == Some(Fa2Variant::LogReference),
             lane: fixed_lanes.then(|| config.lane_bits()),
             format,
             accumulator,
@@ -251,7 +251,7 @@ impl Numerics {
             masks: config.masks,
             partial: config.partial,
             value_latency: config.value_latency,
-            static_skip: config.weight == WeightUnit::Paper && hold == Hold::Static,
+            static_skip: hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
         }

@@ -261,7 +261,7 @@ fn row(
             errors,
         });
     }
-    let fa2 = all.iter().find(|core| core.configuration.design == Design::Fa2).map(|core| core.errors.mean);
+    let fa2 = all.iter().find(|core| core.configuration.design() == Design::Fa2).map(|core| core.errors.mean);
     for core in &mut all {
         core.over_fa2 = fa2.and_then(|fa2| over(core.errors.mean, fa2));
     }

@@ -50,7 +50,7 @@ pub fn default_grid(d: usize, format: Format) -> Vec<CoreConfig> {
     for config in variants.iter().filter(|c| c.dot.is_none() && c.value_stage.is_none()) {
         if config.has_fixed_lanes() {
             // Bits beyond p: those of FLASH-D's accumulator, and of v and w together. FA2 takes v as it is.
-            let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design {
+            let (accumulators, factors): (&[u32], &[(u32, i32)]) = match config.design() {
                 Design::FlashD => (&[7, 10, 13, 16], &[(4, 0), (6, 0), (6, 1), (7, 2)]),
                 Design::Fa2 => (&[6, 9, 12], &[(6, -1), (6, 0), (6, 1)]),
             };
@@ -88,8 +88,8 @@ pub fn stem(config: &CoreConfig) -> String {
 
 /// The variant that a core is of: its name without the widths.
 pub fn variant(config: &CoreConfig) -> String {
-    let CoreConfig { weight, fa2, update, dot, .. } = *config;
-    stem(&CoreConfig { weight, fa2, update, dot, ..CoreConfig::new(config.design, config.d, config.format) })
+    let CoreConfig { datapath, d, format, dot, .. } = *config;
+    stem(&CoreConfig { dot, ..CoreConfig::with_datapath(datapath, d, format) })
 }
 
 /// Configurations for the table of all variants: each with its usual dot product and default lanes, then the

@@ -2,7 +2,7 @@
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
 use flashd_golden::{Action, Model, Step, units};
-use flashd_spec::config::{ConfigError, CoreConfig, Design, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
+use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
@@ -77,7 +77,10 @@ pub fn curves(
     segments: u32,
     previous: &[f64],
 ) -> Result<Vec<Curve>, ConfigError> {
-    let core = CoreConfig { weight, segments, ..CoreConfig::new(Design::FlashD, PARTS, format) };
+    let core = CoreConfig {
+        segments,
+        ..CoreConfig::with_datapath(Datapath::with_weight(weight, format), PARTS, format)
+    };
     core.validate()?;
     let curve = |&asked: &f64| match weight {
         WeightUnit::Lse => lse(&core, asked),
@@ -201,10 +204,10 @@ fn weight(core: &CoreConfig, step: &Step) -> f64 {
         return 0.0;
     }
     // As [`Step::w`] records it.
-    let factor = match core.update {
-        Update::Rounded => core.format.value(step.w),
-        update => {
-            let bits = if update == Update::Fixed { core.lane_bits().w } else { core.format.precision() };
+    let factor = match core.update() == Some(Update::Rounded) {
+        true => core.format.value(step.w),
+        false => {
+            let bits = core.factor_significand();
             let (right, m) = (step.w >> bits, step.w & ((1 << bits) - 1));
             m as f64 * 2f64.powi(1 - bits as i32) * 2f64.powi(-(right as i32))
         }

@@ -63,7 +63,7 @@ fn lines_of(format: &FormatLengths) -> Vec<Line> {
         points: curve(&format.input),
     }];
     for (i, core) in format.cores.iter().enumerate() {
-        let (design, nth) = nth(format.cores.iter().map(|core| core.configuration.design), i);
+        let (design, nth) = nth(format.cores.iter().map(|core| core.configuration.design()), i);
         let line = |what: &str, dashed: bool, errors: &[LengthErrors]| Line {
             name: format!("{}, {what} scores", core.core),
             ink: ink(design, nth),
@@ -206,7 +206,7 @@ fn bars(format: &FormatAccuracy) -> Vec<(String, Vec<Bar>)> {
         let MeanMax { mean, .. } = row.input;
         let mut bars = vec![("input error".to_string(), INPUT, 100.0 * mean)];
         for (i, core) in row.cores.iter().enumerate() {
-            let (design, nth) = nth(row.cores.iter().map(|core| core.configuration.design), i);
+            let (design, nth) = nth(row.cores.iter().map(|core| core.configuration.design()), i);
             bars.push((core.core.clone(), ink(design, nth), 100.0 * core.errors.mean));
         }
         (row.name.clone(), bars)

@@ -1,8 +1,9 @@
 //! Arguments of `flashd accuracy` and `flashd figure`.
 
 use super::ByArg;
-use super::{WeightArg, parse_positive};
+use super::parse_positive;
 use clap::{Args, Subcommand};
+use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_study::lengths::LENGTHS;
 use std::path::PathBuf;
@@ -70,8 +71,8 @@ pub enum Figure {
 #[derive(Args)]
 pub struct WeightFigureArgs {
     /// Weight unit: the shipped core's, or the paper's ln and sigmoid
-    #[arg(long, value_enum, default_value = "lse")]
-    pub weight: WeightArg,
+    #[arg(long, default_value = "lse", value_parser = WeightUnit::parse, value_name = "lse|paper")]
+    pub weight: WeightUnit,
     /// Number format of the hardware's result
     #[arg(long, default_value = "bf16")]
     pub format: Format,

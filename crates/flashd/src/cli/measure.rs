@@ -23,13 +23,10 @@ pub struct PpaArgs {
     ///
     /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
     /// for flags that do not give their own.
-    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = [
-        "variants", "config", "design", "weight", "fa2", "dot", "update", "lane", "value_stage", "hold", "accumulator", "weight_bits", "segments",
-        "score_shift", "score_integer_bits", "score_fraction_bits", "state_fraction_bits",
-    ])]
+    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = ["variants", "config"])]
     pub core: Vec<String>,
     /// Every variant of both designs, of one --d and --format
-    #[arg(long, conflicts_with_all = ["config", "design", "weight", "fa2", "update", "dot"])]
+    #[arg(long, conflicts_with = "config")]
     pub variants: bool,
     /// Also arrays of each core, of B cores that share keys and values, next to B single cores
     #[arg(long, value_name = "B,B,...", value_delimiter = ',')]

@@ -3,7 +3,7 @@
 mod marker;
 mod place;
 
-use super::points::{Cost, DESIGNS, Exploration, FormatResult, Point};
+use super::points::{Cost, Exploration, FormatResult, Point};
 use flashd_spec::config::Design;
 use marker::{Marker, draw_marker};
 use place::{Box2, place};
@@ -117,7 +117,7 @@ fn one_format(
         if on_front {
             continue;
         }
-        for design in DESIGNS {
+        for design in Design::ALL {
             let steps = steps(&drawn, design, (x1 + margin, top));
             chart.draw_series(LineSeries::new(steps, colour(design).stroke_width(2)))?;
         }
@@ -127,7 +127,7 @@ fn one_format(
     for p in &drawn {
         taken.push(Box2::around(chart.backend_coord(&p.at), 5));
     }
-    for design in DESIGNS {
+    for design in Design::ALL {
         let line = steps(&drawn, design, (x1 + margin, top));
         for ends in line.windows(2) {
             taken.push(Box2::between(chart.backend_coord(&ends[0]), chart.backend_coord(&ends[1])));
@@ -135,7 +135,7 @@ fn one_format(
     }
     let (across, down) = chart.plotting_area().get_pixel_range();
     let inside = Box2 { left: across.start, top: down.start, right: across.end, bottom: down.end };
-    for design in DESIGNS {
+    for design in Design::ALL {
         let knee = result.choice(design).and_then(|choice| choice.knee.as_ref());
         let Some(p) = drawn.iter().find(|p| Some(&p.point.core) == knee) else { continue };
         let (x, y) = chart.backend_coord(&p.at);
@@ -211,7 +211,7 @@ fn draw_legend(area: &Area, drawn: &[Drawn], result: &FormatResult) -> Result<()
         y += 21;
         Ok::<(), Box<dyn Error>>(())
     };
-    for design in DESIGNS {
+    for design in Design::ALL {
         let ink = colour(design);
         let mut variants: Vec<&str> =
             drawn.iter().filter(|p| p.point.design() == design).map(|p| p.point.variant.as_str()).collect();

@@ -9,9 +9,6 @@ use flashd_study::pareto::{self, front, knee};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Both designs, in the order of tables and legends.
-pub const DESIGNS: [Design; 2] = [Design::FlashD, Design::Fa2];
-
 /// What the error is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -154,7 +151,7 @@ impl Point {
 
     /// Its design.
     pub fn design(&self) -> Design {
-        self.configuration.design
+        self.configuration.design()
     }
 
     /// Its cost, if it meets the clock.
@@ -185,7 +182,7 @@ impl FormatResult {
         let both = front(&of(None));
         let mut choices = Vec::new();
         let mut own = Vec::new();
-        for design in DESIGNS {
+        for design in Design::ALL {
             let candidates = of(Some(design));
             let front = front(&candidates);
             let accurate = (0..candidates.len())

@@ -3,7 +3,6 @@
 use super::points::{Cost, Exploration, FormatResult, Measured, Point};
 use crate::output::{percent, table};
 use flashd_ppa::report::tables::significant;
-use flashd_spec::config::Design;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -27,13 +26,6 @@ pub fn text(exploration: &Exploration, written: &[PathBuf]) -> String {
         let _ = writeln!(text, "{}", path.display());
     }
     text
-}
-
-fn design_name(design: Design) -> &'static str {
-    match design {
-        Design::FlashD => "FLASH-D",
-        Design::Fa2 => "FA2",
-    }
 }
 
 fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResult) {
@@ -64,7 +56,7 @@ fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResul
         let _ = writeln!(
             text,
             "{:8} knee {}; cheapest as accurate as {}: {}",
-            design_name(choice.design),
+            choice.design.title(),
             name(&choice.knee),
             result.reference,
             name(&choice.cheapest_as_accurate)

@@ -1,8 +1,8 @@
 //! `flashd figure weight`: the paper's Fig. 2.
 
-use crate::cli::{WeightArg, WeightFigureArgs};
+use crate::cli::WeightFigureArgs;
 use crate::output::{Failure, print, print_json, table};
-use flashd_spec::config::WeightUnit;
+use flashd_spec::config::OptionValue;
 use flashd_study::weight::{Curve, PREVIOUS, Point, RANGE, curves};
 use plotters::prelude::*;
 use serde_json::json;
@@ -10,12 +10,9 @@ use std::error::Error;
 use std::path::PathBuf;
 
 pub fn run(args: &WeightFigureArgs) -> Result<(), Failure> {
-    let (unit, name) = match args.weight {
-        WeightArg::Lse => (WeightUnit::Lse, "lse"),
-        WeightArg::Paper => (WeightUnit::Paper, "paper"),
-    };
+    let name = args.weight.text();
     let previous = if args.previous.is_empty() { &PREVIOUS[..] } else { &args.previous };
-    let all = curves(unit, args.format, args.segments, previous)
+    let all = curves(args.weight, args.format, args.segments, previous)
         .map_err(|e| Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)))?;
     let caption = format!("{name}, {}, {} segments", args.format, args.segments);
     let svg = draw(&all, &caption).map_err(|e| Failure::input(format!("--svg: {e}")))?;

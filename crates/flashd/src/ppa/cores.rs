@@ -21,6 +21,9 @@ pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
             Ok(())
         }
     };
+    if !args.core.is_empty() {
+        args.selection.only(&["d", "format"], "--core")?;
+    }
     let named = args.core.iter().map(|text| {
         let what = format!("--core \"{text}\": ");
         let target = named(text, &args.selection).map_err(|e| Failure::input(format!("{what}{e}")))?;
@@ -51,8 +54,7 @@ fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
     let mut flags = parse_flags::<ArrayArgs>(text)?;
     let s = &mut flags.selection;
     if s.config.is_none() {
-        s.d = s.d.or(outer.d);
-        s.format = s.format.or(outer.format);
+        s.fields = s.fields.clone().or(outer.fields.clone());
     }
     let (core, array) = core_or_block(&flags, None)?;
     Ok(array.map_or(Target::Core(core), Target::Array))
@@ -62,21 +64,24 @@ fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
 /// letter.
 fn cores(args: &PpaArgs) -> Result<Vec<CoreConfig>, Failure> {
     let s = &args.selection;
+    let (d, format) = (s.fields.get("d"), s.fields.get("format"));
     if args.variants {
+        s.only(&["d", "format"], "--variants")?;
         let (lo, hi) = D_RANGE;
         let missing = || {
             Failure::input(format!("--d is missing: --variants are those of one vector length, {lo} to {hi}"))
         };
-        let all = CoreConfig::variants(s.d.ok_or_else(missing)?, s.format.unwrap_or(Format::BF16));
+        let all = CoreConfig::variants(d.ok_or_else(missing)?, format.unwrap_or(Format::BF16));
         for core in &all {
             core.validate().map_err(|e| Failure::input(format!("--{e}")))?;
         }
         return Ok(all);
     }
-    if s.config.is_some() || s.design.is_some() {
+    if s.config.is_some() || s.fields.has("design") {
         return Ok(vec![configuration(s, None)?]);
     }
-    let fits = |c: &CoreConfig| s.d.is_none_or(|d| d == c.d) && s.format.is_none_or(|f| f == c.format);
+    s.only(&["d", "format"], "a choice of shipped cores, without --design,")?;
+    let fits = |c: &CoreConfig| d.is_none_or(|d| d == c.d) && format.is_none_or(|f| f == c.format);
     let all: Vec<_> =
         CoreConfig::shipped().into_iter().filter(|c| !c.follows_the_paper() && fits(c)).collect();
     match all.is_empty() {

@@ -12,7 +12,7 @@ use crate::dot::{BLOCK, Block};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::{Model, PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
-use flashd_spec::config::{Design, Update, WeightUnit};
+use flashd_spec::config::Update;
 use flashd_spec::format::Format;
 
 /// FLASH-D with fixed-point lanes, in vectors of 32-bit numbers.
@@ -32,9 +32,7 @@ impl Blending {
     /// The core, if it is one of these and its numbers fit.
     pub fn new(model: &Model) -> Option<Blending> {
         let (config, n) = (model.config(), model.numerics());
-        let fixed = config.design == Design::FlashD
-            && config.weight == WeightUnit::Lse
-            && config.update == Update::Fixed;
+        let fixed = config.update() == Some(Update::Fixed);
         let bits = config.lane_bits();
         if !fixed || !FixedLanes::<i32>::fits(bits) {
             return None;

@@ -12,7 +12,7 @@ use crate::lanes::Lanes;
 use crate::model::{Model, PartialState, QueryResult, fits_f32};
 use crate::recurrence::{Fa2, Recurrence};
 use crate::round::{decode, encode};
-use flashd_spec::config::{Design, Fa2Variant};
+use flashd_spec::config::{Arithmetic, Design};
 use flashd_spec::format::{Format, Subnormals};
 
 /// The core.
@@ -36,11 +36,11 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         starts: &[Option<PartialState>],
     ) -> Option<ScalingCore<FLUSH>> {
         let (config, n) = (model.config(), model.numerics());
-        let shared = match (config.design, config.fa2) {
-            (Design::Fa2, Fa2Variant::SharedScale) => true,
-            (Design::Fa2, Fa2Variant::SeparateScale) => false,
-            _ => return None,
-        };
+        let kind = config.kind();
+        if kind.design != Design::Fa2 || kind.arithmetic != Arithmetic::Float {
+            return None;
+        }
+        let shared = kind.scales_in_lane;
         let reference = Fa2::new(n, shared);
         // As the model chooses its carrier.
         let longest = reference.factor_bits() + n.accumulator.precision();

@@ -6,7 +6,7 @@ use crate::dot::{BLOCK, Block};
 use crate::model::Action;
 pub(crate) use crate::model::Step;
 use crate::round::{decode, pow2};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Update, WeightUnit};
+use flashd_spec::config::{Arithmetic, CoreConfig, Update, WeightUnit};
 use flashd_spec::format::Format;
 use std::ops::Range;
 
@@ -135,12 +135,11 @@ pub struct StepUnits {
 impl StepUnits {
     /// Those of a core; the configuration must be valid.
     pub fn new(config: &CoreConfig) -> StepUnits {
-        let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let lse = config.weight() == Some(WeightUnit::Lse);
         let argument = if lse { config.state_fraction_bits } else { config.score_fraction_bits };
-        let rounded = match config.design {
-            Design::FlashD => config.weight == WeightUnit::Paper || config.update == Update::Rounded,
-            Design::Fa2 => matches!(config.fa2, Fa2Variant::SeparateScale | Fa2Variant::Literal),
-        };
+        let float = config.kind().arithmetic == Arithmetic::Float;
+        let as_factor = config.update() == Some(Update::Fused) || config.kind().scales_in_lane;
+        let rounded = config.follows_the_paper() || float && !as_factor;
         let weight = if rounded { Ok(config.weight_format()) } else { Err(config.factor_significand()) };
         StepUnits {
             encoded: config.follows_the_paper().then_some(config.format),

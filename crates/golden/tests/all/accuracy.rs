@@ -3,7 +3,7 @@
 use crate::common::{cores, largest, normal, rng, values, variants};
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Action, Model, QueryResult, decode};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, Hold, LaneBits, Update, WeightUnit};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant, Hold, LaneBits, WeightUnit};
 use flashd_spec::format::Format;
 
 /// Largest distance from the mean after n equal scores, as a fraction of the largest value, at every power
@@ -31,7 +31,7 @@ fn error_of_the_mean(config: &CoreConfig, keys: usize, seed: u64) -> Vec<(usize,
 fn accumulators(format: Format) -> [CoreConfig; 3] {
     [Some(Accumulator::Fraction(16)), None, Some(Accumulator::Format)].map(|accumulator| CoreConfig {
         accumulator,
-        update: Update::Rounded,
+        datapath: FlashDVariant::Rounded.into(),
         ..CoreConfig::new(Design::FlashD, 16, format)
     })
 }
@@ -79,7 +79,7 @@ fn weights_of_equal_scores_are_one_over_i() {
     let (d, keys) = (2, 65_536);
     let config = CoreConfig {
         hold: Some(Hold::None),
-        update: Update::Rounded,
+        datapath: FlashDVariant::Rounded.into(),
         ..CoreConfig::new(Design::FlashD, d, format)
     };
     let zeros = vec![0; keys * d];
@@ -128,7 +128,7 @@ fn cores_are_close_to_exact_attention() {
         for (config, (mean_bound, worst_bound)) in cores(16, format).into_iter().zip(bounds) {
             let config = CoreConfig { segments: 32, ..config };
             // The paper's sigmoid spreads its segments over 17 units of x, and its static rule is a guess.
-            let guess = if config.weight == WeightUnit::Paper { (0.04, 0.2) } else { (0.0, 0.0) };
+            let guess = if config.weight() == Some(WeightUnit::Paper) { (0.04, 0.2) } else { (0.0, 0.0) };
             let seed = 60;
             let (mean, worst) = error_of(&config, 1.0, seed);
             let ok = mean <= mean_bound * unit + guess.0 && worst <= worst_bound * unit + guess.1;

@@ -3,7 +3,7 @@
 use crate::common::{Rng, bits_of, rng};
 use flashd_golden::family::{CoarseBudget, CoarseDecay, HoldRule, held_error_bound, safe_softmax};
 use flashd_golden::{Action, Model, Step, decode};
-use flashd_spec::config::{CoreConfig, Design, Hold, LaneBits, Update};
+use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
 use rand::RngExt;
@@ -124,7 +124,7 @@ fn the_error_is_below_the_bound_for_65536_keys() {
     let lane = Some(LaneBits { o: 28, v: 20, w: 12 });
     let core = |hold| CoreConfig {
         lane,
-        update: Update::Fixed,
+        datapath: FlashDVariant::Fixed.into(),
         hold: Some(hold),
         state_fraction_bits: 26,
         segments: 32,

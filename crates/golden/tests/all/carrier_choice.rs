@@ -2,7 +2,7 @@
 
 use flashd_golden::parts::{fits_f32, largest_finite};
 use flashd_golden::{Carriers, Model, decode, encode, v_exponent};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -25,12 +25,12 @@ fn operands(rng: &mut ChaCha8Rng, format: Format, spread: u64, n: usize) -> Vec<
 fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let flash_d = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::FlashD, d, format) };
     let fa2 = CoreConfig { score_shift: Some(3), ..CoreConfig::new(Design::Fa2, d, format) };
-    let update = |update| CoreConfig { update, ..flash_d.clone() };
-    let variant = |fa2_variant| CoreConfig { fa2: fa2_variant, ..fa2.clone() };
+    let update = |update: FlashDVariant| CoreConfig { datapath: update.into(), ..flash_d.clone() };
+    let variant = |variant: Fa2Variant| CoreConfig { datapath: variant.into(), ..fa2.clone() };
     let floats = [
-        update(Update::Rounded),
-        CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() },
-        update(Update::Fused),
+        update(FlashDVariant::Rounded),
+        CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d.clone() },
+        update(FlashDVariant::Fused),
         variant(Fa2Variant::SeparateScale),
         variant(Fa2Variant::SharedScale),
         variant(Fa2Variant::Literal),
@@ -47,7 +47,8 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     cores.extend(mixed.map(|core| CoreConfig { score_shift: Some(3), ..core }));
     for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (9, 9, 4)] {
         let lane = Some(LaneBits { o, v, w });
-        let fixed = [update(Update::Fixed), variant(Fa2Variant::Fixed), variant(Fa2Variant::LogReference)];
+        let fixed =
+            [update(FlashDVariant::Fixed), variant(Fa2Variant::Fixed), variant(Fa2Variant::LogReference)];
         cores.extend(fixed.map(|core| CoreConfig { lane, ..core }));
     }
     for core in &cores {
@@ -102,7 +103,7 @@ fn a_factor_beyond_f32_scales_exactly() {
     // not. The second value is zero, so that the product decides the result.
     let (format, d) = (Format::BF16, 2);
     let config = CoreConfig {
-        fa2: Fa2Variant::SharedScale,
+        datapath: Fa2Variant::SharedScale.into(),
         hold: Some(Hold::None),
         score_shift: Some(0),
         ..CoreConfig::new(Design::Fa2, d, format)

@@ -4,7 +4,7 @@ use crate::common::{bits_of, cores, normal, rng};
 use flashd_golden::f64_attention::safe_softmax_of_scores;
 use flashd_golden::units::{paper_sigmoid, round_from_f64};
 use flashd_golden::{Action, Model, decode, encode, flash_d_lane};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use rand::RngExt;
@@ -25,12 +25,12 @@ fn one_key_returns_its_value() {
         let (q, k) = (normal(&mut rng, format, 1.0, 5), normal(&mut rng, format, 1.0, 5));
         let result = &Model::new(&config).run(&q, &k, &v, &[1], true)[0];
         // FLASH-D `lse` and FA2 add it to zero, which makes -0 a +0; the others copy it.
-        let copies = config.weight == WeightUnit::Paper || config.fa2 == Fa2Variant::Literal;
+        let copies = config.weight() == Some(WeightUnit::Paper) || config.fa2() == Some(Fa2Variant::Literal);
         let wanted = if copies { v.clone() } else { [&[0], &v[1..]].concat() };
         assert_eq!(result.o, wanted, "{}", config.name());
         assert_eq!((result.invalid, result.saturated, result.steps.len()), (false, 0, 1));
         // The factor of `lse` is one minus the weight of one.
-        let lse = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let lse = config.design() == Design::FlashD && config.weight() == Some(WeightUnit::Lse);
         let step = result.steps[0];
         assert_eq!(
             (step.action, step.w, step.upper, step.x),
@@ -141,8 +141,11 @@ fn hold_keeps_output_and_state() {
     let v = normal(&mut rng, format, 1.0, keys * d);
     for threshold in [None, Some(3.0), Some(12.0)] {
         let hold = Some(threshold.map_or(Hold::None, Hold::Below));
-        let config =
-            CoreConfig { hold, update: Update::Rounded, ..CoreConfig::new(Design::FlashD, d, format) };
+        let config = CoreConfig {
+            hold,
+            datapath: FlashDVariant::Rounded.into(),
+            ..CoreConfig::new(Design::FlashD, d, format)
+        };
         let shift = config.state_fraction_bits - config.score_fraction_bits;
         // The threshold in base 2, rounded to the score's last place.
         let unit = std::f64::consts::LOG2_E * 2f64.powi(config.score_fraction_bits as i32);
@@ -184,7 +187,7 @@ fn lse_output_is_a_weighted_mean() {
             for accumulator in [None, Some(Accumulator::Format), Some(Accumulator::Fraction(23))] {
                 let config = CoreConfig {
                     accumulator,
-                    update: Update::Rounded,
+                    datapath: FlashDVariant::Rounded.into(),
                     ..CoreConfig::new(Design::FlashD, d, format)
                 };
                 let name = config.name();
@@ -216,7 +219,7 @@ fn recorded_steps_replay_the_output() {
         for accumulator in [None, Some(Accumulator::Format)] {
             let config = CoreConfig {
                 accumulator,
-                update: Update::Rounded,
+                datapath: FlashDVariant::Rounded.into(),
                 ..CoreConfig::new(Design::FlashD, d, format)
             };
             let acc = config.accumulator_format();
@@ -258,7 +261,7 @@ fn the_static_rule_fails_where_it_must() {
     let vb: Vec<u64> = v.iter().flat_map(|&v| [bits(v), 0]).collect();
     let config = CoreConfig {
         score_shift: Some(0),
-        update: Update::Rounded,
+        datapath: FlashDVariant::Rounded.into(),
         ..CoreConfig::new(Design::FlashD, 2, format)
     };
     let first = |config: &CoreConfig| {
@@ -266,7 +269,7 @@ fn the_static_rule_fails_where_it_must() {
         (decode(format, result.o[0]), result.steps.clone())
     };
     let exact = safe_softmax_of_scores(&scores, &v, 1)[0];
-    let paper = CoreConfig { weight: WeightUnit::Paper, ..config.clone() };
+    let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), ..config.clone() };
     let (o, steps) = first(&paper);
     assert_eq!(o, -1.0);
     let actions: Vec<Action> = steps.iter().map(|s| s.action).collect();

@@ -110,7 +110,7 @@ fn fa2s_fixed_sum_takes_65536_equal_keys() {
             false,
         );
         let flags: Vec<bool> = results.iter().map(|r| r.overflow).collect();
-        let last = config.fa2 == Fa2Variant::Fixed;
+        let last = config.fa2() == Some(Fa2Variant::Fixed);
         assert_eq!(flags, [false, false, last], "{}", config.name());
         assert_eq!(results[1].o, [three_quarters; 2], "{}", config.name());
     }
@@ -129,7 +129,7 @@ fn held_steps_keep_everything_in_every_variant() {
                 let n = Numerics::new(&config);
                 let limit = -((threshold * std::f64::consts::LOG2_E * 2f64.powi(n.score_fraction as i32))
                     .round() as i64);
-                let align = match config.design {
+                let align = match config.design() {
                     Design::FlashD => n.state_fraction - n.score_fraction,
                     Design::Fa2 => 0,
                 };
@@ -170,8 +170,8 @@ fn recorded_factors_replay_the_output() {
                 let upper = step.upper || i == 0;
                 if step.action != Action::Hold {
                     for (j, &v) in v[i * d..][..d].iter().enumerate() {
-                        match config.update {
-                            Update::Fixed => {
+                        match config.update() {
+                            Some(Update::Fixed) => {
                                 o[j] = flash_d_fixed_lane(&config, exponent, o[j], v, step.w, upper);
                             }
                             _ => bits[j] = flash_d_lane(&config, bits[j], v, step.w, upper),
@@ -182,8 +182,8 @@ fn recorded_factors_replay_the_output() {
             let lane = config.lane_bits().o as i32;
             let unit = 2f64.powi(exponent as i32 - format.bias + 2 - lane);
             let accumulator = config.accumulator_format();
-            let number = |j: usize| match config.update {
-                Update::Fixed => {
+            let number = |j: usize| match config.update() {
+                Some(Update::Fixed) => {
                     let cut = lane - fixed_result_bits(config.lane_bits()) as i32;
                     (o[j] >> cut << cut) as f64 * unit
                 }

@@ -11,7 +11,7 @@ use flashd_hwmodel::split::weight::LseDifferenceFunction;
 use flashd_hwmodel::units::{MixedFunction, Operation};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{CoreConfig, Update};
+use flashd_spec::config::{CoreConfig, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
@@ -29,7 +29,7 @@ fn rounded_lanes_merge_as_the_model_does() {
         (Format::BF16, Some(12), 26),
     ] {
         let config = CoreConfig {
-            update: Update::Rounded,
+            datapath: FlashDVariant::Rounded.into(),
             masks: true,
             partial: true,
             weight_bits,

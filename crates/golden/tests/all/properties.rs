@@ -11,7 +11,7 @@ const D: usize = 3;
 
 /// FLASH-D's cores with the log-sum-exp, in every format, update and precision.
 fn flash_d() -> Vec<CoreConfig> {
-    let lse = |c: &CoreConfig| c.design == Design::FlashD && c.weight == WeightUnit::Lse;
+    let lse = |c: &CoreConfig| c.design() == Design::FlashD && c.weight() == Some(WeightUnit::Lse);
     let formats = Format::NAMED.into_iter().flat_map(|(_, f)| CoreConfig::variants(D, f));
     let mixed = CoreConfig::mixed_precision(D);
     let thresholds =

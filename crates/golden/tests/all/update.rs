@@ -3,14 +3,18 @@
 use crate::common::{Dyadic, bits_of, near_one, rng};
 use flashd_golden::units::{add, mul, round_from_f64, sub};
 use flashd_golden::{Model, decode, flash_d_lane};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, Hold, Update, WeightUnit};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use rand::RngExt;
 use rayon::prelude::*;
 
 fn flash_d(format: Format, accumulator: Option<Accumulator>) -> CoreConfig {
-    CoreConfig { accumulator, update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 16, format) }
+    CoreConfig {
+        accumulator,
+        datapath: FlashDVariant::Rounded.into(),
+        ..CoreConfig::new(Design::FlashD, 16, format)
+    }
 }
 
 /// Every accumulator worth a test: the format itself, one bit more, the default, 16 and 23 bits.
@@ -188,10 +192,9 @@ fn the_papers_update_is_exempt() {
     // A second score that is 8 larger has a weight of one. Every pair: o the first value, v the second one.
     let d = all.len();
     let config = CoreConfig {
-        weight: WeightUnit::Paper,
+        datapath: FlashDVariant::Paper.into(),
         hold: Some(Hold::None),
         score_shift: Some(0),
-        update: Update::Rounded,
         ..CoreConfig::new(Design::FlashD, d, format)
     };
     let model = Model::new(&config);

@@ -165,7 +165,7 @@ pub fn array(
         let some_reads = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
         m.drive(v_ren, some_reads);
 
-        let holds = config.core.design == Design::Fa2 && queries > 1;
+        let holds = config.core.design() == Design::Fa2 && queries > 1;
         let results = results(m, &cores, holds);
         let index = m.later(config.index_bits());
         let o = if holds { picked(m, &cores, index) } else { results.first.o };

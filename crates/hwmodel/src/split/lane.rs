@@ -10,7 +10,7 @@ use crate::flash_d::fused_lane::FusedUpdateFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
-use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::config::{CoreConfig, Update};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -40,11 +40,11 @@ pub enum MergeKind {
 impl MergeKind {
     /// That of the cores of a configuration.
     pub fn of(config: &CoreConfig) -> MergeKind {
-        match (config.design, config.update) {
-            (Design::FlashD, Update::Fixed) => MergeKind::Fixed,
-            (Design::FlashD, Update::Rounded) => MergeKind::Rounded,
-            (Design::FlashD, Update::Fused) => MergeKind::Fused,
-            (Design::Fa2, _) => MergeKind::Fa2,
+        match config.update() {
+            Some(Update::Fixed) => MergeKind::Fixed,
+            Some(Update::Rounded) => MergeKind::Rounded,
+            Some(Update::Fused) => MergeKind::Fused,
+            None => MergeKind::Fa2,
         }
     }
 

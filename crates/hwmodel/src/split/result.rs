@@ -95,5 +95,5 @@ fn blanked(m: &mut Module, o: &[Wire], empty: Wire) -> Vec<Wire> {
 
 /// Cycles from the last merge's accumulators to the result.
 pub fn result_cycles(config: &CoreConfig) -> u32 {
-    (config.design == Design::Fa2).into()
+    (config.design() == Design::Fa2).into()
 }

@@ -1,8 +1,8 @@
 //! Names, limits and combinations of configurations.
 
 use flashd_spec::config::{
-    Accumulator, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant, Hold, LaneBits, Update,
-    WeightUnit, default_score_shift,
+    Accumulator, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Dot, Fa2Variant, FlashDVariant, Hold,
+    LaneBits, default_score_shift,
 };
 use flashd_spec::format::Format;
 
@@ -10,18 +10,23 @@ use flashd_spec::format::Format;
 fn names_carry_what_is_not_default() {
     let c = CoreConfig::new(Design::FlashD, 64, Format::BF16);
     assert_eq!(c.name(), "flash_d_bf16_d64");
-    assert_eq!(CoreConfig { weight: WeightUnit::Paper, ..c.clone() }.name(), "flash_d_paper_bf16_d64");
+    assert_eq!(
+        CoreConfig { datapath: FlashDVariant::Paper.into(), ..c.clone() }.name(),
+        "flash_d_paper_bf16_d64"
+    );
     let odd = CoreConfig {
         hold: Some(Hold::None),
-        update: Update::Rounded,
+        datapath: FlashDVariant::Rounded.into(),
         accumulator: Some(Accumulator::Fraction(16)),
         segments: 16,
         score_shift: Some(-5),
         ..c
     };
     assert_eq!(odd.name(), "flash_d_rounded_nohold_acc16_seg16_shiftm5_bf16_d64");
-    let literal =
-        CoreConfig { fa2: Fa2Variant::Literal, ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3) };
+    let literal = CoreConfig {
+        datapath: Fa2Variant::Literal.into(),
+        ..CoreConfig::new(Design::Fa2, 16, Format::FP8_E4M3)
+    };
     assert_eq!(literal.name(), "fa2_literal_fp8_e4m3_d16");
     let names = |hold| -> Vec<String> {
         CoreConfig::with_hold(16, Format::BF16, hold).iter().map(CoreConfig::name).collect()
@@ -57,30 +62,37 @@ fn variants_are_valid_and_have_names_of_their_own() {
 fn combinations_that_do_not_exist_are_refused() {
     let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);
     let fa2 = CoreConfig::new(Design::Fa2, 16, Format::BF16);
-    let paper = CoreConfig { weight: WeightUnit::Paper, ..flash_d.clone() };
+    let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d.clone() };
     let lane = Some(LaneBits { o: 18, v: 11, w: 7 });
     let refused = [
-        ("lane", CoreConfig { lane, update: Update::Rounded, ..flash_d.clone() }),
+        ("lane", CoreConfig { lane, datapath: FlashDVariant::Rounded.into(), ..flash_d.clone() }),
         ("lane", CoreConfig { lane, ..paper.clone() }),
         (
             "lane",
             CoreConfig {
                 lane: Some(LaneBits { o: 10, v: 12, w: 7 }),
-                update: Update::Fixed,
+                datapath: FlashDVariant::Fixed.into(),
                 ..flash_d.clone()
             },
         ),
         (
             "accumulator",
-            CoreConfig { accumulator: Some(Accumulator::Format), update: Update::Fixed, ..flash_d.clone() },
+            CoreConfig {
+                accumulator: Some(Accumulator::Format),
+                datapath: FlashDVariant::Fixed.into(),
+                ..flash_d.clone()
+            },
         ),
-        ("update", CoreConfig { update: Update::Fused, ..paper.clone() }),
+        ("update", CoreConfig { datapath: FlashDVariant::Fused.into(), ..paper.clone() }),
         ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper.clone() }),
-        ("update", CoreConfig { update: Update::Fused, ..fa2.clone() }),
-        ("fa2", CoreConfig { fa2: Fa2Variant::Fixed, ..flash_d }),
-        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Below(8.0)), ..fa2.clone() }),
+        ("update", CoreConfig { datapath: FlashDVariant::Fused.into(), ..fa2.clone() }),
+        ("fa2", CoreConfig { datapath: Fa2Variant::Fixed.into(), ..flash_d }),
+        (
+            "hold",
+            CoreConfig { datapath: Fa2Variant::Literal.into(), hold: Some(Hold::Below(8.0)), ..fa2.clone() },
+        ),
         ("hold", CoreConfig { hold: Some(Hold::Budget(9)), ..fa2.clone() }),
-        ("hold", CoreConfig { fa2: Fa2Variant::Literal, hold: Some(Hold::Budget(9)), ..fa2 }),
+        ("hold", CoreConfig { datapath: Fa2Variant::Literal.into(), hold: Some(Hold::Budget(9)), ..fa2 }),
         ("hold", CoreConfig { hold: Some(Hold::Budget(9)), ..paper.clone() }),
         ("hold", CoreConfig { hold: Some(Hold::Budget(3)), ..flash_d.clone() }),
         ("hold", CoreConfig { hold: Some(Hold::Budget(23)), ..flash_d.clone() }),

@@ -4,7 +4,7 @@ use crate::common::{model, shape};
 use flashd_golden::family::{safe_softmax, scores};
 use flashd_llm::*;
 use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
-use flashd_spec::config::{CoreConfig, Design, Hold, Update};
+use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{ScoreScale, TensorScale, Visible};
 
@@ -105,8 +105,12 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
         (Design::Fa2, Format::FP16, size),
     ] {
         // The range of a fixed-point lane follows the values so far here, all values of the head there.
-        let update = if design == Design::FlashD { Update::Rounded } else { Update::default() };
-        let core = CoreConfig { update, hold: Some(Hold::Below(2.0)), ..CoreConfig::new(design, d, format) };
+        let datapath = match design {
+            Design::FlashD => FlashDVariant::Rounded.into(),
+            Design::Fa2 => Datapath::shipped(design, format),
+        };
+        let core =
+            CoreConfig { datapath, hold: Some(Hold::Below(2.0)), ..CoreConfig::new(design, d, format) };
         let mut attention = CoreAttention::new(&core, &model.config, &heads).unwrap();
         for layer in 0..model.config.layers {
             let recorded = heads.layer(layer);

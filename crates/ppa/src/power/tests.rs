@@ -4,7 +4,7 @@ use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_simulator::Workload;
-use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use workload::Feed;
 
@@ -137,8 +137,10 @@ fn options_that_make_no_sense_are_named() {
 
 #[test]
 fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
-    let config =
-        CoreConfig { update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3) };
+    let config = CoreConfig {
+        datapath: FlashDVariant::Rounded.into(),
+        ..CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3)
+    };
     let Some(mapped) = testing::map_core(&config) else { return };
     let netlist = mapped.netlist();
     let options = options(60);

@@ -120,7 +120,7 @@ impl<'a> Group<'a> {
         let of = |design: Design, (format, d): (Format, usize)| -> Vec<&'a CoreFigures> {
             let is = |c: &CoreFigures| {
                 let c = &c.configuration;
-                c.design == design && c.format == format && c.d == d
+                c.design() == design && c.format == format && c.d == d
             };
             self.single().filter(|c| is(c)).collect()
         };

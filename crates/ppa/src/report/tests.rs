@@ -4,7 +4,7 @@ use super::compare::*;
 use super::fixture::{core, figures};
 use super::*;
 use crate::figures::CoreFigures;
-use flashd_spec::config::{Design, Fa2Variant, WeightUnit};
+use flashd_spec::config::{Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 
 fn names(pairs: &[Pair]) -> Vec<(String, String, bool)> {
@@ -51,8 +51,8 @@ fn cores_of_one_format_and_length_are_paired() {
 #[test]
 fn cores_that_follow_the_paper_stand_for_a_design_only_alone() {
     let mut all = figures();
-    all[3].configuration.fa2 = Fa2Variant::Literal;
-    all[2].configuration.weight = WeightUnit::Paper;
+    all[3].configuration.datapath = Fa2Variant::Literal.into();
+    all[2].configuration.datapath = FlashDVariant::Paper.into();
     assert_eq!(names(&groups(&all)[0].pairs()), expected(&[("a16", "b16", true), ("a64", "c64", false)]));
 }
 

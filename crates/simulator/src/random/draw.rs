@@ -1,14 +1,14 @@
 //! A legal configuration from a seed.
 //!
-//! Every option is drawn by itself, and what [`CoreConfig::validate`] and the like refuse is drawn again: what is legal is said
-//! there alone.
+//! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
+//! drawn again: what is legal is said there alone.
 
 use flashd_hwmodel::array::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
 use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Design, Dot, Fa2Variant, Hold, LaneBits,
-    SCORE_SHIFT_RANGE, Update, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE, WeightUnit,
+    Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold, KINDS, LaneBits,
+    SCORE_SHIFT_RANGE, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE,
 };
 use flashd_spec::format::Format;
 use rand::RngExt;
@@ -34,33 +34,11 @@ pub enum Drawn {
     Wrapper(AxisConfig),
 }
 
-/// Designs and weight units. Those that take few of the other options are drawn more often.
-const DESIGNS: [(Design, WeightUnit); 8] = [
-    (Design::FlashD, WeightUnit::Lse),
-    (Design::FlashD, WeightUnit::Lse),
-    (Design::FlashD, WeightUnit::Paper),
-    (Design::FlashD, WeightUnit::Paper),
-    (Design::FlashD, WeightUnit::Paper),
-    (Design::Fa2, WeightUnit::Lse),
-    (Design::Fa2, WeightUnit::Lse),
-    (Design::Fa2, WeightUnit::Lse),
-];
-/// FA2's datapaths, likewise.
-const FA2: [Fa2Variant; 7] = [
-    Fa2Variant::SeparateScale,
-    Fa2Variant::Literal,
-    Fa2Variant::Literal,
-    Fa2Variant::Literal,
-    Fa2Variant::SharedScale,
-    Fa2Variant::Fixed,
-    Fa2Variant::LogReference,
-];
-
 impl Drawn {
     /// A legal configuration with vectors of up to `longest` elements, 2 to [`LONGEST`].
     pub fn new(rng: &mut ChaCha8Rng, longest: usize) -> Drawn {
         let longest = longest.clamp(D_RANGE.0, LONGEST);
-        let kind = rng.random_range(0..KINDS);
+        let kind = rng.random_range(0..DESIGNS);
         loop {
             let drawn = propose(rng, kind, longest);
             if drawn.validate().is_ok() {
@@ -110,7 +88,7 @@ fn seldom<T>(rng: &mut ChaCha8Rng, n: u32, value: impl FnOnce(&mut ChaCha8Rng) -
 }
 
 /// Cores are most of them, wrappers a fifth.
-const KINDS: u32 = 5;
+const DESIGNS: u32 = 5;
 
 /// A configuration that may not be legal.
 fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
@@ -162,17 +140,12 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
     let finest = any(rng, &[6, 20]);
     let score_fraction_bits = rng.random_range(2..=finest);
     let score_fraction_bits = seldom(rng, 3, |_| score_fraction_bits).unwrap_or(10);
-    let (design, weight) = any(rng, &DESIGNS);
     // No field is left out: one that is new is drawn, too.
-    CoreConfig {
-        design,
+    let core = CoreConfig {
+        datapath: any(rng, &KINDS).datapath,
         d: rng.random_range(D_RANGE.0..=most),
         format: any(rng, &Format::NAMED).1,
-        weight,
-        fa2: seldom(rng, 2, |rng| any(rng, &FA2)).unwrap_or_default(),
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
-        update: seldom(rng, 2, |rng| any(rng, &[Update::Rounded, Update::Fused, Update::Fixed]))
-            .unwrap_or_default(),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=28),
             v: rng.random_range(4..=20),
@@ -191,7 +164,8 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         score_integer_bits: seldom(rng, 3, |rng| rng.random_range(5..=12)).unwrap_or(9),
         score_fraction_bits,
         state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)).unwrap_or(18),
-    }
+    };
+    core.without_what_does_not_apply()
 }
 
 fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {

@@ -7,9 +7,13 @@ mod fa2_fixed;
 mod flash_d;
 mod to_the_letter;
 
+use super::numbers::rows::{
+    self, EXPONENTIAL, EXPONENTIAL_FACTOR, FA2_LANE, FIXED_LANE, FIXED_OPERAND, FLOAT_LANE, FUSED_LANE,
+    LITERAL_LANE, LSE, MAXIMUM, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT, WEIGHT_FACTOR,
+};
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
-use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, WeightUnit};
+use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant};
 use flashd_spec::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -112,16 +116,58 @@ fn number(path: String, label: String) -> Row {
 
 use Look::{Bits, Number, Trace};
 
+/// What waves show of a kind of core.
+pub(super) struct WaveKind {
+    /// The stages after the adder tree.
+    stages: fn(&CoreConfig) -> Vec<Group>,
+    /// What the buses of scalar path and lanes carry.
+    pub numbers: &'static [&'static [rows::Row]],
+}
+
+/// The row of a configuration.
+pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
+    use Datapath::{Fa2, FlashD};
+    match config.datapath {
+        FlashD(FlashDVariant::Paper) => {
+            &WaveKind { stages: to_the_letter::paper, numbers: &[ROUNDED_LANE, FLOAT_LANE] }
+        }
+        FlashD(FlashDVariant::Rounded) => &WaveKind {
+            stages: |config| flash_d::stages(config, flash_d::rounded_lane),
+            numbers: &[LSE, WEIGHT, ROUNDED_LANE, FLOAT_LANE],
+        },
+        FlashD(FlashDVariant::Fused) => &WaveKind {
+            stages: |config| flash_d::stages(config, flash_d::fused_lane),
+            numbers: &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
+        },
+        FlashD(FlashDVariant::Fixed) => &WaveKind {
+            stages: |config| flash_d::stages(config, flash_d::fixed_lane),
+            numbers: &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
+        },
+        Fa2(Fa2Variant::SeparateScale) => {
+            &WaveKind { stages: fa2::stages, numbers: &[FA2_LANE, FLOAT_LANE, EXPONENTIAL, MAXIMUM, SUM] }
+        }
+        Fa2(Fa2Variant::SharedScale) => &WaveKind {
+            stages: fa2::stages,
+            numbers: &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM],
+        },
+        Fa2(Fa2Variant::Fixed) => &WaveKind {
+            stages: fa2_fixed::maximum,
+            numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
+        },
+        Fa2(Fa2Variant::LogReference) => &WaveKind {
+            stages: fa2_fixed::logarithm,
+            numbers: &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
+        },
+        Fa2(Fa2Variant::Literal) => {
+            &WaveKind { stages: to_the_letter::literal, numbers: &[LITERAL_LANE, FLOAT_LANE] }
+        }
+    }
+}
+
 /// The stages of a core.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     let mut stages = vec![query_and_key(config), adder_tree(config)];
-    stages.extend(match (config.design, config.weight, config.fa2) {
-        (Design::FlashD, WeightUnit::Lse, _) => flash_d::stages(config),
-        (Design::FlashD, WeightUnit::Paper, _) => to_the_letter::paper(config),
-        (Design::Fa2, _, Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => fa2::stages(config),
-        (Design::Fa2, _, Fa2Variant::Fixed | Fa2Variant::LogReference) => fa2_fixed::stages(config),
-        (Design::Fa2, _, Fa2Variant::Literal) => to_the_letter::literal(config),
-    });
+    stages.extend((kind(config).stages)(config));
     let mut result = Group::stage(Numerics::new(config).latency() as usize, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
     if config.has_fixed_lanes() {

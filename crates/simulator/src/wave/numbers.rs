@@ -26,7 +26,7 @@
 //! A term of the fused dot product is `x + c` with a carry c on its way to an adder's free input: the value beside
 //! a term or sum lacks the carries that are still beside it, a last place each.
 
-mod rows;
+pub(super) mod rows;
 
 use super::NUMBER_SUFFIX;
 use super::signals::Signal;
@@ -36,7 +36,7 @@ use flashd_hwmodel::fa2;
 use flashd_hwmodel::fa2::reference::reference_bits;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, Design, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use rows::{Quantity, Row, rows};
@@ -133,14 +133,14 @@ impl Numbers {
     /// For a (valid) configuration.
     pub fn new(config: &CoreConfig) -> Self {
         let numerics = Numerics::new(config);
-        let inner = match (config.design, config.weight) {
+        let inner = match config.weight() {
             _ if config.follows_the_paper() => numerics.accumulator,
-            (Design::FlashD, WeightUnit::Lse) => numerics.difference,
-            _ => numerics.product,
+            Some(_) => numerics.difference,
+            None => numerics.product,
         };
         let lane = LaneFormats::new(&numerics, inner);
         let factor = factor(&numerics);
-        Numbers { numerics, lane, factor, fa2: config.design == Design::Fa2, rows: rows(config) }
+        Numbers { numerics, lane, factor, fa2: config.design() == Design::Fa2, rows: rows(config) }
     }
 
     /// The decimal value to be shown beside signal `i`, if any.

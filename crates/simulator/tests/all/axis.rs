@@ -3,7 +3,7 @@
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_simulator::axis::{AxisBlock, AxisWorkload, Mask, Pace, Paces, run, run_against};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
@@ -38,16 +38,16 @@ fn cores(d: usize) -> Vec<CoreConfig> {
         CoreConfig { format: Format::FP8_E4M3, hold: Some(Hold::Budget(9)), ..flash_d.clone() },
         flash_d.clone(),
         CoreConfig { masks: true, ..flash_d.clone() },
-        CoreConfig { weight: WeightUnit::Paper, ..flash_d },
+        CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d },
         fa2.clone(),
         CoreConfig { masks: true, ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::SeparateScale, ..fa2 },
+        CoreConfig { datapath: Fa2Variant::SeparateScale.into(), ..fa2 },
     ]
     .into_iter()
-    .map(|core| match core.weight {
-        WeightUnit::Paper => CoreConfig::variants(d, core.format)
+    .map(|core| match core.weight() {
+        Some(WeightUnit::Paper) => CoreConfig::variants(d, core.format)
             .into_iter()
-            .find(|c| c.weight == WeightUnit::Paper)
+            .find(|c| c.weight() == Some(WeightUnit::Paper))
             .unwrap_or(core),
         _ => core,
     })

@@ -4,7 +4,7 @@ use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, run, run_against};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
-use flashd_spec::config::{CoreConfig, Design, Update};
+use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic;
@@ -141,7 +141,7 @@ fn fa2_holds_its_result_and_flash_d_does_not() {
         let mut after = AfterResult::default();
         flashd_simulator::run(&core, &w.single(), Gaps::None, &mut [&mut after]).unwrap();
         assert_eq!(after.results, 6);
-        assert_eq!(after.held == 6, core.design == Design::Fa2, "{}: {}", core.name(), after.held);
+        assert_eq!(after.held == 6, core.design() == Design::Fa2, "{}: {}", core.name(), after.held);
     }
 }
 
@@ -242,7 +242,10 @@ fn neighbours_with_equal_keys_share_a_block() {
 /// A check that cannot fail is none.
 #[test]
 fn every_comparison_notices_a_fault() {
-    let core = CoreConfig { update: Update::Fixed, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };
+    let core = CoreConfig {
+        datapath: FlashDVariant::Fixed.into(),
+        ..CoreConfig::new(Design::FlashD, 4, Format::BF16)
+    };
     let config = block(&core, 3);
     let mut w = workload(&core, &[(3, 9), (2, 6)]);
     // Scores so near to each other that few keys are held.

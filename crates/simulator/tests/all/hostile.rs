@@ -4,8 +4,8 @@ use flashd_golden::{Action, Model, QueryResult};
 use flashd_simulator::evaluate::{Reference, Scenario, prepare};
 use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant, Hold,
-    LaneBits, Update, WeightUnit,
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
+    FlashDVariant, Hold, LaneBits,
 };
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BUDGET_REGISTER;
@@ -23,7 +23,7 @@ fn scenario(attention: Attention) -> Scenario {
 fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
-    let fixed = CoreConfig { update: Update::Fixed, ..flash_d.clone() };
+    let fixed = CoreConfig { datapath: FlashDVariant::Fixed.into(), ..flash_d.clone() };
     let mut all = CoreConfig::variants(d, format);
     all.extend(CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format));
     all.extend(CoreConfig::with_hold(d, format, Hold::Below(DEFAULT_HOLD)));
@@ -34,21 +34,35 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig { hold: Some(Hold::None), ..flash_d.clone() },
         CoreConfig { hold: Some(Hold::Below(6.5)), segments: 16, ..flash_d.clone() },
         CoreConfig {
-            update: Update::Rounded,
+            datapath: FlashDVariant::Rounded.into(),
             accumulator: Some(Accumulator::Format),
             segments: 4,
             ..flash_d.clone()
         },
-        CoreConfig { weight: WeightUnit::Paper, hold: Some(Hold::None), ..flash_d },
+        CoreConfig { datapath: FlashDVariant::Paper.into(), hold: Some(Hold::None), ..flash_d },
         CoreConfig { lane: Some(LaneBits { o: 12, v: 9, w: 4 }), hold: Some(Hold::None), ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 24, v: 10, w: 12 }), segments: 32, ..fixed.clone() },
         CoreConfig { lane: Some(LaneBits { o: 14, v: 14, w: 8 }), state_fraction_bits: 10, ..fixed },
         CoreConfig { accumulator: Some(Accumulator::Fraction(16.max(format.fraction_bits))), ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::SeparateScale, hold: Some(Hold::None), segments: 16, ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::Literal, segments: 32, ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::SharedScale, hold: Some(Hold::None), segments: 32, ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::Fixed, hold: Some(Hold::Below(3.0)), ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::LogReference, lane: Some(LaneBits { o: 10, v: 8, w: 3 }), ..fa2 },
+        CoreConfig {
+            datapath: Fa2Variant::SeparateScale.into(),
+            hold: Some(Hold::None),
+            segments: 16,
+            ..fa2.clone()
+        },
+        CoreConfig { datapath: Fa2Variant::Literal.into(), segments: 32, ..fa2.clone() },
+        CoreConfig {
+            datapath: Fa2Variant::SharedScale.into(),
+            hold: Some(Hold::None),
+            segments: 32,
+            ..fa2.clone()
+        },
+        CoreConfig { datapath: Fa2Variant::Fixed.into(), hold: Some(Hold::Below(3.0)), ..fa2.clone() },
+        CoreConfig {
+            datapath: Fa2Variant::LogReference.into(),
+            lane: Some(LaneBits { o: 10, v: 8, w: 3 }),
+            ..fa2
+        },
     ]);
     all
 }
@@ -146,8 +160,11 @@ fn four_thousand_equal_scores_give_the_mean() {
     for (format, accumulator, tolerance) in
         [(Format::BF16, None, 0.01), (Format::BF16, Some(Accumulator::Fraction(16)), 0.002)]
     {
-        let config =
-            CoreConfig { update: Update::Rounded, accumulator, ..CoreConfig::new(Design::FlashD, 4, format) };
+        let config = CoreConfig {
+            datapath: FlashDVariant::Rounded.into(),
+            accumulator,
+            ..CoreConfig::new(Design::FlashD, 4, format)
+        };
         let attention = synthetic::equal_scores(31, 4096, 4);
         let s = scenario(attention);
         let reference = Reference::new(&s);
@@ -239,7 +256,7 @@ fn adversarial_streams_are_followed() {
             let rules = [Hold::Below(DEFAULT_HOLD), Hold::Budget(DEFAULT_BUDGET)];
             for ((accumulator, limit), hold) in limits.into_iter().flat_map(|l| rules.map(|rule| (l, rule))) {
                 let config = CoreConfig {
-                    update: Update::Rounded,
+                    datapath: FlashDVariant::Rounded.into(),
                     accumulator,
                     hold: Some(hold),
                     ..CoreConfig::new(Design::FlashD, d, Format::BF16)
@@ -334,7 +351,10 @@ fn the_static_rule_fails_where_it_is_said_to() {
     let attention = synthetic::adversarial("hi3", 16).unwrap();
     let s = scenario(attention);
     let reference = Reference::new(&s);
-    let paper = CoreConfig { weight: WeightUnit::Paper, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
+    let paper = CoreConfig {
+        datapath: FlashDVariant::Paper.into(),
+        ..CoreConfig::new(Design::FlashD, 16, Format::BF16)
+    };
     let prepared = prepare(&paper, &s, &reference).unwrap();
     let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut []).unwrap();
     assert!(reference.accuracy(&prepared, &run.results).max > 1.9);

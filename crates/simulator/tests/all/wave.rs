@@ -10,7 +10,7 @@ use flashd_golden::{Action, QueryResult, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload, run};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::quantise::round_value;
 use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
@@ -109,7 +109,10 @@ fn the_clock_rises_with_every_cycle() {
 #[test]
 fn window_and_selection() {
     let folder = tempfile::tempdir().unwrap();
-    let fa2 = CoreConfig { fa2: Fa2Variant::SeparateScale, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
+    let fa2 = CoreConfig {
+        datapath: Fa2Variant::SeparateScale.into(),
+        ..CoreConfig::new(Design::Fa2, 16, Format::BF16)
+    };
     let (config, w) = workload(fa2, 2, 12);
     let all = record(
         folder.path(),
@@ -176,9 +179,10 @@ fn outside_the_window_nothing_looks_at_the_design() {
 
 #[test]
 fn the_weight_brings_along_what_it_is_computed_from() {
-    for update in [Update::Rounded, Update::Fused, Update::Fixed] {
+    for update in [FlashDVariant::Rounded, FlashDVariant::Fused, FlashDVariant::Fixed] {
         let folder = tempfile::tempdir().unwrap();
-        let config = CoreConfig { update, ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
+        let config =
+            CoreConfig { datapath: update.into(), ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
         let (config, w) = workload(config, 1, 4);
         let options =
             WaveOptions { signals: Selection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
@@ -189,28 +193,28 @@ fn the_weight_brings_along_what_it_is_computed_from() {
 
 /// What the stages after the adder tree do.
 fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
-    match (config.design, config.weight, config.update, config.fa2) {
-        (Design::FlashD, WeightUnit::Paper, ..) => {
+    match config.datapath {
+        Datapath::FlashD(FlashDVariant::Paper) => {
             ["score", "score waits for the other variants' pipeline", "difference", "weight", "output update"]
         }
-        (Design::FlashD, ..) if config.value_stage() => {
+        Datapath::FlashD(_) if config.value_stage() => {
             ["score", "weight state", "weight", "weight to the lanes, value to fixed point", "output update"]
         }
-        (Design::FlashD, ..) => ["score", "weight state", "weight", "weight to the lanes", "output update"],
-        (.., Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
+        Datapath::FlashD(_) => ["score", "weight state", "weight", "weight to the lanes", "output update"],
+        Datapath::Fa2(Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
             ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
-        (.., Fa2Variant::Fixed) => {
+        Datapath::Fa2(Fa2Variant::Fixed) => {
             ["score and reference", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
-        (.., Fa2Variant::LogReference) => [
+        Datapath::Fa2(Fa2Variant::LogReference) => [
             "score",
             "reference, exponential and running sum",
             "exponential to the lanes",
             "value, reciprocal",
             "final scale",
         ],
-        (.., Fa2Variant::Literal) => {
+        Datapath::Fa2(Fa2Variant::Literal) => {
             ["score", "maximum and exponentials", "running sum", "value, reciprocal", "division"]
         }
     }

@@ -1,100 +1,200 @@
 //! The fields of a configuration as they are given: what is left out has the default.
 
 use super::*;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
 
 /// What a file or flags say about a core. Whatever is absent is as in [`CoreConfig::new`] for the design, vector length
 /// and format that are there: one rule for files and flags.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // They are those of CoreConfig.
-pub struct CoreFields {
-    pub design: Option<Design>,
-    pub d: Option<usize>,
-    pub format: Option<Format>,
-    pub weight: Option<WeightUnit>,
-    pub fa2: Option<Fa2Variant>,
-    pub dot: Option<Dot>,
-    pub update: Option<Update>,
-    pub lane: Option<LaneBits>,
-    pub value_stage: Option<bool>,
-    pub masks: Option<bool>,
-    pub partial: Option<bool>,
-    pub value_latency: Option<u32>,
-    pub hold: Option<Hold>,
-    pub accumulator: Option<Accumulator>,
-    pub weight_bits: Option<u32>,
-    pub segments: Option<u32>,
-    pub score_shift: Option<i32>,
-    pub score_integer_bits: Option<u32>,
-    pub score_fraction_bits: Option<u32>,
-    pub state_fraction_bits: Option<u32>,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CoreFields(BTreeMap<&'static str, Given>);
+
+/// A value, and whether it comes from a file. Files that earlier versions wrote have all fields; those that a core does not have are there
+/// with their defaults.
+#[derive(Clone, Debug, PartialEq)]
+struct Given {
+    value: Value,
+    from_file: bool,
 }
 
 impl CoreFields {
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The fields that are given, in the order of the options.
+    pub fn given(&self) -> impl Iterator<Item = &'static str> + '_ {
+        OPTIONS.iter().map(|option| option.field).filter(|field| self.0.contains_key(field))
+    }
+
+    /// Whether a field is given.
+    pub fn has(&self, field: &str) -> bool {
+        self.0.contains_key(field)
+    }
+
+    /// Sets a field from a value of its option.
+    pub fn set(&mut self, option: &'static CoreOption, value: Value) {
+        self.0.insert(option.field, Given { value, from_file: false });
+    }
+
+    /// With a vector length.
+    #[must_use]
+    pub fn with_d(mut self, d: usize) -> Self {
+        self.0.insert("d", Given { value: d.into(), from_file: false });
+        self
+    }
+
+    /// With a design.
+    #[must_use]
+    pub fn with_design(mut self, design: Design) -> Self {
+        self.0.insert("design", Given { value: value::json(design), from_file: false });
+        self
+    }
+
+    /// A field's value, if it is given and of that type.
+    pub fn get<T: serde::de::DeserializeOwned>(&self, field: &str) -> Option<T> {
+        T::deserialize(&self.0.get(field)?.value).ok()
+    }
+
     /// These fields, and where one is absent that of `other`.
-    pub fn or(self, other: CoreFields) -> CoreFields {
-        CoreFields {
-            design: self.design.or(other.design),
-            d: self.d.or(other.d),
-            format: self.format.or(other.format),
-            weight: self.weight.or(other.weight),
-            fa2: self.fa2.or(other.fa2),
-            dot: self.dot.or(other.dot),
-            update: self.update.or(other.update),
-            lane: self.lane.or(other.lane),
-            value_stage: self.value_stage.or(other.value_stage),
-            masks: self.masks.or(other.masks),
-            partial: self.partial.or(other.partial),
-            value_latency: self.value_latency.or(other.value_latency),
-            hold: self.hold.or(other.hold),
-            accumulator: self.accumulator.or(other.accumulator),
-            weight_bits: self.weight_bits.or(other.weight_bits),
-            segments: self.segments.or(other.segments),
-            score_shift: self.score_shift.or(other.score_shift),
-            score_integer_bits: self.score_integer_bits.or(other.score_integer_bits),
-            score_fraction_bits: self.score_fraction_bits.or(other.score_fraction_bits),
-            state_fraction_bits: self.state_fraction_bits.or(other.state_fraction_bits),
+    #[must_use]
+    pub fn or(mut self, other: CoreFields) -> CoreFields {
+        for (field, given) in other.0 {
+            self.0.entry(field).or_insert(given);
         }
+        self
     }
 
     /// The configuration, not validated yet. Without a format it is in bf16.
     ///
     /// # Errors
-    /// If there is no design or no vector length, which have no default.
+    /// If there is no design or no vector length, which have no default, or a field that the core does not have.
     pub fn config(self) -> Result<CoreConfig, ConfigError> {
         let (lo, hi) = D_RANGE;
         let missing = |field, problem| ConfigError { field, problem };
-        let design = self.design.ok_or_else(|| missing("design", "is missing: flash-d or fa2".into()))?;
-        let d = self.d.ok_or_else(|| missing("d", format!("is missing: a vector length, {lo} to {hi}")))?;
-        let default = CoreConfig::new(design, d, self.format.unwrap_or(Format::BF16));
-        Ok(CoreConfig {
-            design,
-            d,
-            format: default.format,
-            weight: self.weight.unwrap_or(default.weight),
-            fa2: self.fa2.unwrap_or(default.fa2),
-            dot: self.dot.or(default.dot),
-            update: self.update.unwrap_or(default.update),
-            lane: self.lane.or(default.lane),
-            value_stage: self.value_stage.or(default.value_stage),
-            masks: self.masks.unwrap_or(default.masks),
-            partial: self.partial.unwrap_or(default.partial),
-            value_latency: self.value_latency.unwrap_or(default.value_latency),
-            hold: self.hold.or(default.hold),
-            accumulator: self.accumulator.or(default.accumulator),
-            weight_bits: self.weight_bits.or(default.weight_bits),
-            segments: self.segments.unwrap_or(default.segments),
-            score_shift: self.score_shift.or(default.score_shift),
-            score_integer_bits: self.score_integer_bits.unwrap_or(default.score_integer_bits),
-            score_fraction_bits: self.score_fraction_bits.unwrap_or(default.score_fraction_bits),
-            state_fraction_bits: self.state_fraction_bits.unwrap_or(default.state_fraction_bits),
-        })
+        let design: Design =
+            self.get("design").ok_or_else(|| missing("design", "is missing: flash-d or fa2".into()))?;
+        let d = self
+            .get("d")
+            .ok_or_else(|| missing("d", format!("is missing: a vector length, {lo} to {hi}")))?;
+        let format = self.get("format").unwrap_or(Format::BF16);
+        let mut config = CoreConfig::with_datapath(self.datapath(design, format), d, format);
+        for option in &OPTIONS {
+            let Some(given) = self.0.get(option.field) else { continue };
+            if option.applies_to(&config) {
+                option.set(&mut config, &given.value);
+            } else if !(given.from_file && was_written(option, &config, &given.value)) {
+                return Err(option.not_here());
+            }
+        }
+        Ok(config)
     }
+
+    /// The datapath that a design and the words for its variants select: the shipped one where they leave a choice. A word that the
+    /// design does not have decides nothing here and is reported by [`Self::config`].
+    fn datapath(&self, design: Design, format: Format) -> Datapath {
+        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, format).kind()];
+        kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
+        let words: [(&str, fn(&Kind) -> Value); 3] = [
+            ("weight", |kind| value::json(kind.weight)),
+            ("update", |kind| value::json(kind.update)),
+            ("fa2", |kind| value::json(kind.fa2)),
+        ];
+        for (field, word) in words {
+            let Some(given) = self.0.get(field) else { continue };
+            let fits: Vec<&Kind> = kinds.iter().copied().filter(|kind| word(kind) == given.value).collect();
+            if !fits.is_empty() {
+                kinds = fits;
+            }
+        }
+        kinds[0].datapath
+    }
+}
+
+/// Whether earlier versions wrote this value for a core that does not have the option.
+fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
+    let shipped = Datapath::shipped(core.design(), core.format).kind();
+    let written = match option.field {
+        "weight" => vec![value::json(WeightUnit::Lse)],
+        "fa2" => vec![value::json(Fa2Variant::SharedScale)],
+        "update" => vec![value::json(Update::Fixed), value::json(shipped.update)],
+        _ => vec![option.configured(&CoreConfig::with_datapath(core.datapath, core.d, core.format))],
+    };
+    written.contains(given)
 }
 
 impl TryFrom<CoreFields> for CoreConfig {
     type Error = ConfigError;
     fn try_from(fields: CoreFields) -> Result<CoreConfig, ConfigError> {
         fields.config()
+    }
+}
+
+impl<'de> Deserialize<'de> for CoreFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+struct Fields;
+
+impl<'de> Visitor<'de> for Fields {
+    type Value = CoreFields;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("the fields of a core")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CoreFields, A::Error> {
+        let mut fields = CoreFields::default();
+        while let Some(key) = map.next_key::<String>()? {
+            let Some(option) = CoreOption::of(&key) else {
+                let known: Vec<String> = OPTIONS.iter().map(|option| format!("`{}`", option.field)).collect();
+                let problem = format!("unknown field `{key}`, expected one of {}", known.join(", "));
+                return Err(A::Error::custom(problem));
+            };
+            let value = map.next_value_seed(ValueOf(option))?;
+            let given = Given { value, from_file: true };
+            // Null is what earlier versions wrote for a default.
+            if !given.value.is_null() && fields.0.insert(option.field, given).is_some() {
+                return Err(A::Error::custom(format!("duplicate field `{key}`")));
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// The value of an option, checked while the reader still knows where it is.
+struct ValueOf(&'static CoreOption);
+
+impl<'de> DeserializeSeed<'de> for ValueOf {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if !value.is_null() {
+            self.0.check(&value).map_err(D::Error::custom)?;
+        }
+        Ok(value)
+    }
+}
+
+/// What the core has, in the order of the options: its datapath's words, its numbers, and what is not left to a default.
+impl Serialize for CoreConfig {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
+            let value = option.configured(self);
+            // A port that is not there, and a switch that is off.
+            let plain = value.is_null() || value == Value::Bool(false) && option.is_switch();
+            if !plain {
+                map.serialize_entry(option.field, &value)?;
+            }
+        }
+        map.end()
     }
 }

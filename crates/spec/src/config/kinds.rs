@@ -13,19 +13,52 @@ pub enum Design {
     Fa2,
 }
 
+impl Design {
+    /// Both, in the order of tables and legends.
+    pub const ALL: [Design; 2] = [Design::FlashD, Design::Fa2];
+
+    /// What it is called in tables and legends.
+    pub fn title(self) -> &'static str {
+        match self {
+            Design::FlashD => "FLASH-D",
+            Design::Fa2 => "FA2",
+        }
+    }
+
+    /// The design that it is compared with.
+    pub fn other(self) -> Design {
+        match self {
+            Design::FlashD => Design::Fa2,
+            Design::Fa2 => Design::FlashD,
+        }
+    }
+}
+
 /// FLASH-D's weight unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WeightUnit {
     /// State is the log-sum-exp in fixed point; `w = sigmoid(s - L)`.
-    #[default]
     Lse,
     /// The paper's Alg. 3 with everything in the format, sigmoid and ln PWL units.
     Paper,
 }
 
+/// FLASH-D's datapaths: the paper's weight unit, or the log-sum-exp weight unit with one of the output updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlashDVariant {
+    /// [`WeightUnit::Paper`].
+    Paper,
+    /// [`Update::Rounded`].
+    Rounded,
+    /// [`Update::Fused`].
+    Fused,
+    /// [`Update::Fixed`].
+    Fixed,
+}
+
 /// FA2's datapath.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fa2Variant {
     /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
@@ -36,20 +69,12 @@ pub enum Fa2Variant {
     Literal,
     /// The same update, but the lane's multiplier also does the final scale: in the cycle after the last key it is
     /// idle, because the next step is a gap or a first key, which only loads v.
-    #[default]
     SharedScale,
     /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
     /// above the maximum, so that rescaling is a shift.
     Fixed,
     /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
     LogReference,
-}
-
-impl Fa2Variant {
-    /// Whether the accumulator is in fixed point.
-    pub fn is_fixed(self) -> bool {
-        matches!(self, Fa2Variant::Fixed | Fa2Variant::LogReference)
-    }
 }
 
 /// How the dot product is formed.
@@ -64,7 +89,7 @@ pub enum Dot {
 
 /// The output update that goes with FLASH-D's log-sum-exp weight unit; the paper's has its own, every operation in
 /// the format.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
     /// Float: difference, product and sum rounded one by one.
@@ -72,7 +97,6 @@ pub enum Update {
     /// Float: one alignment, one rounding.
     Fused,
     /// Fixed point relative to a power of two that is loaded with q.
-    #[default]
     Fixed,
 }
 

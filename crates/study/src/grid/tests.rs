@@ -1,5 +1,6 @@
 use super::*;
-use flashd_spec::config::Update;
+use flashd_spec::config::FlashDVariant;
+
 use std::io::Write;
 
 fn grid(text: &str) -> Result<GridFile, GridError> {
@@ -93,7 +94,7 @@ fn the_default_grid_has_every_variant_and_every_default() {
     }
     let lanes = |design| {
         let all = default_grid(16, Format::BF16);
-        all.iter().filter(|c| c.design == design && c.has_fixed_lanes()).count()
+        all.iter().filter(|c| c.design() == design && c.has_fixed_lanes()).count()
     };
     // Accumulators and factors, the defaults, and FLASH-D with a value stage and with the float adder tree; FA2 has two fixed-point variants,
     // the defaults of which are among the widths.
@@ -104,8 +105,11 @@ fn the_default_grid_has_every_variant_and_every_default() {
 #[test]
 fn a_variant_is_a_name_without_widths() {
     let lane = Some(LaneBits { o: 18, v: 12, w: 8 });
-    let core =
-        CoreConfig { update: Update::Fixed, lane, ..CoreConfig::new(Design::FlashD, 32, Format::FP8_E4M3) };
+    let core = CoreConfig {
+        datapath: FlashDVariant::Fixed.into(),
+        lane,
+        ..CoreConfig::new(Design::FlashD, 32, Format::FP8_E4M3)
+    };
     assert_eq!(core.name(), format!("{}_fp8_e4m3_d32", stem(&core)));
     assert_eq!(stem(&core), "flash_d_o18v12w8");
     assert_eq!(variant(&core), "flash_d");

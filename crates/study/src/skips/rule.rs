@@ -4,7 +4,9 @@ use flashd_golden::family::{
     Budget, CappedThreshold, CoarseBudget, CoarseDecay, GrowingThreshold, HoldRule, MaximumThreshold,
     Threshold, budget_of_fraction, held_error_bound,
 };
-use flashd_spec::config::{BUDGET_FRACTIONS, CoreConfig, D_RANGE, Design, Hold, Update, WeightUnit};
+use flashd_spec::config::{
+    BUDGET_FRACTIONS, CoreConfig, D_RANGE, Datapath, Design, FlashDVariant, Hold, WeightUnit,
+};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
 use std::fmt;
@@ -74,7 +76,9 @@ const PER_MILLE: u32 = 9;
 fn fractions(format: Format) -> Vec<u32> {
     let core = CoreConfig::new(Design::FlashD, D_RANGE.0, format);
     // A float in [1/2, 1) has as many bits as its significand; fixed-point lanes have one for the sign.
-    let float = CoreConfig { update: Update::Rounded, ..core.clone() }.accumulator_format().precision();
+    let float = CoreConfig { datapath: FlashDVariant::Rounded.into(), ..core.clone() }
+        .accumulator_format()
+        .precision();
     let mut all = vec![format.precision(), PER_MILLE, float];
     all.extend(core.has_fixed_lanes().then(|| core.lane_bits().o - 1));
     all.sort_unstable();
@@ -169,20 +173,21 @@ impl Rule {
 
     /// The core that has the rule, and the same core without it.
     pub fn cores(&self, d: usize, format: Format) -> Option<[CoreConfig; 2]> {
-        let (design, weight, hold) = match *self {
-            Rule::Static => (Design::FlashD, WeightUnit::Paper, Hold::Static),
-            Rule::Hold(t) => (Design::FlashD, WeightUnit::Lse, Hold::Below(t)),
-            Rule::Fa2(t) => (Design::Fa2, WeightUnit::default(), Hold::Below(t)),
+        let lse = Datapath::with_weight(WeightUnit::Lse, format);
+        let (datapath, hold) = match *self {
+            Rule::Static => (FlashDVariant::Paper.into(), Hold::Static),
+            Rule::Hold(t) => (lse, Hold::Below(t)),
+            Rule::Fa2(t) => (Datapath::shipped(Design::Fa2, format), Hold::Below(t)),
             Rule::Budget {
                 fraction,
                 reserve: RESERVE,
                 decay: Decay::Coarse(CoarseDecay::Shift, REGISTER),
             } if (BUDGET_FRACTIONS.0..=BUDGET_FRACTIONS.1).contains(&fraction) => {
-                (Design::FlashD, WeightUnit::Lse, Hold::Budget(fraction))
+                (lse, Hold::Budget(fraction))
             }
             _ => return None,
         };
-        let core = CoreConfig { weight, ..CoreConfig::new(design, d, format) };
+        let core = CoreConfig::with_datapath(datapath, d, format);
         Some([hold, Hold::None].map(|hold| CoreConfig { hold: Some(hold), ..core.clone() }))
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::scenario;
 use flashd_golden::{Model, decode};
 use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
-use flashd_spec::config::{Accumulator, CoreConfig, Design, Update};
+use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_study::heads::HeadsError;
 use flashd_study::{Heads, Prepared, equal};
@@ -121,7 +121,7 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         let mut configs = CoreConfig::variants(16, format);
         configs.push(CoreConfig {
-            update: Update::Rounded,
+            datapath: FlashDVariant::Rounded.into(),
             accumulator: Some(Accumulator::Format),
             ..CoreConfig::new(Design::FlashD, 16, format)
         });
@@ -158,9 +158,10 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
 #[test]
 fn a_narrow_accumulator_loses_many_equal_scores() {
     let format = Format::BF16;
-    let default = CoreConfig { update: Update::Rounded, ..CoreConfig::new(Design::FlashD, 16, format) };
+    let default =
+        CoreConfig { datapath: FlashDVariant::Rounded.into(), ..CoreConfig::new(Design::FlashD, 16, format) };
     let narrow = CoreConfig { accumulator: Some(Accumulator::Format), ..default.clone() };
-    let fixed = CoreConfig { update: Update::Fixed, ..default.clone() };
+    let fixed = CoreConfig { datapath: FlashDVariant::Fixed.into(), ..default.clone() };
     let errors = equal::errors(format, &[default, narrow, fixed], &[4096], &|| {}).unwrap();
     assert!(errors[1][0] > 4.0 * errors[0][0], "{errors:?}");
     assert!(errors[2][0] < errors[0][0], "{errors:?}");

@@ -169,7 +169,7 @@ fn rules_are_read_as_they_are_written() {
 #[test]
 fn cores_are_those_of_the_rule() {
     let [core, without] = "fa2:9".parse::<Rule>().unwrap().cores(16, Format::BF16).unwrap();
-    assert_eq!((core.design, core.hold(), without.hold()), (Design::Fa2, Hold::Below(9.0), Hold::None));
+    assert_eq!((core.design(), core.hold(), without.hold()), (Design::Fa2, Hold::Below(9.0), Hold::None));
     let budgets =
         ["budget-shift:9", "budget-shift:9:1", "budget-shift:9:2:12", "budget-shift:3", "budget-jump:9"];
     let held =

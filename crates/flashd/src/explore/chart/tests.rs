@@ -14,11 +14,11 @@ fn cores() -> Vec<Point> {
             config.accumulator_fraction().min(14) * 4
         };
         let spread = (i * 37 % 17) as f64;
-        let shift = if config.design == Design::FlashD { 0.0 } else { 250.0 };
+        let shift = if config.design() == Design::FlashD { 0.0 } else { 250.0 };
         // Cheap at first, then ever dearer: a front that bends.
         let mean = 0.4 * 0.5f64.powf(f64::from(bits) / 8.0) + 0.0002;
         let cost = 2500.0 + f64::from(bits).powi(2) + 2.0 * spread + shift;
-        let made_up = point(config.design, cost, [mean; 2]);
+        let made_up = point(config.design(), cost, [mean; 2]);
         Point { measured: made_up.measured, ..Point::new(&config, made_up.errors) }
     });
     cores.collect()
@@ -29,7 +29,7 @@ fn fronts_and_knees_are_drawn() {
     let mut points = cores();
     let drawn = draw(&exploration(Cost::Area, cores())).unwrap();
     let result = &exploration(Cost::Area, cores()).formats[0];
-    for design in DESIGNS {
+    for design in Design::ALL {
         let knee = result.choice(design).unwrap().knee.as_ref().unwrap();
         let stem = &result.points.iter().find(|p| &p.core == knee).unwrap().stem;
         assert!(drawn.contains(&format!("knee: {stem}")), "{stem}");

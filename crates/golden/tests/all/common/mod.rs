@@ -3,7 +3,7 @@
 
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{decode, encode};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, LaneBits, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use rand::{RngExt, SeedableRng};
 pub use rand_chacha::ChaCha8Rng as Rng;
@@ -143,10 +143,10 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
     [
-        CoreConfig { update: Update::Rounded, ..flash_d.clone() },
-        CoreConfig { weight: WeightUnit::Paper, ..flash_d },
-        CoreConfig { fa2: Fa2Variant::SeparateScale, ..fa2.clone() },
-        CoreConfig { fa2: Fa2Variant::Literal, ..fa2 },
+        CoreConfig { datapath: FlashDVariant::Rounded.into(), ..flash_d.clone() },
+        CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d },
+        CoreConfig { datapath: Fa2Variant::SeparateScale.into(), ..fa2.clone() },
+        CoreConfig { datapath: Fa2Variant::Literal.into(), ..fa2 },
     ]
 }
 
@@ -155,12 +155,12 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 7] {
     let [flash_d, _, fa2, _] = cores(d, format);
     // The default widths of fp32's lanes are beyond the limits.
     let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
-    let update = |update| CoreConfig { update, ..flash_d.clone() };
-    let variant = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
+    let update = |update: FlashDVariant| CoreConfig { datapath: update.into(), ..flash_d.clone() };
+    let variant = |variant: Fa2Variant| CoreConfig { datapath: variant.into(), ..fa2.clone() };
     [
         flash_d.clone(),
-        update(Update::Fused),
-        CoreConfig { lane, ..update(Update::Fixed) },
+        update(FlashDVariant::Fused),
+        CoreConfig { lane, ..update(FlashDVariant::Fixed) },
         fa2.clone(),
         variant(Fa2Variant::SharedScale),
         CoreConfig { lane, ..variant(Fa2Variant::Fixed) },

@@ -79,7 +79,7 @@ pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper:
 pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) -> (i128, bool) {
     let (m, right, delta) = lane;
     let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
-    let reference = scalar.config.fa2 == Fa2Variant::LogReference;
+    let reference = scalar.config.fa2() == Some(Fa2Variant::LogReference);
     let (sign, mut sig, mut field) = fields(format, v);
     let over = sig != 0 && field > x;
     if over {
@@ -147,9 +147,9 @@ impl Lanes {
         let bits = config.lane_bits();
         // Exponent of a fixed-point accumulator's last place.
         let unit = self.x as i32 - format.bias + 1 - (bits.o as i32 - 1);
-        if config.design == Design::FlashD {
-            return match config.update {
-                Update::Fixed => {
+        if config.design() == Design::FlashD {
+            return match config.update() {
+                Some(Update::Fixed) => {
                     // Four bits more than the value has.
                     let cut = bits.o.saturating_sub(bits.v + 4);
                     Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)
@@ -163,8 +163,8 @@ impl Lanes {
         }
         let (r, right) = scalar.reciprocal();
         let vr = n.reciprocal.table.value_fraction;
-        match config.fa2 {
-            Fa2Variant::Fixed | Fa2Variant::LogReference => {
+        match config.fa2() {
+            Some(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
                 if o == 0 {
                     return 0;
                 }
@@ -174,7 +174,7 @@ impl Lanes {
                 let exponent = excess + unit - vr as i32 - right;
                 Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
             }
-            Fa2Variant::SharedScale => {
+            Some(Fa2Variant::SharedScale) => {
                 let wm = scalar.shared_bits();
                 // The exponent of l may be negative in the fixed-point variants only.
                 let (m, right) = significand(r, vr + 1, right.into(), wm);

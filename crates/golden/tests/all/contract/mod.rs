@@ -82,7 +82,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
     // Where every operation is rounded, signs of zeros are those of IEEE 754 and have their own tests.
-    let signed = config.has_fixed_lanes() || config.update == Update::Fused;
+    let signed = config.has_fixed_lanes() || config.update() == Some(Update::Fused);
     let bits = |o: &[u64]| -> Vec<u64> {
         o.iter().map(|&o| if signed || decode(format, o) != 0.0 { o } else { 0 }).collect()
     };
@@ -100,7 +100,7 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     config.score_integer_bits = rng.random_range(5..=12);
     config.score_fraction_bits = rng.random_range(2..=20);
     config.hold = [None, Some(Hold::None), Some(Hold::Below(2.5))][rng.random_range(0..3)];
-    let budget = config.design == Design::FlashD && rng.random_range(0..2) == 0;
+    let budget = config.design() == Design::FlashD && rng.random_range(0..2) == 0;
     if budget {
         let (lo, hi) = BUDGET_FRACTIONS;
         config.hold = Some(Hold::Budget(rng.random_range(lo..=hi)));

@@ -170,10 +170,10 @@ impl<'a> Scalar<'a> {
 
     pub fn step(&mut self, q: &[u64], k: &[u64]) -> Outcome {
         let s = self.score(self.natural(q, k));
-        match (self.config.design, self.config.fa2) {
+        match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => self.flash_d(s),
-            (_, Fa2Variant::Fixed) => self.fixed(s),
-            (_, Fa2Variant::LogReference) => self.log_reference(s),
+            (_, Some(Fa2Variant::Fixed)) => self.fixed(s),
+            (_, Some(Fa2Variant::LogReference)) => self.log_reference(s),
             _ => self.fa2(s),
         }
     }
@@ -223,11 +223,11 @@ impl<'a> Scalar<'a> {
         let (n, b) = (self.n, self.n.exp.value_fraction);
         let fraction = n.state_fraction;
         let score = s << (fraction - self.score_fraction());
-        let wm = match self.config.update {
-            Update::Fixed => self.config.lane_bits().w,
+        let wm = match self.config.update() {
+            Some(Update::Fixed) => self.config.lane_bits().w,
             _ => self.weight_bits(),
         };
-        let rounded = self.config.update == Update::Rounded;
+        let rounded = self.config.update() == Some(Update::Rounded);
         let Some(l) = self.reference else {
             self.reference = Some(score);
             self.room = 1 << 16;
@@ -258,7 +258,7 @@ impl<'a> Scalar<'a> {
 
     fn fa2(&mut self, s: i128) -> Outcome {
         let (n, b, format) = (self.n, self.n.exp.value_fraction, self.n.weight);
-        let shared = self.config.fa2 == Fa2Variant::SharedScale;
+        let shared = self.config.fa2() == Some(Fa2Variant::SharedScale);
         let wm = self.shared_bits();
         let one = 1i128 << n.state_fraction;
         let Some(m_old) = self.reference else {

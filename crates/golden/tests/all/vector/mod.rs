@@ -208,7 +208,7 @@ fn compare(config: &CoreConfig, model: &VectorModel, workload: &Workload, what: 
 fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     let flash_d = CoreConfig::new(Design::FlashD, d, format);
     let fa2 = CoreConfig::new(Design::Fa2, d, format);
-    let fa2 = |variant| CoreConfig { fa2: variant, ..fa2.clone() };
+    let fa2 = |variant: Fa2Variant| CoreConfig { datapath: variant.into(), ..fa2.clone() };
     let mut cores = CoreConfig::variants(d, format);
     cores.extend(CoreConfig::mixed_precision(d).into_iter().filter(|core| core.format == format));
     for hold in [Hold::None, Hold::Below(3.0), Hold::Below(12.0), Hold::Budget(4), Hold::Budget(12)] {

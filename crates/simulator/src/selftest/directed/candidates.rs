@@ -38,7 +38,7 @@ pub(super) fn at_limits(config: &CoreConfig) -> Vec<Scores> {
     let mut around: Vec<u64> = (0..=2)
         .flat_map(|exponent| fractions.map(|fraction| exponent << format.fraction_bits | fraction))
         .collect();
-    if config.design == Design::FlashD {
+    if config.design() == Design::FlashD {
         let (low, high) = static_limits(format);
         around.extend([low, high].into_iter().flat_map(|limit| [limit - 1, limit, limit + 1]));
     }
@@ -63,7 +63,7 @@ fn of_encodings(config: &CoreConfig, rng: &mut ChaCha8Rng) -> Vec<Scores> {
 /// many of them as are tried.
 fn of_distances(config: &CoreConfig, n: &Numerics, rng: &mut ChaCha8Rng) -> Vec<Scores> {
     let unit = LN_2 * f64::from(n.score_fraction).exp2().recip();
-    let octaves = match config.design {
+    let octaves = match config.design() {
         Design::FlashD => n.exp.sigmoid.octaves + BEYOND,
         Design::Fa2 => BEYOND * BEYOND,
     };

@@ -1,6 +1,6 @@
 //! Changes by one of what a core holds: of its tables' coefficients, and of its hold limit.
 
-use flashd_spec::config::{CoreConfig, Design, WeightUnit};
+use flashd_spec::config::{CoreConfig, WeightUnit};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::pwl::Table;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ pub(super) enum Place {
 impl Place {
     /// The tables that a core has.
     pub(super) fn of_core(config: &CoreConfig) -> &'static [Place] {
-        match (config.design, config.weight) {
-            (Design::FlashD, WeightUnit::Lse) => &[Place::Sigmoid, Place::Log2p1],
-            (Design::FlashD, WeightUnit::Paper) => &[Place::PaperSigmoid, Place::Ln],
-            (Design::Fa2, _) => &[Place::Exp, Place::Reciprocal],
+        match config.weight() {
+            Some(WeightUnit::Lse) => &[Place::Sigmoid, Place::Log2p1],
+            Some(WeightUnit::Paper) => &[Place::PaperSigmoid, Place::Ln],
+            None => &[Place::Exp, Place::Reciprocal],
         }
     }
 

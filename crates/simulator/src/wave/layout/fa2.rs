@@ -2,7 +2,7 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, Look, number, row, score_rows};
-use flashd_spec::config::{CoreConfig, Fa2Variant};
+use flashd_spec::config::CoreConfig;
 
 /// From the score to the final scale.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
@@ -10,7 +10,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
 }
 
 fn is_shared(config: &CoreConfig) -> bool {
-    config.fa2 == Fa2Variant::SharedScale
+    config.kind().scales_in_lane
 }
 
 /// Rows of the unit that has maximum, exponential and sum.

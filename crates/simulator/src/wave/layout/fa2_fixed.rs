@@ -2,15 +2,21 @@
 
 use super::Look::{Bits, Number, Trace};
 use super::{Group, number, score_rows};
-use flashd_spec::config::{CoreConfig, Fa2Variant};
+use flashd_spec::config::CoreConfig;
 
 /// From the score to the final scale.
-pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
-    let [score, exponential, sum] = match config.fa2 {
-        Fa2Variant::LogReference => [log_score(config), log_reference(config), log_distribution(config)],
-        _ => [maximum_score(config), maximum_exponential(config), maximum_sum(config)],
-    };
+fn stages(config: &CoreConfig, [score, exponential, sum]: [Group; 3]) -> Vec<Group> {
     vec![score, exponential, sum, value(config), scale(config)]
+}
+
+/// Those of `fixed`.
+pub(super) fn maximum(config: &CoreConfig) -> Vec<Group> {
+    stages(config, [maximum_score(config), maximum_exponential(config), maximum_sum(config)])
+}
+
+/// Those of `log-reference`.
+pub(super) fn logarithm(config: &CoreConfig) -> Vec<Group> {
+    stages(config, [log_score(config), log_reference(config), log_distribution(config)])
 }
 
 fn maximum_score(config: &CoreConfig) -> Group {

@@ -1,12 +1,15 @@
 //! The stages of FLASH-D with the log-sum-exp weight unit.
 
 use super::Look::{Bits, Number, Trace};
-use super::{Group, number, score_rows};
-use flashd_spec::config::{CoreConfig, Hold, Update};
+use super::{Group, Row, number, score_rows};
+use flashd_spec::config::{CoreConfig, Hold};
 
-/// From the score to the output update.
-pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
-    vec![score(config), state(config), weight(config), distribution(config), update(config)]
+/// The rows of lane j.
+type LaneRows = fn(&CoreConfig, usize) -> Vec<Row>;
+
+/// From the score to the output update, whose lanes have these rows.
+pub(super) fn stages(config: &CoreConfig, lane: LaneRows) -> Vec<Group> {
+    vec![score(config), state(config), weight(config), distribution(config), update(config, lane)]
 }
 
 fn score(config: &CoreConfig) -> Group {
@@ -86,7 +89,7 @@ fn distribution(config: &CoreConfig) -> Group {
     g
 }
 
-fn update(config: &CoreConfig) -> Group {
+fn update(config: &CoreConfig, lane: LaneRows) -> Group {
     let mut g = Group::after_score(config, 4, "output update");
     g.add(
         Bits,
@@ -98,36 +101,45 @@ fn update(config: &CoreConfig) -> Group {
         ],
     );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
-    if config.update == Update::Fixed && !config.value_stage() {
+    if config.has_fixed_lanes() && !config.value_stage() {
         g.add(Bits, RANGE);
     }
-    g.add_elements(config.d, |j| {
-        let lane = format!("group_0.lane_{j}");
-        match config.update {
-            Update::Rounded => vec![
-                number(format!("v_{j}"), format!("v[{j}]")),
-                number(format!("{lane}.side.o"), format!("o[{j}] before")),
-                number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
-                number(format!("{lane}.side.base"), format!("base: o[{j}] or v[{j}]")),
-                number(format!("{lane}.product.y"), format!("factor times difference [{j}]")),
-                number(format!("{lane}.sum.y"), format!("next o[{j}]")),
-            ],
-            Update::Fused => vec![
-                number(format!("v_{j}"), format!("v[{j}]")),
-                number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
-                number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
-            ],
-            Update::Fixed => {
-                let value = if config.value_stage() { "value_q.q" } else { "value.fixed" };
-                let port = (!config.value_stage()).then(|| number(format!("v_{j}"), format!("v[{j}]")));
-                let inner = [
-                    number(format!("{lane}.{value}"), format!("v[{j}] 2^-(x + 1 - bias)")),
-                    number(format!("{lane}.o_q.q"), format!("o[{j}] 2^-(x + 1 - bias) before")),
-                    number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(x + 1 - bias)")),
-                ];
-                port.into_iter().chain(inner).collect()
-            }
-        }
-    });
+    g.add_elements(config.d, |j| lane(config, j));
     g
+}
+
+/// The rows of a lane whose every operation is rounded.
+pub(super) fn rounded_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
+    let lane = format!("group_0.lane_{j}");
+    vec![
+        number(format!("v_{j}"), format!("v[{j}]")),
+        number(format!("{lane}.side.o"), format!("o[{j}] before")),
+        number(format!("{lane}.difference.y"), format!("v[{j}] - o[{j}]")),
+        number(format!("{lane}.side.base"), format!("base: o[{j}] or v[{j}]")),
+        number(format!("{lane}.product.y"), format!("factor times difference [{j}]")),
+        number(format!("{lane}.sum.y"), format!("next o[{j}]")),
+    ]
+}
+
+/// The rows of a lane with one rounding.
+pub(super) fn fused_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
+    let lane = format!("group_0.lane_{j}");
+    vec![
+        number(format!("v_{j}"), format!("v[{j}]")),
+        number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
+        number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
+    ]
+}
+
+/// The rows of a fixed-point lane.
+pub(super) fn fixed_lane(config: &CoreConfig, j: usize) -> Vec<Row> {
+    let lane = format!("group_0.lane_{j}");
+    let value = if config.value_stage() { "value_q.q" } else { "value.fixed" };
+    let port = (!config.value_stage()).then(|| number(format!("v_{j}"), format!("v[{j}]")));
+    let inner = [
+        number(format!("{lane}.{value}"), format!("v[{j}] 2^-(x + 1 - bias)")),
+        number(format!("{lane}.o_q.q"), format!("o[{j}] 2^-(x + 1 - bias) before")),
+        number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(x + 1 - bias)")),
+    ];
+    port.into_iter().chain(inner).collect()
 }

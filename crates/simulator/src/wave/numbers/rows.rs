@@ -1,11 +1,12 @@
 //! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
 //! decides.
 
-use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update, WeightUnit};
+use super::super::layout::kind;
+use flashd_spec::config::{CoreConfig, Dot, Hold};
 
 /// What a bus carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Quantity {
+pub(in crate::wave) enum Quantity {
     /// A float of the operands' format.
     Port,
     /// A value in a float lane.
@@ -57,7 +58,7 @@ pub(super) enum Quantity {
 use Quantity::*;
 
 /// End of a path, and what its bus carries.
-pub(super) type Row = (&'static str, Quantity);
+pub(in crate::wave) type Row = (&'static str, Quantity);
 
 /// The fused dot product.
 const FUSED_DOT: &[Row] = &[
@@ -80,7 +81,7 @@ const FUSED_DOT: &[Row] = &[
 const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Score)];
 
 /// FLASH-D's log-sum-exp weight unit.
-const LSE: &[Row] = &[
+pub(in crate::wave) const LSE: &[Row] = &[
     ("previous_q", Score),
     ("previous", Score),
     ("weight.base.base", Difference),
@@ -107,17 +108,19 @@ const BUDGET: &[Row] = &[
 ];
 
 /// FLASH-D's factor where it is not rounded to the format.
-const WEIGHT_FACTOR: &[Row] = &[("w", Factor), ("w.x", Factor), ("w.y", Factor), ("w_q", Factor)];
+pub(in crate::wave) const WEIGHT_FACTOR: &[Row] =
+    &[("w", Factor), ("w.x", Factor), ("w.y", Factor), ("w_q", Factor)];
 
 /// FLASH-D's weight rounded to a format.
-const WEIGHT: &[Row] = &[("w", Weight), ("w.x", Weight), ("w.y", Weight), ("w_q", Weight)];
+pub(in crate::wave) const WEIGHT: &[Row] =
+    &[("w", Weight), ("w.x", Weight), ("w.y", Weight), ("w_q", Weight)];
 
 /// FA2's exponential rounded to a format.
-const EXPONENTIAL: &[Row] =
+pub(in crate::wave) const EXPONENTIAL: &[Row] =
     &[("e", Weight), ("e.x", Weight), ("e.y", Weight), ("e_q", Weight), ("lane.product.b", Weight)];
 
 /// FA2's maximum.
-const MAXIMUM: &[Row] = &[
+pub(in crate::wave) const MAXIMUM: &[Row] = &[
     ("maximum_q", Score),
     ("maximum.maximum", Score),
     ("maximum_next", Score),
@@ -126,7 +129,7 @@ const MAXIMUM: &[Row] = &[
 ];
 
 /// FA2's references.
-const REFERENCE: &[Row] = &[
+pub(in crate::wave) const REFERENCE: &[Row] = &[
     ("reference_q", Reference),
     ("reference", Reference),
     ("reference_next", Reference),
@@ -140,7 +143,7 @@ const REFERENCE: &[Row] = &[
 ];
 
 /// FA2's running sum and its reciprocal.
-const SUM: &[Row] = &[
+pub(in crate::wave) const SUM: &[Row] = &[
     ("weight.sum_q", Sum),
     ("sum.sum_q", Sum),
     ("sum.sum", Sum),
@@ -159,11 +162,11 @@ const SUM: &[Row] = &[
 ];
 
 /// FA2's factor where it is not rounded to the format.
-const EXPONENTIAL_FACTOR: &[Row] =
+pub(in crate::wave) const EXPONENTIAL_FACTOR: &[Row] =
     &[("e", Factor), ("e.x", Factor), ("e.y", Factor), ("e_q", Factor), ("factor", Factor)];
 
 /// Every float lane.
-const FLOAT_LANE: &[Row] = &[
+pub(in crate::wave) const FLOAT_LANE: &[Row] = &[
     ("lane.value.y", Value),
     ("lane.select.v", Value),
     ("lane.o_q", Accumulator),
@@ -176,7 +179,7 @@ const FLOAT_LANE: &[Row] = &[
 ];
 
 /// FLASH-D's lanes with every operation rounded.
-const ROUNDED_LANE: &[Row] = &[
+pub(in crate::wave) const ROUNDED_LANE: &[Row] = &[
     ("lane.old.o", Accumulator),
     ("o_before", Accumulator),
     ("lane.difference.a", Value),
@@ -193,7 +196,7 @@ const ROUNDED_LANE: &[Row] = &[
 ];
 
 /// FLASH-D's lanes with one rounding.
-const FUSED_LANE: &[Row] = &[
+pub(in crate::wave) const FUSED_LANE: &[Row] = &[
     ("lane.old.o", Accumulator),
     ("o_before", Accumulator),
     ("lane.step.v", Value),
@@ -202,7 +205,7 @@ const FUSED_LANE: &[Row] = &[
 ];
 
 /// FA2's choice of operands and product; the default's scale.
-const FA2_LANE: &[Row] = &[
+pub(in crate::wave) const FA2_LANE: &[Row] = &[
     ("lane.operands.v", Value),
     ("lane.operands.o", Accumulator),
     ("lane.operands.multiplicand", Accumulator),
@@ -213,7 +216,7 @@ const FA2_LANE: &[Row] = &[
 ];
 
 /// The operand and the result of a multiplier that also scales.
-const SHARED_LANE: &[Row] = &[
+pub(in crate::wave) const SHARED_LANE: &[Row] = &[
     ("lane.operand.o", Accumulator),
     ("lane.operand.multiplicand", Accumulator),
     ("lane.operand.y", Accumulator),
@@ -221,7 +224,7 @@ const SHARED_LANE: &[Row] = &[
 ];
 
 /// The literal variant's products and scale.
-const LITERAL_LANE: &[Row] = &[
+pub(in crate::wave) const LITERAL_LANE: &[Row] = &[
     ("lane.old_product.a", Accumulator),
     ("lane.old_product.y", Accumulator),
     ("lane.new_product.y", Accumulator),
@@ -229,7 +232,7 @@ const LITERAL_LANE: &[Row] = &[
 ];
 
 /// Lanes in fixed point, and the exponent that they are relative to.
-const FIXED_LANE: &[Row] = &[
+pub(in crate::wave) const FIXED_LANE: &[Row] = &[
     ("lane.value.fixed", FixedValue),
     ("lane.value_q", FixedValue),
     ("lane.o_q", FixedAccumulator),
@@ -257,7 +260,7 @@ const FIXED_LANE: &[Row] = &[
 ];
 
 /// FLASH-D's fixed-point value at the update; FA2's is a float.
-const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
+pub(in crate::wave) const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
 
 /// The rows of a core.
 pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
@@ -269,23 +272,9 @@ pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
     if !config.follows_the_paper() {
         tables.push(SCORE);
     }
-    let lanes: &[&[Row]] = match (config.design, config.weight, config.update, config.fa2) {
-        (Design::FlashD, WeightUnit::Paper, ..) => &[ROUNDED_LANE, FLOAT_LANE],
-        (Design::FlashD, _, Update::Rounded, _) => &[LSE, WEIGHT, ROUNDED_LANE, FLOAT_LANE],
-        (Design::FlashD, _, Update::Fused, _) => &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
-        (Design::FlashD, _, Update::Fixed, _) => &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
-        (Design::Fa2, .., Fa2Variant::SeparateScale) => &[FA2_LANE, FLOAT_LANE, EXPONENTIAL, MAXIMUM, SUM],
-        (Design::Fa2, .., Fa2Variant::SharedScale) => {
-            &[SHARED_LANE, FA2_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, MAXIMUM, SUM]
-        }
-        (Design::Fa2, .., Fa2Variant::Fixed | Fa2Variant::LogReference) => {
-            &[FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM]
-        }
-        (Design::Fa2, .., Fa2Variant::Literal) => &[LITERAL_LANE, FLOAT_LANE],
-    };
     if matches!(config.hold(), Hold::Budget(_)) {
         tables.push(BUDGET);
     }
-    tables.extend(lanes);
+    tables.extend(kind(config).numbers);
     tables.concat()
 }

@@ -77,7 +77,7 @@ fn flash_d_shows_the_weight_beside_the_bit_that_tells_which_side() {
             .filter_map(|i| numbers.beside(&signals, i))
             .filter(|beside| matches!(beside.reading, Reading::Weight(_)))
             .collect();
-        let expected = config.design == Design::FlashD && config.weight == WeightUnit::Lse;
+        let expected = config.weight() == Some(flashd_spec::config::WeightUnit::Lse);
         assert_eq!(weights.len(), expected as usize, "{}", config.name());
         assert!(weights.iter().all(|beside| beside.name == "weight_real"));
     }

@@ -80,7 +80,7 @@ impl Checks<'_> {
             let cycle = accepted + Stages::of(self.config).score as u64;
             let s = self.check_score(query, key, &step, cycle, &at);
             let last = key + 1 == self.workload.queries[query].keys;
-            match (self.config.design, self.config.follows_the_paper()) {
+            match (self.config.design(), self.config.follows_the_paper()) {
                 (_, true) => self.check_literal(&before, s, cycle, &at),
                 (Design::FlashD, _) => self.check_lse(key == 0, &step, s, cycle, &at),
                 (Design::Fa2, _) => self.check_fa2(&before, &step, s, last, cycle, &at),
@@ -128,7 +128,7 @@ impl Checks<'_> {
 
     /// The literal variant's old maximum; `paper` has none.
     fn check_literal(&self, before: &[f64], s: f64, cycle: u64, at: &str) {
-        if self.config.design == Design::Fa2 && !before.is_empty() {
+        if self.config.design() == Design::Fa2 && !before.is_empty() {
             let m = before.iter().copied().fold(f64::MIN, f64::max);
             assert_eq!(self.vcd.real("weight.maximum_q.q_real", cycle + 1), m, "{at}");
             assert_eq!(self.vcd.real("weight.maximum.y_real", cycle + 1), m.max(s), "{at}");
@@ -169,8 +169,8 @@ impl Checks<'_> {
         let (config, vcd) = (self.config, self.vcd);
         let old = before.iter().copied().fold(f64::MIN, f64::max);
         let first = before.is_empty();
-        let reference = match config.fa2 {
-            Fa2Variant::Fixed => {
+        let reference = match config.fa2() {
+            Some(Fa2Variant::Fixed) => {
                 if !first {
                     assert_eq!(vcd.real("weight.reference_q.q_real", cycle), old.ceil(), "{at}");
                 }
@@ -179,7 +179,7 @@ impl Checks<'_> {
                 assert_eq!(vcd.real("weight.reference.tau_real", cycle), new - s, "{at}");
                 new
             }
-            Fa2Variant::LogReference => {
+            Some(Fa2Variant::LogReference) => {
                 let unit = power(-(Numerics::new(config).score_fraction as i32));
                 let old = vcd.real("weight.reference_q.q_real", cycle + 1);
                 assert!(first || old == s - step.x as f64 * unit, "{at}: reference {old}");
@@ -201,7 +201,8 @@ impl Checks<'_> {
         let held = step.action == Action::Hold;
         if !held {
             // Where the maximum moves, the default's exponential is the factor of the old output.
-            let exponent = if step.upper && !config.fa2.is_fixed() { old - reference } else { s - reference };
+            let exponent =
+                if step.upper && !config.has_fixed_lanes() { old - reference } else { s - reference };
             let e = vcd.real(&format!("{}_real", self.factor_path()), cycle + 2);
             let expected = exponent.exp2();
             assert!(
@@ -209,7 +210,7 @@ impl Checks<'_> {
                 "{at}: e {e}, expected about {expected}"
             );
         }
-        if last && !(held && config.fa2 == Fa2Variant::LogReference) {
+        if last && !(held && config.fa2() == Some(Fa2Variant::LogReference)) {
             let l: f64 = before.iter().chain((!held).then_some(&s)).map(|s| (s - reference).exp2()).sum();
             let (sum, right) = (self.sum_path(), format!("{}.right_real", self.fa2_unit()));
             let sum = vcd.real(&format!("{sum}.reciprocal.sum_real"), cycle + 3);
@@ -221,20 +222,20 @@ impl Checks<'_> {
     }
 
     fn fa2_unit(&self) -> &'static str {
-        if self.config.fa2 == Fa2Variant::SharedScale { "weight.softmax" } else { "weight" }
+        if self.config.fa2() == Some(Fa2Variant::SharedScale) { "weight.softmax" } else { "weight" }
     }
 
     fn sum_path(&self) -> String {
         let unit = self.fa2_unit();
-        if self.config.fa2.is_fixed() { unit.into() } else { format!("{unit}.sum") }
+        if self.config.has_fixed_lanes() { unit.into() } else { format!("{unit}.sum") }
     }
 
     /// Where the model's factor is found.
     fn factor_path(&self) -> &'static str {
-        match (self.config.design, self.config.fa2) {
+        match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => "weight.w",
-            (_, Fa2Variant::Literal) => "weight.e",
-            (_, Fa2Variant::SharedScale) => "weight.softmax.e_q.q",
+            (_, Some(Fa2Variant::Literal)) => "weight.e",
+            (_, Some(Fa2Variant::SharedScale)) => "weight.softmax.e_q.q",
             _ => "weight.e_q.q",
         }
     }
@@ -242,25 +243,27 @@ impl Checks<'_> {
     /// The factor's bits, and its value by the model's description of them.
     fn check_factor(&self, step: &Step, cycle: u64, at: &str) {
         let (config, fmt, vcd) = (self.config, self.config.format, self.vcd);
-        let cycle = cycle + if config.design == Design::FlashD { 3 } else { 2 };
-        let significand = match (config.update, config.fa2) {
+        let cycle = cycle + if config.design() == Design::FlashD { 3 } else { 2 };
+        let significand = match (config.update(), config.fa2()) {
             _ if config.has_fixed_lanes() => Some(config.lane_bits().w),
-            (Update::Fused, _) => Some(fmt.precision()),
-            (_, Fa2Variant::SharedScale) if config.design == Design::Fa2 => Some(fmt.fraction_bits + 4),
+            (Some(Update::Fused), _) => Some(fmt.precision()),
+            (_, Some(Fa2Variant::SharedScale)) if config.design() == Design::Fa2 => {
+                Some(fmt.fraction_bits + 4)
+            }
             _ => None,
         };
         let value = match significand {
             None => fmt.value(step.w),
             Some(bits) => {
                 let (m, right) = (step.w % (1 << bits), step.w >> bits);
-                let scale = (config.fa2 == Fa2Variant::LogReference) as i32;
+                let scale = (config.fa2() == Some(Fa2Variant::LogReference)) as i32;
                 m as f64 * power(scale + 1 - bits as i32 - right as i32)
             }
         };
         let path = self.factor_path();
         assert_eq!(vcd.bits(path, cycle), step.w, "{at}");
         assert_eq!(vcd.real(&format!("{path}_real"), cycle), value, "{at}");
-        if config.design == Design::FlashD && config.weight == WeightUnit::Lse {
+        if config.design() == Design::FlashD && config.weight() == Some(WeightUnit::Lse) {
             let upper = vcd.bits("weight.upper", cycle) != 0;
             let w = if upper { 1.0 - value } else { value };
             assert_eq!(vcd.real("weight.weight_real", cycle), w, "{at}");
@@ -277,7 +280,7 @@ impl Checks<'_> {
 
     /// The value of a FLASH-D step in fixed point.
     fn check_value(&self, query: usize, key: usize, cycle: u64, at: &str) {
-        if self.config.design == Design::FlashD && self.config.has_fixed_lanes() {
+        if self.config.design() == Design::FlashD && self.config.has_fixed_lanes() {
             let v = self.config.format.value(self.workload.v[key * self.config.d]);
             let scale = self.lane_scale(query);
             let staged = self.config.value_stage();
@@ -295,9 +298,9 @@ impl Checks<'_> {
     fn check_result(&self, query: usize, cycle: u64, at: &str) {
         let (config, vcd, fmt) = (self.config, self.vcd, self.config.format);
         // FA2's last update is a stage earlier, and the scale follows.
-        let (stage, factor) = match (config.design, config.fa2) {
+        let (stage, factor) = match (config.design(), config.fa2()) {
             (Design::FlashD, _) => (5, 1.0),
-            (_, Fa2Variant::Literal) => (4, vcd.real("weight.r_real", cycle + 3)),
+            (_, Some(Fa2Variant::Literal)) => (4, vcd.real("weight.r_real", cycle + 3)),
             _ => {
                 let read = |name: &str| vcd.real(&format!("{}.{name}_real", self.fa2_unit()), cycle + 3);
                 (4, read("r") * (-read("right")).exp2())
@@ -308,7 +311,7 @@ impl Checks<'_> {
             let accumulator = vcd.real(&format!("group_0.lane_{j}.o_q.q_real"), cycle + stage);
             let exact = accumulator * factor * self.lane_scale(query);
             // What FLASH-D's fixed-point lanes drop of their accumulators.
-            let cut = match config.design == Design::FlashD && config.has_fixed_lanes() {
+            let cut = match config.design() == Design::FlashD && config.has_fixed_lanes() {
                 true => self.lane_scale(query) * power(1 - fixed_result_bits(config.lane_bits()) as i32),
                 false => 0.0,
             };

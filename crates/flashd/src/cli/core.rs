@@ -1,0 +1,96 @@
+//! The flags that choose a core, from the table of options.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
+use flashd_spec::config::{CoreFields, CoreOption, OPTIONS, Range};
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Which core.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Selection {
+    /// A file with a configuration, whose fields the others override.
+    pub config: Option<PathBuf>,
+    /// What the flags say.
+    pub fields: CoreFields,
+}
+
+const CONFIG: &str = "config";
+
+/// One line of help: what it is, which numbers it takes, and its default.
+fn help(option: &CoreOption) -> String {
+    let numbers = match option.range {
+        Range::Any => String::new(),
+        Range::Between(lo, hi) => format!(", {lo} to {hi}"),
+        Range::OneOf(all) => {
+            let all: Vec<String> = all.iter().map(i64::to_string).collect();
+            let (last, others) =
+                all.split_last().map_or(("", &[][..]), |(last, others)| (last.as_str(), others));
+            format!(": {} or {last}", others.join(", "))
+        }
+    };
+    let default = match option.default {
+        "" => String::new(),
+        default => format!(" (default: {default})"),
+    };
+    format!("{}{numbers}{default}", option.help)
+}
+
+fn arg(option: &'static CoreOption) -> Arg {
+    let arg = Arg::new(option.field).long(option.flag()).help(help(option));
+    if option.is_switch() {
+        return arg.action(ArgAction::SetTrue);
+    }
+    let arg = arg.value_name(option.value_name).allow_negative_numbers(true);
+    let words = option.words();
+    if words.is_empty() {
+        return arg.value_parser(|text: &str| option.parse(text));
+    }
+    let words = words.into_iter().map(|(word, meaning)| PossibleValue::new(word).help(meaning));
+    arg.value_parser(PossibleValuesParser::new(words).try_map(|word| option.parse(&word)))
+}
+
+impl Args for Selection {
+    fn augment_args(command: Command) -> Command {
+        let config = Arg::new(CONFIG)
+            .long(CONFIG)
+            .value_name("FILE")
+            .value_parser(clap::value_parser!(PathBuf))
+            .help("JSON file with a configuration; the options below override its fields");
+        let fields = OPTIONS.iter().map(|option| option.field);
+        let group = ArgGroup::new("Selection").multiple(true).args(fields.chain([CONFIG]));
+        command.arg(config).args(OPTIONS.iter().map(arg)).group(group)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+
+    fn group_id() -> Option<Id> {
+        Some(Id::from("Selection"))
+    }
+}
+
+impl FromArgMatches for Selection {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut selection = Selection::default();
+        selection.update_from_arg_matches(matches)?;
+        Ok(selection)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        if let Some(path) = matches.get_one::<PathBuf>(CONFIG) {
+            self.config = Some(path.clone());
+        }
+        for option in &OPTIONS {
+            let value = match option.is_switch() {
+                true => matches.get_flag(option.field).then_some(Value::Bool(true)),
+                false => matches.get_one::<Value>(option.field).cloned(),
+            };
+            if let Some(value) = value {
+                self.fields.set(option, value);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,204 @@
+//! The datapaths that there are, one row each: whatever differs between them is a column here or in the rows that hardware,
+//! model and waves have for the same [`Datapath`].
+
+use super::{Design, Fa2Variant, FlashDVariant, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
+use crate::format::Format;
+
+/// A datapath: a recurrence with the arithmetic of its state and of its lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Datapath {
+    /// FLASH-D.
+    FlashD(FlashDVariant),
+    /// FlashAttention-2.
+    Fa2(Fa2Variant),
+}
+
+impl From<FlashDVariant> for Datapath {
+    fn from(variant: FlashDVariant) -> Self {
+        Datapath::FlashD(variant)
+    }
+}
+
+impl From<Fa2Variant> for Datapath {
+    fn from(variant: Fa2Variant) -> Self {
+        Datapath::Fa2(variant)
+    }
+}
+
+/// What the lanes compute in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Arithmetic {
+    /// Float, with an accumulator and a weight of their own widths.
+    Float,
+    /// Fixed point, relative to a power of two that is loaded with q.
+    Fixed,
+    /// Float, and like the rest of the core every operation rounded to the format, as the paper has it.
+    Letter,
+}
+
+/// The hold rules that a datapath can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HoldRules {
+    /// A threshold, or a budget, the default where the state is fine enough for it.
+    Budget,
+    /// A threshold.
+    Threshold,
+    /// The paper's.
+    Static,
+    /// None at all.
+    Never,
+}
+
+/// A row: what the words of the options, the names and the numbers of a core follow from.
+#[derive(Debug)]
+pub struct Kind {
+    /// The datapath.
+    pub datapath: Datapath,
+    /// Value of the option `design`.
+    pub design: Design,
+    /// Value of the option `weight`, where there is a choice.
+    pub weight: Option<WeightUnit>,
+    /// Value of the option `update`, where there is a choice.
+    pub update: Option<Update>,
+    /// Value of the option `fa2`, where there is a choice.
+    pub fa2: Option<Fa2Variant>,
+    /// What a name has of it, if it is not its design's default.
+    pub suffix: &'static str,
+    /// The lanes.
+    pub arithmetic: Arithmetic,
+    /// Widths of the design's fixed-point lanes, if nothing else is asked for.
+    pub lane: fn(Format) -> LaneBits,
+    /// The hold rules.
+    pub hold: HoldRules,
+    /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results. `room`
+    /// is what is left of a budget.
+    pub state: &'static [&'static str],
+    /// The lane's multiplier also scales the result by the reciprocal of the sum.
+    pub scales_in_lane: bool,
+}
+
+/// FLASH-D rounds the difference of two rounded numbers, which takes six bits of v beyond the format's precision where FA2 takes v as
+/// it is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of the float
+/// variants. Its accumulator, which is normalised, has bits for averages over 65,536 keys: with these the error there is no larger than
+/// that of FA2 in float. Resolution for averages is not the format's matter, so that there is a least width.
+fn flash_d_lane(format: Format) -> LaneBits {
+    let p = format.precision();
+    LaneBits {
+        o: (p + 15).clamp(20, 28),
+        v: (p + 6).min(20).max(11),
+        w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT),
+    }
+}
+
+fn fa2_lane(format: Format) -> LaneBits {
+    let p = format.precision();
+    LaneBits { o: (p + 12).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
+}
+
+/// What a hold rule with a budget adds to the state.
+pub(super) const ROOM: &str = "room";
+
+const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -> Kind {
+    Kind {
+        datapath: Datapath::FlashD(variant),
+        design: Design::FlashD,
+        weight: Some(WeightUnit::Lse),
+        update: Some(update),
+        fa2: None,
+        suffix,
+        arithmetic: Arithmetic::Float,
+        lane: flash_d_lane,
+        hold: HoldRules::Budget,
+        state: &["lse", ROOM],
+        scales_in_lane: false,
+    }
+}
+
+const fn fa2(variant: Fa2Variant, suffix: &'static str) -> Kind {
+    Kind {
+        datapath: Datapath::Fa2(variant),
+        design: Design::Fa2,
+        weight: None,
+        update: None,
+        fa2: Some(variant),
+        suffix,
+        arithmetic: Arithmetic::Float,
+        lane: fa2_lane,
+        hold: HoldRules::Threshold,
+        state: &["m", "l"],
+        scales_in_lane: false,
+    }
+}
+
+static FLASH_D_PAPER: Kind = Kind {
+    update: None,
+    weight: Some(WeightUnit::Paper),
+    arithmetic: Arithmetic::Letter,
+    hold: HoldRules::Static,
+    state: &[],
+    ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper")
+};
+static FLASH_D_ROUNDED: Kind = flash_d(FlashDVariant::Rounded, Update::Rounded, "rounded");
+static FLASH_D_FUSED: Kind = flash_d(FlashDVariant::Fused, Update::Fused, "fused");
+static FLASH_D_FIXED: Kind =
+    Kind { arithmetic: Arithmetic::Fixed, ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed") };
+static FA2_SEPARATE: Kind = fa2(Fa2Variant::SeparateScale, "separate");
+static FA2_LITERAL: Kind = Kind {
+    arithmetic: Arithmetic::Letter,
+    hold: HoldRules::Never,
+    state: &[],
+    ..fa2(Fa2Variant::Literal, "literal")
+};
+static FA2_SHARED: Kind = Kind { scales_in_lane: true, ..fa2(Fa2Variant::SharedScale, "shared") };
+static FA2_FIXED: Kind =
+    Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::Fixed, "fixed") };
+static FA2_LOG_REFERENCE: Kind =
+    Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::LogReference, "logref") };
+
+/// All of them.
+pub static KINDS: [&Kind; 9] = [
+    &FLASH_D_PAPER,
+    &FLASH_D_ROUNDED,
+    &FLASH_D_FUSED,
+    &FLASH_D_FIXED,
+    &FA2_SEPARATE,
+    &FA2_LITERAL,
+    &FA2_SHARED,
+    &FA2_FIXED,
+    &FA2_LOG_REFERENCE,
+];
+
+impl Datapath {
+    /// FLASH-D as it ships, but for formats whose significand is too wide for fixed-point lanes, and FA2 as it ships.
+    pub fn shipped(design: Design, format: Format) -> Datapath {
+        match design {
+            Design::FlashD if format.precision() > WIDEST_LANE_WEIGHT => FlashDVariant::Rounded.into(),
+            Design::FlashD => FlashDVariant::Fixed.into(),
+            Design::Fa2 => Fa2Variant::SharedScale.into(),
+        }
+    }
+
+    /// FLASH-D with a weight unit, as it ships.
+    pub fn with_weight(weight: WeightUnit, format: Format) -> Datapath {
+        match weight {
+            WeightUnit::Lse => Datapath::shipped(Design::FlashD, format),
+            WeightUnit::Paper => FlashDVariant::Paper.into(),
+        }
+    }
+
+    /// Its row.
+    pub fn kind(self) -> &'static Kind {
+        use Datapath::{Fa2, FlashD};
+        match self {
+            FlashD(FlashDVariant::Paper) => &FLASH_D_PAPER,
+            FlashD(FlashDVariant::Rounded) => &FLASH_D_ROUNDED,
+            FlashD(FlashDVariant::Fused) => &FLASH_D_FUSED,
+            FlashD(FlashDVariant::Fixed) => &FLASH_D_FIXED,
+            Fa2(Fa2Variant::SeparateScale) => &FA2_SEPARATE,
+            Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
+            Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
+            Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
+            Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
+        }
+    }
+}

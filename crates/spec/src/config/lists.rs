@@ -1,0 +1,65 @@
+//! Lists of cores.
+
+use super::*;
+
+impl CoreConfig {
+    /// The eighteen shipped cores: three designs, three vector lengths, two formats.
+    pub fn shipped() -> Vec<CoreConfig> {
+        let mut cores = Vec::new();
+        for format in [Format::BF16, Format::FP8_E4M3] {
+            for d in [16, 64, 256] {
+                let flash_d = CoreConfig::new(Design::FlashD, d, format);
+                cores.push(flash_d.clone());
+                cores.push(CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d });
+                cores.push(CoreConfig::new(Design::Fa2, d, format));
+            }
+        }
+        cores
+    }
+
+    /// Every design variant of a vector length and format, other parameters at their defaults.
+    pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
+        let flash_d = CoreConfig::new(Design::FlashD, d, format);
+        let fa2 = CoreConfig::new(Design::Fa2, d, format);
+        let of = |design: Design| {
+            let kinds = KINDS.iter().filter(move |kind| kind.design == design);
+            kinds.map(move |kind| CoreConfig::with_datapath(kind.datapath, d, format))
+        };
+        let mut all: Vec<CoreConfig> = of(Design::FlashD).collect();
+        if flash_d.has_fixed_lanes() {
+            all.push(CoreConfig { value_stage: Some(true), ..flash_d.clone() });
+        }
+        all.extend(of(Design::Fa2));
+        all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
+        all
+    }
+
+    /// Cores whose lanes compute in another precision than their ports have: with accumulators of another format, wider
+    /// weights, or both.
+    pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
+        let float = |kind: &&&'static Kind| kind.arithmetic == Arithmetic::Float;
+        let precisions = [
+            (Format::FP8_E4M3, Some(Format::BF16), Some(Format::BF16.precision())),
+            (Format::BF16, Some(Format::FP32), None),
+            (Format::FP8_E5M2, Some(Format::FP16), Some(6)),
+            (Format::FP16, Some(Format::FP32), None),
+            (Format::BF16, None, Some(12)),
+        ];
+        let core = |(format, accumulator, weight_bits): (Format, Option<Format>, Option<u32>),
+                    kind: &Kind| {
+            let accumulator = accumulator.map(Accumulator::Float);
+            CoreConfig { accumulator, weight_bits, ..CoreConfig::with_datapath(kind.datapath, d, format) }
+        };
+        precisions
+            .into_iter()
+            .flat_map(|p| KINDS.iter().filter(float).map(move |kind| core(p, kind)))
+            .collect()
+    }
+
+    /// FLASH-D with a hold rule other than the default, with every update and lane.
+    pub fn with_hold(d: usize, format: Format, hold: Hold) -> Vec<CoreConfig> {
+        let lse = |core: &CoreConfig| core.weight() == Some(WeightUnit::Lse);
+        let cores = CoreConfig::variants(d, format).into_iter().filter(lse);
+        cores.map(|core| CoreConfig { hold: Some(hold), ..core }).collect()
+    }
+}

@@ -1,0 +1,481 @@
+//! The options of a core, one row each. Flags, JSON, names, checks, the inverse of flags and the words of `--help` follow from these rows.
+
+use super::value::{OptionValue, Word, json};
+use super::*;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The numbers that an option may have. What also depends on other options is checked in `validate.rs`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// Not a number, or checked elsewhere.
+    Any,
+    /// From the first to the second, both included.
+    Between(i64, i64),
+    /// One of these.
+    OneOf(&'static [i64]),
+}
+
+impl Range {
+    /// What is wrong with a value, if something is.
+    fn problem(&self, value: &Value) -> Option<String> {
+        let number = value.as_i64()?;
+        match *self {
+            Range::Any => None,
+            Range::Between(lo, hi) => {
+                (!(lo..=hi).contains(&number)).then(|| format!("{number} is outside {lo} to {hi}"))
+            }
+            Range::OneOf(all) => (!all.contains(&number)).then(|| {
+                let all: Vec<String> = all.iter().map(i64::to_string).collect();
+                format!("{number} is not one of {}", all.join(", "))
+            }),
+        }
+    }
+}
+
+/// An option.
+pub struct CoreOption {
+    /// Key in JSON; the flag has dashes for underscores.
+    pub field: &'static str,
+    /// What stands for a value in help; nothing for a flag without one.
+    pub value_name: &'static str,
+    /// One line of words.
+    pub help: &'static str,
+    /// The default in words, where help names it.
+    pub default: &'static str,
+    /// The numbers that it takes.
+    pub range: Range,
+    /// Whether a core of that datapath has it, and in words which have.
+    pub applies: Applies,
+    /// What a name has of a value that is not the default.
+    pub suffix: fn(&CoreConfig) -> Option<String>,
+    access: Access,
+}
+
+/// How the value is reached.
+struct Access {
+    parse: fn(&str) -> Result<Value, String>,
+    check: fn(&Value) -> Result<(), String>,
+    text: fn(&Value) -> String,
+    words: fn() -> Vec<Word>,
+    /// What is configured.
+    get: fn(&CoreConfig) -> Value,
+    /// What is in force, which a default decides where nothing is configured.
+    in_force: fn(&CoreConfig) -> Value,
+    set: fn(&mut CoreConfig, &Value),
+}
+
+/// The access to a field with values of type `T`.
+const fn access<T: OptionValue>(
+    get: fn(&CoreConfig) -> Value,
+    in_force: fn(&CoreConfig) -> Value,
+    set: fn(&mut CoreConfig, &Value),
+) -> Access {
+    Access {
+        parse: |text| T::parse(text).map(json),
+        check: |value| T::deserialize(value).map(drop).map_err(|e| e.to_string()),
+        text: |value| T::deserialize(value).map_or(String::new(), |value| value.text()),
+        words: T::words,
+        get,
+        in_force,
+        set,
+    }
+}
+
+/// Sets a field; the value was checked when it came.
+fn set<T: DeserializeOwned>(field: &mut T, value: &Value) {
+    if let Ok(value) = T::deserialize(value) {
+        *field = value;
+    }
+}
+
+/// What decides on the datapath is set with it, before all others.
+fn with_the_datapath(_: &mut CoreConfig, _: &Value) {}
+
+type Applies = (fn(&CoreConfig) -> bool, &'static str);
+
+const EVERY: Applies = (|_| true, "every core has it");
+const SCALARS: Applies =
+    (|c| !c.follows_the_paper(), "paper and literal have scores and state in the format");
+const FLOAT_LANES: Applies = (
+    |c| c.kind().arithmetic == Arithmetic::Float,
+    "only float lanes that do not follow the paper to the letter have it",
+);
+
+/// An option that is a row's own business alone: nothing in names.
+const ROW: CoreOption = CoreOption {
+    field: "",
+    value_name: "",
+    help: "",
+    default: "",
+    range: Range::Any,
+    applies: EVERY,
+    suffix: |_| None,
+    access: access::<bool>(|_| Value::Null, |_| Value::Null, with_the_datapath),
+};
+
+/// All options, in the order of names.
+pub static OPTIONS: [CoreOption; 20] = [
+    CoreOption {
+        field: "design",
+        value_name: "DESIGN",
+        help: "Recurrence",
+        access: access::<Design>(|c| json(c.design()), |c| json(c.design()), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "d",
+        value_name: "D",
+        help: "Vector length",
+        range: Range::Between(D_RANGE.0 as i64, D_RANGE.1 as i64),
+        access: access::<usize>(|c| json(c.d), |c| json(c.d), |c, v| set(&mut c.d, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "format",
+        value_name: "FORMAT",
+        help: "Number format: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32",
+        default: "bf16",
+        access: access::<Format>(|c| json(c.format), |c| json(c.format), |c, v| set(&mut c.format, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "weight",
+        value_name: "UNIT",
+        help: "FLASH-D's weight unit",
+        applies: (|c| c.weight().is_some(), "only flash-d has a weight unit to choose"),
+        access: access::<WeightUnit>(|c| json(c.weight()), |c| json(c.weight()), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "fa2",
+        value_name: "DATAPATH",
+        help: "FA2's datapath",
+        applies: (|c| c.fa2().is_some(), "only fa2 has a datapath to choose here"),
+        access: access::<Fa2Variant>(|c| json(c.fa2()), |c| json(c.fa2()), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "update",
+        value_name: "UPDATE",
+        help: "FLASH-D's output update",
+        applies: (
+            |c| c.update().is_some(),
+            "only flash-d's weight unit lse has an update to choose; fa2's datapath is chosen with fa2",
+        ),
+        access: access::<Update>(|c| json(c.update()), |c| json(c.update()), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "dot",
+        value_name: "DOT",
+        help: "The dot product",
+        suffix: |c| Some(if c.dot() == Dot::Tree { "tree" } else { "fuseddot" }.into()),
+        access: access::<Dot>(|c| json(c.dot), |c| json(c.dot()), |c, v| set(&mut c.dot, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "lane",
+        value_name: "O,V,W",
+        help: "Bits of fixed-point lanes: accumulator, value, significand of the weight",
+        applies: (
+            CoreConfig::has_fixed_lanes,
+            "only fixed-point lanes have these widths: update fixed, and fixed and log-reference of fa2",
+        ),
+        suffix: |c| {
+            let LaneBits { o, v, w } = c.lane_bits();
+            Some(format!("o{o}v{v}w{w}"))
+        },
+        access: access::<LaneBits>(|c| json(c.lane), |c| json(c.lane_bits()), |c, v| set(&mut c.lane, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "value_stage",
+        value_name: "true|false",
+        help: "Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger",
+        default: "false",
+        applies: (
+            |c| c.design() == Design::FlashD && c.has_fixed_lanes(),
+            "only the fixed update of flash-d has a choice",
+        ),
+        suffix: |_| Some("staged".into()),
+        access: access::<bool>(
+            |c| json(c.value_stage),
+            |c| json(c.value_stage()),
+            |c, v| set(&mut c.value_stage, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "masks",
+        help: "Keys can be masked: a query does not see them",
+        suffix: |c| (!c.partial).then(|| "masked".into()),
+        access: access::<bool>(|c| json(c.masks), |c| json(c.masks), |c, v| set(&mut c.masks, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "partial",
+        help: "A query can start from a partial result, and its state comes beside its result; with --masks",
+        applies: (
+            CoreConfig::can_be_partial,
+            "partial results are for the lse weight unit of flash-d and for separate-scale and shared-scale of fa2",
+        ),
+        suffix: |_| Some("partial".into()),
+        access: access::<bool>(|c| json(c.partial), |c| json(c.partial), |c, v| set(&mut c.partial, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "value_latency",
+        value_name: "CYCLES",
+        help: "Cycles from v_ren to the value",
+        default: "1",
+        range: Range::Between(VALUE_LATENCY_RANGE.0 as i64, VALUE_LATENCY_RANGE.1 as i64),
+        suffix: |c| Some(format!("vlat{}", c.value_latency)),
+        access: access::<u32>(
+            |c| json(c.value_latency),
+            |c| json(c.value_latency),
+            |c, v| set(&mut c.value_latency, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "hold",
+        value_name: "T|budget:F|static|none",
+        help: "Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not \
+               paper), static (paper) or none",
+        applies: (|c| c.kind().hold != HoldRules::Never, "literal has no hold rule"),
+        suffix: |c| {
+            Some(match c.hold() {
+                Hold::None | Hold::Static => "nohold".to_string(),
+                Hold::Below(t) => format!("hold{t}").replace('.', "p"),
+                Hold::Budget(fraction) => format!("budget{fraction}"),
+            })
+        },
+        access: access::<Hold>(|c| json(c.hold), |c| json(c.hold()), |c, v| set(&mut c.hold, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "accumulator",
+        value_name: "BITS|FORMAT|format",
+        help: "Accumulator of float lanes: its fraction bits, or a format of its own (bf16, fp16, fp32), or the word format for that \
+               of the operands",
+        applies: (|c| !c.has_fixed_lanes(), "fixed-point lanes have no float accumulator, but lane"),
+        suffix: |c| {
+            Some(match c.accumulator {
+                Some(Accumulator::Float(format)) => format!("acc_{}", format.ident()),
+                _ => format!("acc{}", c.accumulator_fraction()),
+            })
+        },
+        access: access::<Accumulator>(
+            |c| json(c.accumulator),
+            |c| match c.accumulator {
+                Some(Accumulator::Float(_)) => json(c.accumulator),
+                _ => json(Accumulator::Fraction(c.accumulator_fraction())),
+            },
+            |c, v| set(&mut c.accumulator, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "weight_bits",
+        value_name: "BITS",
+        help: "Significand bits of the weight or exponential in float lanes",
+        default: "those of the format",
+        range: Range::Between(WEIGHT_BITS_RANGE.0 as i64, WEIGHT_BITS_RANGE.1 as i64),
+        applies: FLOAT_LANES,
+        suffix: |c| Some(format!("w{}", c.weight_bits?)),
+        access: access::<u32>(
+            |c| json(c.weight_bits),
+            |c| json(c.weight_bits.unwrap_or(c.format.precision())),
+            |c, v| set(&mut c.weight_bits, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "segments",
+        value_name: "N",
+        help: "Segments of the PWL tables, an octave each where the range is reduced",
+        default: "8",
+        range: Range::OneOf(&[4, 8, 16, 32]),
+        suffix: |c| Some(format!("seg{}", c.segments)),
+        access: access::<u32>(|c| json(c.segments), |c| json(c.segments), |c, v| set(&mut c.segments, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "score_shift",
+        value_name: "N",
+        help: "The core's score is q . k * 2^N",
+        default: "the power of two in 1/sqrt(d)",
+        range: Range::Between(SCORE_SHIFT_RANGE.0 as i64, SCORE_SHIFT_RANGE.1 as i64),
+        suffix: |c| {
+            let shift = c.score_shift();
+            Some(format!("shift{}{}", if shift < 0 { "m" } else { "" }, shift.abs()))
+        },
+        access: access::<i32>(
+            |c| json(c.score_shift),
+            |c| json(c.score_shift()),
+            |c, v| set(&mut c.score_shift, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "score_integer_bits",
+        value_name: "BITS",
+        help: "Integer bits of the fixed-point score",
+        default: "9",
+        range: Range::Between(5, 12),
+        applies: SCALARS,
+        suffix: |c| Some(score_suffix(c)),
+        access: access::<u32>(
+            |c| json(c.score_integer_bits),
+            |c| json(c.score_integer_bits),
+            |c, v| set(&mut c.score_integer_bits, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "score_fraction_bits",
+        value_name: "BITS",
+        help: "Fraction bits of the fixed-point score",
+        default: "10",
+        range: Range::Between(2, 20),
+        applies: SCALARS,
+        // The row before has both.
+        suffix: |c| (c.score_integer_bits == DEFAULT_SCORE_INTEGER_BITS).then(|| score_suffix(c)),
+        access: access::<u32>(
+            |c| json(c.score_fraction_bits),
+            |c| json(c.score_fraction_bits),
+            |c, v| set(&mut c.score_fraction_bits, v),
+        ),
+        ..ROW
+    },
+    CoreOption {
+        field: "state_fraction_bits",
+        value_name: "BITS",
+        help: "Fraction bits of log-sum-exp and running sum, at least those of the score",
+        default: "18",
+        range: Range::Between(2, 26),
+        applies: SCALARS,
+        suffix: |c| Some(format!("state{}", c.state_fraction_bits)),
+        access: access::<u32>(
+            |c| json(c.state_fraction_bits),
+            |c| json(c.state_fraction_bits),
+            |c, v| set(&mut c.state_fraction_bits, v),
+        ),
+        ..ROW
+    },
+];
+
+fn score_suffix(c: &CoreConfig) -> String {
+    format!("score{}p{}", c.score_integer_bits, c.score_fraction_bits)
+}
+
+impl CoreOption {
+    /// The option of a field.
+    pub fn of(field: &str) -> Option<&'static CoreOption> {
+        OPTIONS.iter().find(|option| option.field == field)
+    }
+
+    /// Without `--`.
+    pub fn flag(&self) -> String {
+        self.field.replace('_', "-")
+    }
+
+    /// Whether the flag stands alone and means true.
+    pub fn is_switch(&self) -> bool {
+        self.value_name.is_empty()
+    }
+
+    /// The words that it takes, if it takes words.
+    pub fn words(&self) -> Vec<Word> {
+        (self.access.words)()
+    }
+
+    /// The value of what is typed.
+    ///
+    /// # Errors
+    /// What was wrong, and what would be right.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        let value = (self.access.parse)(text)?;
+        self.range.problem(&value).map_or(Ok(value), Err)
+    }
+
+    /// Whether a value from JSON is one of this option's kind.
+    ///
+    /// # Errors
+    /// What serde says.
+    pub(super) fn check(&self, value: &Value) -> Result<(), String> {
+        (self.access.check)(value)
+    }
+
+    /// Whether a core has it.
+    pub fn applies_to(&self, core: &CoreConfig) -> bool {
+        (self.applies.0)(core)
+    }
+
+    /// The value in force in a core that has it.
+    pub fn in_force(&self, core: &CoreConfig) -> Value {
+        (self.access.in_force)(core)
+    }
+
+    /// What a core has as its own: null for what is left to a default that other options decide.
+    pub(super) fn configured(&self, core: &CoreConfig) -> Value {
+        (self.access.get)(core)
+    }
+
+    pub(super) fn set(&self, core: &mut CoreConfig, value: &Value) {
+        (self.access.set)(core, value);
+    }
+
+    /// The core with the default of this option, all others being as they are.
+    pub(super) fn reset(&self, core: &CoreConfig) -> CoreConfig {
+        let mut core = core.clone();
+        let default = CoreConfig::with_datapath(core.datapath, core.d, core.format);
+        self.set(&mut core, &self.configured(&default));
+        core
+    }
+
+    /// That a core does not have it.
+    pub(super) fn not_here(&self) -> ConfigError {
+        ConfigError { field: self.field, problem: format!("{}; leave it out", self.applies.1) }
+    }
+
+    /// What is wrong with the value in force, by itself.
+    pub(super) fn problem(&self, core: &CoreConfig) -> Option<String> {
+        self.range.problem(&self.in_force(core))
+    }
+}
+
+impl CoreConfig {
+    /// The flags that select this configuration: `--design fa2 --d 16 --format bf16` and what is not default.
+    pub fn flags(&self) -> String {
+        let default = CoreConfig::new(self.design(), self.d, self.format);
+        let mut flags = Vec::new();
+        for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
+            let value = option.configured(self);
+            let always = ["design", "d", "format"].contains(&option.field);
+            if value.is_null() || (!always && value == option.configured(&default)) {
+                continue;
+            }
+            flags.push(match option.is_switch() {
+                true => format!("--{}", option.flag()),
+                false => format!("--{} {}", option.flag(), (option.access.text)(&value)),
+            });
+        }
+        flags.join(" ")
+    }
+
+    /// The same with the defaults of all options that it does not have.
+    #[must_use]
+    pub fn without_what_does_not_apply(&self) -> CoreConfig {
+        let absent = OPTIONS.iter().filter(|option| !option.applies_to(self));
+        absent.fold(self.clone(), |core, option| option.reset(&core))
+    }
+
+    /// What follows from the configuration where it leaves something open, by the fields that would say the same.
+    pub fn derived(&self) -> serde_json::Map<String, Value> {
+        let open =
+            OPTIONS.iter().filter(|option| option.applies_to(self) && option.configured(self).is_null());
+        open.map(|option| (option.field.to_string(), option.in_force(self))).collect()
+    }
+}

@@ -1,0 +1,192 @@
+//! Values of options: how each kind is typed, printed and kept in JSON.
+
+use super::{Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+use crate::format::Format;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A word that an option takes, and what it stands for.
+pub type Word = (String, &'static str);
+
+/// What an option can have as its value. JSON is that of serde; this is what is typed.
+pub trait OptionValue: Serialize + DeserializeOwned {
+    /// From what is typed.
+    ///
+    /// # Errors
+    /// What was wrong, and what would be right.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// What is typed for it.
+    fn text(&self) -> String;
+
+    /// All that can be typed, if they are words.
+    fn words() -> Vec<Word> {
+        Vec::new()
+    }
+}
+
+/// JSON of a value; null for what is absent.
+pub(super) fn json<T: Serialize>(value: T) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// An option that takes one of some words: those of serde, each with what it stands for.
+trait Choice: Serialize + DeserializeOwned + Sized + 'static {
+    const ALL: &'static [(Self, &'static str)];
+}
+
+pub(super) fn word<T: Serialize>(value: &T) -> String {
+    json(value).as_str().unwrap_or_default().to_string()
+}
+
+impl<T: Choice> OptionValue for T {
+    fn parse(text: &str) -> Result<Self, String> {
+        T::deserialize(Value::from(text)).map_err(|_| {
+            let words: Vec<String> = T::words().into_iter().map(|(word, _)| word).collect();
+            format!("'{text}' is not one of {}", words.join(", "))
+        })
+    }
+
+    fn text(&self) -> String {
+        word(self)
+    }
+
+    fn words() -> Vec<Word> {
+        T::ALL.iter().map(|(value, meaning)| (word(value), *meaning)).collect()
+    }
+}
+
+impl Choice for Design {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Design::FlashD, "o <- o + (v - o) w, the division hidden in w"),
+        (Design::Fa2, "FlashAttention-2: running maximum and sum, final division"),
+    ];
+}
+
+impl Choice for WeightUnit {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (WeightUnit::Lse, "The state is the log-sum-exp in fixed point: w = sigmoid(s - L)"),
+        (WeightUnit::Paper, "The paper's Alg. 3, everything in the format"),
+    ];
+}
+
+impl Choice for Fa2Variant {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (
+            Fa2Variant::SeparateScale,
+            "One exponential and one multiplier a lane, and another one for the final scale",
+        ),
+        (Fa2Variant::Literal, "As the paper draws it: two of each, everything in the format"),
+        (Fa2Variant::SharedScale, "The lane's multiplier also does the final scale"),
+        (Fa2Variant::Fixed, "Fixed point, relative to the maximum"),
+        (Fa2Variant::LogReference, "Fixed point, relative to the exponent of the running sum"),
+    ];
+}
+
+impl Choice for Dot {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Dot::Tree, "Every product and sum rounded"),
+        (Dot::Fused, "Products aligned once, integer adders"),
+    ];
+}
+
+impl Choice for Update {
+    const ALL: &'static [(Self, &'static str)] = &[
+        (Update::Rounded, "Difference, product and sum rounded one by one"),
+        (Update::Fused, "One alignment, one rounding"),
+        (Update::Fixed, "Fixed point"),
+    ];
+}
+
+/// What is parsed and printed as Rust does.
+macro_rules! plain {
+    ($($type:ty: $what:literal),*) => {$(
+        impl OptionValue for $type {
+            fn parse(text: &str) -> Result<Self, String> {
+                text.parse().map_err(|_| format!("'{text}' is not {}", $what))
+            }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+plain!(u32: "a whole number", usize: "a whole number", i32: "a whole number", bool: "true or false");
+
+impl OptionValue for Format {
+    fn parse(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|e: crate::format::UnknownFormat| e.to_string())
+    }
+
+    fn text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl OptionValue for LaneBits {
+    fn parse(text: &str) -> Result<Self, String> {
+        let bad = || format!("'{text}' is not three widths such as 18,11,7");
+        let bits: Vec<u32> =
+            text.split(',').map(|b| b.trim().parse()).collect::<Result<_, _>>().map_err(|_| bad())?;
+        match bits[..] {
+            [o, v, w] => Ok(LaneBits { o, v, w }),
+            _ => Err(bad()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let LaneBits { o, v, w } = self;
+        format!("{o},{v},{w}")
+    }
+}
+
+impl OptionValue for Hold {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(Hold::None),
+            "static" => Ok(Hold::Static),
+            _ => match (text.strip_prefix("budget:"), text.parse::<f64>()) {
+                (Some(fraction), _) => fraction.parse().map(Hold::Budget).map_err(|_| {
+                    let (lo, hi) = BUDGET_FRACTIONS;
+                    format!("'{fraction}' is no number of fraction bits, {lo} to {hi}, as in budget:9")
+                }),
+                (None, Ok(t)) if t.is_finite() => Ok(Hold::Below(t)),
+                _ => Err("neither a number nor budget:F nor static nor none".into()),
+            },
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Hold::None => "none".into(),
+            Hold::Static => "static".into(),
+            Hold::Below(threshold) => threshold.to_string(),
+            Hold::Budget(fraction) => format!("budget:{fraction}"),
+        }
+    }
+}
+
+impl OptionValue for Accumulator {
+    fn parse(text: &str) -> Result<Self, String> {
+        match (text, text.parse(), text.parse()) {
+            ("format", ..) => Ok(Accumulator::Format),
+            (_, Ok(bits), _) => Ok(Accumulator::Fraction(bits)),
+            (.., Ok(format)) => Ok(Accumulator::Float(format)),
+            _ => Err(
+                "neither a number of fraction bits nor a format (bf16, fp16, fp32, ...) nor the word format"
+                    .into(),
+            ),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Accumulator::Format => "format".into(),
+            Accumulator::Fraction(bits) => bits.to_string(),
+            Accumulator::Float(format) => format.to_string(),
+        }
+    }
+}
