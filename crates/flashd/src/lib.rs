@@ -72,3 +72,15 @@ pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<
         _ => Err("not the arguments of generate".into()),
     }
 }
+
+/// The names of the cores and arrays that arguments of `flashd ppa` select, or what is wrong with them.
+///
+/// # Errors
+/// What the program would print before it ends with 2.
+pub fn measured<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
+    let words = ["flashd", "ppa"].into_iter().chain(arguments);
+    match Cli::try_parse_from(words).map_err(|e| e.to_string())?.command {
+        Command::Ppa(args) => ppa::measured(&args).map_err(|e| e.to_string()),
+        _ => Err("not the arguments of ppa".into()),
+    }
+}

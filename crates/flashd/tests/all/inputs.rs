@@ -69,7 +69,7 @@ fn errors_in_a_configuration_name_the_field_and_the_place() {
     let text = error("{\"core\": {\"design\": \"fa2\", \"d\": 4, \"update\": \"fast\"}, \"queries\": 3}");
     assert!(text.starts_with("error: --config c.json: core.update: unknown variant `fast`"), "{text}");
     let text = error("{\"block\": {\"core\": {\"design\": \"fa2\", \"lane\": {\"o\": -1}}, \"queries\": 3}}");
-    assert!(text.starts_with("error: --config c.json: block.core.lane.o: invalid value"), "{text}");
+    assert!(text.starts_with("error: --config c.json: block.core.lane: o: invalid value"), "{text}");
     assert_eq!(error("{\"d\": 4}"), "error: --config c.json: design: is missing: flash-d or fa2\n");
 }
 

@@ -15,6 +15,7 @@ mod inputs;
 mod interrupt;
 mod llm;
 mod npy;
+mod options;
 mod positions;
 mod ppa;
 mod random;

@@ -73,7 +73,8 @@ const fn access<T: OptionValue>(
 ) -> Access {
     Access {
         parse: |text| T::parse(text).map(json),
-        check: |value| T::deserialize(value).map(drop).map_err(|e| e.to_string()),
+        // With the place inside the value: `o: invalid type`.
+        check: |value| serde_path_to_error::deserialize::<_, T>(value).map(drop).map_err(|e| e.to_string()),
         text: |value| T::deserialize(value).map_or(String::new(), |value| value.text()),
         words: T::words,
         get,
