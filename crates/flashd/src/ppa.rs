@@ -1,6 +1,6 @@
 //! `flashd ppa`.
 
-pub(crate) mod commands;
+mod commands;
 mod cores;
 mod measure;
 mod text;
@@ -12,6 +12,11 @@ use flashd_generator::GeneratedFile;
 use flashd_ppa::figures::CoreFigures;
 use flashd_ppa::report;
 use std::path::Path;
+
+/// The names of what is measured.
+pub fn measured(args: &PpaArgs) -> Result<Vec<String>, Failure> {
+    Ok(cores::targets(args)?.iter().map(|target| target.name()).collect())
+}
 
 pub fn run(args: &PpaArgs) -> Result<(), Failure> {
     let figures = match args.from.as_slice() {
