@@ -69,14 +69,18 @@ const MUTANTS: [(Kind, Mutant); 5] = [
     ),
     (
         Kind::Induction,
-        Mutant::rest("an answer is dropped", "assign next_b_full = ", "assign next_b_full = writes;"),
+        Mutant::rest(
+            "an answer is dropped",
+            "assign writes_next_b_full = ",
+            "assign writes_next_b_full = write;",
+        ),
     ),
     (
         Kind::Induction,
         Mutant::rest(
             "a write is made twice",
-            "assign next_aw_full = ",
-            "assign next_aw_full = takes_address | aw_full;",
+            "assign writes_next_aw_full = ",
+            "assign writes_next_aw_full = writes_aw_take | aw_full_q;",
         ),
     ),
 ];
@@ -226,7 +230,9 @@ impl Wrapper {
         let broken = Wrapper { folder, name: self.name.clone() };
         let (proof, said, found) = match kind {
             Kind::Paths => ("paths", broken.paths()?, "Assertion failed"),
-            Kind::Induction => ("induction", broken.properties("induction", "", INDUCTION)?, "FAIL"),
+            Kind::Induction => {
+                ("induction", broken.properties("induction", "", INDUCTION)?, "proof did fail")
+            }
         };
         // A tool that breaks off has not found it.
         let found = !said.ok() && said.has(found);
