@@ -59,7 +59,9 @@ pub fn cosim(options: &CosimOptions) -> Outcome {
         return crate::failure::input(format!("--only {}: no design has this in its name", options.only));
     }
     let flashd = Flashd::find()?;
-    icarus(&flashd, &testbenches, options.jobs)?;
+    if !testbenches.is_empty() {
+        icarus(&flashd, &testbenches, options.jobs)?;
+    }
     let build = create(&target()?.join("cosim"))?.display().to_string();
     let jobs = options.jobs.unwrap_or(crate::process::processors() as u64).to_string();
     for (selections, flags) in &streams {
