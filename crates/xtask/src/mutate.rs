@@ -184,7 +184,7 @@ fn measure(design: &Design, options: &MutateOptions) -> Outcome<Count> {
     if !unit {
         for seed in OTHERS {
             if !left.is_empty() {
-                progress(&format!("{name}: {} of them with other keys", left.len()));
+                progress(&format!("{name}: {} of them with other keys, seed {seed}", left.len()));
                 simulate(&format!("other_{seed}.txt"), &mut left, &design.stream(seed)?)?;
             }
         }
