@@ -21,11 +21,10 @@ const DOCUMENTS: [&str; 6] = [
 ];
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 18] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
-    ("cargo xtask axis", "scripts/test runs it"),
     ("check-random", "scripts/test runs it"),
     ("faults::drawn", "a hundred simulations take minutes"),
     ("gtkwave ", "it needs a screen"),

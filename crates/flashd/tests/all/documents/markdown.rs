@@ -15,17 +15,8 @@ use std::path::Path;
 use std::str::Lines;
 
 /// How commands within the text begin.
-const INLINE: [&str; 9] = [
-    "cargo run ",
-    "cargo test ",
-    "cargo xtask ",
-    "flashd ",
-    "scripts/",
-    "make ",
-    "verilator ",
-    "iverilog ",
-    "obj_dir/",
-];
+const INLINE: [&str; 8] =
+    ["cargo run ", "cargo test ", "flashd ", "scripts/", "make ", "verilator ", "iverilog ", "obj_dir/"];
 /// Options that the text names together with their command.
 const MENTIONS: [&str; 3] =
     ["flashd generate --testbench", "flashd simulate --vectors FILE", "flashd simulate --o"];
