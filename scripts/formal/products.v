@@ -1,4 +1,4 @@
-// How a product becomes anything that is the same for the same factors, for scripts/formal/same. In the original it is anything; the copy
+// How a product becomes anything that is the same for the same factors, for `cargo xtask prove-fault`. In the original it is anything; the copy
 // gets the original's factors, and where its own are the same, the same product.
 (* techmap_celltype = "reached_product" *)
 module product (input [A_WIDTH-1:0] A, input [B_WIDTH-1:0] B, output [Y_WIDTH-1:0] Y);

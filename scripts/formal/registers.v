@@ -1,4 +1,4 @@
-// How a register of an emitted core becomes one whose contents are ports, for scripts/formal/same. In the first cycle, a reset,
+// How a register of an emitted core becomes one whose contents are ports, for `cargo xtask prove-fault`. In the first cycle, a reset,
 // a register holds anything. One without a reset (resetless) holds anything after the reset too, and what it gets in it does not count.
 (* techmap_celltype = "$dff resetless" *)
 module register (input [WIDTH-1:0] D, input CLK, output [WIDTH-1:0] Q);

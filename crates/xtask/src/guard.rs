@@ -1,71 +1,67 @@
 //! What a revision emits, for comparison with another one.
 
+use crate::failure::{Outcome, check, input, with};
+use crate::process::{command, run};
+use crate::selection::Selection;
 use crate::selections;
+use crate::work::{create, write};
 use npyz::WriterBuilder;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Keys of testbenches and waves.
 const KEYS: usize = 24;
 /// Queries of waves.
 const QUERIES: usize = 4;
-/// Vector length of waves, that of the selections.
-const D: usize = 8;
+/// The file of a design's configuration, in the folder of what it emits.
+const CONFIGURATION: &str = "configuration.json";
 /// Lines that are shown of a difference.
 const SHOWN: usize = 12;
 
 /// Everything into a folder.
-pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Result<(), String> {
+pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
     if out.exists() {
-        return Err(format!("--out {}: it is there already", out.display()));
+        return input(format!("--out {}: it is there already", out.display()));
     }
-    let flashd = flashd.canonicalize().map_err(|e| format!("--flashd {}: {e}", flashd.display()))?;
-    let data = out.join("data");
-    create(&data)?;
-    let data = data.canonicalize().map_err(|e| format!("{}: {e}", data.display()))?;
+    let flashd = flashd.canonicalize().map_err(with(format!("--flashd {}", flashd.display())))?;
+    let data = create(&out.join("data"))?;
     for (name, rows, seed) in [("q", QUERIES, 1), ("k", KEYS, 2), ("v", KEYS, 3)] {
-        write_normal(&data.join(format!("{name}.npy")), rows, seed)?;
+        let file = data.join(format!("{name}.npy"));
+        write_normal(&file, rows, seed).map_err(with(file.display()))?;
     }
-    let designs = selections::all(&flashd)?;
-    designs.par_iter().enumerate().try_for_each(|(i, flags)| {
-        let folder = out.join("designs").join(format!("{i:03}"));
-        create(&folder)?;
-        let mut arguments: Vec<&str> = vec!["generate"];
-        arguments.extend(flags.split_whitespace());
-        arguments.extend(["--out", "."]);
+    let designs = selections::compared();
+    designs.par_iter().enumerate().try_for_each(|(i, selection)| {
+        let folder = create(&out.join("designs").join(format!("{i:03}")))?;
+        let mut arguments = selected("generate", selection, &folder)?;
+        arguments.extend(["--out", "."].map(String::from));
         // Units and wrappers have no testbench of this kind, and all cores at once none.
-        if !["--unit", "--all", "--wrapper"].iter().any(|flag| flags.contains(flag)) {
-            arguments.extend(["--testbench", "--keys", "24"]);
+        if matches!(selection, Selection::Core(..)) && !selection.is_wrapper() {
+            arguments.extend(["--testbench", "--keys", "24"].map(String::from));
         }
-        run(&flashd, &arguments, &folder)
+        keep(&flashd, &arguments, &folder)
     })?;
-    let waves: Vec<String> =
-        selections::with_options().into_iter().filter(|flags| !flags.contains("--wrapper")).collect();
-    waves.par_iter().enumerate().try_for_each(|(i, flags)| {
-        let folder = out.join("waves").join(format!("{i:03}"));
-        create(&folder)?;
-        let mut arguments: Vec<String> = vec!["simulate".into()];
-        arguments.extend(flags.split_whitespace().map(String::from));
+    let waves: Vec<Selection> =
+        selections::with_options().into_iter().filter(|selection| !selection.is_wrapper()).collect();
+    waves.par_iter().enumerate().try_for_each(|(i, selection)| {
+        let folder = create(&out.join("waves").join(format!("{i:03}")))?;
+        let mut arguments = selected("simulate", selection, &folder)?;
         for name in ["q", "k", "v"] {
             arguments.extend([format!("--{name}"), data.join(format!("{name}.npy")).display().to_string()]);
         }
-        if flags.contains("--masks") {
+        if selection.has_masks() {
             arguments.push("--causal".into());
         }
         arguments.extend(["--vcd", "wave.vcd", "--signals", "all"].map(String::from));
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        run(&flashd, &arguments, &folder)
+        keep(&flashd, &arguments, &folder)
     })?;
-    let folder = out.join("random");
-    create(&folder)?;
+    let folder = create(&out.join("random"))?;
     let (count, seed) = (random.to_string(), seed.to_string());
     let drawn =
         ["check-random", "--generate-only", "--count", &count, "--seed", &seed, "--keys", "24", "--out", "."];
-    run(&flashd, &drawn, &folder)?;
+    keep(&flashd, &drawn.map(String::from), &folder)?;
     println!(
         "{} designs, {} waves, {random} random configurations in {}",
         designs.len(),
@@ -75,37 +71,41 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Result<(), Str
     Ok(())
 }
 
+/// A command for a selection, whose configuration is written to the folder and compared with the rest.
+fn selected(command: &str, selection: &Selection, folder: &Path) -> Outcome<Vec<String>> {
+    if let Some(text) = selection.configuration()? {
+        write(&folder.join(CONFIGURATION), &text)?;
+    }
+    Ok([vec![command.to_string()], selection.flags(CONFIGURATION)].concat())
+}
+
 /// Runs the program in a folder and keeps what it says.
-fn run(flashd: &Path, arguments: &[&str], folder: &Path) -> Result<(), String> {
-    let output = Command::new(flashd).args(arguments).current_dir(folder).output();
-    let output = output.map_err(|e| format!("{}: {e}", flashd.display()))?;
-    let said = [&output.stdout[..], &output.stderr[..]].concat();
-    let text = format!("{}\n{}\n{}", arguments.join(" "), output.status, String::from_utf8_lossy(&said));
+fn keep(flashd: &Path, arguments: &[String], folder: &Path) -> Outcome {
+    let mut command = command(flashd, arguments);
+    command.current_dir(folder);
+    let said = run(command)?;
+    let text = format!("{}\n{}\n{}", arguments.join(" "), said.status, said.text);
     // The data's folder is another one each time.
     let text: String =
         text.lines().filter(|line| !line.contains("data/")).map(|line| format!("{line}\n")).collect();
-    fs::write(folder.join("said.txt"), text).map_err(|e| format!("{}: {e}", folder.display()))
-}
-
-fn create(folder: &Path) -> Result<(), String> {
-    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))
+    write(&folder.join("said.txt"), &text)
 }
 
 /// Numbers from a seed, spread evenly over (-2, 2), as a tensor of rows of D.
-fn write_normal(path: &Path, rows: usize, seed: u64) -> Result<(), String> {
-    let problem = |e: std::io::Error| format!("{}: {e}", path.display());
+fn write_normal(path: &Path, rows: usize, seed: u64) -> std::io::Result<()> {
     let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
-    let file = fs::File::create(path).map_err(problem)?;
-    let options = npyz::WriteOptions::new().default_dtype().shape(&[rows as u64, D as u64]).writer(file);
-    let mut writer = options.begin_nd().map_err(problem)?;
-    for _ in 0..rows * D {
-        writer.push(&(rng.random::<f32>() * 4.0 - 2.0)).map_err(problem)?;
+    let file = fs::File::create(path)?;
+    let options =
+        npyz::WriteOptions::new().default_dtype().shape(&[rows as u64, selections::D as u64]).writer(file);
+    let mut writer = options.begin_nd()?;
+    for _ in 0..rows * selections::D {
+        writer.push(&(rng.random::<f32>() * 4.0 - 2.0))?;
     }
-    writer.finish().map_err(problem)
+    writer.finish()
 }
 
 /// Compares two folders.
-pub fn same(old: &Path, new: &Path, without: &[String]) -> Result<(), String> {
+pub fn same(old: &Path, new: &Path, without: &[String]) -> Outcome {
     let (mut files, mut different) = (0, Vec::new());
     let names: BTreeSet<PathBuf> = names(old)?.into_iter().chain(names(new)?).collect();
     for name in &names {
@@ -121,11 +121,15 @@ pub fn same(old: &Path, new: &Path, without: &[String]) -> Result<(), String> {
     }
     different.iter().take(SHOWN).for_each(|text| println!("{text}"));
     println!("{files} files, {} differ", different.len());
-    if different.is_empty() && files > 0 { Ok(()) } else { Err(format!("{} files differ", different.len())) }
+    match (files, different.len()) {
+        (0, _) => input(format!("{} and {} are empty", old.display(), new.display())),
+        (_, 0) => Ok(()),
+        (_, n) => check(format!("{n} files differ")),
+    }
 }
 
 /// The first lines that differ, if lines do that count.
-fn difference(name: &Path, a: &[u8], b: &[u8], without: &[String]) -> Option<String> {
+pub fn difference(name: &Path, a: &[u8], b: &[u8], without: &[String]) -> Option<String> {
     let lines = |bytes: &[u8]| -> Vec<String> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         text.lines()
@@ -139,7 +143,8 @@ fn difference(name: &Path, a: &[u8], b: &[u8], without: &[String]) -> Option<Str
     Some(format!("{}, line {}:\n  - {}\n  + {}", name.display(), place + 1, line(&a), line(&b)))
 }
 
-fn names(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// The files in a folder and in those below it, by their names from there.
+pub fn names(folder: &Path) -> Outcome<Vec<PathBuf>> {
     fn walk(root: &Path, folder: &Path, names: &mut Vec<PathBuf>) -> std::io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
@@ -151,6 +156,6 @@ fn names(folder: &Path) -> Result<Vec<PathBuf>, String> {
         Ok(())
     }
     let mut names = Vec::new();
-    walk(folder, folder, &mut names).map_err(|e| format!("{}: {e}", folder.display()))?;
+    walk(folder, folder, &mut names).map_err(with(folder.display()))?;
     Ok(names)
 }

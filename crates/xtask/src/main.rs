@@ -1,13 +1,25 @@
 //! Checks of the project that hold state or lists of designs: `cargo xtask --help`.
 
+mod axis;
+mod cosim;
+mod failure;
+mod flashd;
+mod formal;
+mod generate;
 mod guard;
+mod mutate;
+mod process;
+mod selection;
 mod selections;
+mod work;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Checks of the project
+///
+/// Exit code 0: the check passes. 1: it found something. 2: bad input, or a tool is missing.
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
@@ -44,18 +56,37 @@ enum Command {
         #[arg(long, value_name = "TEXT")]
         without: Vec<String>,
     },
+    Generate(generate::GenerateOptions),
+    Sample(generate::SampleOptions),
+    Mutate(mutate::MutateOptions),
+    Cosim(cosim::CosimOptions),
+    Axis(axis::AxisOptions),
+    ProveAxis(axis::proofs::ProofOptions),
+    Prove(formal::prove::ProveOptions),
+    ProveFault(formal::fault::FaultOptions),
+    Equivalent(formal::equivalent::EquivalentOptions),
 }
 
 fn main() -> ExitCode {
+    work::remove_when_interrupted();
     let result = match Cli::parse().command {
         Command::Emit { flashd, out, random, seed } => guard::emit(&flashd, &out, random, seed),
         Command::Same { old, new, without } => guard::same(&old, &new, &without),
+        Command::Generate(options) => generate::generate(&options),
+        Command::Sample(options) => generate::sample(&options),
+        Command::Mutate(options) => mutate::mutate(&options),
+        Command::Cosim(options) => cosim::cosim(&options),
+        Command::Axis(options) => axis::axis(&options),
+        Command::ProveAxis(options) => axis::proofs::prove_axis(&options),
+        Command::Prove(options) => formal::prove::prove(&options),
+        Command::ProveFault(options) => formal::fault::prove_fault(&options),
+        Command::Equivalent(options) => formal::equivalent::equivalent(&options),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("error: {e}");
-            ExitCode::from(2)
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit_code()
         }
     }
 }

@@ -1,79 +1,164 @@
-//! Designs of every kind, as flags of `flashd generate`.
+//! Designs of every kind: the lists that the checks go through.
 
-use std::path::Path;
-use std::process::Command;
+use crate::selection::{Around, Selection};
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::format::Format;
 
-/// Vector length of variants and options.
-const D: usize = 8;
+/// Vector length of variants and options: short, since the modules of longer cores are the same.
+pub const D: usize = 8;
 /// The format of what differs by options and not by arithmetic.
-const FORMAT: &str = "fp8-e4m3";
+const FORMAT: Format = Format::FP8_E4M3;
+/// Names of units.
+pub const UNITS: [&str; 9] = ["add", "sub", "mul", "max", "sigmoid", "softplus", "ln", "exp", "reciprocal"];
 
-/// Cores by their variants; what the options below are put to.
-const CORES: [&str; 10] = [
-    "flash-d",
-    "flash-d --value-stage true",
-    "flash-d --update rounded",
-    "flash-d --update fused",
-    "flash-d --weight paper",
-    "fa2",
-    "fa2 --fa2 separate-scale",
-    "fa2 --fa2 fixed",
-    "fa2 --fa2 log-reference",
-    "fa2 --fa2 literal",
-];
-
-/// Options of every kind of design; those that a core does not have are refused, which is kept, too.
-const OPTIONS: [&str; 14] = [
-    "",
-    "--masks",
-    "--masks --value-latency 3",
-    "--masks --partial",
-    "--masks --partial --value-latency 3",
-    "--queries 1",
-    "--queries 3",
-    "--queries 8 --masks",
-    "--queries 4 --masks --key-index-bits 12",
-    "--parts 2",
-    "--parts 4 --value-latency 2",
-    "--wrapper axis --queries 2 --beat 8 --values all",
-    "--wrapper axis --queries 3 --beat 32 --masks",
-    "--wrapper axis --queries 2",
-];
-
-const UNITS: [&str; 9] = ["add", "sub", "mul", "max", "sigmoid", "softplus", "ln", "exp", "reciprocal"];
-const FORMATS: [&str; 5] = ["bf16", "fp8-e4m3", "fp8-e5m2", "fp16", "fp32"];
-
-/// All selections: flags of `generate`, a line each.
-///
-/// # Errors
-/// If the program does not list its cores.
-pub fn all(flashd: &Path) -> Result<Vec<String>, String> {
-    let mut lines = vec!["--all".to_string()];
-    lines.extend(list(flashd, &["list", "--variants", "--d", &D.to_string()])?);
-    for d in (2..=17).chain([32, 40]) {
-        for design in ["flash-d", "fa2"] {
-            lines.push(format!("--design {design} --d {d} --format {FORMAT}"));
-        }
-    }
-    lines.extend(with_options());
-    for unit in UNITS {
-        lines.extend(FORMATS.map(|format| format!("--unit {unit} --format {format}")));
-    }
-    Ok(lines)
+/// FLASH-D as shipped.
+pub fn flash_d(d: usize, format: Format) -> CoreConfig {
+    CoreConfig::new(Design::FlashD, d, format)
 }
 
-/// Every core with every kind of option: what waves are recorded of, too.
-pub fn with_options() -> Vec<String> {
-    let of =
-        |core: &str| OPTIONS.map(|options| format!("--design {core} --d {D} --format {FORMAT} {options}"));
-    CORES.iter().flat_map(|core| of(core)).collect()
+/// FLASH-D with another output update.
+pub fn updating(update: Update, d: usize, format: Format) -> CoreConfig {
+    CoreConfig { update, ..flash_d(d, format) }
 }
 
-fn list(flashd: &Path, arguments: &[&str]) -> Result<Vec<String>, String> {
-    let output =
-        Command::new(flashd).args(arguments).output().map_err(|e| format!("{}: {e}", flashd.display()))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).lines().map(String::from).collect()),
-        false => Err(format!("{}: {}", flashd.display(), String::from_utf8_lossy(&output.stderr))),
+/// FLASH-D with a register stage for v.
+pub fn value_stage(d: usize, format: Format) -> CoreConfig {
+    CoreConfig { value_stage: Some(true), ..flash_d(d, format) }
+}
+
+/// FLASH-D with the weight unit of the paper.
+pub fn paper(d: usize, format: Format) -> CoreConfig {
+    CoreConfig { weight: WeightUnit::Paper, ..flash_d(d, format) }
+}
+
+/// FA2 as shipped.
+pub fn fa2(d: usize, format: Format) -> CoreConfig {
+    CoreConfig::new(Design::Fa2, d, format)
+}
+
+/// FA2 with another datapath.
+pub fn datapath(fa2: Fa2Variant, d: usize, format: Format) -> CoreConfig {
+    CoreConfig { fa2, ..CoreConfig::new(Design::Fa2, d, format) }
+}
+
+/// The core with masks.
+pub fn masked(core: CoreConfig) -> CoreConfig {
+    CoreConfig { masks: true, ..core }
+}
+
+/// The core with masks and partial results.
+pub fn partial(core: CoreConfig) -> CoreConfig {
+    CoreConfig { masks: true, partial: true, ..core }
+}
+
+/// The core with values that come so many cycles after they are asked for.
+pub fn late(value_latency: u32, core: CoreConfig) -> CoreConfig {
+    CoreConfig { value_latency, ..core }
+}
+
+/// Every variant and mixed precision that is not shipped: what `flashd list --variants` names.
+pub fn variants(d: usize) -> Vec<CoreConfig> {
+    let shipped: Vec<String> = CoreConfig::shipped().iter().map(CoreConfig::name).collect();
+    let variants = [Format::BF16, Format::FP8_E4M3].map(|format| CoreConfig::variants(d, format));
+    let thresholds = CoreConfig::with_hold(d, Format::BF16, Hold::Below(DEFAULT_HOLD));
+    let all = variants.into_iter().flatten().chain(CoreConfig::mixed_precision(d)).chain(thresholds);
+    all.filter(|core| !shipped.contains(&core.name())).collect()
+}
+
+/// Every unit in every format.
+fn units() -> impl Iterator<Item = Selection> {
+    UNITS.into_iter().flat_map(|unit| Format::NAMED.map(|(_, format)| Selection::Unit(unit, format)))
+}
+
+/// What is generated and linted: all cores, the variants that are not shipped, all short d, some arrays, cores with
+/// masks, stream wrappers, cores with partial results and late values, split keys, and all units.
+pub fn linted() -> Vec<Selection> {
+    let mut all = vec![Selection::All];
+    all.extend(variants(D).into_iter().map(Selection::core));
+    all.extend(variants(2).into_iter().filter(|core| core.format == FORMAT).map(Selection::core));
+    all.extend((3..=17).flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(Selection::core));
+    let shipped = [flash_d(D, FORMAT), paper(D, FORMAT), fa2(D, FORMAT)];
+    let [of_flash_d, of_paper, of_fa2] = &shipped;
+    for (core, queries) in [(of_flash_d, 1), (of_flash_d, 3), (of_paper, 2), (of_fa2, 8)] {
+        all.push(Selection::around(core.clone(), Around::array(queries)));
     }
+    let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
+    let masks = [
+        (flash_d(D, FORMAT), Around::Nothing),
+        (updating(Update::Rounded, D, FORMAT), Around::Nothing),
+        (paper(D, FORMAT), Around::Nothing),
+        (flash_d(D, FORMAT), Around::array(3)),
+        (fa2(D, FORMAT), Around::Nothing),
+        (datapath(Fa2Variant::SeparateScale, D, FORMAT), Around::Nothing),
+        (datapath(Fa2Variant::LogReference, D, FORMAT), Around::Nothing),
+        (fa2(D, FORMAT), twelve),
+        (fa2(D, FORMAT), Around::array(1)),
+    ];
+    all.extend(masks.map(|(core, around)| Selection::around(masked(core), around)));
+    all.push(Selection::around(of_flash_d.clone(), Around::wrapper(3, None, false)));
+    all.push(Selection::around(of_paper.clone(), Around::wrapper(2, Some(8), true)));
+    all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
+    let mergeable = [
+        flash_d(D, FORMAT),
+        updating(Update::Rounded, D, FORMAT),
+        updating(Update::Fused, D, FORMAT),
+        value_stage(D, FORMAT),
+        fa2(D, FORMAT),
+        datapath(Fa2Variant::SeparateScale, D, FORMAT),
+    ];
+    for core in mergeable {
+        all.push(Selection::core(late(3, partial(core.clone()))));
+        all.push(Selection::around(core, Around::Split { parts: 4 }));
+    }
+    all.extend(units());
+    all
+}
+
+/// What two revisions are compared by: more than is linted, and also what is refused.
+pub fn compared() -> Vec<Selection> {
+    let mut all = vec![Selection::All];
+    all.extend(variants(D).into_iter().map(Selection::core));
+    let lengths = (2..=17).chain([32, 40]);
+    all.extend(lengths.flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(Selection::core));
+    all.extend(with_options());
+    all.extend(units());
+    all
+}
+
+/// Every core with every kind of option; those that a core does not have are refused, which is compared, too.
+pub fn with_options() -> Vec<Selection> {
+    let cores = [
+        flash_d(D, FORMAT),
+        value_stage(D, FORMAT),
+        updating(Update::Rounded, D, FORMAT),
+        updating(Update::Fused, D, FORMAT),
+        paper(D, FORMAT),
+        fa2(D, FORMAT),
+        datapath(Fa2Variant::SeparateScale, D, FORMAT),
+        datapath(Fa2Variant::Fixed, D, FORMAT),
+        datapath(Fa2Variant::LogReference, D, FORMAT),
+        datapath(Fa2Variant::Literal, D, FORMAT),
+    ];
+    cores.iter().flat_map(options).collect()
+}
+
+fn options(core: &CoreConfig) -> [Selection; 14] {
+    let core = || core.clone();
+    let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
+    [
+        Selection::core(core()),
+        Selection::core(masked(core())),
+        Selection::core(late(3, masked(core()))),
+        Selection::core(partial(core())),
+        Selection::core(late(3, partial(core()))),
+        Selection::around(core(), Around::array(1)),
+        Selection::around(core(), Around::array(3)),
+        Selection::around(masked(core()), Around::array(8)),
+        Selection::around(masked(core()), twelve),
+        Selection::around(core(), Around::Split { parts: 2 }),
+        Selection::around(late(2, core()), Around::Split { parts: 4 }),
+        Selection::around(core(), Around::wrapper(2, Some(8), true)),
+        Selection::around(masked(core()), Around::wrapper(3, Some(32), false)),
+        Selection::around(core(), Around::wrapper(2, None, false)),
+    ]
 }

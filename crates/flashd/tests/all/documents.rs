@@ -21,11 +21,10 @@ const DOCUMENTS: [&str; 6] = [
 ];
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 19] = [
+const NOT_RUN: [(&str, &str); 18] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
-    ("scripts/cosim", "scripts/test runs it"),
-    ("scripts/axis", "scripts/test runs it"),
+    ("cargo xtask cosim", "scripts/test runs it"),
     ("check-random", "scripts/test runs it"),
     ("faults::drawn", "a hundred simulations take minutes"),
     ("gtkwave ", "it needs a screen"),
@@ -39,8 +38,8 @@ const NOT_RUN: [(&str, &str); 19] = [
     ("ppa --clock 30", "mapping takes hours"),
     ("explore --errors-only", "it takes hours"),
     ("accuracy", "it takes minutes"),
-    ("fusesoc ", "scripts/axis, which installs it, runs the same"),
-    ("venv", "scripts/axis, which installs cocotb, runs the same"),
+    ("fusesoc ", "cargo xtask axis, which installs it, runs the same"),
+    ("venv", "cargo xtask axis, which installs cocotb, runs the same"),
 ];
 
 /// Commands that take some 10 seconds or more each, by a part of them: they run with the tests that are ignored.

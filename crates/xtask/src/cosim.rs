@@ -1,0 +1,262 @@
+//! `cargo xtask cosim`: the generated Verilog against the bit-exact model and the cycle engine.
+
+use crate::failure::{Failure, Outcome, check, with};
+use crate::flashd::{Flashd, succeeds};
+use crate::process::{command, limited, pool, require, run, target};
+use crate::selection::{Around, Selection};
+use crate::selections::{
+    D, datapath, fa2, flash_d, late, masked, paper, partial, updating, value_stage, variants,
+};
+use crate::work::{self, create, only};
+use clap::Args;
+use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::format::Format;
+use rayon::prelude::*;
+use std::cmp::Reverse;
+use std::path::Path;
+
+/// Processor time for one testbench in Icarus.
+const SECONDS: u64 = 600;
+
+/// Co-simulate the generated Verilog with the bit-exact model and the cycle engine
+///
+/// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 8, of shipped d = 16 cores, of a d = 64
+/// core, and of cores, arrays and split keys with masks, partial results and late values. In Verilator, by `flashd cosim`: 20,000 keys
+/// each through the shipped FLASH-D (but `paper`) and FA2 cores, odd vector lengths, formats, widths and arrays. FLASHD names the
+/// flashd executable; by default it is built. Verilator's executables are kept in target/cosim.
+#[derive(Args)]
+pub struct CosimOptions {
+    /// All shipped cores with N keys each, and more odd configurations with 100,000; d = 256 takes Verilator some minutes to compile
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "1000000", value_parser = clap::value_parser!(u64).range(1..))]
+    long: Option<u64>,
+    /// How many at the same time (default: one for each processor)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    jobs: Option<u64>,
+    /// Only designs with this in their name, to repeat some of them
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+}
+
+/// Both simulators.
+pub fn cosim(options: &CosimOptions) -> Outcome {
+    require(&["iverilog", "vvp", "verilator", "make", "g++"])?;
+    let wanted = |selection: &Selection| selection.to_string().contains(&options.only);
+    let testbenches: Vec<_> = in_icarus().into_iter().filter(|(selection, _)| wanted(selection)).collect();
+    let mut streams = match options.long {
+        None => vec![(shipped(), vec!["--engine-keys", "1000"]), (few(), vec![])],
+        Some(_) => vec![
+            (CoreConfig::shipped().into_iter().map(Selection::core).collect(), vec!["--engine-keys", "2000"]),
+            ([few(), many()].concat(), vec!["--keys", "100000", "--engine-keys", "2000"]),
+        ],
+    };
+    let keys = options.long.map(|keys| keys.to_string());
+    if let Some(keys) = &keys {
+        streams[0].1.extend(["--keys", keys]);
+    }
+    streams.iter_mut().for_each(|(selections, _)| selections.retain(wanted));
+    streams.retain(|(selections, _)| !selections.is_empty());
+    if testbenches.is_empty() && streams.is_empty() {
+        return crate::failure::input(format!("--only {}: no design has this in its name", options.only));
+    }
+    let flashd = Flashd::find()?;
+    if !testbenches.is_empty() {
+        icarus(&flashd, &testbenches, options.jobs)?;
+    }
+    let build = create(&target()?.join("cosim"))?.display().to_string();
+    let jobs = options.jobs.unwrap_or(crate::process::processors() as u64).to_string();
+    for (selections, flags) in &streams {
+        let mut arguments = vec!["cosim".to_string()];
+        for selection in selections {
+            arguments.extend(["--core".to_string(), flashd.flags(selection)?.join(" ")]);
+        }
+        let rest = ["--jobs", &jobs, "--build", &build];
+        arguments.extend(flags.iter().chain(&rest).map(|word| word.to_string()));
+        // Its own progress and table are shown.
+        let mut command = flashd.command(arguments.iter().map(String::as_str));
+        let status = command.status().map_err(with("flashd cosim"))?;
+        match status.code() {
+            Some(0) => {}
+            Some(2) => return Err(Failure::Input("cosim: flashd refuses a design".into())),
+            _ => return check(format!("cosim: a difference in Verilator ({status})")),
+        }
+    }
+    Ok(())
+}
+
+/// The emitted testbenches in Icarus.
+fn icarus(flashd: &Flashd, designs: &[(Selection, Vec<&str>)], jobs: Option<u64>) -> Outcome {
+    let work = work::temporary()?;
+    let passed: usize = pool(jobs.map(|jobs| jobs as usize))?.install(|| {
+        let one = |(i, (selection, options)): (usize, &(Selection, Vec<&str>))| {
+            let folder = work.path().join(i.to_string());
+            let (name, verdict) = match testbench(flashd, selection, options, &folder) {
+                Ok(verdict) => verdict,
+                Err(failure) => (selection.to_string(), format!("TEST FAILED: {failure}")),
+            };
+            // What is not needed any more does not fill the disk.
+            let _ = std::fs::remove_dir_all(&folder);
+            println!("{name:<40} {verdict}");
+            usize::from(has_passed(&verdict))
+        };
+        designs.par_iter().enumerate().with_max_len(1).map(one).sum()
+    });
+    println!("cosim: {passed} of {} designs passed in Icarus", designs.len());
+    match passed == designs.len() {
+        true => Ok(()),
+        false => check(format!("cosim: {} designs failed in Icarus", designs.len() - passed)),
+    }
+}
+
+/// Whether a testbench says so, and has looked at something.
+fn has_passed(verdict: &str) -> bool {
+    let checks = verdict.strip_prefix("TEST PASSED: ").and_then(|rest| rest.strip_suffix(" checks"));
+    checks.and_then(|number| number.parse::<u64>().ok()).is_some_and(|number| number > 0)
+}
+
+/// The testbench of one design: its name and what it says last.
+fn testbench(
+    flashd: &Flashd,
+    selection: &Selection,
+    options: &[&str],
+    folder: &Path,
+) -> Outcome<(String, String)> {
+    create(folder)?;
+    flashd.generate(selection, &[&["--testbench"], options].concat(), folder)?;
+    let name = only(folder, "_tb.v")?;
+    let (bench, design) = (format!("{name}_tb.v"), format!("{name}.v"));
+    let top = format!("{name}_tb");
+    let mut compile = command("iverilog", ["-g2005", "-Wall", "-s", &top, "-o", "tb.vvp", &bench, &design]);
+    compile.current_dir(folder);
+    succeeds(run(compile)?, "iverilog")?;
+    let mut simulate = command("vvp", ["-n", "tb.vvp"]);
+    simulate.current_dir(folder);
+    let verdict = limited(simulate, Some(SECONDS))?.last(1);
+    Ok((name, if verdict.is_empty() { "TEST FAILED: no verdict".into() } else { verdict }))
+}
+
+/// The designs for Icarus, and options of their testbenches.
+fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
+    let short = variants(D).into_iter().map(|core| (Selection::core(core), vec!["--keys", "2048"]));
+    let mut all: Vec<_> = short.collect();
+    for of in [flash_d, paper, fa2] {
+        all.push((Selection::core(of(16, Format::BF16)), vec!["--seed", "2"]));
+        all.push((Selection::core(of(16, Format::FP8_E4M3)), vec![]));
+    }
+    let mut cores = vec![flash_d(64, Format::FP8_E4M3)];
+    let masks = [
+        flash_d(12, Format::BF16),
+        updating(Update::Rounded, 12, Format::BF16),
+        value_stage(12, Format::BF16),
+        fa2(12, Format::BF16),
+        datapath(Fa2Variant::Fixed, 12, Format::BF16),
+    ];
+    cores.extend(masks.map(masked));
+    let mergeable = [
+        flash_d(5, Format::BF16),
+        updating(Update::Fused, 5, Format::BF16),
+        holding(Hold::Below(6.0), flash_d(5, Format::BF16)),
+        fa2(5, Format::BF16),
+        datapath(Fa2Variant::SeparateScale, 5, Format::BF16),
+    ];
+    cores.extend(mergeable.map(partial));
+    let delayed = [flash_d(7, Format::FP8_E4M3), masked(fa2(7, Format::FP8_E4M3))];
+    cores.extend(delayed.map(|core| late(5, core)));
+    all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
+    let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
+    let five = Around::Array { queries: 2, key_index_bits: Some(5) };
+    let arrays = [
+        (flash_d_6.clone(), Around::array(8)),
+        (fa2_6.clone(), Around::array(3)),
+        (masked(flash_d_6.clone()), Around::array(4)),
+        (masked(fa2_6), five),
+        (late(3, flash_d_6), Around::array(2)),
+        (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
+        (updating(Update::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
+        (holding(Hold::Below(6.0), updating(Update::Fused, 5, Format::BF16)), Around::Split { parts: 4 }),
+        (fa2(5, Format::BF16), Around::Split { parts: 4 }),
+        (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Around::Split { parts: 2 }),
+    ];
+    all.extend(arrays.map(|(core, around)| (Selection::around(core, around), vec![])));
+    all
+}
+
+fn holding(hold: Hold, core: CoreConfig) -> CoreConfig {
+    CoreConfig { hold: Some(hold), ..core }
+}
+
+fn segmented(segments: u32, core: CoreConfig) -> CoreConfig {
+    CoreConfig { segments, ..core }
+}
+
+/// The shipped cores but `paper`, the longest first: no processor waits for them at the end.
+fn shipped() -> Vec<Selection> {
+    let mut cores = CoreConfig::shipped();
+    cores.retain(|core| core.weight != WeightUnit::Paper);
+    cores.sort_by_key(|core| Reverse(core.d));
+    cores.into_iter().map(Selection::core).collect()
+}
+
+/// What is odd about a length, a format, tables, the hold rule or what is around a core.
+fn few() -> Vec<Selection> {
+    let cores = [
+        flash_d(2, Format::FP8_E5M2),
+        partial(segmented(4, fa2(3, Format::FP16))),
+        partial(segmented(16, flash_d(5, Format::BF16))),
+        holding(Hold::None, fa2(5, Format::FP32)),
+    ];
+    let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
+    all.push(Selection::around(masked(flash_d(4, Format::FP8_E5M2)), Around::array(5)));
+    all.push(Selection::around(fa2(5, Format::FP16), Around::Split { parts: 2 }));
+    all
+}
+
+/// More of it.
+fn many() -> Vec<Selection> {
+    let cores = [
+        holding(Hold::None, flash_d(48, Format::FP8_E4M3)),
+        flash_d(3, Format::FP32),
+        fa2(2, Format::BF16),
+        segmented(32, flash_d(48, Format::FP16)),
+        segmented(32, fa2(80, Format::BF16)),
+        partial(flash_d(80, Format::FP8_E4M3)),
+        holding(Hold::Below(8.0), flash_d(96, Format::BF16)),
+        holding(Hold::None, fa2(96, Format::FP8_E5M2)),
+        flash_d(128, Format::FP16),
+        datapath(Fa2Variant::LogReference, 128, Format::BF16),
+        flash_d(512, Format::FP8_E4M3),
+        fa2(512, Format::FP8_E4M3),
+        paper(5, Format::FP8_E5M2),
+    ];
+    let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
+    let around = [
+        (late(2, flash_d(16, Format::BF16)), Around::Split { parts: 4 }),
+        (fa2(5, Format::FP16), Around::Split { parts: 8 }),
+        (fa2(48, Format::BF16), Around::array(3)),
+        (masked(flash_d(16, Format::BF16)), Around::array(8)),
+        (fa2(16, Format::BF16), Around::Split { parts: 16 }),
+    ];
+    all.extend(around.map(|(core, around)| Selection::around(core, around)));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_checks_that_were_made_pass() {
+        assert!(has_passed("TEST PASSED: 12 checks"));
+        for verdict in ["TEST PASSED: 0 checks", "TEST PASSED: checks", "TEST FAILED: no verdict", ""] {
+            assert!(!has_passed(verdict), "{verdict}");
+        }
+    }
+
+    #[test]
+    fn every_design_is_legal() {
+        let lists = [in_icarus().into_iter().map(|(s, _)| s).collect(), shipped(), few(), many()];
+        for selection in lists.concat() {
+            let Selection::Core(core, _) = &selection else { panic!("{selection}") };
+            assert_eq!(core.validate().map_err(|e| e.to_string()), Ok(()), "{selection}");
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Proofs with Yosys and ABC, all of them for all times.
+
+pub mod equivalent;
+pub mod fault;
+pub mod mutants;
+pub mod prove;
+mod seen;
