@@ -175,7 +175,7 @@ pub fn array(
             }
             None => results.low,
         };
-        m.reserve("index_q");
+        m.reserve(&["index_q"]);
         let order = OrderFunction { bits: config.index_bits() };
         let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
         let index_q = m.register_reset("index_q", 0, next_index);

@@ -80,7 +80,7 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
             .map(|(name, wire)| m.output(name, wire));
 
         let q_special = m.register_if("q_special_q", q_valid, q_special);
-        m.reserve("expect_first_q");
+        m.reserve(&["expect_first_q"]);
         let expect_first = m.later(1);
         // The key is there and not masked; the next key is a first one after this one.
         let seen =
@@ -89,7 +89,7 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
             Some(mask) => m.call(("next_first", 0), NextFirstFunction {}, [k_last, mask, expect_first])[0],
             None => k_last,
         };
-        m.reserve_all(&["flags", "invalid_seen", "pipe", "live_q"]);
+        m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
         // A partial result is a first step, wherever it comes, and has no key.
         let mut entering_first = expect_first;
         let mut key_special = k_special;

@@ -79,7 +79,7 @@ pub fn core(
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
-        m.reserve("finish");
+        m.reserve(&["finish"]);
         let end = kind.scalar_path_ends.then(|| end_of(m, flags));
         let state = control.state.map(|(_, now)| now);
         let state_scalars = partial.as_ref().map_or(&[][..], |partial| &partial.state_scalars);
@@ -88,7 +88,7 @@ pub fn core(
         let path = (kind.scalar_path)(m, n, &path);
         let mut scalars: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
-        m.reserve("finish_q");
+        m.reserve(&["finish_q"]);
         let value_flags = flag_pipe(m, "value_flags", flags, late).flags;
         let step = match k_mask {
             Some(_) => {
@@ -144,7 +144,7 @@ pub fn core(
         inner.o_state.iter().zip(of_groups(|group| &group.o_state)).for_each(|(&o, wire)| m.drive(o, wire));
 
         // The result's flags.
-        m.reserve_all(&["outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
+        m.reserve(&["outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
         let mut counted = reads_v;
         if let (Some(partial), Some((state_next, state_now)), Some(restore)) =
             (&partial, control.state, restore)

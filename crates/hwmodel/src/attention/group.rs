@@ -148,7 +148,7 @@ pub fn group(
             let restore = m.inputs("restore", &[restore])[0];
             (restore, m.inputs("state_o", state_o))
         });
-        m.reserve("lane");
+        m.reserve(&["lane"]);
         let restore = restore.map(|(restore, state_o)| (m.register(("restore_q", 0), restore), state_o));
         let outputs: Vec<LaneOutputs> = (v.iter().enumerate())
             .map(|(i, &v)| {

@@ -84,7 +84,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [product] = m.call("product", function, [multiplicand, e]);
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [next] = m.call("sum", function, [addend, product]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let r_fraction = n.reciprocal.table.value_fraction;
         let function = ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction };
         let [scaled] = m.call("scale", function, [o, r, right]);

@@ -104,7 +104,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", function, [addend, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.format }, [product]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);

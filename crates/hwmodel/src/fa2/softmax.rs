@@ -127,7 +127,7 @@ pub(super) fn softmax_with(
         let first_q = m.register("first_q", exp_first_q);
         let step_q = m.register_reset("step_q", 0, exp_step_q);
         let update_q = m.register_reset("update_q", 0, exp_update_q);
-        m.reserve("sum");
+        m.reserve(&["sum"]);
         let restored = restored(m, maximum, state.map(|state| (state.step, state.maximum)));
         m.drive(next, restored);
         let sum_state = state.map(|state| delay(m, ("sum_state", 0), state.step, 2));

@@ -156,7 +156,7 @@ fn lane(
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
         let o = m.later(lane_bits(n).o);
         let [next] = m.call("step", FixedUpdateFunction { numerics: numerics() }, [value, o, w, upper, load]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
         let outputs =
             LaneOutputs { o: m.output("o", y), outside: Some(m.output("outside", outside)), o_state: None };

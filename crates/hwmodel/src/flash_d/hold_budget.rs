@@ -130,7 +130,7 @@ pub fn hold_budget(
             .restore
             .map(|(restore, room)| [m.inputs("restore", &[restore])[0], m.inputs("room_in", &[room])[0]]);
 
-        m.reserve_all(&["room_q", "limit_q", "closed_q"]);
+        m.reserve(&["room_q", "limit_q", "closed_q"]);
         let [room, limit, closed] = [budget.room_bits(), budget.limit_bits(), 1].map(|bits| m.later(bits));
         let function = BudgetNextFunction { numerics: n.clone(), budget };
         let [above_next, mut room_next, mut limit_next, mut closed_next] =

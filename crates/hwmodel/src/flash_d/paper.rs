@@ -126,7 +126,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let keeps = m.register("keeps_q", keeps);
         let load = m.register("loads_q", loads);
         let step = m.register_reset("step_q", 0, late_valid);
-        m.reserve("w_q");
+        m.reserve(&["w_q"]);
         let previous = m.later(fmt.width());
         let [ln] = m.call("ln", LnFunction { numerics: numerics() }, [previous]);
         let [x] = m.call("x", MixedFunction::of(Operation::Add, fmt, fmt, fmt), [difference, ln]);

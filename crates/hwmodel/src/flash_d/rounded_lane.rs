@@ -55,7 +55,7 @@ pub(super) fn accumulate(
     update: Wire,
     restore: Option<(Wire, Wire)>,
 ) -> LaneOutputs {
-    m.reserve("o_q");
+    m.reserve(&["o_q"]);
     let rounded = match f.accumulator == f.format {
         true => o,
         false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.format }, [o])[0],

@@ -63,7 +63,7 @@ pub fn lse_weight(
         let [x, previous] = [n.state_bits() + 1, n.score_bits()].map(|bits| m.later(bits));
         let [base] =
             m.call("base", ScoreStepFunction { numerics: numerics() }, [score_q, previous, x, first_q]);
-        m.reserve_all(&["difference", "x_q", "previous_q"]);
+        m.reserve(&["difference", "x_q", "previous_q"]);
 
         // Weight stage.
         let weight_first = m.register_if("weight_first_q", valid_q, first_q);

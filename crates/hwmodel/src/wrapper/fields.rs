@@ -1,6 +1,5 @@
 //! The registers themselves: what a write and an event do to them.
 
-use super::later::hold;
 use super::registers::{ADDRESS_BITS, BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
 use crate::function;
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
@@ -114,12 +113,11 @@ pub fn host_register(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [select, data, mask] = [("select", select), ("data", write.data), ("mask", write.mask)]
-            .map(|(name, wire)| m.input(name, wire));
-        m.reserve("value_q");
-        let value = m.later(width);
+        let [select, data, mask] =
+            m.input_each([("select", select), ("data", write.data), ("mask", write.mask)]);
+        let value = m.state("value_q", width);
         let [next] = m.call("merge", MergeFunction { width }, [select, data, mask, value]);
-        hold(m, "value_q", value, next);
+        m.next(value, next);
         m.output("value", value)
     })
 }
@@ -245,10 +243,9 @@ pub fn event_counter(around: &mut Module, name: impl Into<Name>, occurs: Wire) -
         m.clock();
         m.reset();
         let occurs = m.input("occurs", occurs);
-        m.reserve("count_q");
-        let count = m.later(COUNTER_BITS);
+        let count = m.state("count_q", COUNTER_BITS);
         let [next] = m.call("step", CountFunction {}, [occurs, count]);
-        hold(m, "count_q", count, next);
+        m.next(count, next);
         m.output("count", count)
     })
 }

@@ -1,10 +1,7 @@
 //! The ports of a wrapper as wires of the module around it, by stream.
 
 use super::beat::Shape;
-use super::buffer::FLAG_BITS;
-use super::later::{announce, drive_all};
 use super::registers::ADDRESS_BITS;
-use super::requests::INDEX_BITS;
 use crate::rtl::{Module, Wire};
 
 /// A stream into a module, as its source drives it.
@@ -18,16 +15,6 @@ pub struct SinkInputs {
     pub tlast: Option<Wire>,
     /// With a flag: that of the vector that the beat ends.
     pub tuser: Option<Wire>,
-}
-
-/// A stream inside the module that it comes into.
-pub struct Sink {
-    /// What comes.
-    pub stream: SinkInputs,
-    /// To be driven: a beat is taken if offered.
-    pub tready: Wire,
-    /// The same for the module around.
-    pub tready_out: Wire,
 }
 
 /// Whether a module always has a `tlast`.
@@ -50,18 +37,18 @@ impl SinkInputs {
         }
     }
 
-    /// The ports of a stream in a module: `{prefix}tvalid` and so on.
-    pub fn enter(&self, m: &mut Module, prefix: &str, last: Last) -> Sink {
+    /// The ports of a stream in a module: `{prefix}tvalid` and so on, with a place for `{prefix}tready`.
+    pub fn enter(&self, m: &mut Module, prefix: &str, last: Last) -> SinkInputs {
         let name = |signal: &str| format!("{prefix}{signal}");
         let tvalid = m.input(&name("tvalid"), self.tvalid);
-        let (tready, tready_out) = announce(m, &name("tready"), 1);
+        m.reserve_ports(&[&name("tready")]);
         let tdata = m.inputs(&name("tdata"), &self.tdata);
         let tlast = match last {
             Last::Always => self.tlast.map(|tlast| m.input(&name("tlast"), tlast)),
             Last::Optional => m.optional_input(&name("tlast"), self.tlast),
         };
         let tuser = m.optional_input(&name("tuser"), self.tuser);
-        Sink { stream: SinkInputs { tvalid, tdata, tlast, tuser }, tready, tready_out }
+        SinkInputs { tvalid, tdata, tlast, tuser }
     }
 }
 
@@ -72,10 +59,23 @@ pub struct SourceOutputs {
     pub tvalid: Wire,
     /// The beat, in words.
     pub tdata: Vec<Wire>,
-    /// Flags of its result, [`FLAG_BITS`] bits.
+    /// Flags of its result, [`FLAG_BITS`](super::buffer::FLAG_BITS) bits.
     pub tuser: Wire,
     /// It is its packet's last.
     pub tlast: Wire,
+}
+
+impl SourceOutputs {
+    /// Hands the stream out: `{prefix}tvalid` and so on, in this order but for ports that have their places.
+    pub fn hand_out(&self, m: &mut Module, prefix: &str) -> SourceOutputs {
+        let name = |signal: &str| format!("{prefix}{signal}");
+        SourceOutputs {
+            tvalid: m.output(&name("tvalid"), self.tvalid),
+            tdata: m.outputs(&name("tdata"), &self.tdata),
+            tuser: m.output(&name("tuser"), self.tuser),
+            tlast: m.output(&name("tlast"), self.tlast),
+        }
+    }
 }
 
 /// The stream of requests for values.
@@ -83,7 +83,7 @@ pub struct SourceOutputs {
 pub struct RequestOutputs {
     /// A request is offered.
     pub tvalid: Wire,
-    /// Place of the key whose value is asked for, [`INDEX_BITS`] bits.
+    /// Place of the key whose value is asked for, [`INDEX_BITS`](super::requests::INDEX_BITS) bits.
     pub tdata: Wire,
 }
 
@@ -131,16 +131,6 @@ pub struct LiteOutputs {
     pub rvalid: Wire,
 }
 
-/// A register port inside the module that it belongs to.
-pub struct LitePort {
-    /// What comes.
-    pub inputs: LiteInputs,
-    /// The answers for the module around.
-    pub outputs: LiteOutputs,
-    /// The answers here, to be driven.
-    answers: LiteOutputs,
-}
-
 impl LiteInputs {
     /// Open wires for a register port.
     pub fn open(bench: &mut Module) -> LiteInputs {
@@ -157,152 +147,43 @@ impl LiteInputs {
         }
     }
 
-    /// The ports of a register port in a module: `{prefix}awaddr` and so on.
-    pub fn enter(&self, m: &mut Module, prefix: &str) -> LitePort {
-        let name = |signal: &str| format!("{prefix}{signal}");
-        let awaddr = m.input(&name("awaddr"), self.awaddr);
-        let awvalid = m.input(&name("awvalid"), self.awvalid);
-        let awready = announce(m, &name("awready"), 1);
-        let wdata = m.input(&name("wdata"), self.wdata);
-        let wstrb = m.input(&name("wstrb"), self.wstrb);
-        let wvalid = m.input(&name("wvalid"), self.wvalid);
-        let wready = announce(m, &name("wready"), 1);
-        let bresp = announce(m, &name("bresp"), 2);
-        let bvalid = announce(m, &name("bvalid"), 1);
-        let bready = m.input(&name("bready"), self.bready);
-        let araddr = m.input(&name("araddr"), self.araddr);
-        let arvalid = m.input(&name("arvalid"), self.arvalid);
-        let arready = announce(m, &name("arready"), 1);
-        let rdata = announce(m, &name("rdata"), 32);
-        let rresp = announce(m, &name("rresp"), 2);
-        let rvalid = announce(m, &name("rvalid"), 1);
-        let rready = m.input(&name("rready"), self.rready);
-        let side = |pick: fn((Wire, Wire)) -> Wire| LiteOutputs {
-            awready: pick(awready),
-            wready: pick(wready),
-            bresp: pick(bresp),
-            bvalid: pick(bvalid),
-            arready: pick(arready),
-            rdata: pick(rdata),
-            rresp: pick(rresp),
-            rvalid: pick(rvalid),
-        };
-        LitePort {
-            inputs: LiteInputs { awaddr, awvalid, wdata, wstrb, wvalid, bready, araddr, arvalid, rready },
-            outputs: side(|(_, outside)| outside),
-            answers: side(|(inside, _)| inside),
+    /// The inputs of a register port in a module, `{prefix}awaddr` and so on, with places for its outputs.
+    pub fn enter(&self, m: &mut Module, prefix: &str) -> LiteInputs {
+        let writes = [
+            "awaddr", "awvalid", "awready", "wdata", "wstrb", "wvalid", "wready", "bresp", "bvalid", "bready",
+        ];
+        let reads = ["araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready"];
+        for signal in writes.iter().chain(&reads) {
+            m.reserve_ports(&[&format!("{prefix}{signal}")]);
         }
-    }
-}
-
-impl LitePort {
-    /// Drives the answers.
-    pub fn answer(&self, m: &mut Module, from: &LiteOutputs) {
-        drive_all(m, &self.answers.wires(), &from.wires());
+        let mut input = |signal: &str, from: Wire| m.input(&format!("{prefix}{signal}"), from);
+        LiteInputs {
+            awaddr: input("awaddr", self.awaddr),
+            awvalid: input("awvalid", self.awvalid),
+            wdata: input("wdata", self.wdata),
+            wstrb: input("wstrb", self.wstrb),
+            wvalid: input("wvalid", self.wvalid),
+            bready: input("bready", self.bready),
+            araddr: input("araddr", self.araddr),
+            arvalid: input("arvalid", self.arvalid),
+            rready: input("rready", self.rready),
+        }
     }
 }
 
 impl LiteOutputs {
-    fn wires(&self) -> [Wire; 8] {
-        let LiteOutputs { awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid } = *self;
-        [awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid]
-    }
-}
-
-/// What a wrapper gets.
-pub struct WrapperInputs {
-    /// Reset, active low.
-    pub aresetn: Wire,
-    /// Queries, a packet for each block.
-    pub q: SinkInputs,
-    /// Keys, a packet for each block; with masks `tuser`: no query sees the key.
-    pub k: SinkInputs,
-    /// Values, one by one where they are asked for, otherwise a packet for each block.
-    pub v: SinkInputs,
-    /// Where values are asked for: a request is taken.
-    pub vreq_tready: Option<Wire>,
-    /// A beat of a result is taken.
-    pub o_tready: Wire,
-    /// Registers.
-    pub lite: LiteInputs,
-}
-
-/// What a wrapper hands out.
-pub struct WrapperOutputs {
-    /// A beat of a query is taken if offered.
-    pub q_tready: Wire,
-    /// A beat of a key is taken if offered.
-    pub k_tready: Wire,
-    /// A beat of a value is taken if offered.
-    pub v_tready: Wire,
-    /// Where values are asked for: requests.
-    pub vreq: Option<RequestOutputs>,
-    /// Results, a packet for each block.
-    pub o: SourceOutputs,
-    /// Registers.
-    pub lite: LiteOutputs,
-}
-
-/// The stream of results in a wrapper.
-pub struct Source {
-    /// A beat is taken.
-    pub tready: Wire,
-    /// The stream for the module around.
-    pub stream: SourceOutputs,
-    /// The same here, to be driven.
-    beat: SourceOutputs,
-}
-
-impl Source {
-    /// The ports of the results in a wrapper, in beats of so many words and bits: `{prefix}tvalid` and so on.
-    pub fn enter(m: &mut Module, prefix: &str, tready: Wire, words: usize, bits: u32) -> Source {
-        let name = |signal: &str| format!("{prefix}{signal}");
-        let tvalid = announce(m, &name("tvalid"), 1);
-        let tready = m.input(&name("tready"), tready);
-        let data: Vec<Wire> = (0..words).map(|_| m.later(bits)).collect();
-        let tdata = m.outputs(&name("tdata"), &data);
-        let tlast = announce(m, &name("tlast"), 1);
-        let tuser = announce(m, &name("tuser"), FLAG_BITS);
-        Source {
-            tready,
-            stream: SourceOutputs { tvalid: tvalid.1, tdata, tuser: tuser.1, tlast: tlast.1 },
-            beat: SourceOutputs { tvalid: tvalid.0, tdata: data, tuser: tuser.0, tlast: tlast.0 },
+    /// Hands the answers out, by ports whose places [`LiteInputs::enter`] has kept.
+    pub fn hand_out(&self, m: &mut Module, prefix: &str) -> LiteOutputs {
+        let mut output = |signal: &str, from: Wire| m.output(&format!("{prefix}{signal}"), from);
+        LiteOutputs {
+            awready: output("awready", self.awready),
+            wready: output("wready", self.wready),
+            bresp: output("bresp", self.bresp),
+            bvalid: output("bvalid", self.bvalid),
+            arready: output("arready", self.arready),
+            rdata: output("rdata", self.rdata),
+            rresp: output("rresp", self.rresp),
+            rvalid: output("rvalid", self.rvalid),
         }
-    }
-
-    /// Drives the stream.
-    pub fn send(&self, m: &mut Module, from: &SourceOutputs) {
-        m.drive(self.beat.tvalid, from.tvalid);
-        drive_all(m, &self.beat.tdata, &from.tdata);
-        m.drive(self.beat.tuser, from.tuser);
-        m.drive(self.beat.tlast, from.tlast);
-    }
-}
-
-/// The stream of requests in a wrapper, which only some have: its ports are vectors of one.
-pub struct RequestPort {
-    /// A request is taken.
-    pub tready: Wire,
-    /// The stream for the module around.
-    pub stream: RequestOutputs,
-    /// The same here, to be driven.
-    request: RequestOutputs,
-}
-
-impl RequestPort {
-    /// The ports of the requests in a wrapper: `{prefix}tvalid` and so on.
-    pub fn enter(m: &mut Module, prefix: &str, tready: Wire) -> RequestPort {
-        let name = |signal: &str| format!("{prefix}{signal}");
-        let request = RequestOutputs { tvalid: m.later(1), tdata: m.later(INDEX_BITS) };
-        let tvalid = m.outputs(&name("tvalid"), &[request.tvalid])[0];
-        let tready = m.inputs(&name("tready"), &[tready])[0];
-        let tdata = m.outputs(&name("tdata"), &[request.tdata])[0];
-        RequestPort { tready, stream: RequestOutputs { tvalid, tdata }, request }
-    }
-
-    /// Drives the stream.
-    pub fn send(&self, m: &mut Module, from: &RequestOutputs) {
-        m.drive(self.request.tvalid, from.tvalid);
-        m.drive(self.request.tdata, from.tdata);
     }
 }

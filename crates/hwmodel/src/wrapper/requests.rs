@@ -1,6 +1,5 @@
 //! Requests for the values that some query of the block needs.
 
-use super::later::{announce, hold, reserve};
 use super::ports::RequestOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
@@ -48,22 +47,21 @@ pub fn request_stream(
     around.part(name, Tag::module("request_stream", "Requests for values."), |m| {
         m.clock();
         m.reset();
-        let v_ren = m.input("v_ren", inputs.v_ren);
-        let (index, ce) = (m.input("index", inputs.index), m.input("ce", inputs.ce));
-        let (valid, tvalid) = announce(m, "tvalid", 1);
-        let tready = m.input("tready", inputs.tready);
+        let RequestInputs { v_ren, index, ce, tready } = *inputs;
+        let [v_ren, index, ce] = m.input_each([("v_ren", v_ren), ("index", index), ("ce", ce)]);
+        m.reserve_ports(&["tvalid"]);
+        let tready = m.input("tready", tready);
 
-        reserve(m, &["asked_q", "kept_q", "index_q"]);
         // The step has asked; a request waits.
-        let (asked, kept) = (m.later(1), m.later(1));
-        let [now, blocked, keep, next_kept, next_asked] =
+        let (asked, kept) = (m.state("asked_q", 1), m.state("kept_q", 1));
+        m.reserve(&["index_q"]);
+        let [tvalid, blocked, keep, next_kept, next_asked] =
             m.call("rules", RequestRulesFunction {}, [v_ren, asked, kept, tready, ce]);
-        m.drive(valid, now);
-        hold(m, "asked_q", asked, next_asked);
-        hold(m, "kept_q", kept, next_kept);
+        m.next(asked, next_asked);
+        m.next(kept, next_kept);
         let kept_index = m.register_if("index_q", keep, index);
-        let [request] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
-        let requests = RequestOutputs { tvalid, tdata: m.output("tdata", request) };
-        (requests, m.output("blocked", blocked))
+        let [tdata] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
+        let [tvalid, tdata] = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);
+        (RequestOutputs { tvalid, tdata }, m.output("blocked", blocked))
     })
 }

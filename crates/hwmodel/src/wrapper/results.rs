@@ -6,7 +6,6 @@
 
 use super::beat::{ElementSplit, Shape};
 use super::buffer::{BufferInputs, FLAG_BITS, beat_buffer};
-use super::later::{announce, hold, reserve};
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
@@ -91,14 +90,10 @@ pub fn result_stream(
         m.clock();
         m.reset();
         let o = m.inputs("o", inputs.o);
-        let [o_valid, o_last, o_flags, ce] = [
-            ("o_valid", inputs.o_valid),
-            ("o_last", inputs.o_last),
-            ("o_flags", inputs.o_flags),
-            ("ce", inputs.ce),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let (valid, tvalid) = announce(m, "tvalid", 1);
+        let ResultInputs { o_valid, o_last, o_flags, ce, .. } = *inputs;
+        let [o_valid, o_last, o_flags, ce] =
+            m.input_each([("o_valid", o_valid), ("o_last", o_last), ("o_flags", o_flags), ("ce", ce)]);
+        m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", inputs.tready);
 
         let words = words(m, "words_of", shape, &o);
@@ -110,14 +105,7 @@ pub fn result_stream(
             &BufferInputs { push: sent.push, x: &sent.x, x_flags: sent.flags, x_last: sent.last, tready },
         );
         m.drive(result.full, full);
-        m.drive(valid, buffer.tvalid);
-        let stream = SourceOutputs {
-            tvalid,
-            tdata: m.outputs("tdata", &buffer.tdata),
-            tuser: m.output("tuser", buffer.tuser),
-            tlast: m.output("tlast", buffer.tlast),
-        };
-        (stream, m.output("blocked", sent.blocked))
+        (buffer.hand_out(m, ""), m.output("blocked", sent.blocked))
     })
 }
 
@@ -155,13 +143,13 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
     let rest_beats = shape.beats - 1;
     let bits = bits_for(rest_beats as u64);
     let width = shape.word_bits();
-    reserve(m, &["rest_q", "flags_q", "last_q", "left_q"]);
+    m.reserve(&["rest_q", "flags_q", "last_q", "left_q"]);
     // Beats that wait.
-    let left = m.later(bits);
+    let left = m.state(("left_q", 0), bits);
     let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
     let [blocked, load, push, waiting, last_beat, next_left] =
         m.call(("rules", 0), rules, [result.o_valid, result.ce, result.full, left]);
-    hold(m, ("left_q", 0), left, next_left);
+    m.next(left, next_left);
     // The beats after the first: new ones, or those behind; behind the last there is nothing.
     let (first, following) = result.words.split_at(shape.words);
     let rest: Vec<Wire> = following.iter().map(|_| m.later(width)).collect();
@@ -173,10 +161,8 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
         let q = m.register_if(("rest_q", i), takes, next);
         m.drive(rest[i], q);
     }
-    let mut x = Vec::new();
-    for (w, (&first, &rest)) in first.iter().zip(&rest).enumerate() {
-        x.extend(m.call(("send", w), SelectFunction { width }, [waiting, rest, first]));
-    }
+    let words = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
+    let x = m.call_each("send", SelectFunction { width }, words);
     let kept = m.register_if(("flags_q", 0), load, result.o_flags);
     let kept_last = m.register_if(("last_q", 0), load, result.o_last);
     let inputs = [waiting, last_beat, result.o_flags, kept, kept_last];

@@ -3,7 +3,6 @@
 use super::advance::*;
 use super::host::{HostInputs, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
-use super::later::{drive_all, reserve};
 use super::logic::Low;
 use super::ports::*;
 use super::queries::{QueryInputs, query_stream};
@@ -14,59 +13,48 @@ use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
-use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::rtl::{Circuit, Module, Tag, Wire};
 use crate::wrapper::{AxisConfig, Values};
 use flashd_spec::config::ConfigError;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Builds the wrapper of a configuration.
+/// Builds the wrapper of a configuration. Its clock is `aclk`.
 ///
 /// # Errors
 /// If the configuration is not valid.
 pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
+    let n = Arc::new(Numerics::new(&config.block.core));
     let shape = config.shape();
     let all = config.values == Values::All;
     let mut bench = Module::bench();
-    let inputs = WrapperInputs {
-        aresetn: bench.open(1),
-        q: SinkInputs::open(&mut bench, &shape, true, false),
-        k: SinkInputs::open(&mut bench, &shape, true, config.block.core.masks),
-        v: SinkInputs::open(&mut bench, &shape, all, false),
-        vreq_tready: (!all).then(|| bench.open(1)),
-        o_tready: bench.open(1),
-        lite: LiteInputs::open(&mut bench),
-    };
-    wrapper(&mut bench, "top", config, &inputs);
-    Ok(bench.into_circuit())
-}
-
-/// The wrapper of a (valid) configuration. Its clock is `aclk`.
-pub fn wrapper(
-    around: &mut Module,
-    name: impl Into<Name>,
-    config: &AxisConfig,
-    inputs: &WrapperInputs,
-) -> WrapperOutputs {
-    let n = Arc::new(Numerics::new(&config.block.core));
-    let tag = Tag::module(config.name(), "Streams and registers around the array.");
-    around.part(name, tag, |m| {
+    // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
+    let q = SinkInputs::open(&mut bench, &shape, true, false);
+    let k = SinkInputs::open(&mut bench, &shape, true, config.block.core.masks);
+    let v = SinkInputs::open(&mut bench, &shape, all, false);
+    let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
+    let lite = LiteInputs::open(&mut bench);
+    bench.part("top", Tag::module(config.name(), "Streams and registers around the array."), |m| {
         m.clock_port("aclk");
-        let aresetn = m.input("aresetn", inputs.aresetn);
-        let shape = config.shape();
-        let q = inputs.q.enter(m, "s_axis_q_", Last::Always);
-        let k = inputs.k.enter(m, "s_axis_k_", Last::Always);
-        let vreq = inputs.vreq_tready.map(|tready| RequestPort::enter(m, "m_axis_vreq_", tready));
-        let v = inputs.v.enter(m, "s_axis_v_", Last::Optional);
-        let o = Source::enter(m, "m_axis_o_", inputs.o_tready, shape.words, shape.word_bits());
-        let lite = inputs.lite.enter(m, "s_axil_");
+        let aresetn = m.input("aresetn", aresetn);
+        let q = q.enter(m, "s_axis_q_", Last::Always);
+        let k = k.enter(m, "s_axis_k_", Last::Always);
+        // Where values are asked for: requests, by vectors of one.
+        m.reserve_ports(&["m_axis_vreq_tvalid"]);
+        let vreq_tready = (!all).then(|| m.inputs("m_axis_vreq_tready", &[vreq_tready])[0]);
+        m.reserve_ports(&["m_axis_vreq_tdata"]);
+        let v = v.enter(m, "s_axis_v_", Last::Optional);
+        m.reserve_ports(&["m_axis_o_tvalid"]);
+        let o_tready = m.input("m_axis_o_tready", o_tready);
+        m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
+        let lite = lite.enter(m, "s_axil_");
 
         let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
         m.reset_by(rst);
         // All of these wait for each other; this is the order in which they stand in the text.
-        reserve(m, &["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
-        reserve(m, &["steps", "activity", "request_stall", "advance", "low", "array"]);
+        m.reserve(&["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
+        m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
         let mut low = Low::default();
         let [ce, q_ready, k_ready, due] = [(); 4].map(|()| m.later(1));
 
@@ -74,7 +62,7 @@ pub fn wrapper(
         let events = Events::new(m, config);
         let registers = HostInputs {
             rst,
-            lite: lite.inputs,
+            lite,
             opens: events.opens,
             done: events.done,
             taken: events.taken,
@@ -82,14 +70,13 @@ pub fn wrapper(
             occurs: &events.occurs,
         };
         let host = host_control(m, "host", config, &registers);
-        lite.answer(m, &host.lite);
-        let queries = QueryInputs { stream: &q.stream, run: host.run, ready: q_ready, ce };
+        host.lite.hand_out(m, "s_axil_");
+        let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
         let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
-        m.drive(q.tready, queries.tready);
-        let keys =
-            KeyInputs { stream: &k.stream, block: queries.opens, length: host.length, ready: k_ready, ce };
-        let keys = key_stream(m, "keys", shape, config.values == Values::All, &keys);
-        m.drive(k.tready, keys.tready);
+        m.output("s_axis_q_tready", queries.tready);
+        let keys = KeyInputs { stream: &k, block: queries.opens, length: host.length, ready: k_ready, ce };
+        let keys = key_stream(m, "keys", shape, all, &keys);
+        m.output("s_axis_k_tready", keys.tready);
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
@@ -98,9 +85,8 @@ pub fn wrapper(
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
-        let values = ValueInputs { stream: &v.stream, permit, due, ce };
-        let values = value_stream(m, "values", shape, &values);
-        m.drive(v.tready, values.tready);
+        let values = value_stream(m, "values", shape, &ValueInputs { stream: &v, permit, due, ce });
+        m.output("s_axis_v_tready", values.tready);
 
         // What freezes with the array.
         let inputs = ArrayInputs {
@@ -121,16 +107,17 @@ pub fn wrapper(
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });
-        drive_all(m, &[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
+        m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
         if let (Permit::Packets(packets), Some(due_last)) = (permit, steps.due_last) {
             m.drive(packets.due_last, due_last);
         }
 
         // The streams out of it.
-        let requests = vreq.as_ref().zip(steps.index).map(|(vreq, index)| {
-            let inputs = RequestInputs { v_ren: array.v_ren, index, ce, tready: vreq.tready };
+        let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
+            let inputs = RequestInputs { v_ren: array.v_ren, index, ce, tready };
             let (requests, blocked) = request_stream(m, ("requests", 0), &inputs);
-            vreq.send(m, &requests);
+            m.outputs("m_axis_vreq_tvalid", &[requests.tvalid]);
+            m.outputs("m_axis_vreq_tdata", &[requests.tdata]);
             blocked
         });
         let overflow = array.o_overflow.unwrap_or_else(|| low.wire(m));
@@ -142,11 +129,11 @@ pub fn wrapper(
             o_last: array.o_last,
             o_flags,
             ce,
-            tready: o.tready,
+            tready: o_tready,
         };
         let (results, result_blocked) = result_stream(m, "results", shape, &results);
-        o.send(m, &results);
-        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o.tready, results.tlast]);
+        results.hand_out(m, "m_axis_o_");
+        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
         // When the array moves, and what a cycle is counted as.
         let request_blocked = requests.unwrap_or_else(|| low.wire(m));
@@ -172,22 +159,15 @@ pub fn wrapper(
         let [moves] = m.call("advance", AdvanceFunction {}, advance);
         m.drive(ce, moves);
 
-        drive_all(m, &[events.opens, events.done], &[queries.opens, done]);
+        m.drive_all(&[events.opens, events.done], &[queries.opens, done]);
         if let Some(taken) = events.taken {
             m.drive(taken, queries.taken);
         }
-        drive_all(m, &events.error, &[queries.error, keys.error, values.error].concat());
+        m.drive_all(&events.error, &[queries.error, keys.error, values.error].concat());
         let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
-        drive_all(m, &events.occurs, &occurs);
-        WrapperOutputs {
-            q_tready: q.tready_out,
-            k_tready: k.tready_out,
-            v_tready: v.tready_out,
-            vreq: vreq.map(|vreq| vreq.stream),
-            o: o.stream,
-            lite: lite.outputs,
-        }
-    })
+        m.drive_all(&events.occurs, &occurs);
+    });
+    Ok(bench.into_circuit())
 }
 
 /// What the registers are told, by parts that they tell something themselves.
