@@ -115,8 +115,7 @@ pub fn group(
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
         let v = m.inputs("v", inputs.v);
-        let results: Vec<Wire> = v.iter().map(|v| m.later(v.width())).collect();
-        let o = m.outputs("o", &results);
+        m.reserve_ports(&["o", "outside"]);
 
         let enables: Signals =
             flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();
@@ -142,8 +141,6 @@ pub fn group(
             };
             scalars.set(lane, done);
         }
-        let outside = kind.free.contains(&"x").then(|| m.later(1));
-        let outside_port = outside.map(|outside| m.output("outside", outside));
         let restore = inputs.restore.map(|(restore, state_o)| {
             let restore = m.inputs("restore", &[restore])[0];
             (restore, m.inputs("state_o", state_o))
@@ -159,24 +156,18 @@ pub fn group(
             .collect();
         let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
         let o_state = if restore.is_some() { m.outputs("o_state", &states) } else { Vec::new() };
-        match (ends_query, empty) {
-            (Some(ends), Some(empty)) => {
-                let blank = m.register_if(("blank_q", 0), ends, empty);
-                for (i, lane) in outputs.iter().enumerate() {
-                    let function = BlankFunction { width: lane.o.width() };
-                    let [y] = m.call(("blank", i), function, [lane.o, blank]);
-                    m.drive(results[i], y);
-                }
-            }
-            _ => outputs.iter().zip(&results).for_each(|(lane, &result)| m.drive(result, lane.o)),
+        let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();
+        if let (Some(ends), Some(empty)) = (ends_query, empty) {
+            let blank = m.register_if(("blank_q", 0), ends, empty);
+            o = blanked(m, &o, blank);
         }
-        if let Some(outside) = outside {
+        let outside = kind.free.contains(&"x").then(|| {
             let flags: Vec<Wire> = outputs.iter().filter_map(|lane| lane.outside).collect();
             let any = AnyFlag { count: lanes, doc: "Some lane's value has an exponent above the largest." };
             let any = m.leaf("any_outside", any, &flags)[0];
-            m.drive(outside, any);
-        }
-        GroupOutputs { o, outside: outside_port, o_state }
+            m.output("outside", any)
+        });
+        GroupOutputs { o: m.outputs("o", &o), outside, o_state }
     })
 }
 
@@ -188,6 +179,11 @@ function! {
     inputs { o: this.width, empty: 1 }
     outputs { y: this.width }
     eval<W> { [empty.not().repeat(this.width).and(&o)] }
+}
+
+/// Results, or zeros.
+pub fn blanked(m: &mut Module, o: &[Wire], blank: Wire) -> Vec<Wire> {
+    m.call_each("blank", BlankFunction { width: o[0].width() }, o.iter().map(|&o| [o, blank]))
 }
 
 function! {

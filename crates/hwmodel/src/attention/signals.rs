@@ -1,6 +1,6 @@
 //! What the scalar path hands to the lanes: wires by the names of the ports that they are for.
 
-use crate::rtl::Wire;
+use crate::rtl::{Module, Wire};
 use std::ops::Index;
 
 /// Wires by name. Each is written once, where it comes from; groups and lanes have a port of the same name for it.
@@ -8,9 +8,21 @@ use std::ops::Index;
 pub struct Signals(Vec<(&'static str, Wire)>);
 
 impl Signals {
+    /// Outputs by these names, in this order.
+    pub fn hand_out<const N: usize>(m: &mut Module, scalars: [(&'static str, Wire); N]) -> Signals {
+        scalars.map(|(name, wire)| (name, m.output(name, wire))).into()
+    }
+
     /// Adds a wire.
     pub fn set(&mut self, name: &'static str, wire: Wire) {
         self.0.push((name, wire));
+    }
+
+    /// These and others behind them.
+    #[must_use]
+    pub fn and(mut self, others: Signals) -> Signals {
+        self.0.extend(others.0);
+        self
     }
 
     /// All of them, in the order in which they were added.

@@ -9,7 +9,7 @@
 //!
 //! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
 
-use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction};
+use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction, restore_ports};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, bits_for, ones};
@@ -122,22 +122,19 @@ pub fn hold_budget(
     );
     around.part(("budget", 0), tag.dissolved(), |m| {
         m.clock();
-        let [x, first, replaced] = [("x", inputs.x), ("first", inputs.first), ("replaced", inputs.replaced)]
-            .map(|(name, wire)| m.input(name, wire));
-        let above_now = m.later(1);
-        let above = m.output("above", above_now);
-        let restore = inputs
-            .restore
-            .map(|(restore, room)| [m.inputs("restore", &[restore])[0], m.inputs("room_in", &[room])[0]]);
+        let [x, first, replaced] =
+            m.input_each([("x", inputs.x), ("first", inputs.first), ("replaced", inputs.replaced)]);
+        m.reserve_ports(&["above"]);
+        let restore = restore_ports(m, "room_in", inputs.restore);
 
-        m.reserve(&["room_q", "limit_q", "closed_q"]);
-        let [room, limit, closed] = [budget.room_bits(), budget.limit_bits(), 1].map(|bits| m.later(bits));
+        let [room, limit, closed] =
+            [("room_q", budget.room_bits()), ("limit_q", budget.limit_bits()), ("closed_q", 1)]
+                .map(|(name, bits)| m.state_if(name, bits, replaced));
         let function = BudgetNextFunction { numerics: n.clone(), budget };
-        let [above_next, mut room_next, mut limit_next, mut closed_next] =
+        let [above, mut room_next, mut limit_next, mut closed_next] =
             m.call("next", function, [x, room, limit, closed, first]);
-        m.drive(above_now, above_next);
         let mut room_out = None;
-        if let Some([restore, room_in]) = restore {
+        if let Some((restore, room_in)) = restore {
             let [limit_in, closed_in] =
                 m.call(("limits", 0), BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
             let mut taken = |name: &str, next: Wire, state: Wire| {
@@ -148,12 +145,9 @@ pub fn hold_budget(
             closed_next = taken("closed", closed_next, closed_in);
             room_out = Some(m.outputs("room_out", &[room_next])[0]);
         }
-        for (name, later, next) in
-            [("room_q", room, room_next), ("limit_q", limit, limit_next), ("closed_q", closed, closed_next)]
-        {
-            let register = m.register_if(name, replaced, next);
-            m.drive(later, register);
+        for (state, next) in [(room, room_next), (limit, limit_next), (closed, closed_next)] {
+            m.next(state, next);
         }
-        (above, room_out)
+        (m.output("above", above), room_out)
     })
 }

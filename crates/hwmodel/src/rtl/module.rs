@@ -259,6 +259,11 @@ impl Module {
         self.watch_as(label, wire, Reading::Whole);
     }
 
+    /// Several values by their labels.
+    pub fn watch_each<const N: usize>(&mut self, values: [(&'static str, Wire); N]) {
+        values.into_iter().for_each(|(label, wire)| self.watch(label, wire));
+    }
+
     /// The same of a value that is not the wire's own.
     pub fn watch_as(&mut self, label: &'static str, wire: Wire, reading: Reading) {
         self.check(wire);
@@ -268,6 +273,11 @@ impl Module {
     /// The same of an output, as the module around sees it: its name in the Verilog is that of what it drives there.
     pub fn watch_output(&mut self, label: &'static str, name: &str) {
         self.watch_output_as(label, name, Reading::Whole);
+    }
+
+    /// Several outputs by their labels.
+    pub fn watch_output_each<const N: usize>(&mut self, outputs: [(&'static str, &str); N]) {
+        outputs.into_iter().for_each(|(label, name)| self.watch_output(label, name));
     }
 
     /// [`Module::watch_output`] of a value that is not the output's own.
