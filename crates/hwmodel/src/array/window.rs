@@ -29,11 +29,10 @@ pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire) ->
     around.part(("counter", 0), tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let (taken, k_last) = (m.input("taken", taken), m.input("k_last", k_last));
-        let next = m.later(bits);
-        let index = m.register_reset("index_q", 0, next);
+        let [taken, k_last] = m.input_each([("taken", taken), ("k_last", k_last)]);
+        let index = m.state("index_q", bits);
         let [following] = m.call("next_key", NextKeyFunction { bits }, [index, taken, k_last]);
-        m.drive(next, following);
+        m.next(index, following);
         m.output("index", index)
     })
 }
@@ -68,7 +67,7 @@ pub fn key_window(around: &mut Module, b: usize, inputs: &WindowInputs) -> Wire 
         m.clock();
         let load = m.input("load", inputs.load);
         let limits = m.inputs("limit", inputs.limits);
-        let (index, k_mask) = (m.input("index", inputs.index), m.input("k_mask", inputs.k_mask));
+        let [index, k_mask] = m.input_each([("index", inputs.index), ("k_mask", inputs.k_mask)]);
         let limits = m.registers_if("limit_q", load, &limits);
         let [mask] = m.call("outside", OutsideFunction { bits }, [index, limits[0], limits[1], k_mask]);
         m.output("mask", mask)

@@ -4,6 +4,7 @@ use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
 
 /// What a core gets. The names are those of the contract.
+#[derive(Clone, Copy)]
 pub struct CoreInputs<'a> {
     /// Query, d words.
     pub q: &'a [Wire],

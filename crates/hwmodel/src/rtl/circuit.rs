@@ -14,6 +14,8 @@ pub struct Circuit {
     pub(super) flat: Flat,
     /// The clock was high when it was last looked at.
     pub(super) seen_high: bool,
+    /// The design is no module, but the one leaf in `top`.
+    pub(super) is_leaf: bool,
 }
 
 /// A port of a circuit, for those who drive and read it.
@@ -24,7 +26,7 @@ impl Circuit {
     pub(super) fn new(mut top: Structure) -> Circuit {
         let flat = flatten(&mut top);
         find_nets(&mut top);
-        Circuit { top, flat, seen_high: false }
+        Circuit { top, flat, seen_high: false, is_leaf: false }
     }
 
     /// Name of the module.

@@ -30,7 +30,6 @@ pub use circuit::{Circuit, PortRef};
 pub use design::Design;
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
-pub use probe::LoneLeaf;
 pub use tag::{Tag, TagKind};
 pub use watch::{Reading, Watched};
 

@@ -5,7 +5,7 @@ use super::fields::*;
 use super::lite::{SlaveInputs, lite_slave};
 use super::logic::EitherFunction;
 use super::ports::{LiteInputs, LiteOutputs};
-use super::registers::{Access, Packets, Register, RegisterName, error_bits, registers};
+use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::wrapper::{AxisConfig, Values};
 
@@ -53,10 +53,7 @@ pub fn host_control(
     inputs: &HostInputs,
 ) -> HostOutputs {
     let table = registers(config);
-    let error_bits: Vec<u32> = [Packets::Queries, Packets::Keys, Packets::Values]
-        .into_iter()
-        .flat_map(|packets| error_bits(config, packets))
-        .collect();
+    let error_bits: Vec<u32> = errors(config).iter().map(|error| error.bit).collect();
     let tag = Tag::module("host_control", "Registers, counters, and the start of blocks.");
     around.part(name, tag, |m| {
         m.clock();

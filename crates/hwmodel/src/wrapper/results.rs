@@ -152,14 +152,16 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
     m.next(left, next_left);
     // The beats after the first: new ones, or those behind; behind the last there is nothing.
     let (first, following) = result.words.split_at(shape.words);
-    let rest: Vec<Wire> = following.iter().map(|_| m.later(width)).collect();
+    let shifted = following.len() - shape.words;
+    let rest: Vec<Wire> = (0..following.len())
+        .map(|i| m.state_if(("rest_q", i), width, if i < shifted { push } else { load }))
+        .collect();
     for (i, &new) in following.iter().enumerate() {
-        let (takes, next) = match rest.get(i + shape.words) {
-            Some(&behind) => (push, m.call(("shift", i), SelectFunction { width }, [load, new, behind])[0]),
-            None => (load, new),
+        let next = match rest.get(i + shape.words) {
+            Some(&behind) => m.call(("shift", i), SelectFunction { width }, [load, new, behind])[0],
+            None => new,
         };
-        let q = m.register_if(("rest_q", i), takes, next);
-        m.drive(rest[i], q);
+        m.next(rest[i], next);
     }
     let words = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
     let x = m.call_each("send", SelectFunction { width }, words);

@@ -6,7 +6,7 @@ use super::keys::{KeyInputs, KeyOutputs, key_stream};
 use super::logic::Low;
 use super::ports::*;
 use super::queries::{QueryInputs, query_stream};
-use super::registers::{Packets, counters, error_bits};
+use super::registers::{counters, errors};
 use super::requests::{RequestInputs, request_stream};
 use super::results::{ResultInputs, result_stream};
 use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
@@ -186,15 +186,13 @@ struct Events {
 
 impl Events {
     fn new(m: &mut Module, config: &AxisConfig) -> Events {
-        let streams = [Packets::Queries, Packets::Keys, Packets::Values];
-        let errors = streams.iter().flat_map(|packets| error_bits(config, *packets));
         // The first two, of cycles and blocks, need no event of their own.
         let counted = counters(config).into_iter().skip(2);
         Events {
             opens: m.later(1),
             done: m.later(1),
             taken: config.block.core.masks.then(|| m.later(1)),
-            error: errors.map(|_| m.later(1)).collect(),
+            error: errors(config).iter().map(|_| m.later(1)).collect(),
             occurs: counted.map(|_| m.later(1)).collect(),
         }
     }

@@ -44,10 +44,10 @@ impl Module {
         (structure, inputs, outputs)
     }
 
-    /// Sorts the parts by their places.
+    /// Sorts the parts by their places; those of a vector whose place is kept, by their numbers.
     fn put_in_place(&mut self) {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
-        order.sort_by_key(|&node| self.stands[node]);
+        order.sort_by_key(|&node| (self.stands[node], self.nodes[node].index));
         let mut now = vec![0; order.len()];
         order.iter().enumerate().for_each(|(place, &node)| now[node] = place as u32);
         let mut nodes: Vec<Option<Node>> = std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
