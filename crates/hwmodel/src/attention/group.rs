@@ -47,6 +47,14 @@ pub struct LaneInputs {
     pub restore: Option<(Wire, Wire)>,
 }
 
+impl LaneInputs {
+    /// Clock and inputs of a lane: the element of the value, and scalars by their names.
+    pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&str; N]) -> (Wire, [Wire; N]) {
+        m.clock();
+        (m.input("v", self.v), scalars.map(|name| m.input(name, self.scalars[name])))
+    }
+}
+
 /// What a lane hands out.
 pub struct LaneOutputs {
     /// The element of the result.

@@ -3,10 +3,11 @@
 use super::{merge_formats, merge_numerics};
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
-use crate::attention::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
+use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
-use crate::flash_d::fused_lane::FusedUpdateFunction;
+use crate::flash_d::fused_lane::fused_update;
+use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
@@ -93,8 +94,8 @@ impl MergeKind {
     fn merged(self, m: &mut Module, n: &Arc<Numerics>, operands: &Operands) -> Wire {
         match self {
             MergeKind::Fixed => fixed(m, n, operands),
-            MergeKind::Rounded => rounded(m, n, operands),
-            MergeKind::Fused => fused(m, n, operands),
+            MergeKind::Rounded => rounded_update(m, merge_formats(n, merge_numerics(n).difference), operands),
+            MergeKind::Fused => fused_update(m, merge_formats(n, n.accumulator), operands),
             MergeKind::Fa2 => fa2(m, n, operands),
         }
     }
@@ -139,7 +140,7 @@ pub fn merge_lane(
             ("enable", inputs.enable),
         ]
         .map(|(name, wire)| m.input(name, wire));
-        let merged = kind.merged(m, n, &Operands { a, b, w, upper });
+        let merged = kind.merged(m, n, &Operands { o: a, v: b, w, upper });
         let select = MergeSelectFunction { bits: a.width() };
         let [y] = m.call("select", select, [merged, a, b, take_b, keep_a]);
         let o = m.register_if("o_q", enable, y);
@@ -147,56 +148,20 @@ pub fn merge_lane(
     })
 }
 
-/// Both accumulators, the factor, and which side it is for.
-struct Operands {
-    a: Wire,
-    b: Wire,
-    w: Wire,
-    upper: Wire,
-}
-
-fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     // No merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)) };
-    let [o] = m.call("step", step, [b, a, w, upper, low]);
-    o
+    m.call("step", step, [v, o, w, upper, low])[0]
 }
 
-fn rounded(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
-    let f = merge_formats(n, merge_numerics(n).difference);
-    let mixed =
-        |operation, a_format, b_format, y_format| MixedFunction { operation, a_format, b_format, y_format };
-    let subtract = mixed(Operation::Sub, f.value, f.accumulator, f.inner);
-    let [difference] = m.call("difference", subtract, [b, a]);
-    let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, a, b]);
-    let [product] = m.call("product", mixed(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
-    let add = mixed(Operation::Add, f.accumulator, f.inner, f.accumulator);
-    let [sum] = m.call("sum", add, [base, product]);
-    sum
-}
-
-fn fused(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
-    let step = FusedUpdateFunction { formats: merge_formats(n, n.accumulator), factor_bits: w.width() };
-    let [o] = m.call("step", step, [b, a, w, upper]);
-    o
-}
-
-fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     let f = merge_formats(n, n.product);
     // No merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
-    let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, a, b]);
-    let multiply = FactorProductFunction {
-        from: f.accumulator,
-        to: f.inner,
-        significand: n.factor_significand,
-        factor_bits: w.width(),
-    };
-    let [product] = m.call("product", multiply, [multiplicand, w]);
-    let (a_format, b_format, y_format) = (f.accumulator, f.inner, f.accumulator);
-    let add = MixedFunction { operation: Operation::Add, a_format, b_format, y_format };
-    let [sum] = m.call("sum", add, [addend, product]);
-    sum
+    let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);
+    let [product] = m.call("product", FactorProductFunction::of(f, n), [multiplicand, w]);
+    let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    m.call("sum", add, [addend, product])[0]
 }

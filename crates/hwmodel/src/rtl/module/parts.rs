@@ -10,9 +10,13 @@ use std::sync::Arc;
 
 impl Module {
     /// Keeps places in the emitted text for parts or registers of these names that are added later, because they need wires that
-    /// come after: parts stand in the order in which data flow through them.
+    /// come after, or were added before, because others need theirs: parts stand in the order in which data flow through them.
     pub fn reserve(&mut self, names: &[&str]) {
-        names.iter().for_each(|name| self.places.keep(name));
+        for name in names {
+            self.places.keep(name);
+            let added = self.nodes.iter().zip(&mut self.stands).filter(|(node, _)| node.name == *name);
+            added.for_each(|(_, stands)| *stands = self.places.last);
+        }
     }
 
     /// A combinational function of words; its outputs.
