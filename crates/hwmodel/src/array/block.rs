@@ -1,12 +1,12 @@
 //! The array: cores between shadow registers and the queue of results.
 
 use super::LowFunction;
-use super::control::{ControlInputs, block_control};
+use super::control::block_control;
 use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
 use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
-use super::window::{WindowInputs, key_counter, key_window};
+use super::window::{key_counter, key_window};
 use crate::array::BlockConfig;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
@@ -123,17 +123,15 @@ pub fn array(
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
 
-        let control = block_control(m, queries, &ControlInputs { q_valid, q_last, k_valid, k_last });
+        let control = block_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
         // The first core has a query in every block.
         let masks = k_mask.map(|k_mask| {
             let index = key_counter(m, config.key_index_bits(), control.key[0], k_last);
-            let window = |b: usize| {
-                let (load, limits) = (control.take_query[b], waiting[b].limits.as_slice());
-                key_window(m, b, &WindowInputs { load, limits, index, k_mask })
-            };
+            let window =
+                |b: usize| key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
             (0..queries).map(window).collect::<Vec<Wire>>()
         });
         let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())

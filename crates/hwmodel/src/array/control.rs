@@ -74,18 +74,6 @@ function! {
     eval<W> { [k_end.select(&active, &behind)] }
 }
 
-/// What offers queries and keys.
-pub struct ControlInputs {
-    /// A query is offered.
-    pub q_valid: Wire,
-    /// It is its block's last.
-    pub q_last: Wire,
-    /// A key is offered.
-    pub k_valid: Wire,
-    /// It is its block's last.
-    pub k_last: Wire,
-}
-
 /// What is taken, and by which cores.
 pub struct ControlOutputs {
     /// A query is taken if offered.
@@ -104,8 +92,8 @@ fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Wire> {
     (0..count).map(|i| m.state((name, i), 1)).collect()
 }
 
-/// Control for blocks of at most `queries` queries.
-pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs) -> ControlOutputs {
+/// Control for blocks of at most `queries` queries. A query is offered, and it is its block's last; a key, and it is its block's last.
+pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
         format!("block_control_{queries}"),
@@ -114,9 +102,9 @@ pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs
     around.part("control", tag, |m| {
         m.clock();
         m.reset();
-        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", inputs.q_last)]);
+        let [q_valid, q_last] = m.input_each([("q_valid", q[0]), ("q_last", q[1])]);
         m.reserve_ports(&["q_ready"]);
-        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
+        let [k_valid, k_last] = m.input_each([("k_valid", k[0]), ("k_last", k[1])]);
 
         // Next block: slots that hold a query, and whether it has all its queries.
         let filled = flags(m, "filled_q", queries);
@@ -145,15 +133,13 @@ pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs
             load.push(loads);
             take_query.push(takes);
             key.push(meets);
-            m.next(filled, next_filled);
-            m.next(active, next_active);
+            m.next_all(&[filled, active], &[next_filled, next_active]);
             ahead = filled;
         }
         let full = load[followers];
         let state = [q_take, q_last, full, complete, start, running, k_end];
         let [next_complete, next_running] = m.call("state", BlockStateFunction {}, state);
-        m.next(complete, next_complete);
-        m.next(running, next_running);
+        m.next_all(&[complete, running], &[next_complete, next_running]);
         for (i, &flag) in sending.iter().enumerate() {
             let behind = sending.get(i + 1).copied().unwrap_or(low);
             let [next] = m.call(("next_sending", i), SendingFunction {}, [k_end, active[i + 1], behind]);

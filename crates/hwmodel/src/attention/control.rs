@@ -17,24 +17,6 @@ function! {
     eval<W> { [k_valid.select(&k_last, &expect_first), k_special.or(&q_special)] }
 }
 
-/// What the control gets from the ports.
-pub struct KeyInputs {
-    /// A query is loaded.
-    pub q_valid: Wire,
-    /// It has an element that is Inf or NaN.
-    pub q_special: Wire,
-    /// A key is accepted.
-    pub k_valid: Wire,
-    /// It is its query's last.
-    pub k_last: Wire,
-    /// It has an element that is Inf or NaN.
-    pub k_special: Wire,
-    /// With masks: the key is masked.
-    pub k_mask: Option<Wire>,
-    /// With partial results: it is one.
-    pub k_state: Option<Wire>,
-}
-
 /// The flags at the score stage.
 pub struct KeyOutputs {
     /// With partial results: one reaches the score stage in the next cycle; and the step there is one.
@@ -46,8 +28,18 @@ pub struct KeyOutputs {
 }
 
 /// Control for a dot product of `stages` cycles.
-pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> KeyOutputs {
-    let (masks, partial) = (inputs.k_mask.is_some(), inputs.k_state.is_some());
+///
+/// By the names of the ports: a query is loaded (`q_valid`) and has an element that is Inf or NaN (`q_special`); a key is accepted
+/// (`k_valid`), is its query's last (`k_last`), has such an element (`k_special`). With masks: the key is masked. With partial results:
+/// it is one.
+pub fn key_control(
+    around: &mut Module,
+    stages: usize,
+    ports: [(&str, Wire); 5],
+    k_mask: Option<Wire>,
+    k_state: Option<Wire>,
+) -> KeyOutputs {
+    let (masks, partial) = (k_mask.is_some(), k_state.is_some());
     let tag = Tag::module(
         format!(
             "key_control_{}{}{stages}",
@@ -59,15 +51,9 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
     around.part("control", tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let [q_valid, q_special, k_valid, k_last, k_special] = m.input_each([
-            ("q_valid", inputs.q_valid),
-            ("q_special", inputs.q_special),
-            ("k_valid", inputs.k_valid),
-            ("k_last", inputs.k_last),
-            ("k_special", inputs.k_special),
-        ]);
-        let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let k_state = m.optional_input("k_state", inputs.k_state);
+        let [q_valid, q_special, k_valid, k_last, k_special] = m.input_each(ports);
+        let k_mask = m.optional_input("k_mask", k_mask);
+        let k_state = m.optional_input("k_state", k_state);
 
         let q_special = m.register_if("q_special_q", q_valid, q_special);
         m.reserve(&["expect_first_q"]);

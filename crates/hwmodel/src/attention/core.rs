@@ -1,7 +1,7 @@
 //! A core: score, scalar path and lanes, and the flags beside them.
 
 use super::any_flag::AnyFlag;
-use super::control::{KeyInputs, key_control};
+use super::control::key_control;
 use super::delay::delay;
 use super::flags::{Flags, LateFlags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
@@ -66,8 +66,14 @@ pub fn core(
         let special = || AnySpecial { format: n.format, elements: config.d };
         let q_special = m.leaf("q_special", special(), &q)[0];
         let k_special = m.leaf("k_special", special(), &k)[0];
-        let keys = KeyInputs { q_valid, q_special, k_valid, k_last, k_special, k_mask, k_state };
-        let control = key_control(m, score_stage(n.tree_levels) as usize, &keys);
+        let ports_of_keys = [
+            ("q_valid", q_valid),
+            ("q_special", q_special),
+            ("k_valid", k_valid),
+            ("k_last", k_last),
+            ("k_special", k_special),
+        ];
+        let control = key_control(m, score_stage(n.tree_levels) as usize, ports_of_keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch("score_valid", valid);

@@ -1,4 +1,4 @@
-//! What the scalar path hands to the lanes: wires by the names of the ports that they are for.
+//! Wires by the names of the ports that they are for: what the scalar path hands to the lanes, and a host's port.
 
 use crate::rtl::{Module, Wire};
 use std::ops::Index;
@@ -49,11 +49,11 @@ impl Index<&str> for Signals {
     /// The wire of a name.
     ///
     /// # Panics
-    /// If there is none: lanes ask only for what their scalar path hands out, which every build of a core checks.
+    /// If there is none: lanes, for example, ask only for what their scalar path hands out, which every build of a core checks.
     fn index(&self, name: &str) -> &Wire {
         match self.0.iter().find(|(own, _)| *own == name) {
             Some((_, wire)) => wire,
-            None => panic!("the scalar path hands no {name} to the lanes"),
+            None => panic!("there is no wire {name}"),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use super::reference::delta_bits;
+use super::separate_lane::SEPARATE;
 use crate::arith::fixed::{relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
@@ -118,10 +119,8 @@ function! {
 
 /// One element of o: `o <- (o >> delta) + v e` when `update`, then `o r 2^-right` when `done`.
 pub const FIXED: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[
         ("e", "update"),
         ("delta", "update"),
@@ -131,16 +130,12 @@ pub const FIXED: LaneKind = LaneKind {
         ("result_x", "finish"),
     ],
     free: &["x"],
-    takes: None,
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let tag = Tag::module(
-        lane_name(n),
+        (FIXED.name)(n),
         "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
     );
     around.part(name, tag, |m| {

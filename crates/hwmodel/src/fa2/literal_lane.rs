@@ -1,5 +1,6 @@
 //! FA2's lane as the paper draws it: two multipliers for the update and one for the division.
 
+use super::separate_lane::SEPARATE;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction};
 use crate::rtl::{Module, Name, Tag};
@@ -9,23 +10,17 @@ use std::sync::Arc;
 
 /// One element of o: `o <- load ? v : o c + v e`, then `o r` when `done`.
 pub const LITERAL: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_literal_lane_{}_{}", n.format.ident(), n.accumulator.ident()),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[("c", "update"), ("e", "update"), ("load", "update"), ("r", "finish")],
-    free: &[],
-    takes: None,
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_literal_lane_{}_{}", n.format.ident(), n.accumulator.ident())
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.accumulator);
     let (fmt, acc) = (f.format, f.accumulator);
-    let tag = Tag::module(lane_name(n), "One element of o: o <- load ? v : o * c + v * e; result = o * r.");
+    let tag =
+        Tag::module((LITERAL.name)(n), "One element of o: o <- load ? v : o * c + v * e; result = o * r.");
     around.part(name, tag, |m| {
         let (v, [c, e, load, update, r, done]) = inputs.enter(m, ["c", "e", "load", "update", "r", "done"]);
 

@@ -95,8 +95,7 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         let function = LogReferenceNextFunction { numerics: n.clone() };
         let [reference_next, sum_next, delta, e, update] =
             m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        m.next(reference_q, reference_next);
-        m.next(sum_q, sum_next);
+        m.next_all(&[reference_q, sum_q], &[reference_next, sum_next]);
         m.drive(takes, update);
         // The lanes' stage.
         let e_q = m.register_if("e_q", update, e);

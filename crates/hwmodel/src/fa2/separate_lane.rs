@@ -43,7 +43,7 @@ function! {
 
 /// One element of o: `o <- moved ? o e + v : o + v e` with `o = 0` before a first key, then `o r 2^-right` when `done`.
 pub const SEPARATE: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
     flags: &[("update", "update"), ("finish", "done")],
     finish: None,
@@ -52,14 +52,10 @@ pub const SEPARATE: LaneKind = LaneKind {
     takes: None,
 };
 
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product)))
-}
-
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
     let tag = Tag::module(
-        lane_name(n),
+        (SEPARATE.name)(n),
         "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
     );
     around.part(name, tag, |m| {

@@ -3,6 +3,7 @@
 //! A query's result is scaled in the cycle after its last update. The lane's multiplier is idle then: the step
 //! at the lanes is none or the first of the next query, which only loads v. So there is no bubble.
 
+use super::separate_lane::SEPARATE;
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
@@ -63,23 +64,17 @@ function! {
 /// One element of o: the update as of the [separate](super::separate_lane::SEPARATE) lane; when `done`, `e` is the final scale and
 /// multiplies the accumulator as a whole.
 pub const SHARED: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[("e", "take"), ("moved", "update"), ("load", "update")],
-    free: &[],
     takes: Some("take"),
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product)))
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
     let tag = Tag::module(
-        lane_name(n),
+        (SHARED.name)(n),
         "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
     );
     around.part(name, tag, |m| {

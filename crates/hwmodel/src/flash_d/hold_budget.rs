@@ -95,26 +95,18 @@ function! {
     }
 }
 
-/// What the budget gets, at the weight stage.
-pub struct BudgetInputs {
-    /// x.
-    pub x: Wire,
-    /// The key is a first one.
-    pub first: Wire,
-    /// Its x is replaced with the next clock edge.
-    pub replaced: Wire,
-    /// With partial results: the step is one, and what it has left.
-    pub restore: Option<(Wire, Wire)>,
-}
-
 /// The budget beside x. What is left before a key stays beside the key's x, until the next key replaces both.
+///
+/// At the weight stage, by the names of the ports: `x`, the key is a `first` one, its x is `replaced` with the next clock edge. With
+/// partial results: the step is one, and what it has left.
 ///
 /// Returns whether the key is kept, but for a first one, which always is; and, with partial results, what is left after it.
 pub fn hold_budget(
     around: &mut Module,
     n: &Arc<Numerics>,
     budget: BudgetNumerics,
-    inputs: &BudgetInputs,
+    step: [(&str, Wire); 3],
+    restore: Option<(Wire, Wire)>,
 ) -> (Wire, Option<Wire>) {
     let tag = Tag::module(
         "hold_budget",
@@ -122,10 +114,9 @@ pub fn hold_budget(
     );
     around.part(("budget", 0), tag.dissolved(), |m| {
         m.clock();
-        let [x, first, replaced] =
-            m.input_each([("x", inputs.x), ("first", inputs.first), ("replaced", inputs.replaced)]);
+        let [x, first, replaced] = m.input_each(step);
         m.reserve_ports(&["above"]);
-        let restore = restore_ports(m, "room_in", inputs.restore);
+        let restore = restore_ports(m, "room_in", restore);
 
         let [room, limit, closed] =
             [("room_q", budget.room_bits()), ("limit_q", budget.limit_bits()), ("closed_q", 1)]
@@ -145,9 +136,7 @@ pub fn hold_budget(
             closed_next = taken("closed", closed_next, closed_in);
             room_out = Some(m.outputs("room_out", &[room_next])[0]);
         }
-        for (state, next) in [(room, room_next), (limit, limit_next), (closed, closed_next)] {
-            m.next(state, next);
-        }
+        m.next_all(&[room, limit, closed], &[room_next, limit_next, closed_next]);
         (m.output("above", above), room_out)
     })
 }

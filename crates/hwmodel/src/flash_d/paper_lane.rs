@@ -1,6 +1,6 @@
 //! The output update of the paper's Alg. 3: every operation rounded to the accumulator's format.
 
-use super::rounded_lane::float_outputs;
+use super::rounded_lane::{ROUNDED, float_outputs};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, lane_suffix};
 use crate::rtl::{Module, Name, Tag};
@@ -12,11 +12,8 @@ use std::sync::Arc;
 pub const PAPER: LaneKind = LaneKind {
     name: |n| format!("flash_d_paper_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
     lane,
-    flags: &[("update", "update")],
-    finish: None,
     words: &[("w", "update"), ("load", "update")],
-    free: &[],
-    takes: None,
+    ..ROUNDED
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {

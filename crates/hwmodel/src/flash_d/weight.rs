@@ -15,7 +15,7 @@
 //! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
 //! `w = 1` becomes a factor of 0 that returns v by itself.
 
-use super::hold_budget::{BudgetInputs, hold_budget, room_bits};
+use super::hold_budget::{hold_budget, room_bits};
 use super::lse_step::{
     ExpArgumentFunction, HoldDecisionFunction, Log2p1TailFunction, ScoreDifferenceFunction,
     ScoreStepFunction, SigmoidWeightFunction, UpperFunction,
@@ -61,8 +61,8 @@ pub fn lse_weight(
         let step_q = m.register_reset("step_q", 0, valid_q);
         let budget = n.budget.map(|budget| {
             let restore = partial.as_ref().and_then(|partial| partial.weight_room);
-            let inputs = BudgetInputs { x, first: weight_first, replaced: valid_q, restore };
-            hold_budget(m, n, budget, &inputs)
+            let step = [("x", x), ("first", weight_first), ("replaced", valid_q)];
+            hold_budget(m, n, budget, step, restore)
         });
         let looked_at = budget.map_or(x, |(above, _)| above);
         let decision = HoldDecisionFunction { numerics: numerics() };
@@ -88,8 +88,7 @@ pub fn lse_weight(
             }
             None => After { x: x_next, previous: score_q, lse: None },
         };
-        m.next(x, after.x);
-        m.next(previous, after.previous);
+        m.next_all(&[x, previous], &[after.x, after.previous]);
 
         let o_lse = m.optional_output("o_lse", after.lse);
         let o_room = m.optional_output("o_room", budget.and_then(|(_, room)| room));

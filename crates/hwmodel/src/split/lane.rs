@@ -101,45 +101,26 @@ impl MergeKind {
     }
 }
 
-/// What a lane gets.
-pub struct LaneInputs {
-    /// Accumulator of part a.
-    pub a: Wire,
-    /// Of part b.
-    pub b: Wire,
-    /// The lane's factor.
-    pub w: Wire,
-    /// Which side it is for.
-    pub upper: Wire,
-    /// Part a is empty.
-    pub take_b: Wire,
-    /// Part b is empty.
-    pub keep_a: Wire,
-    /// A merge is here.
-    pub enable: Wire,
-}
+/// What the lanes of a merge share, by the names of their ports: the factor (`w`), which side it is for (`upper`), part a is empty
+/// (`take_b`), part b is empty (`keep_a`).
+pub type SharedInputs = [(&'static str, Wire); 4];
 
-/// Lane `index` of a group: the accumulator of both parts.
+/// Lane `index` of a group: the accumulator of both parts, a and b; a merge is here (`enable`).
 pub fn merge_lane(
     around: &mut Module,
     index: usize,
     kind: MergeKind,
     n: &Arc<Numerics>,
-    inputs: &LaneInputs,
+    [a, b]: [Wire; 2],
+    shared: SharedInputs,
+    enable: Wire,
 ) -> Wire {
     let tag = Tag::module(kind.lane_name(n), kind.lane_doc());
     around.part(("lane", index), tag, |m| {
         m.clock();
-        let [a, b, w, upper, take_b, keep_a, enable] = [
-            ("a", inputs.a),
-            ("b", inputs.b),
-            ("w", inputs.w),
-            ("upper", inputs.upper),
-            ("take_b", inputs.take_b),
-            ("keep_a", inputs.keep_a),
-            ("enable", inputs.enable),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
+        let [a, b] = m.input_each([("a", a), ("b", b)]);
+        let [w, upper, take_b, keep_a] = m.input_each(shared);
+        let enable = m.input("enable", enable);
         let merged = kind.merged(m, n, &Operands { o: a, v: b, w, upper });
         let select = MergeSelectFunction { bits: a.width() };
         let [y] = m.call("select", select, [merged, a, b, take_b, keep_a]);

@@ -22,32 +22,27 @@ function! {
     }
 }
 
-/// What goes into a buffer.
-pub struct BufferInputs<'a> {
-    /// A beat comes; only while the buffer is not full.
-    pub push: Wire,
-    /// Its data, in words.
-    pub x: &'a [Wire],
-    /// Its flags.
-    pub x_flags: Wire,
-    /// It is its packet's last.
-    pub x_last: Wire,
-    /// The beat on the port is taken.
-    pub tready: Wire,
-}
-
 /// A buffer of two beats: the stream that leaves it, and whether there is no room.
-pub fn beat_buffer(around: &mut Module, name: &str, inputs: &BufferInputs) -> (SourceOutputs, Wire) {
-    let (words, width) = (inputs.x.len(), inputs.x[0].width());
+///
+/// `push`: a beat comes, only while the buffer is not full; `x`: its data, in words; `tready`: the beat on the port is taken.
+pub fn beat_buffer(
+    around: &mut Module,
+    name: &str,
+    push: Wire,
+    x: &[Wire],
+    [x_flags, x_last]: [Wire; 2],
+    tready: Wire,
+) -> (SourceOutputs, Wire) {
+    let (words, width) = (x.len(), x[0].width());
     let tag = Tag::module(format!("beat_buffer_{words}x{width}"), "Two beats on their way out.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let push = m.input("push", inputs.push);
-        let x = m.inputs("x", inputs.x);
-        let [x_flags, x_last] = m.input_each([("x_flags", inputs.x_flags), ("x_last", inputs.x_last)]);
+        let push = m.input("push", push);
+        let x = m.inputs("x", x);
+        let [x_flags, x_last] = m.input_each([("x_flags", x_flags), ("x_last", x_last)]);
         m.reserve_ports(&["tvalid"]);
-        let tready = m.input("tready", inputs.tready);
+        let tready = m.input("tready", tready);
 
         m.reserve(&["data_q", "flags_q", "last_q", "valid_q"]);
         m.reserve(&["second_q", "second_flags_q", "second_last_q", "full_q"]);
@@ -55,8 +50,7 @@ pub fn beat_buffer(around: &mut Module, name: &str, inputs: &BufferInputs) -> (S
         let (valid, full) = (m.state("valid_q", 1), m.state("full_q", 1));
         let [to_first, to_second, next_valid, next_full] =
             m.call("rules", BufferRulesFunction {}, [push, tready, valid, full]);
-        m.next(valid, next_valid);
-        m.next(full, next_full);
+        m.next_all(&[valid, full], &[next_valid, next_full]);
         let second = m.registers_if("second_q", to_second, &x);
         let second_flags = m.register_if("second_flags_q", to_second, x_flags);
         let second_last = m.register_if("second_last_q", to_second, x_last);

@@ -2,6 +2,7 @@
 
 use super::beat::Shape;
 use super::registers::ADDRESS_BITS;
+use crate::attention::signals::Signals;
 use crate::rtl::{Module, Wire};
 
 /// A stream into a module, as its source drives it.
@@ -87,103 +88,47 @@ pub struct RequestOutputs {
     pub tdata: Wire,
 }
 
-/// What a host drives at a register port.
-#[derive(Clone, Copy, Debug)]
-pub struct LiteInputs {
-    /// Write address, [`ADDRESS_BITS`] bits.
-    pub awaddr: Wire,
-    /// It is there.
-    pub awvalid: Wire,
-    /// Write data, 32 bits.
-    pub wdata: Wire,
-    /// Its bytes, a bit for each.
-    pub wstrb: Wire,
-    /// It is there.
-    pub wvalid: Wire,
-    /// The answer to a write is taken.
-    pub bready: Wire,
-    /// Read address, [`ADDRESS_BITS`] bits.
-    pub araddr: Wire,
-    /// It is there.
-    pub arvalid: Wire,
-    /// The answer to a read is taken.
-    pub rready: Wire,
+/// The signals of a register port in the order of its ports: their names, their widths, and whether the host drives them.
+const LITE: [(&str, u32, bool); 17] = [
+    ("awaddr", ADDRESS_BITS, true),
+    ("awvalid", 1, true),
+    ("awready", 1, false),
+    ("wdata", 32, true),
+    // A bit for each byte.
+    ("wstrb", 4, true),
+    ("wvalid", 1, true),
+    ("wready", 1, false),
+    ("bresp", 2, false),
+    ("bvalid", 1, false),
+    ("bready", 1, true),
+    ("araddr", ADDRESS_BITS, true),
+    ("arvalid", 1, true),
+    ("arready", 1, false),
+    ("rdata", 32, false),
+    ("rresp", 2, false),
+    ("rvalid", 1, false),
+    ("rready", 1, true),
+];
+
+/// Open wires for what a host drives at a register port.
+pub fn open_lite(bench: &mut Module) -> Signals {
+    LITE.iter().filter(|signal| signal.2).map(|&(name, width, _)| (name, bench.open(width))).collect()
 }
 
-/// What a register port answers.
-#[derive(Clone, Copy, Debug)]
-pub struct LiteOutputs {
-    /// The write address is taken.
-    pub awready: Wire,
-    /// Write data are taken.
-    pub wready: Wire,
-    /// Answer to a write, 2 bits.
-    pub bresp: Wire,
-    /// It is there.
-    pub bvalid: Wire,
-    /// The read address is taken.
-    pub arready: Wire,
-    /// Answer to a read, 32 bits.
-    pub rdata: Wire,
-    /// Its response, 2 bits.
-    pub rresp: Wire,
-    /// It is there.
-    pub rvalid: Wire,
+/// The inputs of a register port in a module, `{prefix}awaddr` and so on, with places for its answers.
+pub fn enter_lite(m: &mut Module, prefix: &str, host: &Signals) -> Signals {
+    let mut inputs = Signals::default();
+    for (name, _, driven) in LITE {
+        let port = format!("{prefix}{name}");
+        match driven {
+            true => inputs.set(name, m.input(&port, host[name])),
+            false => m.reserve_ports(&[&port]),
+        }
+    }
+    inputs
 }
 
-impl LiteInputs {
-    /// Open wires for a register port.
-    pub fn open(bench: &mut Module) -> LiteInputs {
-        LiteInputs {
-            awaddr: bench.open(ADDRESS_BITS),
-            awvalid: bench.open(1),
-            wdata: bench.open(32),
-            wstrb: bench.open(4),
-            wvalid: bench.open(1),
-            bready: bench.open(1),
-            araddr: bench.open(ADDRESS_BITS),
-            arvalid: bench.open(1),
-            rready: bench.open(1),
-        }
-    }
-
-    /// The inputs of a register port in a module, `{prefix}awaddr` and so on, with places for its outputs.
-    pub fn enter(&self, m: &mut Module, prefix: &str) -> LiteInputs {
-        let writes = [
-            "awaddr", "awvalid", "awready", "wdata", "wstrb", "wvalid", "wready", "bresp", "bvalid", "bready",
-        ];
-        let reads = ["araddr", "arvalid", "arready", "rdata", "rresp", "rvalid", "rready"];
-        for signal in writes.iter().chain(&reads) {
-            m.reserve_ports(&[&format!("{prefix}{signal}")]);
-        }
-        let mut input = |signal: &str, from: Wire| m.input(&format!("{prefix}{signal}"), from);
-        LiteInputs {
-            awaddr: input("awaddr", self.awaddr),
-            awvalid: input("awvalid", self.awvalid),
-            wdata: input("wdata", self.wdata),
-            wstrb: input("wstrb", self.wstrb),
-            wvalid: input("wvalid", self.wvalid),
-            bready: input("bready", self.bready),
-            araddr: input("araddr", self.araddr),
-            arvalid: input("arvalid", self.arvalid),
-            rready: input("rready", self.rready),
-        }
-    }
-}
-
-impl LiteOutputs {
-    /// Hands the answers out, by ports whose places [`LiteInputs::enter`] has kept.
-    pub fn hand_out(&self, m: &mut Module, prefix: &str) -> LiteOutputs {
-        let mut output = |signal: &str, from: Wire| m.output(&format!("{prefix}{signal}"), from);
-        LiteOutputs {
-            awready: output("awready", self.awready),
-            wready: output("wready", self.wready),
-            bresp: output("bresp", self.bresp),
-            bvalid: output("bvalid", self.bvalid),
-            arready: output("arready", self.arready),
-            rdata: output("rdata", self.rdata),
-            rresp: output("rresp", self.rresp),
-            rvalid: output("rvalid", self.rvalid),
-        }
-    }
+/// Hands out what a register port answers.
+pub fn answer_lite(m: &mut Module, prefix: &str, answers: &Signals) -> Signals {
+    answers.iter().map(|(name, wire)| (name, m.output(&format!("{prefix}{name}"), wire))).collect()
 }

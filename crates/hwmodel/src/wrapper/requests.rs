@@ -26,29 +26,19 @@ function! {
     }
 }
 
-/// What the stream of requests gets.
-pub struct RequestInputs {
-    /// The array's step needs its value.
-    pub v_ren: Wire,
-    /// Place of its key.
-    pub index: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
-    /// A request is taken if offered.
-    pub tready: Wire,
-}
-
 /// The requests for values: one place to wait. Beside the stream, whether a request cannot leave: then the array is frozen.
+///
+/// By the names of the ports: the array's step needs its value (`v_ren`), place of its key (`index`), the array is not frozen (`ce`).
 pub fn request_stream(
     around: &mut Module,
     name: impl Into<Name>,
-    inputs: &RequestInputs,
+    step: [(&str, Wire); 3],
+    tready: Wire,
 ) -> (RequestOutputs, Wire) {
     around.part(name, Tag::module("request_stream", "Requests for values."), |m| {
         m.clock();
         m.reset();
-        let RequestInputs { v_ren, index, ce, tready } = *inputs;
-        let [v_ren, index, ce] = m.input_each([("v_ren", v_ren), ("index", index), ("ce", ce)]);
+        let [v_ren, index, ce] = m.input_each(step);
         m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
@@ -57,8 +47,7 @@ pub fn request_stream(
         m.reserve(&["index_q"]);
         let [tvalid, blocked, keep, next_kept, next_asked] =
             m.call("rules", RequestRulesFunction {}, [v_ren, asked, kept, tready, ce]);
-        m.next(asked, next_asked);
-        m.next(kept, next_kept);
+        m.next_all(&[asked, kept], &[next_asked, next_kept]);
         let kept_index = m.register_if("index_q", keep, index);
         let [tdata] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
         let [tvalid, tdata] = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);

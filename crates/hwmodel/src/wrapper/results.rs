@@ -5,7 +5,7 @@
 //! sink's `tready` is in the other's path, at a beat a cycle.
 
 use super::beat::{ElementSplit, Shape};
-use super::buffer::{BufferInputs, FLAG_BITS, beat_buffer};
+use super::buffer::{FLAG_BITS, beat_buffer};
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
@@ -62,48 +62,31 @@ fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire>
     })
 }
 
-/// What the stream of results gets.
-pub struct ResultInputs<'a> {
-    /// The array's result, d words.
-    pub o: &'a [Wire],
-    /// It is there.
-    pub o_valid: Wire,
-    /// It is its block's last.
-    pub o_last: Wire,
-    /// Its flags, [`FLAG_BITS`] bits.
-    pub o_flags: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
-    /// A beat is taken.
-    pub tready: Wire,
-}
-
 /// The result stream: a packet is a block's results. Beside it, whether a result cannot leave: then the array is frozen.
+///
+/// `o`: the array's result, d words; by the names of the ports: it is there (`o_valid`), it is its block's last (`o_last`), its flags,
+/// [`FLAG_BITS`] bits (`o_flags`), the array is not frozen (`ce`). `tready`: a beat is taken.
 pub fn result_stream(
     around: &mut Module,
     name: &str,
     shape: Shape,
-    inputs: &ResultInputs,
+    o: &[Wire],
+    result: [(&str, Wire); 4],
+    tready: Wire,
 ) -> (SourceOutputs, Wire) {
     let tag = Tag::module(format!("result_stream_{}", shape.ident()), "Results of a block, one packet.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let o = m.inputs("o", inputs.o);
-        let ResultInputs { o_valid, o_last, o_flags, ce, .. } = *inputs;
-        let [o_valid, o_last, o_flags, ce] =
-            m.input_each([("o_valid", o_valid), ("o_last", o_last), ("o_flags", o_flags), ("ce", ce)]);
+        let o = m.inputs("o", o);
+        let [o_valid, o_last, o_flags, ce] = m.input_each(result);
         m.reserve_ports(&["tvalid"]);
-        let tready = m.input("tready", inputs.tready);
+        let tready = m.input("tready", tready);
 
         let words = words(m, "words_of", shape, &o);
         let result = Offered { words: &words, o_valid, o_last, o_flags, ce, full: m.later(1) };
         let sent = if shape.beats > 1 { send(m, shape, &result) } else { send_whole(m, &result) };
-        let (buffer, full) = beat_buffer(
-            m,
-            "buffer",
-            &BufferInputs { push: sent.push, x: &sent.x, x_flags: sent.flags, x_last: sent.last, tready },
-        );
+        let (buffer, full) = beat_buffer(m, "buffer", sent.push, &sent.x, [sent.flags, sent.last], tready);
         m.drive(result.full, full);
         (buffer.hand_out(m, ""), m.output("blocked", sent.blocked))
     })

@@ -41,22 +41,6 @@ function! {
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
     }
 }
-/// What follows the steps, and what it is told of them.
-pub struct StepInputs {
-    /// A key is offered to the array.
-    pub k_valid: Wire,
-    /// It takes one.
-    pub k_ready: Wire,
-    /// It is its block's last.
-    pub k_last: Wire,
-    /// The array takes a query.
-    pub q_ready: Wire,
-    /// Where values are asked for: a step is there.
-    pub step: Option<Wire>,
-    /// A value will be needed, `value_latency` steps later.
-    pub ask: Wire,
-}
-
 /// What the streams need to know of steps.
 pub struct StepOutputs {
     /// The array holds a block.
@@ -83,9 +67,20 @@ pub struct StepTimes {
 }
 
 /// What the wrapper knows of the steps in the array. It is frozen with the array.
-pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &StepInputs) -> StepOutputs {
+///
+/// By the names of the ports: a key is offered to the array (`k_valid`), it takes one (`k_ready`), it is its block's last (`k_last`), the
+/// array takes a query (`q_ready`). Where values are asked for, a `step` is there; `ask`: a value will be needed, `value_latency` steps
+/// later.
+pub fn step_tracker(
+    around: &mut Module,
+    name: &str,
+    times: StepTimes,
+    handshakes: [(&str, Wire); 4],
+    step: Option<Wire>,
+    ask: Wire,
+) -> StepOutputs {
     let StepTimes { v_step_latency, value_latency, dense } = times;
-    let all = inputs.step.is_none();
+    let all = step.is_none();
     let suffix = match (all, dense) {
         (true, _) => "_all",
         (_, false) => "",
@@ -98,15 +93,9 @@ pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let StepInputs { k_valid, k_ready, k_last, q_ready, .. } = *inputs;
-        let [k_valid, k_ready, k_last, q_ready] = m.input_each([
-            ("k_valid", k_valid),
-            ("k_ready", k_ready),
-            ("k_last", k_last),
-            ("q_ready", q_ready),
-        ]);
-        let step = m.optional_input("step", inputs.step);
-        let ask = m.input("ask", inputs.ask);
+        let [k_valid, k_ready, k_last, q_ready] = m.input_each(handshakes);
+        let step = m.optional_input("step", step);
+        let ask = m.input("ask", ask);
 
         let running = m.state("running_q", 1);
         m.reserve(&["end_q", "due_q", "index_q", "between_q"]);

@@ -1,15 +1,15 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
-use super::host::{HostInputs, host_control};
+use super::host::{Events, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
 use super::logic::Low;
 use super::ports::*;
 use super::queries::{QueryInputs, query_stream};
 use super::registers::{counters, errors};
-use super::requests::{RequestInputs, request_stream};
-use super::results::{ResultInputs, result_stream};
-use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
+use super::requests::request_stream;
+use super::results::result_stream;
+use super::steps::{StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
@@ -34,7 +34,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     let k = SinkInputs::open(&mut bench, &shape, true, config.block.core.masks);
     let v = SinkInputs::open(&mut bench, &shape, all, false);
     let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
-    let lite = LiteInputs::open(&mut bench);
+    let host = open_lite(&mut bench);
     bench.part("top", Tag::module(config.name(), "Streams and registers around the array."), |m| {
         m.clock_port("aclk");
         let aresetn = m.input("aresetn", aresetn);
@@ -48,7 +48,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         m.reserve_ports(&["m_axis_o_tvalid"]);
         let o_tready = m.input("m_axis_o_tready", o_tready);
         m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
-        let lite = lite.enter(m, "s_axil_");
+        let host = enter_lite(m, "s_axil_", &host);
 
         let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
         m.reset_by(rst);
@@ -60,17 +60,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
 
         // Registers, and the streams into the array.
         let events = Events::new(m, config);
-        let registers = HostInputs {
-            rst,
-            lite,
-            opens: events.opens,
-            done: events.done,
-            taken: events.taken,
-            error: &events.error,
-            occurs: &events.occurs,
-        };
-        let host = host_control(m, "host", config, &registers);
-        host.lite.hand_out(m, "s_axil_");
+        let host = host_control(m, "host", config, rst, &host, &events);
+        answer_lite(m, "s_axil_", &host.lite);
         let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
         let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
         m.output("s_axis_q_tready", queries.tready);
@@ -114,8 +105,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
 
         // The streams out of it.
         let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
-            let inputs = RequestInputs { v_ren: array.v_ren, index, ce, tready };
-            let (requests, blocked) = request_stream(m, ("requests", 0), &inputs);
+            let step = [("v_ren", array.v_ren), ("index", index), ("ce", ce)];
+            let (requests, blocked) = request_stream(m, ("requests", 0), step, tready);
             m.outputs("m_axis_vreq_tvalid", &[requests.tvalid]);
             m.outputs("m_axis_vreq_tdata", &[requests.tdata]);
             blocked
@@ -123,15 +114,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let overflow = array.o_overflow.unwrap_or_else(|| low.wire(m));
         let empty = array.o_empty.unwrap_or_else(|| low.wire(m));
         let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.o_invalid, overflow, empty]);
-        let results = ResultInputs {
-            o: &array.o,
-            o_valid: array.o_valid,
-            o_last: array.o_last,
-            o_flags,
-            ce,
-            tready: o_tready,
-        };
-        let (results, result_blocked) = result_stream(m, "results", shape, &results);
+        let result = [("o_valid", array.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
+        let (results, result_blocked) = result_stream(m, "results", shape, &array.o, result, o_tready);
         results.hand_out(m, "m_axis_o_");
         let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
@@ -170,20 +154,6 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     Ok(bench.into_circuit())
 }
 
-/// What the registers are told, by parts that they tell something themselves.
-struct Events {
-    /// A block begins.
-    opens: Wire,
-    /// A block's last result leaves.
-    done: Wire,
-    /// With masks: the array takes a query.
-    taken: Option<Wire>,
-    /// Errors of queries, keys and values.
-    error: Vec<Wire>,
-    /// What is counted, in the order of the table.
-    occurs: Vec<Wire>,
-}
-
 impl Events {
     fn new(m: &mut Module, config: &AxisConfig) -> Events {
         // The first two, of cycles and blocks, need no event of their own.
@@ -209,13 +179,11 @@ fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &
         Values::Requested => (Some(array.v_step), array.v_ren),
         Values::All => (None, array.v_step),
     };
-    let inputs = StepInputs {
-        k_valid: keys.k_valid,
-        k_ready: array.k_ready,
-        k_last: keys.k_last,
-        q_ready: array.q_ready,
-        step,
-        ask,
-    };
-    step_tracker(m, "steps", times, &inputs)
+    let handshakes = [
+        ("k_valid", keys.k_valid),
+        ("k_ready", array.k_ready),
+        ("k_last", keys.k_last),
+        ("q_ready", array.q_ready),
+    ];
+    step_tracker(m, "steps", times, handshakes, step, ask)
 }

@@ -149,8 +149,7 @@ fn packets(
     let [missing, takes, too_long, too_short, next_exhausted, next_dropping] =
         m.call(("packet", 0), ValuePacketRulesFunction {}, rules);
     m.drive(take, takes);
-    m.next(exhausted, next_exhausted);
-    m.next(dropping, next_dropping);
+    m.next_all(&[exhausted, dropping], &[next_exhausted, next_dropping]);
     let errors = [too_long, too_short].into_iter().chain(packet.partial).collect();
     Ruled { vectors, missing, errors }
 }

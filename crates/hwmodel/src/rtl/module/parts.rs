@@ -108,6 +108,12 @@ impl Module {
         self.drive(next, from);
     }
 
+    /// The same for as many states.
+    pub fn next_all(&mut self, states: &[Wire], from: &[Wire]) {
+        assert_eq!(states.len(), from.len(), "{}: what as many states take", self.tag.name);
+        states.iter().zip(from).for_each(|(&state, &from)| self.next(state, from));
+    }
+
     /// [`Module::register`] for a vector of words.
     pub fn registers(&mut self, name: &str, d: &[Wire]) -> Vec<Wire> {
         d.iter().enumerate().map(|(i, &d)| self.register((name, i), d)).collect()
