@@ -26,7 +26,7 @@ mod structure;
 pub mod tag;
 mod watch;
 
-pub use circuit::{Circuit, PortRef};
+pub use circuit::Circuit;
 pub use design::Design;
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};

@@ -30,12 +30,11 @@
 //! let (x, enable) = (bench.open(8), bench.open(1));
 //! accumulator(&mut bench, "top", x, enable);
 //! let mut circuit = bench.into_circuit();
-//! let [x, enable, total] = ["x", "enable", "total"].map(|name| circuit.port(name).unwrap());
-//! circuit.set(x, 0, 3);
-//! circuit.set(enable, 0, 1);
+//! circuit.set("x", 3u64);
+//! circuit.set("enable", true);
 //! for expected in [0, 3, 6, 9] {
 //!     circuit.settle();
-//!     assert_eq!(circuit.get(total, 0), expected);
+//!     assert_eq!(circuit.get("total"), expected);
 //!     circuit.clock();
 //! }
 //! ```
@@ -207,7 +206,7 @@ impl Module {
     /// If that is not one module.
     pub fn into_circuit(mut self) -> Circuit {
         match (self.nodes.pop(), self.nodes.len()) {
-            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::new(*design),
+            (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::of(*design),
             _ => panic!("a bench has one module in it"),
         }
     }

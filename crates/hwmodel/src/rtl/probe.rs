@@ -30,8 +30,7 @@ impl Block for Circuit {
     fn connect_all(&mut self) {}
 
     fn update_all(&mut self) {
-        let port = self.top.clock.and_then(|clock| self.port(&self.top.ports[clock].name));
-        match port.is_some_and(|port| self.get(port, 0) != 0) {
+        match self.top.clock.is_some() && self.flat.value(CLOCK) != 0 {
             // An edge captures once: nothing that is captured shows before the clock is low again.
             true if !self.seen_high => self.clock(),
             true => {}
@@ -326,6 +325,8 @@ impl Circuit {
         let mut bench = Module::bench();
         let inputs = function.widths().0.map(|bits| bench.open(bits));
         bench.call("leaf", function, inputs);
-        Circuit { is_leaf: true, ..bench.into_parts() }
+        let mut circuit = bench.into_parts();
+        circuit.is_leaf = true;
+        circuit
     }
 }

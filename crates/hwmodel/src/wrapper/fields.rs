@@ -23,14 +23,11 @@ pub struct WriteDecode {
 }
 
 impl VectorFunction for WriteDecode {
-    fn tag(&self) -> Tag {
-        Tag::module("write_decode", "Which register is written, and whether there is one.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("write_decode", "Which register is written, and whether there is one.");
         let select = Pins::vector("select", self.offsets.len(), 1);
         let inputs = vec![Pins::vector("address", 1, ADDRESS_BITS), Pins::vector("write", 1, 1)];
-        (inputs, vec![select, Pins::vector("known", 1, 1)])
+        (tag, inputs, vec![select, Pins::vector("known", 1, 1)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -48,14 +45,12 @@ pub struct ReadDecode {
 }
 
 impl VectorFunction for ReadDecode {
-    fn tag(&self) -> Tag {
-        Tag::module("read_decode", "What the register at an address says, and whether there is one.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag =
+            Tag::module("read_decode", "What the register at an address says, and whether there is one.");
         let value = Pins::vector("value", self.offsets.len(), 32);
         let outputs = vec![Pins::vector("data", 1, 32), Pins::vector("known", 1, 1)];
-        (vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
+        (tag, vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -180,15 +175,12 @@ pub struct ErrorRules {
 }
 
 impl VectorFunction for ErrorRules {
-    fn tag(&self) -> Tag {
-        Tag::module("error_rules", "An error stays until a one is written to its bit.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("error_rules", "An error stays until a one is written to its bit.");
         let flags = |name| Pins::vector(name, self.bits.len(), 1);
         let write =
             [("select", 1), ("data", 32), ("mask", 32)].map(|(name, width)| Pins::vector(name, 1, width));
-        ([flags("occurs"), flags("old")].into_iter().chain(write).collect(), vec![flags("y")])
+        (tag, [flags("occurs"), flags("old")].into_iter().chain(write).collect(), vec![flags("y")])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -207,13 +199,10 @@ pub struct StatusWord {
 }
 
 impl VectorFunction for StatusWord {
-    fn tag(&self) -> Tag {
-        Tag::module("status_word", "STATUS as it is read.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("status_word", "STATUS as it is read.");
         let inputs = vec![Pins::vector("busy", 1, 1), Pins::vector("error", self.bits.len(), 1)];
-        (inputs, vec![Pins::vector("y", 1, 32)])
+        (tag, inputs, vec![Pins::vector("y", 1, 32)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {

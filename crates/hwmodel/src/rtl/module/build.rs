@@ -8,7 +8,7 @@ use crate::rtl::structure::{Kind, Node, Port, Structure};
 impl Module {
     /// The bench itself.
     pub(in crate::rtl) fn into_parts(self) -> Circuit {
-        Circuit::new(self.build().0)
+        Circuit::of(self.build().0)
     }
 
     /// The structure, and the slots of its inputs and of its outputs in the module around, in the order of the ports.
