@@ -3,7 +3,7 @@
 
 use crate::arith::{self, canonical, convert, exp, round};
 use crate::function;
-use crate::rtl::{Block, Function, LoneLeaf};
+use crate::rtl::{Block, Circuit, Function};
 use crate::word::{Num, Word, ones};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{ExpNumerics, Numerics, ReciprocalNumerics, argument_integer_bits};
@@ -48,16 +48,21 @@ impl FormatUnit {
 
     /// Name as on the command line and in module names.
     pub fn name(self) -> &'static str {
+        self.name_and_equation().0
+    }
+
+    /// Its name, and what it computes.
+    fn name_and_equation(self) -> (&'static str, &'static str) {
         match self {
-            FormatUnit::Add => "add",
-            FormatUnit::Sub => "sub",
-            FormatUnit::Mul => "mul",
-            FormatUnit::Max => "max",
-            FormatUnit::Sigmoid => "sigmoid",
-            FormatUnit::Softplus => "softplus",
-            FormatUnit::Ln => "ln",
-            FormatUnit::Exp => "exp",
-            FormatUnit::Reciprocal => "reciprocal",
+            FormatUnit::Add => ("add", "y = a + b"),
+            FormatUnit::Sub => ("sub", "y = a - b"),
+            FormatUnit::Mul => ("mul", "y = a * b"),
+            FormatUnit::Max => ("max", "y = max(a, b)"),
+            FormatUnit::Sigmoid => ("sigmoid", "y = 1 / (1 + exp(-a))"),
+            FormatUnit::Softplus => ("softplus", "y = ln(1 + exp(a))"),
+            FormatUnit::Ln => ("ln", "y = ln(a), a in (0, 1]"),
+            FormatUnit::Exp => ("exp", "y = exp(a), a <= 0"),
+            FormatUnit::Reciprocal => ("reciprocal", "y = 1 / a"),
         }
     }
 
@@ -66,27 +71,12 @@ impl FormatUnit {
         matches!(self, FormatUnit::Add | FormatUnit::Sub | FormatUnit::Mul | FormatUnit::Max)
     }
 
-    /// What it computes, as an equation.
-    fn equation(self) -> &'static str {
-        match self {
-            FormatUnit::Add => "y = a + b",
-            FormatUnit::Sub => "y = a - b",
-            FormatUnit::Mul => "y = a * b",
-            FormatUnit::Max => "y = max(a, b)",
-            FormatUnit::Sigmoid => "y = 1 / (1 + exp(-a))",
-            FormatUnit::Softplus => "y = ln(1 + exp(a))",
-            FormatUnit::Ln => "y = ln(a), a in (0, 1]",
-            FormatUnit::Exp => "y = exp(a), a <= 0",
-            FormatUnit::Reciprocal => "y = 1 / a",
-        }
-    }
-
     /// The RustHDL module of the unit with ports in `format`.
     pub fn module(self, format: Format, segments: u32) -> Box<dyn Block> {
         let function = FormatFunction::new(self, format, segments);
         match self.is_binary() {
-            true => Box::new(LoneLeaf::new(BinaryFunction(function))),
-            false => Box::new(LoneLeaf::new(UnaryFunction(function))),
+            true => Box::new(Circuit::leaf(UnitFunction::<2>(function))),
+            false => Box::new(Circuit::leaf(UnitFunction::<1>(function))),
         }
     }
 }
@@ -155,53 +145,31 @@ impl FormatFunction {
     fn doc(&self) -> String {
         format!(
             "{}  ({}, round to nearest even, saturating).\nInf and NaN operands count as +0.",
-            self.unit.equation(),
+            self.unit.name_and_equation().1,
             self.format
         )
     }
 }
 
-/// [`FormatFunction`] of two operands as a module.
+/// [`FormatFunction`] as a module, of one or of two operands.
 #[derive(Clone)]
-pub struct BinaryFunction(pub FormatFunction);
+pub struct UnitFunction<const N: usize>(pub FormatFunction);
 
-impl Function<2, 1> for BinaryFunction {
+impl<const N: usize> Function<N, 1> for UnitFunction<N> {
     fn name(&self) -> String {
         self.0.name()
     }
     fn doc(&self) -> String {
         self.0.doc()
     }
-    fn ports(&self) -> ([&'static str; 2], [&'static str; 1]) {
-        (["a", "b"], ["y"])
+    fn ports(&self) -> ([&'static str; N], [&'static str; 1]) {
+        (std::array::from_fn(|i| ["a", "b"][i]), ["y"])
     }
-    fn widths(&self) -> ([u32; 2], [u32; 1]) {
-        ([self.0.format.width(); 2], [self.0.format.width()])
+    fn widths(&self) -> ([u32; N], [u32; 1]) {
+        ([self.0.format.width(); N], [self.0.format.width()])
     }
-    fn eval<W: Word>(&self, [a, b]: [W; 2]) -> [W; 1] {
-        [self.0.eval(&a, &b)]
-    }
-}
-
-/// [`FormatFunction`] of one operand as a module.
-#[derive(Clone)]
-pub struct UnaryFunction(pub FormatFunction);
-
-impl Function<1, 1> for UnaryFunction {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-    fn doc(&self) -> String {
-        self.0.doc()
-    }
-    fn ports(&self) -> ([&'static str; 1], [&'static str; 1]) {
-        (["a"], ["y"])
-    }
-    fn widths(&self) -> ([u32; 1], [u32; 1]) {
-        ([self.0.format.width()], [self.0.format.width()])
-    }
-    fn eval<W: Word>(&self, [a]: [W; 1]) -> [W; 1] {
-        [self.0.eval(&a, &a)]
+    fn eval<W: Word>(&self, operands: [W; N]) -> [W; 1] {
+        [self.0.eval(&operands[0], &operands[N - 1])]
     }
 }
 
@@ -251,16 +219,23 @@ pub enum Operation {
     Max,
 }
 
+impl Operation {
+    /// The unit for it.
+    fn unit(self) -> FormatUnit {
+        match self {
+            Operation::Add => FormatUnit::Add,
+            Operation::Sub => FormatUnit::Sub,
+            Operation::Mul => FormatUnit::Mul,
+            Operation::Max => FormatUnit::Max,
+        }
+    }
+}
+
 function! {
     /// An operation between canonical operands of given formats, rounded to a third.
     pub struct MixedFunction { operation: Operation, a_format: Format, b_format: Format, y_format: Format }
     name(this) = {
-        let operation = match this.operation {
-            Operation::Add => "add",
-            Operation::Sub => "sub",
-            Operation::Mul => "mul",
-            Operation::Max => "max",
-        };
+        let operation = this.operation.unit().name();
         let formats = [this.a_format, this.b_format, this.y_format].map(|f| f.ident());
         let mut parts: Vec<&str> = Vec::new();
         for f in &formats {
@@ -271,18 +246,10 @@ function! {
         // Operands inside a core are canonical by construction, hence no logic for Inf and NaN.
         format!("{}_{operation}_finite", parts.join("_"))
     };
-    doc = {
-        let operation = match this.operation {
-            Operation::Add => "a + b",
-            Operation::Sub => "a - b",
-            Operation::Mul => "a * b",
-            Operation::Max => "max(a, b)",
-        };
-        format!(
-            "y = {operation}  (a: {}, b: {}, y: {}, round to nearest even, saturating).\nOperands are finite.",
-            this.a_format, this.b_format, this.y_format
-        )
-    };
+    doc = format!(
+        "{}  (a: {}, b: {}, y: {}, round to nearest even, saturating).\nOperands are finite.",
+        this.operation.unit().name_and_equation().1, this.a_format, this.b_format, this.y_format
+    );
     inputs { a: this.a_format.width(), b: this.b_format.width() }
     outputs { y: this.y_format.width() }
     eval<W> {

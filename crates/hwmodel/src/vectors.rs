@@ -9,7 +9,7 @@
 use crate::array::{self, BlockConfig};
 use crate::attention::inside::{Inside, Quantity};
 use crate::catalogue;
-use crate::rtl::{Block, Probe, Tag};
+use crate::rtl::{Block, Circuit, Probe, Tag};
 use crate::split::{self, SplitConfig};
 use flashd_spec::config::{ConfigError, CoreConfig};
 use rust_hdl::core::atom::AtomKind;
@@ -205,9 +205,7 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_core(config: &CoreConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let core = catalogue::build(config)?;
-        let layout = Layout::new(config.name(), ports(&core));
-        Ok(layout.looking(compare, || vec![Inside::of(&core)]))
+        Ok(Layout::of(config.name(), &catalogue::build(config)?, 1, compare))
     }
 
     /// That of an array.
@@ -215,9 +213,7 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_block(config: &BlockConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let array = array::build(config)?;
-        let layout = Layout::new(config.name(), ports(&array));
-        Ok(layout.looking(compare, || Inside::of_cores(&array, config.queries)))
+        Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
     }
 
     /// That of split keys.
@@ -225,15 +221,14 @@ impl Layout {
     /// # Errors
     /// If the configuration is not valid.
     pub fn of_split(config: &SplitConfig, compare: Look) -> Result<Layout, ConfigError> {
-        let split = split::build(config)?;
-        let layout = Layout::new(config.name(), ports(&split));
-        Ok(layout.looking(compare, || Inside::of_cores(&split, config.parts)))
+        Ok(Layout::of(config.name(), &split::build(config)?, config.parts, compare))
     }
 
-    fn looking(self, compare: Look, inside: impl FnOnce() -> Vec<Vec<Inside>>) -> Layout {
+    fn of(name: String, design: &Circuit, cores: usize, compare: Look) -> Layout {
+        let layout = Layout::new(name, ports(design));
         match compare {
-            Look::Ports => self,
-            Look::Inside => self.with_inside(&inside()),
+            Look::Ports => layout,
+            Look::Inside => layout.with_inside(&Inside::of_cores(design, cores)),
         }
     }
 

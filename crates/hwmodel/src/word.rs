@@ -108,6 +108,13 @@ pub trait Word: Clone + Debug {
     fn drop_low(&self, count: u32) -> Self {
         self.slice(count, self.width() - count)
     }
+    /// Whether a bit above the `count` low ones is high.
+    fn any_above(&self, count: u32) -> Self {
+        match self.width() - count {
+            0 => Self::zero(1),
+            rest => self.slice(count, rest).any(),
+        }
+    }
     /// Whether the word, as an unsigned number, is at least `limit`.
     fn at_least(&self, limit: u64) -> Self {
         if limit > ones(self.width()) {

@@ -25,10 +25,7 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
     let difference = uo.exponent.zext(e + 1).sub(&uv.exponent.zext(e + 1)).named("exponent_difference");
     let distance = o_lower.select(&difference.negate(), &difference).slice(0, e).named("distance");
     let amount_bits = bits_for(n as u64).min(e);
-    let far = match e - amount_bits {
-        0 => W::zero(1),
-        rest => distance.slice(amount_bits, rest).any(),
-    };
+    let far = distance.any_above(amount_bits);
     let o_wide = uo.significand.append_zeros(n - p).named("o_wide");
     let v_wide = uv.significand.append_zeros(n - fmt.precision()).named("v_wide");
     let lower = o_lower.select(&o_wide, &v_wide);

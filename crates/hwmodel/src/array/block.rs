@@ -1,12 +1,12 @@
 //! The array: cores between shadow registers and the queue of results.
 
 use super::LowFunction;
-use super::control::{ControlInputs, block_control};
+use super::control::block_control;
 use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
 use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
-use super::window::{WindowInputs, key_counter, key_window};
+use super::window::{key_counter, key_window};
 use crate::array::BlockConfig;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
@@ -111,34 +111,27 @@ pub fn array(
         m.clock();
         m.reset();
         let q = m.inputs("q", inputs.q);
-        let (q_valid, q_last) = (m.input("q_valid", inputs.q_valid), m.input("q_last", inputs.q_last));
-        let q_ready = m.later(1);
-        let q_ready_port = m.output("q_ready", q_ready);
+        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", inputs.q_last)]);
+        m.reserve_ports(&["q_ready"]);
         let q_from = m.optional_input("q_from", inputs.q_from);
         let q_to = m.optional_input("q_to", inputs.q_to);
         let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
         let k = m.inputs("k", inputs.k);
-        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
-        let k_ready = m.later(1);
-        let k_ready_port = m.output("k_ready", k_ready);
+        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
+        m.reserve_ports(&["k_ready"]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let (v_step, v_ren) = (m.later(1), m.later(1));
-        let (v_step_port, v_ren_port) = (m.output("v_step", v_step), m.output("v_ren", v_ren));
+        m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
 
-        let control = block_control(m, queries, &ControlInputs { q_valid, q_last, k_valid, k_last });
-        m.drive(q_ready, control.q_ready);
-        m.drive(k_ready, control.k_ready);
+        let control = block_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
         // The first core has a query in every block.
         let masks = k_mask.map(|k_mask| {
             let index = key_counter(m, config.key_index_bits(), control.key[0], k_last);
-            let window = |b: usize| {
-                let (load, limits) = (control.take_query[b], waiting[b].limits.as_slice());
-                key_window(m, b, &WindowInputs { load, limits, index, k_mask })
-            };
+            let window =
+                |b: usize| key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
             (0..queries).map(window).collect::<Vec<Wire>>()
         });
         let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
@@ -160,14 +153,13 @@ pub fn array(
             })
             .collect();
         let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
-        let some_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
-        m.drive(v_step, some_step);
-        let some_reads = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
-        m.drive(v_ren, some_reads);
+        let v_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
+        let v_ren = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
 
         let holds = config.core.design() == Design::Fa2 && queries > 1;
         let results = results(m, &cores, holds);
-        let index = m.later(config.index_bits());
+        m.reserve(&["pick", "more"]);
+        let index = m.state("index_q", config.index_bits());
         let o = if holds { picked(m, &cores, index) } else { results.first.o };
         let more = match results.second {
             Some([own, behind]) => {
@@ -175,19 +167,17 @@ pub fn array(
             }
             None => results.low,
         };
-        m.reserve("index_q");
         let order = OrderFunction { bits: config.index_bits() };
         let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
-        let index_q = m.register_reset("index_q", 0, next_index);
-        m.drive(index, index_q);
+        m.next(index, next_index);
         let flags = results.first.flags;
         let o_empty = cores[0].o_empty.and(flags.last().copied());
         let o_overflow = cores[0].o_overflow.map(|_| flags[1]);
         ArrayOutputs {
-            q_ready: q_ready_port,
-            k_ready: k_ready_port,
-            v_step: v_step_port,
-            v_ren: v_ren_port,
+            q_ready: m.output("q_ready", control.q_ready),
+            k_ready: m.output("k_ready", control.k_ready),
+            v_step: m.output("v_step", v_step),
+            v_ren: m.output("v_ren", v_ren),
             o: m.outputs("o", &o),
             o_valid: m.output("o_valid", results.first.valid),
             o_index: m.output("o_index", index),
@@ -222,19 +212,13 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let [low] = m.call("low", LowFunction {}, []);
     let take = own[0].valid;
     let followers = &own[1..];
+    // From the last one on, behind which there is nothing: any data do.
+    m.reserve(&["kept"]);
     let mut kept: Vec<QueryResult> = Vec::new();
-    let mut before: Option<QueryResult> = None;
-    for (i, own) in followers.iter().enumerate() {
-        let behind = match i + 1 < followers.len() {
-            true => own.later(m),
-            // Behind the last one there is nothing: any data do.
-            false => QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() },
-        };
-        let place = kept_result(m, i, &Place { take, own, behind: &behind });
-        if let Some(before) = before.replace(behind) {
-            place.drive(m, &before);
-        }
-        kept.push(place);
+    for (i, own) in followers.iter().enumerate().rev() {
+        let nothing = QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() };
+        let behind = kept.first().unwrap_or(&nothing);
+        kept.insert(0, kept_result(m, i, &Place { take, own, behind }));
     }
     match kept.first() {
         Some(behind) => Results {
@@ -252,8 +236,7 @@ fn picked(m: &mut Module, cores: &[CoreOutputs], index: Wire) -> Vec<Wire> {
     elements
         .map(|(j, element)| {
             let pick = ResultPick { queries: cores.len(), width: element.width() };
-            let inputs: Vec<Wire> =
-                std::iter::once(index).chain(cores.iter().map(|core| core.o[j])).collect();
+            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|core| core.o[j])).collect();
             m.leaf(("pick", j), VectorLeaf::new(pick), &inputs)[0]
         })
         .collect()

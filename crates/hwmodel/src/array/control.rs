@@ -12,7 +12,7 @@
 
 use super::LowFunction;
 use crate::function;
-use crate::rtl::{Module, Name, Tag, Wire};
+use crate::rtl::{Module, Tag, Wire};
 
 function! {
     /// Both handshakes.
@@ -74,18 +74,6 @@ function! {
     eval<W> { [k_end.select(&active, &behind)] }
 }
 
-/// What offers queries and keys.
-pub struct ControlInputs {
-    /// A query is offered.
-    pub q_valid: Wire,
-    /// It is its block's last.
-    pub q_last: Wire,
-    /// A key is offered.
-    pub k_valid: Wire,
-    /// It is its block's last.
-    pub k_last: Wire,
-}
-
 /// What is taken, and by which cores.
 pub struct ControlOutputs {
     /// A query is taken if offered.
@@ -100,23 +88,12 @@ pub struct ControlOutputs {
     pub key: Vec<Wire>,
 }
 
-/// A flag's register: what it holds, and what it takes next, which is said when it is known.
-struct Flag {
-    now: Wire,
-    next: Wire,
+fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Wire> {
+    (0..count).map(|i| m.state((name, i), 1)).collect()
 }
 
-fn flag(m: &mut Module, name: impl Into<Name>) -> Flag {
-    let next = m.later(1);
-    Flag { now: m.register_reset(name, 0, next), next }
-}
-
-fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Flag> {
-    (0..count).map(|i| flag(m, (name, i))).collect()
-}
-
-/// Control for blocks of at most `queries` queries.
-pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs) -> ControlOutputs {
+/// Control for blocks of at most `queries` queries. A query is offered, and it is its block's last; a key, and it is its block's last.
+pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
         format!("block_control_{queries}"),
@@ -125,60 +102,52 @@ pub fn block_control(around: &mut Module, queries: usize, inputs: &ControlInputs
     around.part("control", tag, |m| {
         m.clock();
         m.reset();
-        let (q_valid, q_last) = (m.input("q_valid", inputs.q_valid), m.input("q_last", inputs.q_last));
-        let q_ready = m.later(1);
-        let q_ready_port = m.output("q_ready", q_ready);
-        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
+        let [q_valid, q_last] = m.input_each([("q_valid", q[0]), ("q_last", q[1])]);
+        m.reserve_ports(&["q_ready"]);
+        let [k_valid, k_last] = m.input_each([("k_valid", k[0]), ("k_last", k[1])]);
 
         // Next block: slots that hold a query, and whether it has all its queries.
         let filled = flags(m, "filled_q", queries);
-        let complete = flag(m, "complete_q");
+        let complete = m.state("complete_q", 1);
         // The cores hold a block, and which of them have a query of it.
-        let running = flag(m, "running_q");
+        let running = m.state("running_q", 1);
         let active = flags(m, "active_q", queries);
         // Results after the first that are still to leave.
         let sending = flags(m, "sending_q", followers);
         let [low] = m.call("low", LowFunction {}, []);
 
-        let still_sending = sending.first().map_or(low, |flag| flag.now);
-        let [ready, q_take, k_ready, k_take, k_end, start] = m.call(
+        let still_sending = sending.first().copied().unwrap_or(low);
+        let [q_ready, q_take, k_ready, k_take, k_end, start] = m.call(
             "handshake",
             HandshakeFunction {},
-            [q_valid, k_valid, k_last, complete.now, running.now, still_sending],
+            [q_valid, k_valid, k_last, complete, running, still_sending],
         );
-        m.drive(q_ready, ready);
-        let k_ready = m.output("k_ready", k_ready);
 
         let (mut load, mut take_query, mut key) = (Vec::new(), Vec::new(), Vec::new());
         // Nothing comes before the first slot.
         let mut ahead = q_take;
-        for (b, (filled, active)) in filled.iter().zip(&active).enumerate() {
-            let slot = [q_take, ahead, filled.now, start, active.now, k_take];
+        for (b, (&filled, &active)) in filled.iter().zip(&active).enumerate() {
+            let slot = [q_take, ahead, filled, start, active, k_take];
             let [loads, takes, meets, next_filled, next_active] =
                 m.call(("slot", b), QuerySlotFunction {}, slot);
             load.push(loads);
             take_query.push(takes);
             key.push(meets);
-            m.drive(filled.next, next_filled);
-            m.drive(active.next, next_active);
-            ahead = filled.now;
+            m.next_all(&[filled, active], &[next_filled, next_active]);
+            ahead = filled;
         }
         let full = load[followers];
-        let [next_complete, next_running] = m.call(
-            "state",
-            BlockStateFunction {},
-            [q_take, q_last, full, complete.now, start, running.now, k_end],
-        );
-        m.drive(complete.next, next_complete);
-        m.drive(running.next, next_running);
-        for (i, flag) in sending.iter().enumerate() {
-            let behind = sending.get(i + 1).map_or(low, |flag| flag.now);
-            let [next] = m.call(("next_sending", i), SendingFunction {}, [k_end, active[i + 1].now, behind]);
-            m.drive(flag.next, next);
+        let state = [q_take, q_last, full, complete, start, running, k_end];
+        let [next_complete, next_running] = m.call("state", BlockStateFunction {}, state);
+        m.next_all(&[complete, running], &[next_complete, next_running]);
+        for (i, &flag) in sending.iter().enumerate() {
+            let behind = sending.get(i + 1).copied().unwrap_or(low);
+            let [next] = m.call(("next_sending", i), SendingFunction {}, [k_end, active[i + 1], behind]);
+            m.next(flag, next);
         }
         ControlOutputs {
-            q_ready: q_ready_port,
-            k_ready,
+            q_ready: m.output("q_ready", q_ready),
+            k_ready: m.output("k_ready", k_ready),
             load: m.outputs("load", &load),
             take_query: m.outputs("take_query", &take_query),
             key: m.outputs("key", &key),

@@ -12,14 +12,11 @@ pub struct ResultPick {
 }
 
 impl VectorFunction for ResultPick {
-    fn tag(&self) -> Tag {
-        Tag::module(format!("result_pick_{}x{}", self.queries, self.width), "y = x[index].")
-    }
-
     /// `index`: which core's; `x`: the element in every core.
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module(format!("result_pick_{}x{}", self.queries, self.width), "y = x[index].");
         let index = Pins::word("index", index_bits(self.queries));
-        (vec![index, Pins::vector("x", self.queries, self.width)], vec![Pins::word("y", self.width)])
+        (tag, vec![index, Pins::vector("x", self.queries, self.width)], vec![Pins::word("y", self.width)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {

@@ -46,22 +46,6 @@ pub struct QueryResult {
 }
 
 impl QueryResult {
-    /// Another of the same widths that is driven later.
-    pub fn later(&self, m: &mut Module) -> QueryResult {
-        QueryResult {
-            o: self.o.iter().map(|wire| m.later(wire.width())).collect(),
-            valid: m.later(1),
-            flags: self.flags.iter().map(|_| m.later(1)).collect(),
-        }
-    }
-
-    /// Drives one that was announced.
-    pub fn drive(&self, m: &mut Module, later: &QueryResult) {
-        later.o.iter().zip(&self.o).for_each(|(&later, &from)| m.drive(later, from));
-        m.drive(later.valid, self.valid);
-        later.flags.iter().zip(&self.flags).for_each(|(&later, &from)| m.drive(later, from));
-    }
-
     fn bring_in(&self, m: &mut Module, [o, valid, flags]: [&str; 3]) -> QueryResult {
         QueryResult {
             o: m.inputs(o, &self.o),
@@ -115,16 +99,12 @@ pub fn result_select(around: &mut Module, name: impl Into<Name>, place: &Place) 
     );
     around.part(name, tag, |m| {
         let (take, own, behind) = place.bring_in(m);
-        let choose = |m: &mut Module, name: Name, own: Wire, behind: Wire| {
-            let [y] = m.call(name, SelectFunction { width: own.width() }, [take, own, behind]);
-            y
-        };
-        let choose_all = |m: &mut Module, name: &str, own: &[Wire], behind: &[Wire]| -> Vec<Wire> {
-            let pairs = own.iter().zip(behind).enumerate();
-            pairs.map(|(i, (&own, &behind))| choose(m, (name, i).into(), own, behind)).collect()
+        let choose_all = |m: &mut Module, name: &str, own: &[Wire], behind: &[Wire]| {
+            let select = SelectFunction { width: own.first().map_or(1, |own| own.width()) };
+            m.call_each(name, select, own.iter().zip(behind).map(|(&own, &behind)| [take, own, behind]))
         };
         let o = choose_all(m, "element", &own.o, &behind.o);
-        let valid = choose(m, "validity".into(), own.valid, behind.valid);
+        let [valid] = m.call("validity", SelectFunction { width: 1 }, [take, own.valid, behind.valid]);
         let flags = choose_all(m, "flag", &own.flags, &behind.flags);
         QueryResult { o, valid, flags }.hand_out(m)
     })

@@ -29,11 +29,10 @@ pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire) ->
     around.part(("counter", 0), tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let (taken, k_last) = (m.input("taken", taken), m.input("k_last", k_last));
-        let next = m.later(bits);
-        let index = m.register_reset("index_q", 0, next);
+        let [taken, k_last] = m.input_each([("taken", taken), ("k_last", k_last)]);
+        let index = m.state("index_q", bits);
         let [following] = m.call("next_key", NextKeyFunction { bits }, [index, taken, k_last]);
-        m.drive(next, following);
+        m.next(index, following);
         m.output("index", index)
     })
 }
@@ -48,27 +47,25 @@ function! {
     eval<W> { [k_mask.or(&index.lt(&from)).or(&index.lt(&to).not())] }
 }
 
-/// What the window of a core's query gets.
-pub struct WindowInputs<'a> {
-    /// The core takes its query.
-    pub load: Wire,
-    /// Limits that come with it: first key, and the one after the last.
-    pub limits: &'a [Wire],
-    /// Place of the key.
-    pub index: Wire,
-    /// No query sees it.
-    pub k_mask: Wire,
-}
-
 /// The window of the query of core `b`: it does not see the key.
-pub fn key_window(around: &mut Module, b: usize, inputs: &WindowInputs) -> Wire {
-    let bits = inputs.index.width();
+///
+/// `load`: the core takes its query, and the limits that come with it, first key and the one after the last. `index`: place of the key;
+/// `k_mask`: no query sees it.
+pub fn key_window(
+    around: &mut Module,
+    b: usize,
+    load: Wire,
+    limits: &[Wire],
+    index: Wire,
+    k_mask: Wire,
+) -> Wire {
+    let bits = index.width();
     let tag = Tag::module(format!("key_window_{bits}"), "Which keys a query does not see.");
     around.part(("window", b), tag, |m| {
         m.clock();
-        let load = m.input("load", inputs.load);
-        let limits = m.inputs("limit", inputs.limits);
-        let (index, k_mask) = (m.input("index", inputs.index), m.input("k_mask", inputs.k_mask));
+        let load = m.input("load", load);
+        let limits = m.inputs("limit", limits);
+        let [index, k_mask] = m.input_each([("index", index), ("k_mask", k_mask)]);
         let limits = m.registers_if("limit_q", load, &limits);
         let [mask] = m.call("outside", OutsideFunction { bits }, [index, limits[0], limits[1], k_mask]);
         m.output("mask", mask)

@@ -17,24 +17,6 @@ function! {
     eval<W> { [k_valid.select(&k_last, &expect_first), k_special.or(&q_special)] }
 }
 
-/// What the control gets from the ports.
-pub struct KeyInputs {
-    /// A query is loaded.
-    pub q_valid: Wire,
-    /// It has an element that is Inf or NaN.
-    pub q_special: Wire,
-    /// A key is accepted.
-    pub k_valid: Wire,
-    /// It is its query's last.
-    pub k_last: Wire,
-    /// It has an element that is Inf or NaN.
-    pub k_special: Wire,
-    /// With masks: the key is masked.
-    pub k_mask: Option<Wire>,
-    /// With partial results: it is one.
-    pub k_state: Option<Wire>,
-}
-
 /// The flags at the score stage.
 pub struct KeyOutputs {
     /// With partial results: one reaches the score stage in the next cycle; and the step there is one.
@@ -46,8 +28,18 @@ pub struct KeyOutputs {
 }
 
 /// Control for a dot product of `stages` cycles.
-pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> KeyOutputs {
-    let (masks, partial) = (inputs.k_mask.is_some(), inputs.k_state.is_some());
+///
+/// By the names of the ports: a query is loaded (`q_valid`) and has an element that is Inf or NaN (`q_special`); a key is accepted
+/// (`k_valid`), is its query's last (`k_last`), has such an element (`k_special`). With masks: the key is masked. With partial results:
+/// it is one.
+pub fn key_control(
+    around: &mut Module,
+    stages: usize,
+    ports: [(&str, Wire); 5],
+    k_mask: Option<Wire>,
+    k_state: Option<Wire>,
+) -> KeyOutputs {
+    let (masks, partial) = (k_mask.is_some(), k_state.is_some());
     let tag = Tag::module(
         format!(
             "key_control_{}{}{stages}",
@@ -59,28 +51,12 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
     around.part("control", tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let ports = [
-            ("q_valid", inputs.q_valid),
-            ("q_special", inputs.q_special),
-            ("k_valid", inputs.k_valid),
-            ("k_last", inputs.k_last),
-            ("k_special", inputs.k_special),
-        ];
-        let [q_valid, q_special, k_valid, k_last, k_special] = ports.map(|(name, wire)| m.input(name, wire));
-        let k_mask = m.optional_input("k_mask", inputs.k_mask);
-        let k_state = m.optional_input("k_state", inputs.k_state);
-        let states = k_state.map(|_| [m.later(1), m.later(1)]);
-        let state =
-            states.map(|[next, now]| (m.outputs("state_next", &[next])[0], m.outputs("state", &[now])[0]));
-        let [valid_now, first_now, last_now, invalid_now] = [(); 4].map(|()| m.later(1));
-        let live_now = k_mask.map(|_| m.later(1));
-        let valid = m.output("valid", valid_now);
-        let live = m.optional_output("live", live_now);
-        let [first, last, invalid] = [("first", first_now), ("last", last_now), ("invalid", invalid_now)]
-            .map(|(name, wire)| m.output(name, wire));
+        let [q_valid, q_special, k_valid, k_last, k_special] = m.input_each(ports);
+        let k_mask = m.optional_input("k_mask", k_mask);
+        let k_state = m.optional_input("k_state", k_state);
 
         let q_special = m.register_if("q_special_q", q_valid, q_special);
-        m.reserve("expect_first_q");
+        m.reserve(&["expect_first_q"]);
         let expect_first = m.later(1);
         // The key is there and not masked; the next key is a first one after this one.
         let seen =
@@ -89,11 +65,11 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
             Some(mask) => m.call(("next_first", 0), NextFirstFunction {}, [k_last, mask, expect_first])[0],
             None => k_last,
         };
-        m.reserve_all(&["flags", "invalid_seen", "pipe", "live_q"]);
+        m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
         // A partial result is a first step, wherever it comes, and has no key.
         let mut entering_first = expect_first;
         let mut key_special = k_special;
-        if let (Some(k_state), Some([state_next, state_now])) = (k_state, states) {
+        let state = k_state.map(|k_state| {
             let [state_step] = m.call(("state_step", 0), StateStepFunction {}, [seen, k_state]);
             entering_first = m.call(("starts", 0), FlagOrFunction {}, [expect_first, state_step])[0];
             key_special = m.call(("key_special", 0), UnmaskedFunction {}, [k_special, k_state])[0];
@@ -101,9 +77,9 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
             for i in 0..stages {
                 way.push(m.register_reset(("state_q", i), 0, way[i]));
             }
-            m.drive(state_next, way[stages.saturating_sub(1)]);
-            m.drive(state_now, way[stages]);
-        }
+            let (next, now) = (way[stages.saturating_sub(1)], way[stages]);
+            (m.outputs("state_next", &[next])[0], m.outputs("state", &[now])[0])
+        });
         let flags = [k_valid, next_first, expect_first, key_special, q_special];
         let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
         let expect_first_q = m.register_reset("expect_first_q", 1, next_expect_first);
@@ -114,19 +90,11 @@ pub fn key_control(around: &mut Module, stages: usize, inputs: &KeyInputs) -> Ke
             None => key_invalid,
         };
         let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };
-        let late = flag_pipe(m, "pipe", entering, stages).flags;
-        for (now, wire) in [
-            (valid_now, late.valid),
-            (first_now, late.first),
-            (last_now, late.last),
-            (invalid_now, late.invalid),
-        ] {
-            m.drive(now, wire);
-        }
-        if let Some(live_now) = live_now {
-            let live = (0..stages).fold(seen, |x, i| m.register_reset(("live_q", i), 0, x));
-            m.drive(live_now, live);
-        }
+        let Flags { valid, first, last, invalid } = flag_pipe(m, "pipe", entering, stages).flags;
+        let live = k_mask.map(|_| (0..stages).fold(seen, |x, i| m.register_reset(("live_q", i), 0, x)));
+        let valid = m.output("valid", valid);
+        let live = m.optional_output("live", live);
+        let [first, last, invalid] = m.output_each([("first", first), ("last", last), ("invalid", invalid)]);
         KeyOutputs { state, live, flags: Flags { valid, first, last, invalid } }
     })
 }

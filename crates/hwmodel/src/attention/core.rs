@@ -1,7 +1,7 @@
 //! A core: score, scalar path and lanes, and the flags beside them.
 
 use super::any_flag::AnyFlag;
-use super::control::{KeyInputs, key_control};
+use super::control::key_control;
 use super::delay::delay;
 use super::flags::{Flags, LateFlags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
@@ -56,8 +56,8 @@ pub fn core(
     inputs: &CoreInputs,
 ) -> CoreOutputs {
     around.part(name, Tag::module(config.name(), kind.doc), |m| {
-        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, partial, v, inner, outer } =
-            CorePorts::declare(m, config, inputs);
+        let ports = CorePorts::declare(m, config, inputs);
+        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, v, .. } = ports;
         let early = usize::from(kind.early_value);
         let late = n.value_latency as usize - 1;
 
@@ -66,9 +66,14 @@ pub fn core(
         let special = || AnySpecial { format: n.format, elements: config.d };
         let q_special = m.leaf("q_special", special(), &q)[0];
         let k_special = m.leaf("k_special", special(), &k)[0];
-        let k_state = partial.as_ref().map(|partial| partial.k_state);
-        let keys = KeyInputs { q_valid, q_special, k_valid, k_last, k_special, k_mask, k_state };
-        let control = key_control(m, score_stage(n.tree_levels) as usize, &keys);
+        let ports_of_keys = [
+            ("q_valid", q_valid),
+            ("q_special", q_special),
+            ("k_valid", k_valid),
+            ("k_last", k_last),
+            ("k_special", k_special),
+        ];
+        let control = key_control(m, score_stage(n.tree_levels) as usize, ports_of_keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch("score_valid", valid);
@@ -79,16 +84,15 @@ pub fn core(
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
-        m.reserve("finish");
+        m.reserve(&["finish"]);
         let end = kind.scalar_path_ends.then(|| end_of(m, flags));
         let state = control.state.map(|(_, now)| now);
-        let state_scalars = partial.as_ref().map_or(&[][..], |partial| &partial.state_scalars);
-        let path =
-            ScalarInputs { score, valid, first: control.flags.first, state, state_scalars, finish: end };
+        let (first, state_scalars) = (control.flags.first, &ports.state_scalars);
+        let path = ScalarInputs { score, valid, first, state, state_scalars, finish: end };
         let path = (kind.scalar_path)(m, n, &path);
         let mut scalars: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
-        m.reserve("finish_q");
+        m.reserve(&["finish_q"]);
         let value_flags = flag_pipe(m, "value_flags", flags, late).flags;
         let step = match k_mask {
             Some(_) => {
@@ -97,8 +101,6 @@ pub fn core(
             }
             None => path.step,
         };
-        m.drive(inner.v_step, step);
-        m.drive(inner.v_ren, path.reads);
         let late_flags = flag_pipe(m, "late_flags", value_flags, 1).flags;
         if kind.scalar_path_ends || kind.lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
@@ -113,10 +115,7 @@ pub fn core(
             k_mask.map(|_| m.call(("empty", 0), EmptyQueryFunction {}, [valid, first, last, reads_v])[0]);
         let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
         let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
-        if let (Some(empty), Some(o_empty)) = (empty, inner.o_empty) {
-            let empty = m.register(("empty_q", 0), empty);
-            m.drive(o_empty, empty);
-        }
+        let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
         let v_special = m.leaf("v_special", special(), &v)[0];
         let v_special = delay(m, "late_v_special", v_special, early);
 
@@ -129,43 +128,34 @@ pub fn core(
             scalars.set("x", exponent);
             scalars.set("result_x", delay(m, "result_exponent", exponent, result));
         }
-        let restore = partial.as_ref().map(|_| m.later(1));
+        m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
+        let mut counted = reads_v;
+        let requests = control.state.map(|(state_next, state_now)| {
+            let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
+            let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
+            // What the value port carries beside a partial result is no value.
+            counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
+            let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
+            Requests { state_ren: state_next, v_state, restore }
+        });
+        let state_scalars: Vec<Wire> = (path.state_scalars.iter().zip(kind.state_after))
+            .map(|(&wire, &(name, after))| delay(m, (name, 0), wire, after + late))
+            .collect();
+        let restore = requests.as_ref().map(|requests| requests.restore);
         let groups: Vec<GroupOutputs> = (v.chunks(LANES_PER_GROUP).enumerate())
             .map(|(g, v)| {
-                let restore = restore
-                    .zip(partial.as_ref())
-                    .map(|(restore, partial)| (restore, &partial.state_o[g * LANES_PER_GROUP..][..v.len()]));
+                let restore =
+                    restore.map(|restore| (restore, &ports.state_o[g * LANES_PER_GROUP..][..v.len()]));
                 let inputs = GroupInputs { scalars: &scalars, empty, ends_query, v, restore };
                 group(m, g, n, kind.lanes, &inputs)
             })
             .collect();
         let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| groups.iter().flat_map(wires).copied();
-        inner.o.iter().zip(of_groups(|group| &group.o)).for_each(|(&o, wire)| m.drive(o, wire));
-        inner.o_state.iter().zip(of_groups(|group| &group.o_state)).for_each(|(&o, wire)| m.drive(o, wire));
+        let (o, o_state): (Vec<Wire>, Vec<Wire>) =
+            (of_groups(|group| &group.o).collect(), of_groups(|group| &group.o_state).collect());
 
         // The result's flags.
-        m.reserve_all(&["outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
-        let mut counted = reads_v;
-        if let (Some(partial), Some((state_next, state_now)), Some(restore)) =
-            (&partial, control.state, restore)
-        {
-            let stages = SCORE_TO_VALUE as usize - early;
-            let v_state = delay(m, ("value_state", 0), state_now, stages);
-            let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
-            // What the value port carries beside a partial result is no value.
-            counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
-            let flag = delay(m, ("restore", 0), v_state, kind.restore_after + late);
-            m.drive(restore, flag);
-            m.drive(partial.state_ren, state_next);
-            m.drive(partial.v_state, v_state);
-            for ((&wire, &o), &(name, after)) in
-                path.state_scalars.iter().zip(&inner.state_scalars).zip(kind.state_after)
-            {
-                let wire = delay(m, (name, 0), wire, after + late);
-                m.drive(o, wire);
-            }
-        }
-        if let Some(o_overflow) = inner.o_overflow {
+        let o_overflow = v_exponent.map(|_| {
             let mut outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
             // The scalar path's own flag.
             outside.extend(path.overflow.map(|overflow| delay(m, "outside_q", overflow, late)));
@@ -175,12 +165,33 @@ pub fn core(
             };
             let any = m.leaf("any_outside", any, &outside)[0];
             let any = delay(m, "any_outside_q", any, early);
-            let overflow = overflow_control(m, late_flags, counted, any);
-            m.drive(o_overflow, overflow);
-        }
+            overflow_control(m, late_flags, counted, any)
+        });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
-        m.drive(inner.o_valid, done);
-        m.drive(inner.o_invalid, invalid);
-        outer
+        CoreOutputs {
+            state_ren: m.optional_output("state_ren", requests.as_ref().map(|requests| requests.state_ren)),
+            v_state: m.optional_output("v_state", requests.as_ref().map(|requests| requests.v_state)),
+            v_step: m.output("v_step", step),
+            v_ren: m.output("v_ren", path.reads),
+            o: m.outputs("o", &o),
+            o_valid: m.output("o_valid", done),
+            o_invalid: m.output("o_invalid", invalid),
+            o_empty: m.optional_output("o_empty", o_empty),
+            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+            state_scalars: (config.state_scalars().iter().zip(state_scalars))
+                .map(|(name, wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
+                .collect(),
+            o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
+        }
     })
+}
+
+/// What a core asks for where it can take a partial result over.
+struct Requests {
+    /// Its scalars, in the next cycle.
+    state_ren: Wire,
+    /// Its accumulators.
+    v_state: Wire,
+    /// They are there.
+    restore: Wire,
 }

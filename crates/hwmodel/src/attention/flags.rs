@@ -15,6 +15,18 @@ pub struct Flags {
     pub invalid: Wire,
 }
 
+impl Flags {
+    /// The flags inside a part, by ports of their names.
+    pub fn enter(self, m: &mut Module) -> Flags {
+        Flags {
+            valid: m.input("valid", self.valid),
+            first: m.input("first", self.first),
+            last: m.input("last", self.last),
+            invalid: m.input("invalid", self.invalid),
+        }
+    }
+}
+
 /// [`Flags`] after a delay.
 #[derive(Clone, Copy, Debug)]
 pub struct LateFlags {
@@ -30,10 +42,7 @@ pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -
     around.part(name, tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let valid = m.input("valid", flags.valid);
-        let [first, last, invalid] =
-            [("first", flags.first), ("last", flags.last), ("invalid", flags.invalid)]
-                .map(|(n, w)| m.input(n, w));
+        let Flags { valid, first, last, invalid } = flags.enter(m);
         let mut valids = vec![valid];
         for i in 0..stages {
             valids.push(m.register_reset(("valid_q", i), 0, valids[i]));

@@ -47,6 +47,14 @@ pub struct LaneInputs {
     pub restore: Option<(Wire, Wire)>,
 }
 
+impl LaneInputs {
+    /// Clock and inputs of a lane: the element of the value, and scalars by their names.
+    pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&str; N]) -> (Wire, [Wire; N]) {
+        m.clock();
+        (m.input("v", self.v), scalars.map(|name| m.input(name, self.scalars[name])))
+    }
+}
+
 /// What a lane hands out.
 pub struct LaneOutputs {
     /// The element of the result.
@@ -115,8 +123,7 @@ pub fn group(
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
         let v = m.inputs("v", inputs.v);
-        let results: Vec<Wire> = v.iter().map(|v| m.later(v.width())).collect();
-        let o = m.outputs("o", &results);
+        m.reserve_ports(&["o", "outside"]);
 
         let enables: Signals =
             flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();
@@ -142,13 +149,11 @@ pub fn group(
             };
             scalars.set(lane, done);
         }
-        let outside = kind.free.contains(&"x").then(|| m.later(1));
-        let outside_port = outside.map(|outside| m.output("outside", outside));
         let restore = inputs.restore.map(|(restore, state_o)| {
             let restore = m.inputs("restore", &[restore])[0];
             (restore, m.inputs("state_o", state_o))
         });
-        m.reserve("lane");
+        m.reserve(&["lane"]);
         let restore = restore.map(|(restore, state_o)| (m.register(("restore_q", 0), restore), state_o));
         let outputs: Vec<LaneOutputs> = (v.iter().enumerate())
             .map(|(i, &v)| {
@@ -159,24 +164,18 @@ pub fn group(
             .collect();
         let states: Vec<Wire> = outputs.iter().filter_map(|lane| lane.o_state).collect();
         let o_state = if restore.is_some() { m.outputs("o_state", &states) } else { Vec::new() };
-        match (ends_query, empty) {
-            (Some(ends), Some(empty)) => {
-                let blank = m.register_if(("blank_q", 0), ends, empty);
-                for (i, lane) in outputs.iter().enumerate() {
-                    let function = BlankFunction { width: lane.o.width() };
-                    let [y] = m.call(("blank", i), function, [lane.o, blank]);
-                    m.drive(results[i], y);
-                }
-            }
-            _ => outputs.iter().zip(&results).for_each(|(lane, &result)| m.drive(result, lane.o)),
+        let mut o: Vec<Wire> = outputs.iter().map(|lane| lane.o).collect();
+        if let (Some(ends), Some(empty)) = (ends_query, empty) {
+            let blank = m.register_if(("blank_q", 0), ends, empty);
+            o = blanked(m, &o, blank);
         }
-        if let Some(outside) = outside {
+        let outside = kind.free.contains(&"x").then(|| {
             let flags: Vec<Wire> = outputs.iter().filter_map(|lane| lane.outside).collect();
             let any = AnyFlag { count: lanes, doc: "Some lane's value has an exponent above the largest." };
             let any = m.leaf("any_outside", any, &flags)[0];
-            m.drive(outside, any);
-        }
-        GroupOutputs { o, outside: outside_port, o_state }
+            m.output("outside", any)
+        });
+        GroupOutputs { o: m.outputs("o", &o), outside, o_state }
     })
 }
 
@@ -188,6 +187,11 @@ function! {
     inputs { o: this.width, empty: 1 }
     outputs { y: this.width }
     eval<W> { [empty.not().repeat(this.width).and(&o)] }
+}
+
+/// Results, or zeros.
+pub fn blanked(m: &mut Module, o: &[Wire], blank: Wire) -> Vec<Wire> {
+    m.call_each("blank", BlankFunction { width: o[0].width() }, o.iter().map(|&o| [o, blank]))
 }
 
 function! {

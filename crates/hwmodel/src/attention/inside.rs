@@ -40,47 +40,32 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// All of them.
-    pub const ALL: [Quantity; 14] = [
-        Quantity::Valid,
-        Quantity::Score,
-        Quantity::Argument,
-        Quantity::Distance,
-        Quantity::Above,
-        Quantity::Below,
-        Quantity::Reference,
-        Quantity::Step,
-        Quantity::Weight,
-        Quantity::Load,
-        Quantity::Upper,
-        Quantity::Sum,
-        Quantity::Reciprocal,
-        Quantity::Right,
+    /// All of them, in the order in which they are declared, and as messages, vectors and testbenches name them.
+    const NAMES: [(Quantity, &'static str); 14] = [
+        (Quantity::Valid, "score_valid"),
+        (Quantity::Score, "score"),
+        (Quantity::Argument, "argument"),
+        (Quantity::Distance, "argument_distance"),
+        (Quantity::Above, "argument_above"),
+        (Quantity::Below, "argument_below"),
+        (Quantity::Reference, "argument_reference"),
+        (Quantity::Step, "weight_valid"),
+        (Quantity::Weight, "weight"),
+        (Quantity::Load, "weight_load"),
+        (Quantity::Upper, "weight_upper"),
+        (Quantity::Sum, "sum"),
+        (Quantity::Reciprocal, "reciprocal"),
+        (Quantity::Right, "reciprocal_right"),
     ];
 
     /// The one that the structure's description calls by this name.
     pub fn of(name: &str) -> Option<Quantity> {
-        Quantity::ALL.into_iter().find(|quantity| quantity.name() == name)
+        Quantity::NAMES.into_iter().find(|(_, own)| *own == name).map(|(quantity, _)| quantity)
     }
 
-    /// As messages, vectors and testbenches name it.
+    /// Its name.
     pub fn name(self) -> &'static str {
-        match self {
-            Quantity::Valid => "score_valid",
-            Quantity::Score => "score",
-            Quantity::Argument => "argument",
-            Quantity::Distance => "argument_distance",
-            Quantity::Above => "argument_above",
-            Quantity::Below => "argument_below",
-            Quantity::Reference => "argument_reference",
-            Quantity::Step => "weight_valid",
-            Quantity::Weight => "weight",
-            Quantity::Load => "weight_load",
-            Quantity::Upper => "weight_upper",
-            Quantity::Sum => "sum",
-            Quantity::Reciprocal => "reciprocal",
-            Quantity::Right => "reciprocal_right",
-        }
+        Quantity::NAMES[self as usize].1
     }
 
     /// Whether it is compared in every cycle, as flags are that say whether there is a step.

@@ -1,7 +1,9 @@
 //! What lanes that round every operation have in common: their formats, and the operands of their update.
 
 use crate::arith::widen;
+use crate::attention::partial::{restore_ports, restored};
 use crate::function;
+use crate::rtl::{Module, Wire};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 
@@ -76,6 +78,24 @@ function! {
         let way = difference.msb().xor(&upper).concat(&magnitude);
         [way, upper.select(&widen(this.formats.value, &v, this.formats.accumulator), &o)]
     }
+}
+
+/// What feeds the accumulator `o` of a lane. With partial results, the ports by which it takes one over (a flag and the accumulator)
+/// and hands one out: its own as it is, or as it was `done` last.
+pub(crate) fn accumulate(
+    m: &mut Module,
+    o: Wire,
+    next: Wire,
+    restore: Option<(Wire, Wire)>,
+    done: Option<Wire>,
+) -> Option<Wire> {
+    let restore = restore_ports(m, "state_o", restore);
+    let next = restored(m, next, restore);
+    m.next(o, next);
+    restore.map(|_| {
+        let state = done.map_or(o, |done| m.register_if(("state_q", 0), done, o));
+        m.outputs("o_state", &[state])[0]
+    })
 }
 
 /// Formats as a part of module names.

@@ -36,6 +36,11 @@ function! {
     eval<W> { [restore.select(&state, &x)] }
 }
 
+/// The ports of a part by which a register takes a partial result over: a flag, and its own contents.
+pub fn restore_ports(m: &mut Module, name: &str, restore: Option<(Wire, Wire)>) -> Option<(Wire, Wire)> {
+    restore.map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs(name, &[state])[0]))
+}
+
 /// A register's next contents; where a partial result can take their place, a flag that it does, and its own.
 pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
     match restore {

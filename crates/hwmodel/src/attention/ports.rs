@@ -4,6 +4,7 @@ use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
 
 /// What a core gets. The names are those of the contract.
+#[derive(Clone, Copy)]
 pub struct CoreInputs<'a> {
     /// Query, d words.
     pub q: &'a [Wire],
@@ -56,7 +57,7 @@ pub struct CoreOutputs {
     pub o_state: Vec<Wire>,
 }
 
-/// The ports inside a core.
+/// The inputs inside a core.
 pub(super) struct CorePorts {
     pub(super) q: Vec<Wire>,
     pub(super) q_valid: Wire,
@@ -65,25 +66,14 @@ pub(super) struct CorePorts {
     pub(super) k_valid: Wire,
     pub(super) k_last: Wire,
     pub(super) k_mask: Option<Wire>,
-    pub(super) partial: Option<Partial>,
-    pub(super) v: Vec<Wire>,
-    /// Outputs that are driven where what drives them is described, ...
-    pub(super) inner: CoreOutputs,
-    /// ... and what they are outside.
-    pub(super) outer: CoreOutputs,
-}
-
-/// The inputs of cores with partial results, and the requests for them.
-pub(super) struct Partial {
-    pub(super) k_state: Wire,
-    pub(super) state_ren: Wire,
-    pub(super) v_state: Wire,
+    pub(super) k_state: Option<Wire>,
     pub(super) state_scalars: Vec<Wire>,
     pub(super) state_o: Vec<Wire>,
+    pub(super) v: Vec<Wire>,
 }
 
 impl CorePorts {
-    /// Declares the ports in the order of the contract.
+    /// Declares the inputs in the order of the contract, with places for the outputs between them.
     pub(super) fn declare(m: &mut Module, config: &CoreConfig, inputs: &CoreInputs) -> CorePorts {
         m.clock();
         m.reset();
@@ -91,67 +81,17 @@ impl CorePorts {
         let q_valid = m.input("q_valid", inputs.q_valid);
         let v_exponent = inputs.v_exponent.map(|wire| m.input("v_exponent", wire));
         let k = m.inputs("k", inputs.k);
-        let [k_valid, k_last] =
-            [("k_valid", inputs.k_valid), ("k_last", inputs.k_last)].map(|(name, wire)| m.input(name, wire));
+        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
         let k_state = m.optional_input("k_state", inputs.k_state);
-        let mut flag = |present: bool| present.then(|| m.later(1));
-        let (state_ren, v_state) = (flag(k_state.is_some()), flag(k_state.is_some()));
-        let (o_empty, o_overflow) = (flag(k_mask.is_some()), flag(v_exponent.is_some()));
-        let [v_step, v_ren, o_valid, o_invalid] = [(); 4].map(|()| m.later(1));
-        let o: Vec<Wire> = q.iter().map(|q| m.later(q.width())).collect();
-        let scalars = config.state_scalars();
-        let state_scalars = inputs.state_scalars.iter().map(|wire| m.later(wire.width())).collect();
-        let o_state = inputs.state_o.iter().map(|wire| m.later(wire.width())).collect();
-        let inner = CoreOutputs {
-            state_ren,
-            v_state,
-            v_step,
-            v_ren,
-            o,
-            o_valid,
-            o_invalid,
-            o_empty,
-            o_overflow,
-            state_scalars,
-            o_state,
-        };
-
-        let state_ren = m.optional_output("state_ren", inner.state_ren);
-        let taken: Vec<Wire> = (scalars.iter().zip(inputs.state_scalars))
+        m.reserve_ports(&["state_ren"]);
+        let state_scalars = (config.state_scalars().iter().zip(inputs.state_scalars))
             .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
             .collect();
-        let v_state = m.optional_output("v_state", inner.v_state);
+        m.reserve_ports(&["v_state"]);
         let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
-        let [v_step, v_ren] =
-            [("v_step", inner.v_step), ("v_ren", inner.v_ren)].map(|(name, wire)| m.output(name, wire));
+        m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
-        let o = m.outputs("o", &inner.o);
-        let [o_valid, o_invalid] = [("o_valid", inner.o_valid), ("o_invalid", inner.o_invalid)]
-            .map(|(name, wire)| m.output(name, wire));
-        let o_empty = m.optional_output("o_empty", inner.o_empty);
-        let o_overflow = inner.o_overflow.map(|wire| m.output("o_overflow", wire));
-        let state_scalars = (scalars.iter().zip(&inner.state_scalars))
-            .map(|(name, &wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
-            .collect();
-        let o_state = if k_state.is_some() { m.outputs("o_state", &inner.o_state) } else { Vec::new() };
-        let outer = CoreOutputs {
-            state_ren,
-            v_state,
-            v_step,
-            v_ren,
-            o,
-            o_valid,
-            o_invalid,
-            o_empty,
-            o_overflow,
-            state_scalars,
-            o_state,
-        };
-        let partial =
-            (k_state.zip(inner.state_ren).zip(inner.v_state)).map(|((k_state, state_ren), v_state)| {
-                Partial { k_state, state_ren, v_state, state_scalars: taken, state_o }
-            });
-        CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, partial, v, inner, outer }
+        CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, state_scalars, state_o, v }
     }
 }

@@ -25,26 +25,15 @@ pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_specia
     around.part("result", tag.dissolved(), |m| {
         m.clock();
         m.reset();
-        let inputs = [
-            ("valid", flags.valid),
-            ("first", flags.first),
-            ("last", flags.last),
-            ("invalid", flags.invalid),
-            ("reads_v", reads_v),
-            ("v_special", v_special),
-        ];
-        let [valid, first, last, invalid, reads_v, v_special] =
-            inputs.map(|(name, wire)| m.input(name, wire));
-        let sticky = m.later(1);
-        let [next_sticky, done] = m.call(
-            "flags",
-            ResultFlagsFunction {},
-            [valid, first, last, invalid, reads_v, v_special, sticky],
-        );
-        let sticky_q = m.register_if("sticky_q", valid, next_sticky);
-        m.drive(sticky, sticky_q);
+        let Flags { valid, first, last, invalid } = flags.enter(m);
+        let [reads_v, v_special] = m.input_each([("reads_v", reads_v), ("v_special", v_special)]);
+        m.reserve(&["flags"]);
+        let sticky = m.state_if("sticky_q", 1, valid);
+        let flags = [valid, first, last, invalid, reads_v, v_special, sticky];
+        let [next_sticky, done] = m.call("flags", ResultFlagsFunction {}, flags);
+        m.next(sticky, next_sticky);
         let done = m.register_reset("done_q", 0, done);
-        (m.output("done", done), m.output("done_invalid", sticky_q))
+        (m.output("done", done), m.output("done_invalid", sticky))
     })
 }
 
@@ -73,13 +62,12 @@ pub fn overflow_control(around: &mut Module, flags: Flags, reads_v: Wire, outsid
     let tag = Tag::module("overflow_control", "A query's overflow flag.");
     around.part("overflow", tag.dissolved(), |m| {
         m.clock();
-        let inputs =
-            [("valid", flags.valid), ("first", flags.first), ("reads_v", reads_v), ("outside", outside)];
-        let [valid, first, reads_v, outside] = inputs.map(|(name, wire)| m.input(name, wire));
-        let sticky = m.later(1);
+        let [valid, first] = m.input_each([("valid", flags.valid), ("first", flags.first)]);
+        let [reads_v, outside] = m.input_each([("reads_v", reads_v), ("outside", outside)]);
+        m.reserve(&["flag"]);
+        let sticky = m.state_if("overflow_q", 1, valid);
         let [next] = m.call("flag", OverflowFlagFunction {}, [first, sticky, reads_v, outside]);
-        let overflow = m.register_if("overflow_q", valid, next);
-        m.drive(sticky, overflow);
-        m.output("overflow", overflow)
+        m.next(sticky, next);
+        m.output("overflow", sticky)
     })
 }

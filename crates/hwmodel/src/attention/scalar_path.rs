@@ -1,7 +1,7 @@
 //! The scalar path of a core: from a step's score to what its lanes need.
 
 use super::signals::Signals;
-use crate::rtl::Wire;
+use crate::rtl::{Module, Wire};
 
 /// What a scalar path gets, at the score stage.
 pub struct ScalarInputs<'a> {
@@ -17,6 +17,15 @@ pub struct ScalarInputs<'a> {
     pub state_scalars: &'a [Wire],
     /// FA2: the step at the value stage is its query's last.
     pub finish: Option<Wire>,
+}
+
+impl ScalarInputs<'_> {
+    /// Clock and reset of a scalar path, and of a step score, valid and first.
+    pub fn step_ports(&self, m: &mut Module) -> [Wire; 3] {
+        m.clock();
+        m.reset();
+        m.input_each([("score", self.score), ("valid", self.valid), ("first", self.first)])
+    }
 }
 
 /// What it hands out.

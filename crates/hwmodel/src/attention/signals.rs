@@ -1,6 +1,6 @@
-//! What the scalar path hands to the lanes: wires by the names of the ports that they are for.
+//! Wires by the names of the ports that they are for: what the scalar path hands to the lanes, and a host's port.
 
-use crate::rtl::Wire;
+use crate::rtl::{Module, Wire};
 use std::ops::Index;
 
 /// Wires by name. Each is written once, where it comes from; groups and lanes have a port of the same name for it.
@@ -8,9 +8,21 @@ use std::ops::Index;
 pub struct Signals(Vec<(&'static str, Wire)>);
 
 impl Signals {
+    /// Outputs by these names, in this order.
+    pub fn hand_out<const N: usize>(m: &mut Module, scalars: [(&'static str, Wire); N]) -> Signals {
+        scalars.map(|(name, wire)| (name, m.output(name, wire))).into()
+    }
+
     /// Adds a wire.
     pub fn set(&mut self, name: &'static str, wire: Wire) {
         self.0.push((name, wire));
+    }
+
+    /// These and others behind them.
+    #[must_use]
+    pub fn and(mut self, others: Signals) -> Signals {
+        self.0.extend(others.0);
+        self
     }
 
     /// All of them, in the order in which they were added.
@@ -37,11 +49,11 @@ impl Index<&str> for Signals {
     /// The wire of a name.
     ///
     /// # Panics
-    /// If there is none: lanes ask only for what their scalar path hands out, which every build of a core checks.
+    /// If there is none: lanes, for example, ask only for what their scalar path hands out, which every build of a core checks.
     fn index(&self, name: &str) -> &Wire {
         match self.0.iter().find(|(own, _)| *own == name) {
             Some((_, wire)) => wire,
-            None => panic!("the scalar path hands no {name} to the lanes"),
+            None => panic!("there is no wire {name}"),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! ```
 
 use super::reference::delta_bits;
+use super::separate_lane::SEPARATE;
 use crate::arith::fixed::{relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
@@ -118,10 +119,8 @@ function! {
 
 /// One element of o: `o <- (o >> delta) + v e` when `update`, then `o r 2^-right` when `done`.
 pub const FIXED: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[
         ("e", "update"),
         ("delta", "update"),
@@ -131,32 +130,25 @@ pub const FIXED: LaneKind = LaneKind {
         ("result_x", "finish"),
     ],
     free: &["x"],
-    takes: None,
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let tag = Tag::module(
-        lane_name(n),
+        (FIXED.name)(n),
         "One element of o in fixed point: o <- (o >> delta) + v * e; result = o * r * 2^-right.",
     );
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [x, e, delta, load, update, r, right, done, result_x] =
-            ["x", "e", "delta", "load", "update", "r", "right", "done", "result_x"]
-                .map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [x, e, delta, load, update, r, right, done, result_x]) =
+            inputs.enter(m, ["x", "e", "delta", "load", "update", "r", "right", "done", "result_x"]);
 
-        let o = m.later(accumulator_bits(n));
+        m.reserve(&["step"]);
+        let o = m.state_if("o_q", accumulator_bits(n), update);
         let function = ShiftedUpdateFunction { numerics: n.clone() };
         let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
-        let o_q = m.register_if("o_q", update, o_next);
-        m.drive(o, o_q);
+        m.next(o, o_next);
         let function = FixedScaleFunction { numerics: n.clone() };
-        let [scaled] = m.call("scale", function, [o_q, r, right, result_x, done]);
+        let [scaled] = m.call("scale", function, [o, r, right, result_x, done]);
         let result_q = m.register_if("result_q", done, scaled);
         LaneOutputs { o: m.output("o", result_q), outside: Some(m.output("outside", outside)), o_state: None }
     })

@@ -1,5 +1,6 @@
 //! FA2's lane as the paper draws it: two multipliers for the update and one for the division.
 
+use super::separate_lane::SEPARATE;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction};
 use crate::rtl::{Module, Name, Tag};
@@ -9,38 +10,29 @@ use std::sync::Arc;
 
 /// One element of o: `o <- load ? v : o c + v e`, then `o r` when `done`.
 pub const LITERAL: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_literal_lane_{}_{}", n.format.ident(), n.accumulator.ident()),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[("c", "update"), ("e", "update"), ("load", "update"), ("r", "finish")],
-    free: &[],
-    takes: None,
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_literal_lane_{}_{}", n.format.ident(), n.accumulator.ident())
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.accumulator);
     let (fmt, acc) = (f.format, f.accumulator);
-    let tag = Tag::module(lane_name(n), "One element of o: o <- load ? v : o * c + v * e; result = o * r.");
+    let tag =
+        Tag::module((LITERAL.name)(n), "One element of o: o <- load ? v : o * c + v * e; result = o * r.");
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [c, e, load, update, r, done] =
-            ["c", "e", "load", "update", "r", "done"].map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [c, e, load, update, r, done]) = inputs.enter(m, ["c", "e", "load", "update", "r", "done"]);
 
         let [v] = m.call("value", CanonicalFunction { format: fmt, to: fmt }, [v]);
-        let o = m.later(acc.width());
+        let o = m.state_if("o_q", acc.width(), update);
         let [old] = m.call("old_product", MixedFunction::of(Operation::Mul, acc, fmt, acc), [o, c]);
         let [new] = m.call("new_product", MixedFunction::of(Operation::Mul, fmt, fmt, acc), [v, e]);
         let [sum] = m.call("sum", MixedFunction::uniform(Operation::Add, acc), [old, new]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        let o_q = m.register_if("o_q", update, next);
-        m.drive(o, o_q);
-        let [scaled] = m.call("scale", MixedFunction::of(Operation::Mul, acc, fmt, fmt), [o_q, r]);
+        m.reserve(&["o_q"]);
+        m.next(o, next);
+        let [scaled] = m.call("scale", MixedFunction::of(Operation::Mul, acc, fmt, fmt), [o, r]);
         let result_q = m.register_if("result_q", done, scaled);
         LaneOutputs { o: m.output("o", result_q), outside: None, o_state: None }
     })

@@ -1,8 +1,9 @@
 //! The literal variant's maximum and two exponentials, everything in the format.
 
-use super::scalars::{hand_out, step_ports};
+use super::scalars::step_ports;
 use crate::arith::exp::{exp_unit, reciprocal_unit};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
@@ -47,43 +48,23 @@ function! {
     }
 }
 
-/// What the running sum gets, at its stage.
-struct LiteralSumInputs {
-    /// A step updates.
-    update: Wire,
-    /// It is a first key.
-    first: Wire,
-    /// `exp(m_old - m)`.
-    c: Wire,
-    /// `exp(s - m)`.
-    e: Wire,
-    /// The sum is final.
-    finish: Wire,
-}
-
 /// The running sum in the format; its reciprocal.
-fn literal_sum(around: &mut Module, n: &Arc<Numerics>, inputs: &LiteralSumInputs) -> Wire {
+///
+/// Of a step, by the names of the ports: it updates (`update`), is a `first` key, `c = exp(m_old - m)` and `e = exp(s - m)`, and the sum
+/// is final (`finish`).
+fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) -> Wire {
     let format = n.format;
     let tag = Tag::module(format!("{}_literal_sum", format.ident()), "l <- l * c + e, and its reciprocal.");
     around.part("sum", tag, |m| {
         m.clock();
-        let [update, first, c, e, finish] = [
-            ("update", inputs.update),
-            ("first", inputs.first),
-            ("c", inputs.c),
-            ("e", inputs.e),
-            ("finish", inputs.finish),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let next = m.later(format.width());
-        let sum_q = m.register_if("sum_q", update, next);
+        let [update, first, c, e, finish] = m.input_each(step);
+        let sum_q = m.state_if("sum_q", format.width(), update);
         let [scaled] = m.call("scaled", MixedFunction::uniform(Operation::Mul, format), [sum_q, c]);
         let [total] = m.call("total", MixedFunction::uniform(Operation::Add, format), [scaled, e]);
         let [sum] = m.call("select", FirstSelectFunction { numerics: n.clone() }, [first, e, total]);
-        m.drive(next, sum);
+        m.next(sum_q, sum);
         let [r] = m.call("reciprocal", ReciprocalFunction { numerics: n.clone() }, [sum_q, finish]);
-        m.watch("sum", sum_q);
-        m.watch("reciprocal", r);
+        m.watch_each([("sum", sum_q), ("reciprocal", r)]);
         m.output("r", r)
     })
 }
@@ -107,12 +88,11 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let exp_first_q = m.register("exp_first_q", first);
-        let next = m.later(format.width());
-        let maximum_q = m.register_if("maximum_q", valid_q, next);
+        let maximum_q = m.state_if("maximum_q", format.width(), valid_q);
         let [larger] = m.call("larger", of(Operation::Max), [maximum_q, score_q]);
         let function = FirstSelectFunction { numerics: n.clone() };
         let [maximum] = m.call("maximum", function, [exp_first_q, score_q, larger]);
-        m.drive(next, maximum);
+        m.next(maximum_q, maximum);
         let [old_difference] = m.call("old_difference", of(Operation::Sub), [maximum_q, maximum]);
         let [new_difference] = m.call("new_difference", of(Operation::Sub), [score_q, maximum]);
         let [old_exp] = m.call("old_exp", exp(), [old_difference, exp_first_q]);
@@ -125,20 +105,12 @@ pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarIn
 
         let step = m.output("step", step_q);
         let reads = m.output("reads", step_q);
-        let step_scalars = hand_out(m, [("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
+        let scalars = Signals::hand_out(m, [("update", step_q), ("c", c_q), ("e", e_q), ("load", first_q)]);
         m.watch("argument", new_difference);
-        m.watch_output("weight_valid", "step");
-        m.watch_output("weight", "e");
-        m.watch_output("weight_load", "load");
-        let sum_inputs = LiteralSumInputs { update: step_q, first: first_q, c: c_q, e: e_q, finish };
-        let r = literal_sum(m, n, &sum_inputs);
-        let r = hand_out(m, [("r", r)]);
-        ScalarOutputs {
-            step,
-            reads,
-            lanes: step_scalars.iter().chain(r.iter()).collect(),
-            state_scalars: Vec::new(),
-            overflow: None,
-        }
+        m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
+        let sum = [("update", step_q), ("first", first_q), ("c", c_q), ("e", e_q), ("finish", finish)];
+        let r = literal_sum(m, n, sum);
+        let lanes = scalars.and(Signals::hand_out(m, [("r", r)]));
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
     })
 }

@@ -1,10 +1,11 @@
 //! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
 
 use super::reference::{delta_bits, factor_to_sum, reference_bits, tau_bits};
-use super::scalars::{hand_out, step_ports};
+use super::scalars::step_ports;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
 use crate::rtl::{Module, Reading, Tag};
@@ -88,14 +89,13 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let loop_first_q = m.register("loop_first_q", first);
-        let (reference, sum, takes) = (m.later(reference_bits(n)), m.later(log_sum_bits(n)), m.later(1));
-        let reference_q = m.register_if("reference_q", takes, reference);
-        let sum_q = m.register_if("sum_q", takes, sum);
+        let takes = m.later(1);
+        let reference_q = m.state_if("reference_q", reference_bits(n), takes);
+        let sum_q = m.state_if("sum_q", log_sum_bits(n), takes);
         let function = LogReferenceNextFunction { numerics: n.clone() };
         let [reference_next, sum_next, delta, e, update] =
             m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        m.drive(reference, reference_next);
-        m.drive(sum, sum_next);
+        m.next_all(&[reference_q, sum_q], &[reference_next, sum_next]);
         m.drive(takes, update);
         // The lanes' stage.
         let e_q = m.register_if("e_q", update, e);
@@ -118,15 +118,11 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
             ("r", r),
             ("right", right),
         ];
-        let lanes = hand_out(m, scalars);
+        let lanes = Signals::hand_out(m, scalars);
         m.watch_as("argument_reference", reference_q, Reading::Above(n.score_fraction));
-        m.watch_output("weight_valid", "step");
-        m.watch_output("weight", "e");
-        m.watch_output("weight_load", "load");
+        m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
         m.watch_output_as("weight_upper", "delta", Reading::Any);
-        m.watch("sum", final_sum_q);
-        m.watch("reciprocal", r);
-        m.watch("reciprocal_right", right);
+        m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
         ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
     })
 }

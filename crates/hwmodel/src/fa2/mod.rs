@@ -8,7 +8,6 @@
 //! | log-reference | `log_reference` | `fixed_lane` |
 //! | literal | `literal_softmax` | `literal_lane` |
 
-mod accumulator;
 pub mod fixed_lane;
 pub mod literal_lane;
 pub mod literal_softmax;

@@ -6,10 +6,11 @@
 //! * [`log_reference`](super::log_reference::log_reference): the reference R follows the exponent of l, which stays in [1, 2). That costs a longer loop,
 //!   and saves the guard bits.
 
-use super::scalars::{hand_out, step_ports};
+use super::scalars::{StepFlags, step_ports};
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
 use crate::rtl::{Module, Reading, Tag};
@@ -131,56 +132,40 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
 
-        let next = m.later(reference_bits(n));
         let takes = m.later(1);
-        let reference_q = m.register_if("reference_q", takes, next);
+        let reference_q = m.state_if("reference_q", reference_bits(n), takes);
         let function = MaximumReferenceNextFunction { numerics: numerics() };
         let [reference, delta, tau, update] =
             m.call("reference", function, [score, reference_q, first, valid]);
-        m.drive(next, reference);
+        m.next(reference_q, reference);
         m.drive(takes, update);
         // The exponential's stage.
         let tau_q = m.register_if("tau_q", update, tau);
         let exp_delta_q = m.register_if("exp_delta_q", update, delta);
-        let exp_first_q = m.register("exp_first_q", first);
-        let exp_step_q = m.register_reset("exp_step_q", 0, valid);
-        let exp_update_q = m.register_reset("exp_update_q", 0, update);
+        let exp = StepFlags { first, step: valid, update }.register(m, "exp_");
         let [e] = m.call("exponential", TauFactorFunction { numerics: numerics() }, [tau_q]);
         // The sum's stage.
-        let e_q = m.register_if("e_q", exp_update_q, e);
-        let delta_q = m.register_if("delta_q", exp_update_q, exp_delta_q);
-        let first_q = m.register("first_q", exp_first_q);
-        let step_q = m.register_reset("step_q", 0, exp_step_q);
-        let update_q = m.register_reset("update_q", 0, exp_update_q);
-        let sum_next = m.later(n.sum_bits());
-        let sum_q = m.register_if("sum_q", update_q, sum_next);
+        let e_q = m.register_if("e_q", exp.update, e);
+        let delta_q = m.register_if("delta_q", exp.update, exp_delta_q);
+        let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
+        let sum_q = m.state_if("sum_q", n.sum_bits(), update_q);
         let function = ShiftedSumFunction { numerics: numerics() };
         let [sum, overflow] = m.call("sum", function, [sum_q, delta_q, e_q, first_q]);
-        m.drive(sum_next, sum);
+        m.next(sum_q, sum);
         let overflow_q = m.register_if("overflow_q", update_q, overflow);
         let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
 
         let step = m.output("step", step_q);
         let reads = m.output("reads", update_q);
-        let step_scalars = [("update", update_q), ("e", e_q), ("delta", delta_q), ("load", first_q)];
-        let step_scalars = hand_out(m, step_scalars);
-        let overflow = m.output("overflow", overflow_q);
-        let sum_scalars = hand_out(m, [("r", r), ("right", right)]);
+        let scalars = [("update", update_q), ("e", e_q), ("delta", delta_q), ("load", first_q)];
+        let scalars = Signals::hand_out(m, scalars);
+        let overflow = Some(m.output("overflow", overflow_q));
+        let lanes = scalars.and(Signals::hand_out(m, [("r", r), ("right", right)]));
         m.watch("argument_below", tau);
-        m.watch_output("weight_valid", "step");
-        m.watch_output("weight", "e");
-        m.watch_output("weight_load", "load");
+        m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
         m.watch_output_as("weight_upper", "delta", Reading::Any);
-        m.watch("sum", sum_q);
-        m.watch("reciprocal", r);
-        m.watch("reciprocal_right", right);
-        ScalarOutputs {
-            step,
-            reads,
-            lanes: step_scalars.iter().chain(sum_scalars.iter()).collect(),
-            state_scalars: Vec::new(),
-            overflow: Some(overflow),
-        }
+        m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow }
     })
 }

@@ -1,7 +1,6 @@
 //! Ports that the scalar paths have in common.
 
 use crate::attention::scalar_path::ScalarInputs;
-use crate::attention::signals::Signals;
 use crate::rtl::{Module, Wire};
 
 /// What all of them get, inside: clock, reset, and of a step score, valid, first and, at the value stage, finish.
@@ -9,11 +8,30 @@ use crate::rtl::{Module, Wire};
 /// # Panics
 /// Without `finish`: FA2's lanes divide at the end of a query.
 pub(super) fn step_ports(m: &mut Module, inputs: &ScalarInputs) -> [Wire; 4] {
-    m.clock();
-    m.reset();
     let finish = inputs.finish.unwrap_or_else(|| panic!("nothing tells FA2's scalar path that a query ends"));
-    [("score", inputs.score), ("valid", inputs.valid), ("first", inputs.first), ("finish", finish)]
-        .map(|(name, wire)| m.input(name, wire))
+    let [score, valid, first] = inputs.step_ports(m);
+    [score, valid, first, m.input("finish", finish)]
+}
+
+/// The flags of a step on its way through the stages.
+pub(super) struct StepFlags {
+    /// It is a first key.
+    pub first: Wire,
+    /// It is there.
+    pub step: Wire,
+    /// It is not held.
+    pub update: Wire,
+}
+
+impl StepFlags {
+    /// The flags a stage later, by registers whose names begin with a prefix.
+    pub(super) fn register(&self, m: &mut Module, prefix: &str) -> StepFlags {
+        StepFlags {
+            first: m.register(format!("{prefix}first_q"), self.first),
+            step: m.register_reset(format!("{prefix}step_q"), 0, self.step),
+            update: m.register_reset(format!("{prefix}update_q"), 0, self.update),
+        }
+    }
 }
 
 /// A partial result that takes the place of a first key.
@@ -33,9 +51,4 @@ pub(super) fn state_ports(m: &mut Module, inputs: &ScalarInputs) -> Option<State
     let [step, maximum, sum] = [("state", step), ("state_m", maximum), ("state_l", sum)]
         .map(|(name, wire)| m.inputs(name, &[wire])[0]);
     Some(State { step, maximum, sum })
-}
-
-/// Hands scalars out by ports of their names, in this order.
-pub(super) fn hand_out<const N: usize>(m: &mut Module, scalars: [(&'static str, Wire); N]) -> Signals {
-    scalars.map(|(name, wire)| (name, m.output(name, wire))).into()
 }

@@ -1,17 +1,16 @@
 //! FA2's output update, and a final scale by a multiplier of its own.
 
-use super::accumulator::Accumulator;
-use crate::arith::normalise::normalise_within;
+use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::lane::{LaneFormats, LaneOperandsFunction, lane_suffix};
+use crate::attention::lane::{LaneFormats, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use crate::word::{bits_for, ones};
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -25,14 +24,8 @@ function! {
     eval<W> {
         let u = unpack(this.accumulator, &o, "o");
         let product = u.significand.mul(&r).named("product");
-        // r is above 1/2, and o has its leading one where no subnormals are kept.
-        let (significand, leading_zeros) = match this.accumulator.subnormals {
-            Subnormals::Flushed => normalise_within(&product, 2),
-            Subnormals::Supported => {
-                let (significand, leading_zeros) = product.normalise();
-                (significand, leading_zeros.named("leading_zeros"))
-            }
-        };
+        // r is above 1/2.
+        let (significand, leading_zeros) = normalise_product(this.accumulator, &product, 2);
         // The product's top bit weighs 2^(e_o + 1 - bias) 2^-right, r having one integer bit.
         let rebias = this.format.bias - this.accumulator.bias;
         let wide = (this.accumulator.exponent_bits + 2)
@@ -50,7 +43,7 @@ function! {
 
 /// One element of o: `o <- moved ? o e + v : o + v e` with `o = 0` before a first key, then `o r 2^-right` when `done`.
 pub const SEPARATE: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
     flags: &[("update", "update"), ("finish", "done")],
     finish: None,
@@ -59,24 +52,18 @@ pub const SEPARATE: LaneKind = LaneKind {
     takes: None,
 };
 
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_lane_{}", lane_suffix(LaneFormats::new(n, n.product)))
-}
-
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
     let tag = Tag::module(
-        lane_name(n),
+        (SEPARATE.name)(n),
         "One element of o: o <- moved ? o * e + v : o + v * e; result = o * r * 2^-right.",
     );
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [e, moved, load, update, r, right, done] = ["e", "moved", "load", "update", "r", "right", "done"]
-            .map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [e, moved, load, update, r, right, done]) =
+            inputs.enter(m, ["e", "moved", "load", "update", "r", "right", "done"]);
 
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
-        let o = m.later(f.accumulator.width());
+        let o = m.state_if("o_q", f.accumulator.width(), update);
         // Which operand the exponential multiplies.
         let function = LaneOperandsFunction { formats: f };
         let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
@@ -84,13 +71,12 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [product] = m.call("product", function, [multiplicand, e]);
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [next] = m.call("sum", function, [addend, product]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let r_fraction = n.reciprocal.table.value_fraction;
         let function = ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction };
         let [scaled] = m.call("scale", function, [o, r, right]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
-        let o_state = Accumulator { o, next, update, done }.build(m, inputs.restore);
-        LaneOutputs { o: result, outside: None, o_state }
+        LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }
     })
 }

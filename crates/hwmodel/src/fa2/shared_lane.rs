@@ -3,18 +3,18 @@
 //! A query's result is scaled in the cycle after its last update. The lane's multiplier is idle then: the step
 //! at the lanes is none or the first of the next query, which only loads v. So there is no bubble.
 
-use super::accumulator::Accumulator;
-use crate::arith::normalise::normalise_within;
+use super::separate_lane::SEPARATE;
+use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::arith::unpack;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::lane::{LaneFormats, LaneNextFunction, LaneOperandsFunction, lane_suffix};
+use crate::attention::lane::{LaneFormats, LaneNextFunction, LaneOperandsFunction, accumulate, lane_suffix};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use crate::word::bits_for;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -29,14 +29,8 @@ function! {
         let u = unpack(this.from, &a, "a");
         let (m, right) = (factor.slice(0, this.significand), factor.drop_low(this.significand));
         let product = u.significand.mul(&m).named("product");
-        // m has its leading one, and so has a where no subnormals are kept.
-        let (significand, leading_zeros) = match this.from.subnormals {
-            Subnormals::Flushed => normalise_within(&product, 1),
-            Subnormals::Supported => {
-                let (significand, leading_zeros) = product.normalise();
-                (significand, leading_zeros.named("leading_zeros"))
-            }
-        };
+        // m has its leading one.
+        let (significand, leading_zeros) = normalise_product(this.from, &product, 1);
         let wide = (this.from.exponent_bits.max(right.width()) + 2).max(bits_for(product.width() as u64) + 2);
         // Both significands have one integer bit, so the product's top bit weighs 2.
         let exponent = u.exponent.zext(wide)
@@ -45,6 +39,15 @@ function! {
             .sub(&leading_zeros.zext(wide))
             .named("exponent");
         [round_pack(this.to, &Unrounded::new(u.sign, exponent, significand.named("normalised")))]
+    }
+}
+
+impl FactorProductFunction {
+    /// An accumulator times the shared factor.
+    pub fn of(f: LaneFormats, n: &Numerics) -> Self {
+        let significand = n.factor_significand;
+        let factor_bits = factor_bits(n, significand);
+        FactorProductFunction { from: f.accumulator, to: f.inner, significand, factor_bits }
     }
 }
 
@@ -61,54 +64,38 @@ function! {
 /// One element of o: the update as of the [separate](super::separate_lane::SEPARATE) lane; when `done`, `e` is the final scale and
 /// multiplies the accumulator as a whole.
 pub const SHARED: LaneKind = LaneKind {
-    name: lane_name,
+    name: |n| format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product))),
     lane,
-    flags: &[("update", "update"), ("finish", "done")],
-    finish: None,
     words: &[("e", "take"), ("moved", "update"), ("load", "update")],
-    free: &[],
     takes: Some("take"),
+    ..SEPARATE
 };
-
-fn lane_name(n: &Numerics) -> String {
-    format!("fa2_shared_lane_{}", lane_suffix(LaneFormats::new(n, n.product)))
-}
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.product);
     let tag = Tag::module(
-        lane_name(n),
+        (SHARED.name)(n),
         "One element of o: o <- moved ? o * e + v : o + v * e; result = o * scale by the same multiplier.",
     );
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [e, moved, load, update, done] =
-            ["e", "moved", "load", "update", "done"].map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [e, moved, load, update, done]) = inputs.enter(m, ["e", "moved", "load", "update", "done"]);
 
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
-        let o = m.later(f.accumulator.width());
+        let o = m.state_if("o_q", f.accumulator.width(), update);
         // Which operand the exponential multiplies, or the accumulator as a whole.
         let function = LaneOperandsFunction { formats: f };
         let [multiplicand, addend] = m.call("operands", function, [load, moved, o, v]);
         let function = ScaledOperandFunction { formats: f };
         let [operand] = m.call("operand", function, [done, o, multiplicand]);
-        let significand = n.factor_significand;
-        let function = FactorProductFunction {
-            from: f.accumulator,
-            to: f.inner,
-            significand,
-            factor_bits: factor_bits(n, significand),
-        };
+        let function = FactorProductFunction::of(f, n);
         let [product] = m.call("product", function, [operand, e]);
         let function = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", function, [addend, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.format }, [product]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
-        let o_state = Accumulator { o, next, update, done }.build(m, inputs.restore);
-        LaneOutputs { o: result, outside: None, o_state }
+        LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }
     })
 }

@@ -1,9 +1,10 @@
 //! FA2's scalar path for lanes whose multiplier also does the final scale.
 
-use super::scalars::{hand_out, state_ports, step_ports};
+use super::scalars::{state_ports, step_ports};
 use super::softmax::softmax_with;
 use crate::attention::factor::{FactorForm, significand_and_right};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::sum_exponent_bits;
@@ -61,7 +62,7 @@ pub fn shared_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         let step = m.output("step", softmax.step);
         let reads = m.output("reads", softmax.reads);
         let scalars = [("update", update), ("e", factor), ("take", take), ("moved", moved), ("load", load)];
-        let scalars = hand_out(m, scalars);
+        let scalars = Signals::hand_out(m, scalars);
         let lanes = ["update", "take", "e", "moved", "load"].map(|name| (name, scalars[name])).into();
         ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })

@@ -3,15 +3,16 @@
 //! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1: a single
 //! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.
 
-use super::scalars::{hand_out, state_ports, step_ports};
+use super::scalars::{StepFlags, state_ports, step_ports};
 use crate::arith::exp::{exp_tail, octaves};
 use crate::attention::delay::delay;
 use crate::attention::factor::{FactorForm, base_2_argument, one, table_factor};
 use crate::attention::partial::restored;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Tag};
-use crate::score::sum::{SumInputs, running_sum};
+use crate::score::sum::running_sum;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -107,8 +108,7 @@ pub(super) fn softmax_with(
         let [score, valid, first, finish] = step_ports(m, inputs);
         let state = state_ports(m, inputs);
 
-        let next = m.later(n.score_bits());
-        let maximum_q = m.register_if("maximum_q", valid, next);
+        let maximum_q = m.state_if("maximum_q", n.score_bits(), valid);
         let function = ScoreMaximumFunction { numerics: numerics() };
         let [maximum, moved, distance] = m.call("maximum", function, [score, maximum_q, first]);
         let function = DistanceHoldFunction { numerics: numerics() };
@@ -116,54 +116,39 @@ pub(super) fn softmax_with(
         // The exponential's stage.
         let distance_q = m.register_if("distance_q", update, distance);
         let exp_moved_q = m.register_if("exp_moved_q", update, moved);
-        let exp_first_q = m.register("exp_first_q", first);
-        let exp_step_q = m.register_reset("exp_step_q", 0, valid);
-        let exp_update_q = m.register_reset("exp_update_q", 0, update);
+        let exp = StepFlags { first, step: valid, update }.register(m, "exp_");
         let function = ExpWeightFunction { numerics: numerics(), form };
-        let [e] = m.call("exponential", function, [distance_q, exp_first_q]);
+        let [e] = m.call("exponential", function, [distance_q, exp.first]);
         // The sum's stage.
-        let e_q = m.register_if("e_q", exp_update_q, e);
-        let moved_q = m.register_if("moved_q", exp_update_q, exp_moved_q);
-        let first_q = m.register("first_q", exp_first_q);
-        let step_q = m.register_reset("step_q", 0, exp_step_q);
-        let update_q = m.register_reset("update_q", 0, exp_update_q);
-        m.reserve("sum");
+        let e_q = m.register_if("e_q", exp.update, e);
+        let moved_q = m.register_if("moved_q", exp.update, exp_moved_q);
+        let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
+        m.reserve(&["sum"]);
         let restored = restored(m, maximum, state.map(|state| (state.step, state.maximum)));
-        m.drive(next, restored);
+        m.next(maximum_q, restored);
         let sum_state = state.map(|state| delay(m, ("sum_state", 0), state.step, 2));
         let sum_in = state.map(|state| delay(m, ("sum_in", 0), state.sum, 2));
 
         let o_m = m.optional_output("o_m", state.map(|_| maximum_q));
-        let l = state.map(|state| m.later(state.sum.width()));
-        let o_l = m.optional_output("o_l", l);
+        m.reserve_ports(&["o_l"]);
         let step = m.output("step", step_q);
         let reads = m.output("reads", update_q);
-        let step_scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
-        let step_scalars = hand_out(m, step_scalars);
+        let scalars = [("update", update_q), ("e", e_q), ("moved", moved_q), ("load", first_q)];
+        let scalars = Signals::hand_out(m, scalars);
         // x = s - m_old, from its magnitude and sign.
-        m.watch("argument_distance", distance);
-        m.watch("argument_above", moved);
+        m.watch_each([("argument_distance", distance), ("argument_above", moved)]);
         m.watch_output("weight_valid", "step");
         m.watch("weight", e_q);
-        m.watch_output("weight_load", "load");
-        m.watch_output("weight_upper", "moved");
-        let sum_inputs = SumInputs {
-            update: update_q,
-            first: first_q,
-            e: e_q,
-            moved: moved_q,
-            finish,
-            restore: sum_state.zip(sum_in),
-        };
-        let sum = running_sum(m, n, form, &sum_inputs);
-        if let Some((later, l)) = l.zip(sum.l) {
-            m.drive(later, l);
-        }
-        let sum_scalars = hand_out(m, [("r", sum.r), ("right", sum.right)]);
+        m.watch_output_each([("weight_load", "load"), ("weight_upper", "moved")]);
+        let sum =
+            [("update", update_q), ("first", first_q), ("e", e_q), ("moved", moved_q), ("finish", finish)];
+        let sum = running_sum(m, n, form, sum, sum_state.zip(sum_in));
+        let o_l = m.optional_output("o_l", sum.l);
+        let lanes = scalars.and(Signals::hand_out(m, [("r", sum.r), ("right", sum.right)]));
         ScalarOutputs {
             step,
             reads,
-            lanes: step_scalars.iter().chain(sum_scalars.iter()).collect(),
+            lanes,
             state_scalars: o_m.into_iter().chain(o_l).collect(),
             overflow: None,
         }

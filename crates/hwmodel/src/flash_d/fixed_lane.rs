@@ -14,7 +14,7 @@
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::partial::RestoreFunction;
+use crate::attention::partial::{restore_ports, restored};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::word::bits_for;
@@ -147,31 +147,24 @@ fn lane(
     around.part(name, tag, |m| {
         m.clock();
         let scalars = &inputs.scalars;
-        let [v, x] = [("v", inputs.v), ("x", scalars["x"])].map(|(name, wire)| m.input(name, wire));
+        let [v, x] = m.input_each([("v", inputs.v), ("x", scalars["x"])]);
         let accept = staged.then(|| m.input("accept", scalars["accept"]));
         let [w, upper, load, update, done, result_x] =
             ["w", "upper", "load", "update", "done", "result_x"].map(|name| m.input(name, scalars[name]));
 
         let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
-        let o = m.later(lane_bits(n).o);
+        let o = m.state_if("o_q", lane_bits(n).o, update);
         let [next] = m.call("step", FixedUpdateFunction { numerics: numerics() }, [value, o, w, upper, load]);
-        m.reserve("o_q");
+        m.reserve(&["o_q"]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
         let outputs =
             LaneOutputs { o: m.output("o", y), outside: Some(m.output("outside", outside)), o_state: None };
-        let restore = inputs
-            .restore
-            .map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs("state_o", &[state])[0]));
-        let next = match restore {
-            Some((restore, state)) => {
-                let state = accept.map_or(state, |accept| m.register_if(("state_q", 0), accept, state));
-                m.call(("restored", 0), RestoreFunction { width: o.width() }, [next, state, restore])[0]
-            }
-            None => next,
-        };
-        let o_q = m.register_if("o_q", update, next);
-        m.drive(o, o_q);
-        LaneOutputs { o_state: restore.map(|_| m.outputs("o_state", &[o_q])[0]), ..outputs }
+        let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
+            (restore, accept.map_or(state, |accept| m.register_if(("state_q", 0), accept, state)))
+        });
+        let next = restored(m, next, restore);
+        m.next(o, next);
+        LaneOutputs { o_state: restore.map(|_| m.outputs("o_state", &[o])[0]), ..outputs }
     })
 }

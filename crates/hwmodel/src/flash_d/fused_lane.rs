@@ -1,13 +1,11 @@
 //! FLASH-D's output update with one alignment and one rounding.
 
-use super::rounded_lane::{ROUNDED, accumulate};
+use super::rounded_lane::{Operands, ROUNDED, float_lane};
 use crate::arith::fused::flash_d_update;
-use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::lane::{LaneBeforeFunction, LaneFormats, lane_suffix};
+use crate::attention::lane::{LaneFormats, lane_suffix};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
-use crate::units::CanonicalFunction;
+use crate::rtl::{Module, Name, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -36,21 +34,13 @@ pub const FUSED: LaneKind = LaneKind {
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+    let doc = "One element of o: o <- o + w * (v - o) with one rounding, when update.";
     let f = LaneFormats::new(n, n.accumulator);
-    let tag = Tag::module(
-        (FUSED.name)(n),
-        "One element of o: o <- o + w * (v - o) with one rounding, when update.",
-    );
-    around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [w, upper, load, update] =
-            ["w", "upper", "load", "update"].map(|name| m.input(name, inputs.scalars[name]));
-        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
-        let o = m.later(f.accumulator.width());
-        let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
-        let factor_bits = factor_bits(n, n.factor_significand);
-        let [next] = m.call("step", FusedUpdateFunction { formats: f, factor_bits }, [v, old, w, upper]);
-        accumulate(m, f, o, next, update, inputs.restore)
-    })
+    float_lane(around, name, Tag::module((FUSED.name)(n), doc), f, inputs, fused_update)
+}
+
+/// The same as [`rounded_update`](super::rounded_lane::rounded_update), rounded once.
+pub(crate) fn fused_update(m: &mut Module, formats: LaneFormats, operands: &Operands) -> Wire {
+    let Operands { o, v, w, upper } = *operands;
+    m.call("step", FusedUpdateFunction { formats, factor_bits: w.width() }, [v, o, w, upper])[0]
 }

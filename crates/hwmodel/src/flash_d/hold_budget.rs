@@ -9,7 +9,7 @@
 //!
 //! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
 
-use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction};
+use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction, restore_ports};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, bits_for, ones};
@@ -95,26 +95,18 @@ function! {
     }
 }
 
-/// What the budget gets, at the weight stage.
-pub struct BudgetInputs {
-    /// x.
-    pub x: Wire,
-    /// The key is a first one.
-    pub first: Wire,
-    /// Its x is replaced with the next clock edge.
-    pub replaced: Wire,
-    /// With partial results: the step is one, and what it has left.
-    pub restore: Option<(Wire, Wire)>,
-}
-
 /// The budget beside x. What is left before a key stays beside the key's x, until the next key replaces both.
+///
+/// At the weight stage, by the names of the ports: `x`, the key is a `first` one, its x is `replaced` with the next clock edge. With
+/// partial results: the step is one, and what it has left.
 ///
 /// Returns whether the key is kept, but for a first one, which always is; and, with partial results, what is left after it.
 pub fn hold_budget(
     around: &mut Module,
     n: &Arc<Numerics>,
     budget: BudgetNumerics,
-    inputs: &BudgetInputs,
+    step: [(&str, Wire); 3],
+    restore: Option<(Wire, Wire)>,
 ) -> (Wire, Option<Wire>) {
     let tag = Tag::module(
         "hold_budget",
@@ -122,22 +114,18 @@ pub fn hold_budget(
     );
     around.part(("budget", 0), tag.dissolved(), |m| {
         m.clock();
-        let [x, first, replaced] = [("x", inputs.x), ("first", inputs.first), ("replaced", inputs.replaced)]
-            .map(|(name, wire)| m.input(name, wire));
-        let above_now = m.later(1);
-        let above = m.output("above", above_now);
-        let restore = inputs
-            .restore
-            .map(|(restore, room)| [m.inputs("restore", &[restore])[0], m.inputs("room_in", &[room])[0]]);
+        let [x, first, replaced] = m.input_each(step);
+        m.reserve_ports(&["above"]);
+        let restore = restore_ports(m, "room_in", restore);
 
-        m.reserve_all(&["room_q", "limit_q", "closed_q"]);
-        let [room, limit, closed] = [budget.room_bits(), budget.limit_bits(), 1].map(|bits| m.later(bits));
+        let [room, limit, closed] =
+            [("room_q", budget.room_bits()), ("limit_q", budget.limit_bits()), ("closed_q", 1)]
+                .map(|(name, bits)| m.state_if(name, bits, replaced));
         let function = BudgetNextFunction { numerics: n.clone(), budget };
-        let [above_next, mut room_next, mut limit_next, mut closed_next] =
+        let [above, mut room_next, mut limit_next, mut closed_next] =
             m.call("next", function, [x, room, limit, closed, first]);
-        m.drive(above_now, above_next);
         let mut room_out = None;
-        if let Some([restore, room_in]) = restore {
+        if let Some((restore, room_in)) = restore {
             let [limit_in, closed_in] =
                 m.call(("limits", 0), BudgetRestoreFunction { numerics: n.clone() }, [room_in]);
             let mut taken = |name: &str, next: Wire, state: Wire| {
@@ -148,12 +136,7 @@ pub fn hold_budget(
             closed_next = taken("closed", closed_next, closed_in);
             room_out = Some(m.outputs("room_out", &[room_next])[0]);
         }
-        for (name, later, next) in
-            [("room_q", room, room_next), ("limit_q", limit, limit_next), ("closed_q", closed, closed_next)]
-        {
-            let register = m.register_if(name, replaced, next);
-            m.drive(later, register);
-        }
-        (above, room_out)
+        m.next_all(&[room, limit, closed], &[room_next, limit_next, closed_next]);
+        (m.output("above", above), room_out)
     })
 }

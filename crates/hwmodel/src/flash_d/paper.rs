@@ -5,6 +5,7 @@ use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
 use crate::attention::delay::delay;
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Tag};
 use crate::units::{MixedFunction, Operation};
@@ -107,11 +108,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
     );
     let numerics = || n.clone();
     around.part("weight", tag, |m| {
-        m.clock();
-        m.reset();
-        let [score, valid, first] =
-            [("score", inputs.score), ("valid", inputs.valid), ("first", inputs.first)]
-                .map(|(name, wire)| m.input(name, wire));
+        let [score, valid, first] = inputs.step_ports(m);
         let late_score = delay(m, "late_score", score, STAGES_BEFORE);
         let late_valid = (0..STAGES_BEFORE).fold(valid, |x, i| m.register_reset(("late_valid_q", i), 0, x));
         let late_first = delay(m, "late_first", first, STAGES_BEFORE);
@@ -126,24 +123,19 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let keeps = m.register("keeps_q", keeps);
         let load = m.register("loads_q", loads);
         let step = m.register_reset("step_q", 0, late_valid);
-        m.reserve("w_q");
-        let previous = m.later(fmt.width());
+        let previous = m.state_if("w_q", fmt.width(), step);
         let [ln] = m.call("ln", LnFunction { numerics: numerics() }, [previous]);
         let [x] = m.call("x", MixedFunction::of(Operation::Add, fmt, fmt, fmt), [difference, ln]);
         let [sigmoid] = m.call("sigmoid", PaperSigmoidFunction { numerics: numerics() }, [x]);
         let select = PaperSelectFunction { numerics: numerics(), limits: paper_weight_limits(&n.exp, fmt) };
         let [w] = m.call("select", select, [sigmoid, first, keeps, load]);
-        let w_q = m.register_if("w_q", step, w);
-        m.drive(previous, w_q);
+        m.next(previous, w);
         let [update] = m.call("update_o", PaperUpdateFunction {}, [step, keeps]);
 
         m.watch("argument", x);
         let (step, reads) = (m.output("step", step), m.output("reads", update));
-        let lanes =
-            [("update", update), ("w", w), ("load", load)].map(|(name, wire)| (name, m.output(name, wire)));
-        for (label, port) in [("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")] {
-            m.watch_output(label, port);
-        }
-        ScalarOutputs { step, reads, lanes: lanes.into(), state_scalars: Vec::new(), overflow: None }
+        let lanes = Signals::hand_out(m, [("update", update), ("w", w), ("load", load)]);
+        m.watch_output_each([("weight_valid", "step"), ("weight", "w"), ("weight_load", "load")]);
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
     })
 }

@@ -1,6 +1,6 @@
 //! The output update of the paper's Alg. 3: every operation rounded to the accumulator's format.
 
-use super::rounded_lane::accumulate;
+use super::rounded_lane::{ROUNDED, float_outputs};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneFormats, LaneNextFunction, lane_suffix};
 use crate::rtl::{Module, Name, Tag};
@@ -12,22 +12,17 @@ use std::sync::Arc;
 pub const PAPER: LaneKind = LaneKind {
     name: |n| format!("flash_d_paper_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
     lane,
-    flags: &[("update", "update")],
-    finish: None,
     words: &[("w", "update"), ("load", "update")],
-    free: &[],
-    takes: None,
+    ..ROUNDED
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.accumulator);
     let tag = Tag::module((PAPER.name)(n), "One element of o: o <- load ? v : o + w * (v - o), when update.");
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [w, load, update] = ["w", "load", "update"].map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [w, load, update]) = inputs.enter(m, ["w", "load", "update"]);
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
-        let o = m.later(f.accumulator.width());
+        let o = m.state_if("o_q", f.accumulator.width(), update);
         let sub = MixedFunction::of(Operation::Sub, f.format, f.accumulator, f.inner);
         let [difference] = m.call("difference", sub, [v, o]);
         let mul = MixedFunction::of(Operation::Mul, f.format, f.inner, f.inner);
@@ -35,6 +30,6 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", add, [o, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
-        accumulate(m, f, o, next, update, None)
+        float_outputs(m, f, o, next, None)
     })
 }

@@ -1,8 +1,7 @@
 //! FLASH-D's output update with every operation rounded.
 
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, lane_suffix};
-use crate::attention::partial::restored;
+use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, accumulate, lane_suffix};
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
@@ -21,51 +20,63 @@ pub const ROUNDED: LaneKind = LaneKind {
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
+    let doc = "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.";
     let f = LaneFormats::new(n, n.difference);
-    let tag = Tag::module(
-        (ROUNDED.name)(n),
-        "One element of o: o <- upper ? v + w * (o - v) : o + w * (v - o), when update.",
-    );
+    float_lane(around, name, Tag::module((ROUNDED.name)(n), doc), f, inputs, rounded_update)
+}
+
+/// Accumulator and value, or those of two parts; the factor, and which side it is for.
+pub(crate) struct Operands {
+    pub(crate) o: Wire,
+    pub(crate) v: Wire,
+    pub(crate) w: Wire,
+    pub(crate) upper: Wire,
+}
+
+/// `upper ? v + w (o - v) : o + w (v - o)`, every operation rounded.
+pub(crate) fn rounded_update(m: &mut Module, f: LaneFormats, operands: &Operands) -> Wire {
+    let Operands { o, v, w, upper } = *operands;
+    let sub = MixedFunction::of(Operation::Sub, f.value, f.accumulator, f.inner);
+    let [difference] = m.call("difference", sub, [v, o]);
+    let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, o, v]);
+    let [product] =
+        m.call("product", MixedFunction::of(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
+    let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    m.call("sum", add, [base, product])[0]
+}
+
+/// A lane with a float accumulator, which takes what `updated` makes of it (of zero before a first key).
+pub(super) fn float_lane(
+    around: &mut Module,
+    name: Name,
+    tag: Tag,
+    f: LaneFormats,
+    inputs: &LaneInputs,
+    updated: fn(&mut Module, LaneFormats, &Operands) -> Wire,
+) -> LaneOutputs {
     around.part(name, tag, |m| {
-        m.clock();
-        let v = m.input("v", inputs.v);
-        let [w, upper, load, update] =
-            ["w", "upper", "load", "update"].map(|name| m.input(name, inputs.scalars[name]));
+        let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
         let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
-        let o = m.later(f.accumulator.width());
+        let o = m.state_if("o_q", f.accumulator.width(), update);
         let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
-        let sub = MixedFunction::of(Operation::Sub, f.value, f.accumulator, f.inner);
-        let [difference] = m.call("difference", sub, [v, old]);
-        let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, old, v]);
-        let [product] =
-            m.call("product", MixedFunction::of(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
-        let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
-        let [sum] = m.call("sum", add, [base, product]);
-        accumulate(m, f, o, sum, update, inputs.restore)
+        let next = updated(m, f, &Operands { o: old, v, w, upper });
+        float_outputs(m, f, o, next, inputs.restore)
     })
 }
 
-/// The accumulator `o` of a float lane, which takes `next` when `update`, and the lane's outputs: o rounded to the format, and with
-/// partial results the accumulator, which can take that of one over.
-pub(super) fn accumulate(
+/// The outputs of a lane with a float accumulator `o`, which takes `next`: o rounded to the format, and with partial results o itself.
+pub(super) fn float_outputs(
     m: &mut Module,
     f: LaneFormats,
     o: Wire,
     next: Wire,
-    update: Wire,
     restore: Option<(Wire, Wire)>,
 ) -> LaneOutputs {
-    m.reserve("o_q");
+    m.reserve(&["o_q"]);
     let rounded = match f.accumulator == f.format {
         true => o,
         false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.format }, [o])[0],
     };
     let result = m.output("o", rounded);
-    let restore = restore
-        .map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs("state_o", &[state])[0]));
-    let next = restored(m, next, restore);
-    let o_q = m.register_if("o_q", update, next);
-    m.drive(o, o_q);
-    let o_state = restore.map(|_| m.outputs("o_state", &[o_q])[0]);
-    LaneOutputs { o: result, outside: None, o_state }
+    LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, restore, None) }
 }

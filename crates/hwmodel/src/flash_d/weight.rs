@@ -15,7 +15,7 @@
 //! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
 //! `w = 1` becomes a factor of 0 that returns v by itself.
 
-use super::hold_budget::{BudgetInputs, hold_budget, room_bits};
+use super::hold_budget::{hold_budget, room_bits};
 use super::lse_step::{
     ExpArgumentFunction, HoldDecisionFunction, Log2p1TailFunction, ScoreDifferenceFunction,
     ScoreStepFunction, SigmoidWeightFunction, UpperFunction,
@@ -43,35 +43,26 @@ pub fn lse_weight(
     );
     let numerics = || n.clone();
     around.part("weight", tag, |m| {
-        m.clock();
-        m.reset();
-        let [score, valid, first] =
-            [("score", inputs.score), ("valid", inputs.valid), ("first", inputs.first)]
-                .map(|(name, wire)| m.input(name, wire));
+        let [score, valid, first] = inputs.step_ports(m);
         let partial = Partial::ports(m, n, inputs);
-        let [step_now, reads_now, update_now, upper_now, load_now] = [(); 5].map(|()| m.later(1));
-        let w_now = m.later(form.bits(n));
-        let step = m.output("step", step_now);
-        let reads = m.output("reads", reads_now);
-        let lanes = [("update", update_now), ("w", w_now), ("upper", upper_now), ("load", load_now)]
-            .map(|(name, wire)| (name, m.output(name, wire)));
 
         // State stage.
         let score_q = m.register_if("score_q", valid, score);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let first_q = m.register("first_q", first);
-        let [x, previous] = [n.state_bits() + 1, n.score_bits()].map(|bits| m.later(bits));
+        m.reserve(&["base", "difference"]);
+        let x = m.state_if("x_q", n.state_bits() + 1, valid_q);
+        let previous = m.state_if("previous_q", n.score_bits(), valid_q);
         let [base] =
             m.call("base", ScoreStepFunction { numerics: numerics() }, [score_q, previous, x, first_q]);
-        m.reserve_all(&["difference", "x_q", "previous_q"]);
 
         // Weight stage.
         let weight_first = m.register_if("weight_first_q", valid_q, first_q);
         let step_q = m.register_reset("step_q", 0, valid_q);
         let budget = n.budget.map(|budget| {
             let restore = partial.as_ref().and_then(|partial| partial.weight_room);
-            let inputs = BudgetInputs { x, first: weight_first, replaced: valid_q, restore };
-            hold_budget(m, n, budget, &inputs)
+            let step = [("x", x), ("first", weight_first), ("replaced", valid_q)];
+            hold_budget(m, n, budget, step, restore)
         });
         let looked_at = budget.map_or(x, |(above, _)| above);
         let decision = HoldDecisionFunction { numerics: numerics() };
@@ -93,38 +84,30 @@ pub fn lse_weight(
         let after = match partial {
             Some(partial) => {
                 let now = WeightStage { score_q, valid_q, x, previous, tail, grows, x_next };
-                let room_out = budget.and_then(|(_, room)| room);
-                partial.restore(m, n, &now, room_out)
+                partial.restore(m, n, &now)
             }
-            None => After { x: x_next, previous: score_q, state_scalars: Vec::new() },
+            None => After { x: x_next, previous: score_q, lse: None },
         };
-        let x_q = m.register_if("x_q", valid_q, after.x);
-        let previous_q = m.register_if("previous_q", valid_q, after.previous);
-        for (later, wire) in
-            [(x, x_q), (previous, previous_q), (w_now, w_q), (upper_now, upper_q), (load_now, load_q)]
-        {
-            m.drive(later, wire);
-        }
-        m.drive(step_now, late_step.unwrap_or(step_q));
-        m.drive(reads_now, if early_value { update } else { late_update });
-        m.drive(update_now, late_update);
+        m.next_all(&[x, previous], &[after.x, after.previous]);
+
+        let o_lse = m.optional_output("o_lse", after.lse);
+        let o_room = m.optional_output("o_room", budget.and_then(|(_, room)| room));
+        let step = m.output("step", late_step.unwrap_or(step_q));
+        let reads = m.output("reads", if early_value { update } else { late_update });
+        let scalars = [("update", late_update), ("w", w_q), ("upper", upper_q), ("load", load_q)];
+        let scalars = Signals::hand_out(m, scalars);
 
         m.watch("argument", x_next);
         m.watch_output("weight_valid", "step");
         match early_value {
-            true => [("weight", w), ("weight_load", weight_first), ("weight_upper", upper)]
-                .into_iter()
-                .for_each(|(label, wire)| m.watch(label, wire)),
-            false => [("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]
-                .into_iter()
-                .for_each(|(label, port)| m.watch_output(label, port)),
+            true => m.watch_each([("weight", w), ("weight_load", weight_first), ("weight_upper", upper)]),
+            false => {
+                m.watch_output_each([("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]);
+            }
         }
-        let mut signals = Signals::default();
-        if early_value {
-            signals.set("reads", reads);
-        }
-        lanes.into_iter().for_each(|(name, wire)| signals.set(name, wire));
-        ScalarOutputs { step, reads, lanes: signals, state_scalars: after.state_scalars, overflow: None }
+        let lanes = early_value.then_some(("reads", reads)).into_iter().chain(scalars.iter()).collect();
+        let state_scalars = o_lse.into_iter().chain(o_room).collect();
+        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })
 }
 
@@ -134,10 +117,6 @@ struct Partial {
     state: Wire,
     lse: Wire,
     room: Option<Wire>,
-    /// The log-sum-exp and what is left after the step at the weight stage: inside, and the wires outside.
-    o_lse: Wire,
-    o_room: Option<Wire>,
-    state_scalars: Vec<Wire>,
     /// At the weight stage: the step is one, and what it has left.
     weight_room: Option<(Wire, Wire)>,
 }
@@ -153,11 +132,11 @@ struct WeightStage {
     x_next: Wire,
 }
 
-/// The next state.
+/// The next state; with partial results, the log-sum-exp after the step at the weight stage.
 struct After {
     x: Wire,
     previous: Wire,
-    state_scalars: Vec<Wire>,
+    lse: Option<Wire>,
 }
 
 impl Partial {
@@ -165,15 +144,11 @@ impl Partial {
         let state = m.inputs("state", &[inputs.state?])[0];
         let lse = m.inputs("state_lse", &inputs.state_scalars[..1])[0];
         let room = m.inputs("state_room", &inputs.state_scalars[1..]).pop();
-        let o_lse = m.later(n.state_bits());
-        let mut state_scalars = m.outputs("o_lse", &[o_lse]);
-        let o_room = room.map(|_| m.later(room_bits(n)));
-        state_scalars.extend(m.optional_output("o_room", o_room));
         let weight_room = room.map(|_| (m.later(1), m.later(room_bits(n))));
-        Some(Partial { state, lse, room, o_lse, o_room, state_scalars, weight_room })
+        Some(Partial { state, lse, room, weight_room })
     }
 
-    fn restore(self, m: &mut Module, n: &Arc<Numerics>, now: &WeightStage, room_out: Option<Wire>) -> After {
+    fn restore(self, m: &mut Module, n: &Arc<Numerics>, now: &WeightStage) -> After {
         let numerics = || n.clone();
         let state = m.register(("state_q", 0), self.state);
         let lse = m.register(("lse_q", 0), self.lse);
@@ -181,7 +156,6 @@ impl Partial {
         let [x, previous] = m.call(("restored", 0), restore, [now.x_next, now.score_q, lse, state]);
         let lse = LogSumExpFunction { numerics: numerics() };
         let [lse] = m.call(("lse", 0), lse, [now.previous, now.x, now.tail, now.grows]);
-        m.drive(self.o_lse, lse);
         if let (Some(room), Some((weight_state, weight_room))) = (self.room, self.weight_room) {
             let room = m.register(("room_q", 0), room);
             let state = m.register_if(("weight_state_q", 0), now.valid_q, state);
@@ -189,9 +163,6 @@ impl Partial {
             let room = m.register_if(("weight_room_q", 0), now.valid_q, room);
             m.drive(weight_room, room);
         }
-        if let (Some(o_room), Some(room)) = (self.o_room, room_out) {
-            m.drive(o_room, room);
-        }
-        After { x, previous, state_scalars: self.state_scalars }
+        After { x, previous, lse: Some(lse) }
     }
 }

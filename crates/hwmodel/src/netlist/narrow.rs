@@ -15,6 +15,7 @@
 //! | shift right | yes | no | bits move down only: `(x >> n) >> low` is `(x >> low) >> n` |
 //! | comparison, and or or of all bits | no | no | the one bit of the result depends on every bit |
 
+use super::value::{binary, unary};
 use super::{Net, Op};
 use crate::word::{Word, ones};
 use std::collections::HashMap;
@@ -126,29 +127,14 @@ fn rebuild(net: &Net, bits: &Bits, cuts: &Cuts) -> Net {
     }
     let cut = match (&net.0.op, &operands[..]) {
         (Op::Constant(_), _) => net.slice(bits.start, width),
-        (Op::Unary(op, _), [Some(a)]) => match *op {
-            "~" => a.not(),
-            "|" => a.any(),
-            _ => a.all(),
-        },
+        (Op::Unary(op, _), [Some(a)]) => unary(op, a),
         (Op::Slice(..), [Some(a)]) => a.clone(),
         (Op::Repeat(_), [Some(bit)]) => bit.repeat(width),
         (Op::Lookup(_, entries), [Some(index)]) => {
             let entries: Vec<u64> = entries.iter().map(|entry| entry >> bits.start & ones(width)).collect();
             index.lookup(&entries, width)
         }
-        (Op::Binary(op, ..), [Some(a), Some(b)]) => match *op {
-            "&" => a.and(b),
-            "|" => a.or(b),
-            "^" => a.xor(b),
-            "+" => a.add(b),
-            "-" => a.sub(b),
-            "<<" => a.shl(b),
-            ">>" => a.shr(b),
-            "==" => Word::eq(a, b),
-            "<" => Word::lt(a, b),
-            _ => Word::lt(a, b).not(),
-        },
+        (Op::Binary(op, ..), [Some(a), Some(b)]) => binary(op, a, b),
         // The one that rounds is not read: what carries is the lowest bit of what is.
         (Op::Binary("+", ..), [Some(x), None]) => x.drop_low(1).add(&x.bit(0).zext(width)),
         (Op::SignedLess(..), [Some(a), Some(b)]) => a.slt(b),

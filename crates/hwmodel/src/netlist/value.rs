@@ -20,28 +20,8 @@ impl Net {
                 }
             }
             Op::Constant(value) => Num::new(width, *value),
-            Op::Unary(op, a) => match *op {
-                "~" => of(a).not(),
-                "|" => of(a).any(),
-                "&" => of(a).all(),
-                other => unreachable!("no unary operator {other}"),
-            },
-            Op::Binary(op, a, b) => {
-                let (a, b) = (of(a), of(b));
-                match *op {
-                    "&" => a.and(&b),
-                    "|" => a.or(&b),
-                    "^" => a.xor(&b),
-                    "+" => a.add(&b),
-                    "-" => a.sub(&b),
-                    "<<" => a.shl(&b),
-                    ">>" => a.shr(&b),
-                    "==" => Word::eq(&a, &b),
-                    "<" => Word::lt(&a, &b),
-                    ">=" => Word::lt(&a, &b).not(),
-                    other => unreachable!("no binary operator {other}"),
-                }
-            }
+            Op::Unary(op, a) => unary(op, &of(a)),
+            Op::Binary(op, a, b) => binary(op, &of(a), &of(b)),
             Op::SignedLess(a, b) => of(a).slt(&of(b)),
             Op::Multiply(a, b) => of(a).mul(&of(b)).slice(0, width),
             Op::Slice(a, low) => of(a).slice(*low, width),
@@ -50,5 +30,32 @@ impl Net {
             Op::Select(condition, then, otherwise) => of(condition).select(&of(then), &of(otherwise)),
             Op::Lookup(index, entries) => of(index).lookup(entries, width),
         }
+    }
+}
+
+/// An operator of one operand, as Verilog writes it.
+pub(super) fn unary<W: Word>(op: &str, a: &W) -> W {
+    match op {
+        "~" => a.not(),
+        "|" => a.any(),
+        "&" => a.all(),
+        other => unreachable!("no unary operator {other}"),
+    }
+}
+
+/// An operator of two operands, as Verilog writes it.
+pub(super) fn binary<W: Word>(op: &str, a: &W, b: &W) -> W {
+    match op {
+        "&" => a.and(b),
+        "|" => a.or(b),
+        "^" => a.xor(b),
+        "+" => a.add(b),
+        "-" => a.sub(b),
+        "<<" => a.shl(b),
+        ">>" => a.shr(b),
+        "==" => a.eq(b),
+        "<" => a.lt(b),
+        ">=" => a.lt(b).not(),
+        other => unreachable!("no binary operator {other}"),
     }
 }

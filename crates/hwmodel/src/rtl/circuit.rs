@@ -2,29 +2,30 @@
 
 use super::flat::Flat;
 use super::flatten::flatten;
-use super::structure::Structure;
+use super::structure::{Port, Structure};
 use super::watch::find_nets;
+use std::collections::HashMap;
 
 /// A design, a RustHDL block.
 ///
 /// A cycle is [`Circuit::settle`] while the clock is low and [`Circuit::clock`] at its rising edge. RustHDL's own calls (`update_all`,
-/// `has_changed`) do the same by the level of the clock port.
+/// `has_changed`) do the same by the level of the clock port. Ports go by their names.
 pub struct Circuit {
     pub(super) top: Structure,
     pub(super) flat: Flat,
+    ports: HashMap<String, usize>,
     /// The clock was high when it was last looked at.
     pub(super) seen_high: bool,
+    /// The design is no module, but the one leaf in `top`.
+    pub(super) is_leaf: bool,
 }
 
-/// A port of a circuit, for those who drive and read it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PortRef(usize);
-
 impl Circuit {
-    pub(super) fn new(mut top: Structure) -> Circuit {
+    pub(super) fn of(mut top: Structure) -> Circuit {
         let flat = flatten(&mut top);
         find_nets(&mut top);
-        Circuit { top, flat, seen_high: false }
+        let ports = top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect();
+        Circuit { top, flat, ports, seen_high: false, is_leaf: false }
     }
 
     /// Name of the module.
@@ -32,48 +33,60 @@ impl Circuit {
         &self.top.tag.name
     }
 
-    /// The port of a name, if there is one.
-    pub fn port(&self, name: &str) -> Option<PortRef> {
-        self.top.ports.iter().position(|port| port.name == name).map(PortRef)
+    /// Whether there is a port of a name.
+    pub fn has(&self, name: &str) -> bool {
+        self.ports.contains_key(name)
     }
 
-    /// All ports by name.
-    pub(super) fn named_ports(&self) -> impl Iterator<Item = (String, PortRef)> + '_ {
-        self.top.ports.iter().enumerate().map(|(i, port)| (port.name.clone(), PortRef(i)))
+    /// Drives an input of one word.
+    ///
+    /// # Panics
+    /// If the design has no such port; so do the others that name one.
+    pub fn set(&mut self, name: &str, value: impl Into<u64>) {
+        self.set_words(name, &[value.into()]);
     }
 
-    /// Width of a port's words.
-    pub fn width(&self, port: PortRef) -> u32 {
-        self.top.ports[port.0].width
+    /// Drives an input that only some designs have.
+    pub fn set_optional(&mut self, name: &str, value: impl Into<u64>) {
+        if self.shape(name).0 > 0 {
+            self.set(name, value);
+        }
     }
 
-    /// How many words a port has.
-    pub fn elements(&self, port: PortRef) -> usize {
-        self.top.ports[port.0].slots.len()
+    /// Drives the words of an input; no words leave it as it is.
+    pub fn set_words(&mut self, name: &str, words: &[u64]) {
+        if words.is_empty() {
+            return;
+        }
+        let Some(&port) = self.ports.get(name) else { panic!("{} has no port {name}", self.name()) };
+        let Port { output, width, slots, .. } = &self.top.ports[port];
+        for (&slot, &value) in slots.iter().zip(words) {
+            debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
+            self.flat.assign(self.top.nets[slot as usize], value);
+        }
     }
 
-    /// Drives a word of an input.
-    #[inline]
-    pub fn set(&mut self, port: PortRef, element: usize, value: u64) {
-        let port = &self.top.ports[port.0];
-        debug_assert!(!port.output && value >> (port.width - 1) >> 1 == 0, "{} = {value:#x}", port.name);
-        self.flat.assign(self.top.nets[port.slots[element] as usize], value);
+    /// Reads a port of one word.
+    pub fn get(&self, name: &str) -> u64 {
+        let word = self.words(name).next();
+        word.unwrap_or_else(|| panic!("{} has no port {name}", self.name()))
     }
 
-    /// Drives the words of an input.
-    pub fn set_words(&mut self, port: PortRef, words: &[u64]) {
-        words.iter().enumerate().for_each(|(i, &word)| self.set(port, i, word));
+    /// Whether a port is there and high.
+    pub fn is_high(&self, name: &str) -> bool {
+        self.words(name).next().is_some_and(|value| value != 0)
     }
 
-    /// Reads a word of a port.
-    #[inline]
-    pub fn get(&self, port: PortRef, element: usize) -> u64 {
-        self.flat.value(self.top.nets[self.top.ports[port.0].slots[element] as usize])
+    /// The words of a port; none where there is no such port.
+    pub fn words(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
+        let slots = self.ports.get(name).map_or(&[][..], |&port| &self.top.ports[port].slots);
+        slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
     }
 
-    /// The words of a port.
-    pub fn words(&self, port: PortRef) -> impl Iterator<Item = u64> + '_ {
-        self.top.ports[port.0].slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
+    /// How many words a port has, and their width; none where there is no such port.
+    pub fn shape(&self, name: &str) -> (usize, u32) {
+        let port = self.ports.get(name).map(|&port| &self.top.ports[port]);
+        port.map_or((0, 1), |port| (port.slots.len(), port.width))
     }
 
     /// The clock is low: registers show what they captured, and all logic settles.

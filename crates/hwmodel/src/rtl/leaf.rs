@@ -174,13 +174,8 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
     }
 
     fn inputs(&self) -> Vec<Pins> {
-        self.function
-            .ports()
-            .0
-            .into_iter()
-            .zip(self.inputs)
-            .map(|(name, width)| Pins::word(name, width))
-            .collect()
+        let names = self.function.ports().0;
+        names.into_iter().zip(self.inputs).map(|(name, width)| Pins::word(name, width)).collect()
     }
 
     fn outputs(&self) -> Vec<Pins> {
@@ -215,10 +210,8 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
 
 /// A combinational function whose ports are vectors of words.
 pub trait VectorFunction: Send + Sync + 'static {
-    /// Name and description.
-    fn tag(&self) -> Tag;
-    /// Input and output ports in order.
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>);
+    /// Name and description; input and output ports in order.
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>);
     /// The words of each output from those of each input.
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>>;
 }
@@ -226,19 +219,22 @@ pub trait VectorFunction: Send + Sync + 'static {
 /// A [`VectorFunction`] as a leaf.
 pub struct VectorLeaf<F> {
     function: F,
+    tag: Tag,
     inputs: Vec<Pins>,
+    outputs: Vec<Pins>,
 }
 
 impl<F: VectorFunction> VectorLeaf<F> {
     /// The leaf that computes `function`.
     pub fn new(function: F) -> Self {
-        VectorLeaf { inputs: function.ports().0, function }
+        let (tag, inputs, outputs) = function.header();
+        VectorLeaf { function, tag, inputs, outputs }
     }
 }
 
 impl<F: VectorFunction> Leaf for VectorLeaf<F> {
     fn tag(&self) -> Tag {
-        self.function.tag()
+        self.tag.clone()
     }
 
     fn inputs(&self) -> Vec<Pins> {
@@ -246,7 +242,7 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
     }
 
     fn outputs(&self) -> Vec<Pins> {
-        self.function.ports().1
+        self.outputs.clone()
     }
 
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]) {
@@ -266,7 +262,7 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
         let words: Vec<Vec<Net>> =
             self.inputs.iter().map(|pins| (0..pins.count()).map(|i| pins.net(i)).collect()).collect();
         let results = self.function.eval(&words);
-        let texts = self.outputs().into_iter().flat_map(|pins| (0..pins.count()).map(move |i| pins.text(i)));
+        let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
         let results: Vec<(String, Net)> = texts.zip(results.into_iter().flatten()).collect();
         let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
         verilog_body(&names, &results)

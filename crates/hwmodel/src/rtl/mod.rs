@@ -26,11 +26,10 @@ mod structure;
 pub mod tag;
 mod watch;
 
-pub use circuit::{Circuit, PortRef};
+pub use circuit::Circuit;
 pub use design::Design;
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
-pub use probe::LoneLeaf;
 pub use tag::{Tag, TagKind};
 pub use watch::{Reading, Watched};
 

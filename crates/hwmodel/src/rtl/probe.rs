@@ -14,7 +14,15 @@ impl Logic for Circuit {
     fn update(&mut self) {}
 
     fn hdl(&self) -> Verilog {
-        self.top.hdl()
+        self.scope().hdl()
+    }
+}
+
+impl Circuit {
+    /// The design itself, the leaf or a module.
+    fn scope(&self) -> Scope<'_> {
+        let node = if self.is_leaf { self.top.nodes.first() } else { None };
+        Scope { structure: &self.top, flat: &self.flat, node }
     }
 }
 
@@ -22,8 +30,7 @@ impl Block for Circuit {
     fn connect_all(&mut self) {}
 
     fn update_all(&mut self) {
-        let port = self.top.clock.and_then(|clock| self.port(&self.top.ports[clock].name));
-        match port.is_some_and(|port| self.get(port, 0) != 0) {
+        match self.top.clock.is_some() && self.flat.value(CLOCK) != 0 {
             // An edge captures once: nothing that is captured shows before the clock is low again.
             true if !self.seen_high => self.clock(),
             true => {}
@@ -36,7 +43,7 @@ impl Block for Circuit {
     }
 
     fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        Scope { structure: &self.top, flat: &self.flat }.accept(name, probe);
+        self.scope().accept(name, probe);
     }
 }
 
@@ -87,17 +94,25 @@ impl Structure {
     }
 }
 
-/// A module of a design as a block.
+/// A module of a design as a block, or a part in it that is none.
+#[derive(Clone, Copy)]
 struct Scope<'a> {
     structure: &'a Structure,
     flat: &'a Flat,
+    node: Option<&'a Node>,
 }
 
 impl Logic for Scope<'_> {
     fn update(&mut self) {}
 
     fn hdl(&self) -> Verilog {
-        self.structure.hdl()
+        match self.node.map(|node| &node.kind) {
+            None => self.structure.hdl(),
+            Some(Kind::Module(inner)) => inner.hdl(),
+            Some(Kind::Leaf(leaf)) => Verilog::Custom(leaf.verilog()),
+            // Written into the module around it by its tag.
+            Some(Kind::Register(_) | Kind::Gate) => Verilog::Custom(String::new()),
+        }
     }
 }
 
@@ -110,58 +125,37 @@ impl Block for Scope<'_> {
     }
 
     fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        let Scope { structure, flat } = *self;
         probe.visit_start_scope(name, self);
-        structure.tag.accept("tag", probe);
-        for port in &structure.ports {
-            for (i, (&slot, &id)) in port.slots.iter().zip(&port.atoms).enumerate() {
-                let value = flat.value(structure.nets[slot as usize]);
-                let pin = Pin { id, width: port.width, output: port.output, value };
-                probe.visit_atom(&numbered(&port.name, port.vector.then_some(i)), &pin);
-            }
-        }
-        for node in &structure.nodes {
-            let name = numbered(&node.name, node.index);
-            match &node.kind {
-                Kind::Module(inner) => Scope { structure: inner, flat }.accept(&name, probe),
-                _ => Part { structure, flat, node }.accept(&name, probe),
-            }
+        match self.node {
+            None => self.visit_module(probe),
+            Some(node) => self.visit_part(node, probe),
         }
         probe.visit_end_scope(name, self);
     }
 }
 
-/// A part that is no module, as a block.
-struct Part<'a> {
-    structure: &'a Structure,
-    flat: &'a Flat,
-    node: &'a Node,
-}
-
-impl Logic for Part<'_> {
-    fn update(&mut self) {}
-
-    fn hdl(&self) -> Verilog {
-        match &self.node.kind {
-            Kind::Leaf(leaf) => Verilog::Custom(leaf.verilog()),
-            // Written into the module around it by its tag.
-            Kind::Register(_) | Kind::Gate => Verilog::Custom(String::new()),
-            Kind::Module(inner) => inner.hdl(),
+impl Scope<'_> {
+    fn visit_module(&self, probe: &mut dyn Probe) {
+        let Scope { structure, flat, .. } = *self;
+        probe.visit_atom("tag", &Pin::tag(&structure.tag));
+        for port in &structure.ports {
+            for (i, (&slot, &id)) in port.slots.iter().zip(&port.atoms).enumerate() {
+                let value = flat.value(structure.nets[slot as usize]);
+                let pin = Pin { id, width: port.width, output: port.output, value, tag: None };
+                probe.visit_atom(&numbered(&port.name, port.vector.then_some(i)), &pin);
+            }
+        }
+        for node in &structure.nodes {
+            let part = match &node.kind {
+                Kind::Module(inner) => Scope { structure: inner, flat, node: None },
+                _ => Scope { node: Some(node), ..*self },
+            };
+            part.accept(&numbered(&node.name, node.index), probe);
         }
     }
-}
 
-impl Block for Part<'_> {
-    fn connect_all(&mut self) {}
-    fn update_all(&mut self) {}
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        probe.visit_start_scope(name, self);
-        let tag = match &self.node.kind {
+    fn visit_part(&self, node: &Node, probe: &mut dyn Probe) {
+        let tag = match &node.kind {
             Kind::Leaf(leaf) => leaf.tag(),
             Kind::Register(Register::Plain) => Tag::register(None, false),
             Kind::Register(Register::Enabled) => Tag::register(None, true),
@@ -170,21 +164,19 @@ impl Block for Part<'_> {
                 Tag { name: "clock_gate".into(), doc: String::new(), kind: TagKind::ClockGate }
             }
         };
-        tag.accept("tag", probe);
-        let (mut inputs, mut outputs) = (self.node.inputs.iter(), self.node.outputs.iter());
-        for (pin, &id) in pins(self.node).into_iter().zip(&self.node.atoms) {
+        probe.visit_atom("tag", &Pin::tag(&tag));
+        let (mut inputs, mut outputs) = (node.inputs.iter(), node.outputs.iter());
+        for (pin, &id) in pins(node).into_iter().zip(&node.atoms) {
             let slot = match (pin.clock, pin.output) {
                 (true, _) => None,
                 (false, true) => outputs.next(),
                 (false, false) => inputs.next(),
             };
-            let value = match slot {
-                Some(&slot) => self.flat.value(self.structure.nets[slot as usize]),
-                None => self.flat.value(CLOCK),
-            };
-            probe.visit_atom(&pin.name, &Pin { id, width: pin.width, output: pin.output, value });
+            let net = slot.map_or(CLOCK, |&slot| self.structure.nets[slot as usize]);
+            let value = self.flat.value(net);
+            let pin_now = Pin { id, width: pin.width, output: pin.output, value, tag: None };
+            probe.visit_atom(&pin.name, &pin_now);
         }
-        probe.visit_end_scope(name, self);
     }
 }
 
@@ -267,32 +259,22 @@ fn numbered(name: &str, index: Option<usize>) -> String {
     index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }
 
-/// A word of a port, as it is when a probe comes by.
-struct Pin {
+/// A word of a port, as it is when a probe comes by; or what a module is called, by an atom without bits.
+struct Pin<'a> {
     id: u32,
     width: u32,
     output: bool,
     value: u64,
+    tag: Option<&'a Tag>,
 }
 
-impl Logic for Pin {
-    fn update(&mut self) {}
-}
-
-impl Block for Pin {
-    fn connect_all(&mut self) {}
-    fn update_all(&mut self) {}
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        probe.visit_atom(name, self);
+impl Pin<'_> {
+    fn tag(tag: &Tag) -> Pin<'_> {
+        Pin { id: 0, width: 0, output: false, value: 0, tag: Some(tag) }
     }
 }
 
-impl Atom for Pin {
+impl Atom for Pin<'_> {
     fn bits(&self) -> usize {
         self.width as usize
     }
@@ -307,11 +289,16 @@ impl Atom for Pin {
     }
 
     fn kind(&self) -> AtomKind {
-        if self.output { AtomKind::OutputParameter } else { AtomKind::InputParameter }
+        match (self.tag, self.output) {
+            (Some(_), _) => AtomKind::Constant,
+            (None, true) => AtomKind::OutputParameter,
+            (None, false) => AtomKind::InputParameter,
+        }
     }
 
     fn descriptor(&self) -> TypeDescriptor {
-        TypeDescriptor { name: format!("Bus{}", self.width), kind: TypeKind::Bits(self.bits()) }
+        let name = self.tag.map_or_else(|| format!("Bus{}", self.width), Tag::text);
+        TypeDescriptor { name, kind: TypeKind::Bits(self.bits()) }
     }
 
     fn vcd(&self) -> VCDValue {
@@ -332,40 +319,14 @@ impl Atom for Pin {
     }
 }
 
-/// A leaf as a design of its own.
-pub struct LoneLeaf(Circuit);
-
-impl LoneLeaf {
-    /// The leaf that computes a function.
-    pub fn new<F: Function<I, O>, const I: usize, const O: usize>(function: F) -> Self {
+impl Circuit {
+    /// The leaf that computes a function, as a design of its own.
+    pub fn leaf<F: Function<I, O>, const I: usize, const O: usize>(function: F) -> Circuit {
         let mut bench = Module::bench();
         let inputs = function.widths().0.map(|bits| bench.open(bits));
         bench.call("leaf", function, inputs);
-        LoneLeaf(bench.into_parts())
-    }
-
-    fn part(&self) -> Part<'_> {
-        Part { structure: &self.0.top, flat: &self.0.flat, node: &self.0.top.nodes[0] }
-    }
-}
-
-impl Logic for LoneLeaf {
-    fn update(&mut self) {}
-
-    fn hdl(&self) -> Verilog {
-        self.part().hdl()
-    }
-}
-
-impl Block for LoneLeaf {
-    fn connect_all(&mut self) {}
-    fn update_all(&mut self) {}
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        self.part().accept(name, probe);
+        let mut circuit = bench.into_parts();
+        circuit.is_leaf = true;
+        circuit
     }
 }

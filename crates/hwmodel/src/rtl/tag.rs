@@ -3,9 +3,7 @@
 //! RustHDL names modules after instance paths and knows no module of its own accord; the generator needs
 //! the name a person would have chosen, to emit each distinct module once.
 
-use rust_hdl::core::ast::VerilogLiteral;
-use rust_hdl::core::constraint::PinConstraint;
-use rust_hdl::core::prelude::{Atom, AtomKind, Block, Logic, Probe, TypeDescriptor, TypeKind, VCDValue};
+use rust_hdl::core::prelude::Atom;
 
 /// The kind of module behind a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,64 +80,19 @@ impl Tag {
         };
         Some(Tag { name, doc, kind })
     }
-}
 
-impl Logic for Tag {
-    fn update(&mut self) {}
-}
-
-impl Block for Tag {
-    fn connect_all(&mut self) {}
-    fn update_all(&mut self) {}
-    fn has_changed(&self) -> bool {
-        false
-    }
-    fn accept(&self, name: &str, probe: &mut dyn Probe) {
-        probe.visit_atom(name, self);
-    }
-}
-
-impl Atom for Tag {
-    fn bits(&self) -> usize {
-        0
-    }
-    fn connected(&self) -> bool {
-        true
-    }
-    fn changed(&self) -> bool {
-        false
-    }
-    fn kind(&self) -> AtomKind {
-        AtomKind::Constant
-    }
-    fn descriptor(&self) -> TypeDescriptor {
-        let mut name = format!("{}{SEPARATOR}{}", self.name, self.doc);
-        if self.kind == TagKind::Dissolved {
-            name += &format!("{SEPARATOR}dissolved");
-        }
-        if self.kind == TagKind::Open {
-            name += &format!("{SEPARATOR}open");
-        }
-        if self.kind == TagKind::ClockGate {
-            name += &format!("{SEPARATOR}clock_gate");
-        }
-        if let TagKind::Register { reset, enable } = self.kind {
-            let reset = reset.map_or("none".to_string(), |r| r.to_string());
-            let enable = if enable { "enable" } else { "always" };
-            name += &format!("{SEPARATOR}{reset}{SEPARATOR}{enable}");
-        }
-        TypeDescriptor { name, kind: TypeKind::Bits(0) }
-    }
-    fn vcd(&self) -> VCDValue {
-        VCDValue::String(self.name.clone())
-    }
-    fn id(&self) -> usize {
-        0
-    }
-    fn verilog(&self) -> VerilogLiteral {
-        0u64.into()
-    }
-    fn constraints(&self) -> Vec<PinConstraint> {
-        Vec::new()
+    /// What an atom's descriptor says, for [`Tag::of`].
+    pub(super) fn text(&self) -> String {
+        let kind = match &self.kind {
+            TagKind::Module => String::new(),
+            TagKind::Dissolved => format!("{SEPARATOR}dissolved"),
+            TagKind::Open => format!("{SEPARATOR}open"),
+            TagKind::ClockGate => format!("{SEPARATOR}clock_gate"),
+            TagKind::Register { reset, enable } => {
+                let reset = reset.map_or("none".to_string(), |r| r.to_string());
+                format!("{SEPARATOR}{reset}{SEPARATOR}{}", if *enable { "enable" } else { "always" })
+            }
+        };
+        format!("{}{SEPARATOR}{}{kind}", self.name, self.doc)
     }
 }

@@ -50,10 +50,7 @@ function! {
         let wide = (exponents + 1).max(bits_for(top.unsigned_abs() as u64) + 1) + 1;
         let right = W::constant(wide, top as i64 as u64 & ones(wide)).sub(&sum.zext(wide)).named("right");
         let amount_bits = bits_for(room as u64).min(wide - 1);
-        let far = match wide - 1 - amount_bits {
-            0 => W::zero(1),
-            rest => right.slice(amount_bits, rest).any(),
-        };
+        let far = right.slice(0, wide - 1).any_above(amount_bits);
         let placed = product.append_zeros(room - product.width());
         let shifted = placed.shr(&right.slice(0, amount_bits)).named("shifted");
         let inside = far.or(&right.msb()).not().named("in_range");

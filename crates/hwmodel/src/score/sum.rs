@@ -3,7 +3,7 @@
 use crate::arith::reciprocal::reciprocal;
 use crate::arith::unpack;
 use crate::attention::factor::FactorForm;
-use crate::attention::partial::restored;
+use crate::attention::partial::{restore_ports, restored};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, index_bits, ones};
@@ -82,23 +82,7 @@ function! {
     }
 }
 
-/// What the running sum gets, at its stage.
-pub struct SumInputs {
-    /// A step updates.
-    pub update: Wire,
-    /// It is a first key.
-    pub first: Wire,
-    /// Its exponential.
-    pub e: Wire,
-    /// The maximum moved.
-    pub moved: Wire,
-    /// The sum is a query's final one.
-    pub finish: Wire,
-    /// With partial results: the step is one, and its sum.
-    pub restore: Option<(Wire, Wire)>,
-}
-
-/// What it hands out.
+/// What the running sum hands out.
 pub struct SumOutputs {
     /// With partial results: the sum.
     pub l: Option<Wire>,
@@ -109,11 +93,15 @@ pub struct SumOutputs {
 }
 
 /// The running sum, and a cycle later its reciprocal.
+///
+/// Of a step, by the names of the ports: it updates (`update`), is a `first` key, its exponential `e`, the maximum `moved`, and the sum
+/// is a query's final one (`finish`). With partial results: the step is one, and its sum.
 pub fn running_sum(
     around: &mut Module,
     n: &Arc<Numerics>,
     form: FactorForm,
-    inputs: &SumInputs,
+    step: [(&str, Wire); 5],
+    restore: Option<(Wire, Wire)>,
 ) -> SumOutputs {
     let tag = Tag::module(
         format!("running_sum_{}", form.suffix(n)),
@@ -122,29 +110,17 @@ pub fn running_sum(
     let bits = n.sum_bits();
     around.part("sum", tag.dissolved(), |m| {
         m.clock();
-        let [update, first, e, moved, finish] = [
-            ("update", inputs.update),
-            ("first", inputs.first),
-            ("e", inputs.e),
-            ("moved", inputs.moved),
-            ("finish", inputs.finish),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let restore = inputs
-            .restore
-            .map(|(restore, l)| (m.inputs("restore", &[restore])[0], m.inputs("state_l", &[l])[0]));
+        let [update, first, e, moved, finish] = m.input_each(step);
+        let restore = restore_ports(m, "state_l", restore);
 
-        let next = m.later(bits);
-        let sum_q = m.register_if("sum_q", update, next);
+        let sum_q = m.state_if("sum_q", bits, update);
         let function = SumNextFunction { numerics: n.clone(), form };
         let [sum] = m.call("sum", function, [sum_q, e, moved, first]);
         let function = SumReciprocalFunction { numerics: n.clone(), bits };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
         let sum = restored(m, sum, restore);
-        m.drive(next, sum);
-        m.watch("sum", sum_q);
-        m.watch("reciprocal", r);
-        m.watch("reciprocal_right", right);
+        m.next(sum_q, sum);
+        m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
         SumOutputs {
             l: restore.map(|_| m.outputs("o_l", &[sum_q])[0]),
             r: m.output("r", r),

@@ -3,10 +3,11 @@
 use super::{merge_formats, merge_numerics};
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
-use crate::attention::lane::{LaneOperandsFunction, LaneSideFunction, lane_suffix};
+use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
-use crate::flash_d::fused_lane::FusedUpdateFunction;
+use crate::flash_d::fused_lane::fused_update;
+use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
@@ -93,53 +94,34 @@ impl MergeKind {
     fn merged(self, m: &mut Module, n: &Arc<Numerics>, operands: &Operands) -> Wire {
         match self {
             MergeKind::Fixed => fixed(m, n, operands),
-            MergeKind::Rounded => rounded(m, n, operands),
-            MergeKind::Fused => fused(m, n, operands),
+            MergeKind::Rounded => rounded_update(m, merge_formats(n, merge_numerics(n).difference), operands),
+            MergeKind::Fused => fused_update(m, merge_formats(n, n.accumulator), operands),
             MergeKind::Fa2 => fa2(m, n, operands),
         }
     }
 }
 
-/// What a lane gets.
-pub struct LaneInputs {
-    /// Accumulator of part a.
-    pub a: Wire,
-    /// Of part b.
-    pub b: Wire,
-    /// The lane's factor.
-    pub w: Wire,
-    /// Which side it is for.
-    pub upper: Wire,
-    /// Part a is empty.
-    pub take_b: Wire,
-    /// Part b is empty.
-    pub keep_a: Wire,
-    /// A merge is here.
-    pub enable: Wire,
-}
+/// What the lanes of a merge share, by the names of their ports: the factor (`w`), which side it is for (`upper`), part a is empty
+/// (`take_b`), part b is empty (`keep_a`).
+pub type SharedInputs = [(&'static str, Wire); 4];
 
-/// Lane `index` of a group: the accumulator of both parts.
+/// Lane `index` of a group: the accumulator of both parts, a and b; a merge is here (`enable`).
 pub fn merge_lane(
     around: &mut Module,
     index: usize,
     kind: MergeKind,
     n: &Arc<Numerics>,
-    inputs: &LaneInputs,
+    [a, b]: [Wire; 2],
+    shared: SharedInputs,
+    enable: Wire,
 ) -> Wire {
     let tag = Tag::module(kind.lane_name(n), kind.lane_doc());
     around.part(("lane", index), tag, |m| {
         m.clock();
-        let [a, b, w, upper, take_b, keep_a, enable] = [
-            ("a", inputs.a),
-            ("b", inputs.b),
-            ("w", inputs.w),
-            ("upper", inputs.upper),
-            ("take_b", inputs.take_b),
-            ("keep_a", inputs.keep_a),
-            ("enable", inputs.enable),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let merged = kind.merged(m, n, &Operands { a, b, w, upper });
+        let [a, b] = m.input_each([("a", a), ("b", b)]);
+        let [w, upper, take_b, keep_a] = m.input_each(shared);
+        let enable = m.input("enable", enable);
+        let merged = kind.merged(m, n, &Operands { o: a, v: b, w, upper });
         let select = MergeSelectFunction { bits: a.width() };
         let [y] = m.call("select", select, [merged, a, b, take_b, keep_a]);
         let o = m.register_if("o_q", enable, y);
@@ -147,56 +129,20 @@ pub fn merge_lane(
     })
 }
 
-/// Both accumulators, the factor, and which side it is for.
-struct Operands {
-    a: Wire,
-    b: Wire,
-    w: Wire,
-    upper: Wire,
-}
-
-fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     // No merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)) };
-    let [o] = m.call("step", step, [b, a, w, upper, low]);
-    o
+    m.call("step", step, [v, o, w, upper, low])[0]
 }
 
-fn rounded(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
-    let f = merge_formats(n, merge_numerics(n).difference);
-    let mixed =
-        |operation, a_format, b_format, y_format| MixedFunction { operation, a_format, b_format, y_format };
-    let subtract = mixed(Operation::Sub, f.value, f.accumulator, f.inner);
-    let [difference] = m.call("difference", subtract, [b, a]);
-    let [way, base] = m.call("side", LaneSideFunction { formats: f }, [upper, difference, a, b]);
-    let [product] = m.call("product", mixed(Operation::Mul, f.weight, f.inner, f.inner), [w, way]);
-    let add = mixed(Operation::Add, f.accumulator, f.inner, f.accumulator);
-    let [sum] = m.call("sum", add, [base, product]);
-    sum
-}
-
-fn fused(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
-    let step = FusedUpdateFunction { formats: merge_formats(n, n.accumulator), factor_bits: w.width() };
-    let [o] = m.call("step", step, [b, a, w, upper]);
-    o
-}
-
-fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { a, b, w, upper }: &Operands) -> Wire {
+fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     let f = merge_formats(n, n.product);
     // No merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
-    let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, a, b]);
-    let multiply = FactorProductFunction {
-        from: f.accumulator,
-        to: f.inner,
-        significand: n.factor_significand,
-        factor_bits: w.width(),
-    };
-    let [product] = m.call("product", multiply, [multiplicand, w]);
-    let (a_format, b_format, y_format) = (f.accumulator, f.inner, f.accumulator);
-    let add = MixedFunction { operation: Operation::Add, a_format, b_format, y_format };
-    let [sum] = m.call("sum", add, [addend, product]);
-    sum
+    let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);
+    let [product] = m.call("product", FactorProductFunction::of(f, n), [multiplicand, w]);
+    let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
+    m.call("sum", add, [addend, product])[0]
 }

@@ -35,7 +35,7 @@ pub mod weight;
 
 pub use config::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use flashd_spec::numerics::merge_numerics;
-pub use tree::{SplitInputs, SplitOutputs, build, split};
+pub use tree::build;
 
 use crate::attention::lane::LaneFormats;
 use crate::function;

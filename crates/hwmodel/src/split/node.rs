@@ -1,7 +1,7 @@
 //! A merge of two parts: scalars, and lanes in groups that share copies of the factor's registers.
 
 use super::fa2::fa2_merge_weight;
-use super::lane::{LaneInputs, MergeKind, merge_lane};
+use super::lane::{MergeKind, SharedInputs, merge_lane};
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_inputs, scalar_outputs};
 use super::state::State;
 use super::weight::flash_d_merge_weight;
@@ -11,33 +11,18 @@ use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// What a group of lanes gets.
-struct GroupInputs<'a> {
-    /// A merge reaches the lanes in the next cycle.
-    valid: Wire,
-    /// Its factor.
-    w: Wire,
-    /// Which side it is for.
-    upper: Wire,
-    /// Part a is empty.
-    take_b: Wire,
-    /// Part b is empty.
-    keep_a: Wire,
-    /// Accumulators of part a.
-    a: &'a [Wire],
-    /// Of part b.
-    b: &'a [Wire],
-}
-
-/// Up to 16 lanes and their copies of the factor: the accumulators of both parts.
+/// Up to 16 lanes and their copies of the factor: the accumulators of both parts, a and b. A merge reaches the lanes in the next cycle
+/// (`valid`).
 fn group(
     around: &mut Module,
     index: usize,
     kind: MergeKind,
     n: &Arc<Numerics>,
-    inputs: &GroupInputs,
+    valid: Wire,
+    shared: SharedInputs,
+    [a, b]: [&[Wire]; 2],
 ) -> Vec<Wire> {
-    let lanes = inputs.a.len();
+    let lanes = a.len();
     let tag = Tag::module(
         format!("{}_group_{lanes}", kind.lane_name(n)),
         format!("{lanes} lanes and their copies of the factor."),
@@ -45,19 +30,15 @@ fn group(
     around.part(("group", index), tag, |m| {
         m.clock();
         m.reset();
-        let valid = m.input("valid", inputs.valid);
-        let scalars =
-            [("w", inputs.w), ("upper", inputs.upper), ("take_b", inputs.take_b), ("keep_a", inputs.keep_a)]
-                .map(|(name, wire)| (name, m.input(name, wire)));
-        let (a, b) = (m.inputs("a", inputs.a), m.inputs("b", inputs.b));
+        let valid = m.input("valid", valid);
+        let shared = shared.map(|(name, wire)| (name, m.input(name, wire)));
+        let (a, b) = (m.inputs("a", a), m.inputs("b", b));
 
         let enable = m.register_reset("update_q", 0, valid);
-        let [w, upper, take_b, keep_a] =
-            scalars.map(|(name, wire)| m.register_if(format!("{name}_q"), valid, wire));
-        let lane = |(i, (&a, &b)): (usize, (&Wire, &Wire))| {
-            merge_lane(m, i, kind, n, &LaneInputs { a, b, w, upper, take_b, keep_a, enable })
-        };
-        let o: Vec<Wire> = a.iter().zip(&b).enumerate().map(lane).collect();
+        let shared = shared.map(|(name, wire)| (name, m.register_if(format!("{name}_q"), valid, wire)));
+        let parts = a.iter().zip(&b).enumerate();
+        let o: Vec<Wire> =
+            parts.map(|(i, (&a, &b))| merge_lane(m, i, kind, n, [a, b], shared, enable)).collect();
         m.outputs("o", &o)
     })
 }
@@ -107,12 +88,11 @@ pub fn merge_node(
         m.reset();
         // Both come in the same cycle.
         let valid = m.input("valid", parts[0].valid);
-        let [a_empty, b_empty] =
-            [("a_empty", parts[0]), ("b_empty", parts[1])].map(|(name, part)| m.input(name, part.empty));
+        let [a_empty, b_empty] = m.input_each([("a_empty", parts[0].empty), ("b_empty", parts[1].empty)]);
         let [a_scalars, b_scalars] = scalar_inputs(m, &parts[0].scalars, &parts[1].scalars);
         let (a, b) = (m.inputs("a", &parts[0].o), m.inputs("b", &parts[1].o));
 
-        m.reserve("weight");
+        m.reserve(&["weight"]);
         let valid_q = m.register_reset("valid_q", 0, valid);
         let scalars = ScalarInputs { a: &a_scalars, b: &b_scalars, a_empty, b_empty, valid: valid_q };
         let weight = kind.weight(m, n, &scalars);
@@ -122,9 +102,8 @@ pub fn merge_node(
         let empty = m.register("empty_q", empty);
         let mut o = Vec::new();
         for (g, (a, b)) in a.chunks(LANES_PER_GROUP).zip(b.chunks(LANES_PER_GROUP)).enumerate() {
-            let (w, upper) = (weight.w, weight.upper);
-            let inputs = GroupInputs { valid: valid_q, w, upper, take_b, keep_a, a, b };
-            o.extend(group(m, g, kind, n, &inputs));
+            let shared = [("w", weight.w), ("upper", weight.upper), ("take_b", take_b), ("keep_a", keep_a)];
+            o.extend(group(m, g, kind, n, valid_q, shared, [a, b]));
         }
         if !last {
             // The next merge's factor takes a cycle more than its parts' accumulators.

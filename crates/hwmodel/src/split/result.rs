@@ -1,6 +1,6 @@
 //! From the last merge's accumulators to results in the format.
 
-use crate::attention::group::BlankFunction;
+use crate::attention::group::blanked;
 use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
@@ -47,13 +47,10 @@ pub fn result(around: &mut Module, n: &Arc<Numerics>, inputs: &ResultInputs) -> 
 /// FLASH-D in fixed point: the accumulators in the format.
 fn fixed(m: &mut Module, n: &Arc<Numerics>, x: Wire, inputs: &ResultInputs) -> Vec<Wire> {
     let o = m.inputs("o", inputs.o);
-    let [x, done, empty] =
-        [("x", x), ("done", inputs.done), ("empty", inputs.empty)].map(|(name, wire)| m.input(name, wire));
+    let [x, done, empty] = m.input_each([("x", x), ("done", inputs.done), ("empty", inputs.empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
-    let convert = |(i, o): (usize, Wire)| {
-        m.call(("convert", i), FixedToFormatFunction { numerics: n.clone() }, [o, x, shows])[0]
-    };
-    o.into_iter().enumerate().map(convert).collect()
+    let convert = FixedToFormatFunction { numerics: n.clone() };
+    m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))
 }
 
 /// FLASH-D in float: the accumulators, rounded to the format where they are wider.
@@ -61,9 +58,8 @@ fn float(m: &mut Module, n: &Numerics, inputs: &ResultInputs) -> Vec<Wire> {
     let mut o = m.inputs("o", inputs.o);
     let empty = m.input("empty", inputs.empty);
     if n.accumulator != n.format {
-        for (i, o) in o.iter_mut().enumerate() {
-            [*o] = m.call(("convert", i), ConvertFunction { from: n.accumulator, to: n.format }, [*o]);
-        }
+        let convert = ConvertFunction { from: n.accumulator, to: n.format };
+        o = m.call_each("convert", convert, o.into_iter().map(|o| [o]));
     }
     blanked(m, &o, empty)
 }
@@ -71,26 +67,17 @@ fn float(m: &mut Module, n: &Numerics, inputs: &ResultInputs) -> Vec<Wire> {
 /// FA2: the accumulators times the reciprocal of the sum, a cycle later.
 fn scaled(m: &mut Module, n: &Arc<Numerics>, (l, finish): (Wire, Wire), inputs: &ResultInputs) -> Vec<Wire> {
     m.clock();
-    let (l, finish) = (m.input("l", l), m.input("finish", finish));
+    let [l, finish] = m.input_each([("l", l), ("finish", finish)]);
     let o = m.inputs("o", inputs.o);
-    let (done, empty) = (m.input("done", inputs.done), m.input("empty", inputs.empty));
+    let [done, empty] = m.input_each([("done", inputs.done), ("empty", inputs.empty)]);
     let reciprocal = SumReciprocalFunction { numerics: n.clone(), bits: l.width() };
     let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
     let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
     let r_fraction = n.reciprocal.table.value_fraction;
     let scale = ScaleFunction { accumulator: n.accumulator, format: n.format, r_fraction };
-    let y: Vec<Wire> = (o.into_iter().enumerate())
-        .map(|(i, o)| m.call(("scale", i), scale.clone(), [o, r, right])[0])
-        .collect();
+    let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)
-}
-
-/// Results, or zeros.
-fn blanked(m: &mut Module, o: &[Wire], empty: Wire) -> Vec<Wire> {
-    let blank =
-        |(i, &o): (usize, &Wire)| m.call(("blank", i), BlankFunction { width: o.width() }, [o, empty])[0];
-    o.iter().enumerate().map(blank).collect()
 }
 
 /// Cycles from the last merge's accumulators to the result.

@@ -74,9 +74,9 @@ pub(super) fn scalar_unit(
     around.part("weight", tag, |m| {
         m.clock();
         let [a, b] = scalar_inputs(m, inputs.a, inputs.b);
+        let ScalarInputs { a_empty, b_empty, valid, .. } = *inputs;
         let [a_empty, b_empty, valid] =
-            [("a_empty", inputs.a_empty), ("b_empty", inputs.b_empty), ("valid", inputs.valid)]
-                .map(|(name, wire)| m.input(name, wire));
+            m.input_each([("a_empty", a_empty), ("b_empty", b_empty), ("valid", valid)]);
         let outputs = inside(m, &ScalarInputs { a: &a, b: &b, a_empty, b_empty, valid });
         ScalarOutputs {
             scalars: scalar_outputs(m, "", &outputs.scalars),

@@ -12,54 +12,11 @@ use crate::attention::delay::delay;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
-use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::rtl::{Circuit, Module, Tag, Wire};
 use crate::split::{MERGE_CYCLES, SplitConfig};
 use flashd_spec::config::ConfigError;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
-
-/// What cores and a tree of merges get. The names are those of the contract; vectors of all parts stand one after another.
-pub struct SplitInputs<'a> {
-    /// Query, d words.
-    pub q: &'a [Wire],
-    /// The query registers load.
-    pub q_valid: Wire,
-    /// Of fixed-point lanes: exponent field of the largest |v|, loaded with the query.
-    pub v_exponent: Option<Wire>,
-    /// Keys, one for each part, d words each.
-    pub k: &'a [Wire],
-    /// Keys are accepted.
-    pub k_valid: Wire,
-    /// They are the query's last.
-    pub k_last: Wire,
-    /// The query does not see the key of a part, one bit a part.
-    pub k_mask: &'a [Wire],
-    /// Values, one for each part, d words each.
-    pub v: &'a [Wire],
-}
-
-/// What they hand out.
-pub struct SplitOutputs {
-    /// One step reaches the value stage.
-    pub v_step: Wire,
-    /// That step needs the value of a part, one bit a part.
-    pub v_ren: Vec<Wire>,
-    /// Result, d words.
-    pub o: Vec<Wire>,
-    /// The result is valid.
-    pub o_valid: Wire,
-    /// An operand was Inf or NaN.
-    pub o_invalid: Wire,
-    /// The query has seen no key, and the result is zero.
-    pub o_empty: Wire,
-    /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives.
-    pub o_overflow: Option<Wire>,
-    /// Scalars of the merged state, beside the result, in the order of
-    /// [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars).
-    pub o_scalars: Signals,
-    /// Accumulators of the merged state, d words.
-    pub o_state: Vec<Wire>,
-}
 
 /// Cores and tree of a configuration, as a block of their own.
 ///
@@ -67,58 +24,43 @@ pub struct SplitOutputs {
 /// If the configuration is not valid.
 pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
-    let n = Arc::new(Numerics::new(&config.core));
+    let n = &Arc::new(Numerics::new(&config.core));
     let (d, width, parts) = (config.core.d, n.format.width(), config.parts);
     let mut bench = Module::bench();
     let b = &mut bench;
-    let inputs = SplitInputs {
-        q: &b.opens(d, width),
-        q_valid: b.open(1),
-        v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
-        k: &b.opens(parts * d, width),
-        k_valid: b.open(1),
-        k_last: b.open(1),
-        k_mask: &b.opens(parts, 1),
-        v: &b.opens(parts * d, width),
-    };
-    split(b, "top", config, &n, &inputs);
-    Ok(bench.into_circuit())
-}
-
-/// Cores and tree of a (valid) configuration.
-///
-/// # Panics
-/// If it is not valid: cores with partial results have masks.
-pub fn split(
-    around: &mut Module,
-    name: impl Into<Name>,
-    config: &SplitConfig,
-    n: &Arc<Numerics>,
-    inputs: &SplitInputs,
-) -> SplitOutputs {
-    let parts = config.parts;
+    // Keys and values are one for each part, d words each, and stand one after another; so do masks, a bit each.
+    let (q, k, v) = (b.opens(d, width), b.opens(parts * d, width), b.opens(parts * d, width));
+    let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
+    let v_exponent = config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits));
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
     );
-    around.part(name, Tag::module(config.name(), doc).open(), |m| {
+    bench.part("top", Tag::module(config.name(), doc).open(), |m| {
         m.clock();
         m.reset();
-        let q = m.inputs("q", inputs.q);
-        let q_valid = m.input("q_valid", inputs.q_valid);
-        let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
-        let k = m.inputs("k", inputs.k);
-        let (k_valid, k_last) = (m.input("k_valid", inputs.k_valid), m.input("k_last", inputs.k_last));
-        let k_mask = m.inputs("k_mask", inputs.k_mask);
-        let v_step = m.later(1);
-        let v_ren: Vec<Wire> = (0..parts).map(|_| m.later(1)).collect();
-        let (v_step_port, v_ren_port) = (m.output("v_step", v_step), m.outputs("v_ren", &v_ren));
-        let v = m.inputs("v", inputs.v);
+        let q = m.inputs("q", &q);
+        let q_valid = m.input("q_valid", q_valid);
+        let v_exponent = v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        let k = m.inputs("k", &k);
+        let [k_valid, k_last] = m.input_each([("k_valid", k_valid), ("k_last", k_last)]);
+        let k_mask = m.inputs("k_mask", &k_mask);
+        m.reserve_ports(&["v_step", "v_ren"]);
+        let v = m.inputs("v", &v);
 
-        let shared =
-            SplitInputs { q: &q, q_valid, v_exponent, k: &k, k_valid, k_last, k_mask: &k_mask, v: &v };
-        let cores = cores(m, config, n, &shared);
-        m.drive(v_step, cores[0].v_step);
-        cores.iter().zip(&v_ren).for_each(|(core, &v_ren)| m.drive(v_ren, core.v_ren));
+        let shared = CoreInputs {
+            q: &q,
+            q_valid,
+            v_exponent,
+            k: &k,
+            k_valid,
+            k_last,
+            k_mask: None,
+            k_state: None,
+            state_scalars: &[],
+            state_o: &[],
+            v: &v,
+        };
+        let cores = cores(m, config, n, &k_mask, &shared);
         let last = merged(m, config, n, &cores);
 
         let waits = result_cycles(&config.core) as usize;
@@ -145,22 +87,25 @@ pub fn split(
         let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
         let sum = last.sum().map(|l| (l, last.valid));
         let o = result(m, n, &ResultInputs { o: &last.o, done, empty: o_empty, x, sum });
-        SplitOutputs {
-            v_step: v_step_port,
-            v_ren: v_ren_port,
-            o: m.outputs("o", &o),
-            o_valid: m.output("o_valid", o_valid),
-            o_invalid: m.output("o_invalid", o_invalid),
-            o_empty: m.output("o_empty", o_empty),
-            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
-            o_scalars: scalar_outputs(m, "o_", &o_scalars),
-            o_state: m.outputs("o_state", &o_state),
-        }
-    })
+        m.output("v_step", cores[0].v_step);
+        m.outputs("v_ren", &cores.iter().map(|core| core.v_ren).collect::<Vec<Wire>>());
+        m.outputs("o", &o);
+        m.output_each([("o_valid", o_valid), ("o_invalid", o_invalid), ("o_empty", o_empty)]);
+        o_overflow.map(|overflow| m.output("o_overflow", overflow));
+        scalar_outputs(m, "o_", &o_scalars);
+        m.outputs("o_state", &o_state);
+    });
+    Ok(bench.into_circuit())
 }
 
 /// The cores, one for each part; none takes a partial result over.
-fn cores(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, inputs: &SplitInputs) -> Vec<CoreOutputs> {
+fn cores(
+    m: &mut Module,
+    config: &SplitConfig,
+    n: &Arc<Numerics>,
+    k_mask: &[Wire],
+    shared: &CoreInputs,
+) -> Vec<CoreOutputs> {
     let d = config.core.d;
     let [low] = m.call("low", LowFunction {}, []);
     let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
@@ -171,21 +116,11 @@ fn cores(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, inputs: &Split
         .collect();
     let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
     let accumulators = vec![zero; d];
-    (inputs.k.chunks(d).zip(inputs.v.chunks(d)).zip(inputs.k_mask).enumerate())
+    (shared.k.chunks(d).zip(shared.v.chunks(d)).zip(k_mask).enumerate())
         .map(|(p, ((k, v), &k_mask))| {
-            let inputs = CoreInputs {
-                q: inputs.q,
-                q_valid: inputs.q_valid,
-                v_exponent: inputs.v_exponent,
-                k,
-                k_valid: inputs.k_valid,
-                k_last: inputs.k_last,
-                k_mask: Some(k_mask),
-                k_state: Some(low),
-                state_scalars: &scalars,
-                state_o: &accumulators,
-                v,
-            };
+            let (k_mask, k_state) = (Some(k_mask), Some(low));
+            let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);
+            let inputs = CoreInputs { k, k_mask, k_state, state_scalars, state_o, v, ..*shared };
             core(m, ("core", p), &config.core, n, &inputs)
         })
         .collect()

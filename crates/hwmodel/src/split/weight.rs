@@ -96,7 +96,7 @@ pub fn flash_d_merge_weight(
         });
         let [t, negative] = m.call("argument", ExpArgumentFunction { numerics: numerics() }, [x]);
         let [tail] = m.call("tail", Log2p1TailFunction { numerics: numerics() }, [t]);
-        m.reserve("sigmoid");
+        m.reserve(&["sigmoid"]);
         // One part is empty: a first key to the weight.
         let [first] = m.call("one_empty", NotFunction {}, [both]);
         let [w] = m.call("sigmoid", SigmoidWeightFunction { numerics: numerics(), form }, [t, first]);

@@ -10,13 +10,10 @@ pub struct BeatSelect {
 }
 
 impl VectorFunction for BeatSelect {
-    fn tag(&self) -> Tag {
-        Tag::module(format!("beat_select_{}", self.beats), "Stores the beat in its place.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module(format!("beat_select_{}", self.beats), "Stores the beat in its place.");
         let inputs = vec![Pins::vector("fill", 1, 1), Pins::vector("beat", 1, index_bits(self.beats))];
-        (inputs, vec![Pins::vector("enable", self.beats, 1)])
+        (tag, inputs, vec![Pins::vector("enable", self.beats, 1)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -35,14 +32,12 @@ pub struct ElementJoin {
 }
 
 impl VectorFunction for ElementJoin {
-    fn tag(&self) -> Tag {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let ElementJoin { parts, width } = self;
-        Tag::module(format!("element_join_{parts}x{width}"), "Words to an element, the lowest first.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let tag =
+            Tag::module(format!("element_join_{parts}x{width}"), "Words to an element, the lowest first.");
         let element = Pins::vector("y", 1, self.parts as u32 * self.width);
-        (vec![Pins::vector("x", self.parts, self.width)], vec![element])
+        (tag, vec![Pins::vector("x", self.parts, self.width)], vec![element])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -61,14 +56,12 @@ pub struct ElementSplit {
 }
 
 impl VectorFunction for ElementSplit {
-    fn tag(&self) -> Tag {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let ElementSplit { parts, width } = self;
-        Tag::module(format!("element_split_{parts}x{width}"), "An element to words, the lowest first.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+        let tag =
+            Tag::module(format!("element_split_{parts}x{width}"), "An element to words, the lowest first.");
         let element = Pins::vector("x", 1, self.parts as u32 * self.width);
-        (vec![element], vec![Pins::vector("y", self.parts, self.width)])
+        (tag, vec![element], vec![Pins::vector("y", self.parts, self.width)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {

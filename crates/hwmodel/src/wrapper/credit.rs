@@ -1,6 +1,5 @@
 //! How many blocks a stream is behind another.
 
-use super::later::hold;
 use super::packet::UpDownFunction;
 use crate::rtl::{Module, Name, Tag, Wire};
 
@@ -10,11 +9,10 @@ pub fn credit(around: &mut Module, name: impl Into<Name>, bits: u32, up: Wire, d
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let (up, down) = (m.input("up", up), m.input("down", down));
-        m.reserve("count_q");
-        let count = m.later(bits);
+        let [up, down] = m.input_each([("up", up), ("down", down)]);
+        let count = m.state("count_q", bits);
         let [next, some] = m.call("step", UpDownFunction { bits }, [count, up, down]);
-        hold(m, "count_q", count, next);
+        m.next(count, next);
         m.output("some", some)
     })
 }

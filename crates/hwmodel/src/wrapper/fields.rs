@@ -1,6 +1,5 @@
 //! The registers themselves: what a write and an event do to them.
 
-use super::later::hold;
 use super::registers::{ADDRESS_BITS, BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
 use crate::function;
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
@@ -24,14 +23,11 @@ pub struct WriteDecode {
 }
 
 impl VectorFunction for WriteDecode {
-    fn tag(&self) -> Tag {
-        Tag::module("write_decode", "Which register is written, and whether there is one.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("write_decode", "Which register is written, and whether there is one.");
         let select = Pins::vector("select", self.offsets.len(), 1);
         let inputs = vec![Pins::vector("address", 1, ADDRESS_BITS), Pins::vector("write", 1, 1)];
-        (inputs, vec![select, Pins::vector("known", 1, 1)])
+        (tag, inputs, vec![select, Pins::vector("known", 1, 1)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -49,14 +45,12 @@ pub struct ReadDecode {
 }
 
 impl VectorFunction for ReadDecode {
-    fn tag(&self) -> Tag {
-        Tag::module("read_decode", "What the register at an address says, and whether there is one.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag =
+            Tag::module("read_decode", "What the register at an address says, and whether there is one.");
         let value = Pins::vector("value", self.offsets.len(), 32);
         let outputs = vec![Pins::vector("data", 1, 32), Pins::vector("known", 1, 1)];
-        (vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
+        (tag, vec![Pins::vector("address", 1, ADDRESS_BITS), value], outputs)
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -114,12 +108,11 @@ pub fn host_register(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [select, data, mask] = [("select", select), ("data", write.data), ("mask", write.mask)]
-            .map(|(name, wire)| m.input(name, wire));
-        m.reserve("value_q");
-        let value = m.later(width);
+        let [select, data, mask] =
+            m.input_each([("select", select), ("data", write.data), ("mask", write.mask)]);
+        let value = m.state("value_q", width);
         let [next] = m.call("merge", MergeFunction { width }, [select, data, mask, value]);
-        hold(m, "value_q", value, next);
+        m.next(value, next);
         m.output("value", value)
     })
 }
@@ -182,15 +175,12 @@ pub struct ErrorRules {
 }
 
 impl VectorFunction for ErrorRules {
-    fn tag(&self) -> Tag {
-        Tag::module("error_rules", "An error stays until a one is written to its bit.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("error_rules", "An error stays until a one is written to its bit.");
         let flags = |name| Pins::vector(name, self.bits.len(), 1);
         let write =
             [("select", 1), ("data", 32), ("mask", 32)].map(|(name, width)| Pins::vector(name, 1, width));
-        ([flags("occurs"), flags("old")].into_iter().chain(write).collect(), vec![flags("y")])
+        (tag, [flags("occurs"), flags("old")].into_iter().chain(write).collect(), vec![flags("y")])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -209,13 +199,10 @@ pub struct StatusWord {
 }
 
 impl VectorFunction for StatusWord {
-    fn tag(&self) -> Tag {
-        Tag::module("status_word", "STATUS as it is read.")
-    }
-
-    fn ports(&self) -> (Vec<Pins>, Vec<Pins>) {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let tag = Tag::module("status_word", "STATUS as it is read.");
         let inputs = vec![Pins::vector("busy", 1, 1), Pins::vector("error", self.bits.len(), 1)];
-        (inputs, vec![Pins::vector("y", 1, 32)])
+        (tag, inputs, vec![Pins::vector("y", 1, 32)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
@@ -245,10 +232,9 @@ pub fn event_counter(around: &mut Module, name: impl Into<Name>, occurs: Wire) -
         m.clock();
         m.reset();
         let occurs = m.input("occurs", occurs);
-        m.reserve("count_q");
-        let count = m.later(COUNTER_BITS);
+        let count = m.state("count_q", COUNTER_BITS);
         let [next] = m.call("step", CountFunction {}, [occurs, count]);
-        hold(m, "count_q", count, next);
+        m.next(count, next);
         m.output("count", count)
     })
 }

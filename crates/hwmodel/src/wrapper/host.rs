@@ -2,20 +2,16 @@
 
 use super::credit::credit;
 use super::fields::*;
-use super::later::{hold, reserve};
-use super::lite::{SlaveInputs, lite_slave};
+use super::lite::lite_slave;
 use super::logic::EitherFunction;
-use super::ports::{LiteInputs, LiteOutputs};
-use super::registers::{Access, Packets, Register, RegisterName, error_bits, registers};
+use super::ports::{answer_lite, enter_lite};
+use super::registers::{Access, Register, RegisterName, errors, registers};
+use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::wrapper::{AxisConfig, Values};
 
-/// What the registers get.
-pub struct HostInputs<'a> {
-    /// Synchronous reset.
-    pub rst: Wire,
-    /// The port.
-    pub lite: LiteInputs,
+/// What the registers are told, by parts that they tell something themselves.
+pub struct Events {
     /// A block begins.
     pub opens: Wire,
     /// A block's last result leaves.
@@ -23,15 +19,15 @@ pub struct HostInputs<'a> {
     /// With masks: the array takes a query.
     pub taken: Option<Wire>,
     /// Errors of the streams, in the order of their bits.
-    pub error: &'a [Wire],
+    pub error: Vec<Wire>,
     /// What the counters after those of cycles and blocks count.
-    pub occurs: &'a [Wire],
+    pub occurs: Vec<Wire>,
 }
 
 /// What the registers say.
 pub struct HostOutputs {
     /// The answers at the port.
-    pub lite: LiteOutputs,
+    pub lite: Signals,
     /// Blocks may begin.
     pub run: Wire,
     /// Where values are asked for: a block is on its way, or may begin.
@@ -46,33 +42,30 @@ pub struct HostOutputs {
     pub q_to: Option<Wire>,
 }
 
-/// Registers, counters and the start of blocks.
+/// Registers, counters and the start of blocks: with a synchronous reset, and what the host drives at its port.
 pub fn host_control(
     around: &mut Module,
     name: &str,
     config: &AxisConfig,
-    inputs: &HostInputs,
+    rst: Wire,
+    host: &Signals,
+    events: &Events,
 ) -> HostOutputs {
     let table = registers(config);
-    let error_bits: Vec<u32> = [Packets::Queries, Packets::Keys, Packets::Values]
-        .into_iter()
-        .flat_map(|packets| error_bits(config, packets))
-        .collect();
+    let error_bits: Vec<u32> = errors(config).iter().map(|error| error.bit).collect();
     let tag = Tag::module("host_control", "Registers, counters, and the start of blocks.");
     around.part(name, tag, |m| {
         m.clock();
-        let rst = m.input("rst", inputs.rst);
+        let rst = m.input("rst", rst);
         m.reset_by(rst);
-        let port = inputs.lite.enter(m, "");
-        let (opens, done) = (m.input("opens", inputs.opens), m.input("done", inputs.done));
-        let taken = m.optional_input("taken", inputs.taken);
-        let (error, occurs) = (m.inputs("error", inputs.error), m.inputs("occurs", inputs.occurs));
+        let host = enter_lite(m, "", host);
+        let [opens, done] = m.input_each([("opens", events.opens), ("done", events.done)]);
+        let taken = m.optional_input("taken", events.taken);
+        let (error, occurs) = (m.inputs("error", &events.error), m.inputs("occurs", &events.occurs));
 
-        reserve(m, &["run_q", "left_q", "error_q", "position_q"]);
+        m.reserve(&["run_q", "left_q", "error_q", "position_q"]);
         let (write_known, read_data, read_known) = (m.later(1), m.later(32), m.later(1));
-        let slave = SlaveInputs { lite: port.inputs, write_known, read_data, read_known };
-        let slave = lite_slave(m, "slave", &slave);
-        port.answer(m, &slave.lite);
+        let slave = lite_slave(m, "slave", &host, [write_known, read_data, read_known]);
         let write = Write { data: slave.write_data, mask: slave.write_mask };
         let written = Written::new(m, &table, slave.write_address, slave.write);
         m.drive(write_known, written.known);
@@ -90,21 +83,20 @@ pub fn host_control(
         let window = optional("window", RegisterName::Window);
 
         // Start and stop: whether blocks may begin, and how many.
-        let (run, left) = (m.later(1), m.later(32));
+        let (run, left) = (m.state("run_q", 1), m.state("left_q", 32));
         let rules = [control, write.data, write.mask, run, opens, blocks_to_run, left];
         let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
-        hold(m, "run_q", run, next_run);
-        hold(m, "left_q", left, next_left);
+        m.next_all(&[run, left], &[next_run, next_left]);
         // Blocks on their way.
         let underway = credit(m, "blocks", config.block_count_bits(), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
         let position = written.find(RegisterName::Position);
         let sight = match (position, taken, mode, stride, window) {
             (Some((width, select)), Some(taken), Some(mode), Some(stride), Some(window)) => {
-                let position = m.later(width);
+                let position = m.state(("position_q", 0), width);
                 let next = [select, write.data, write.mask, position, stride, taken];
                 let [next] = m.call(("next_position", 0), NextPositionFunction { width }, next);
-                hold(m, ("position_q", 0), position, next);
+                m.next(position, next);
                 let limits = QueryLimitsFunction { width };
                 let [from, to] = m.call(("limits", 0), limits, [mode, position, window]);
                 Some(Sight { position, from, to })
@@ -116,10 +108,8 @@ pub fn host_control(
         // Counters, which the host resets, too.
         let [clears] = m.call("clears", EitherFunction {}, [rst, clear]);
         m.reset_by(clears);
-        let mut counts = Vec::new();
-        for (i, &event) in [working, done].iter().chain(&occurs).enumerate() {
-            counts.push(event_counter(m, ("counter", i), event));
-        }
+        let events = [working, done].into_iter().chain(occurs).enumerate();
+        let counts: Vec<Wire> = events.map(|(i, event)| event_counter(m, ("counter", i), event)).collect();
 
         // Registers as they are read, in the order of the table.
         let [control] = m.call("control_word", WidenFunction { width: 1 }, [run]);
@@ -142,12 +132,11 @@ pub fn host_control(
         read.extend(counts);
         let offsets = table.iter().map(|register| register.offset).collect();
         let read = m.leaf("read_decode", VectorLeaf::new(ReadDecode { offsets }), &read);
-        m.drive(read_data, read[0]);
-        m.drive(read_known, read[1]);
+        m.drive_all(&[read_data, read_known], &read);
 
         let requested = config.values == Values::Requested;
         HostOutputs {
-            lite: port.outputs,
+            lite: answer_lite(m, "", &slave.lite),
             run: m.output("run", run),
             busy: m.optional_output("busy", requested.then_some(working)),
             length: m.output("length", length),
@@ -197,12 +186,9 @@ struct Sight {
 
 /// Errors that stay until a write to STATUS clears them.
 fn keep_errors(m: &mut Module, bits: &[u32], occurs: &[Wire], select: Wire, write: Write) -> Vec<Wire> {
-    let errors: Vec<Wire> = bits.iter().map(|_| m.later(1)).collect();
-    let inputs: Vec<Wire> =
-        occurs.iter().chain(&errors).copied().chain([select, write.data, write.mask]).collect();
+    let errors: Vec<Wire> = (0..bits.len()).map(|i| m.state(("error_q", i), 1)).collect();
+    let inputs = [occurs, &errors, &[select, write.data, write.mask]].concat();
     let next = m.leaf("errors", VectorLeaf::new(ErrorRules { bits: bits.to_vec() }), &inputs);
-    for (i, (&error, next)) in errors.iter().zip(next).enumerate() {
-        hold(m, ("error_q", i), error, next);
-    }
+    m.next_all(&errors, &next);
     errors
 }

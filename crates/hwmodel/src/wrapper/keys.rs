@@ -3,9 +3,8 @@
 use super::beat::Shape;
 use super::config::KEY_CREDIT_BITS;
 use super::credit::credit;
-use super::later::hold;
 use super::packet::{NextPlaceFunction, TakeFunction};
-use super::ports::{Last, Sink, SinkInputs};
+use super::ports::{Last, SinkInputs};
 use super::vector::{VectorInputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -79,35 +78,30 @@ pub fn key_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Always);
+        let KeyInputs { block, length, ready, ce, .. } = *inputs;
+        let stream = inputs.stream.enter(m, "", Last::Always);
         let [block, length, ready, ce] =
-            [("block", inputs.block), ("length", inputs.length), ("ready", inputs.ready), ("ce", inputs.ce)]
-                .map(|(name, wire)| m.input(name, wire));
+            m.input_each([("block", block), ("length", length), ("ready", ready), ("ce", ce)]);
 
         let [opens, vector, ends, full] = [(); 4].map(|()| m.later(1));
         // Blocks whose keys have not begun to come.
         let permit = credit(m, "credit", KEY_CREDIT_BITS, block, opens);
         // Keys of the block so far, and whether this is the last.
         let bits = LENGTH_BITS;
-        m.reserve("place_q");
-        let place = m.later(bits);
+        let place = m.state("place_q", bits);
         let [stop, too_short] = m.call("limit", KeyLimitFunction { bits }, [place, length, vector, ends]);
         let [next] = m.call("next_place", NextPlaceFunction { bits }, [vector, ends, place]);
-        hold(m, "place_q", place, next);
+        m.next(place, next);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
         let vectors = VectorInputs { stream: &stream, permit, stop: Some(stop), take };
         let vectors = vector_input(m, "vectors", shape, &vectors);
         let packet = vectors.packet();
         let limits = packet.limits();
-        m.drive(tready, vectors.tready);
-        m.drive(opens, packet.opens);
-        m.drive(vector, limits.vector);
-        m.drive(ends, limits.ends);
-        m.drive(full, vectors.full);
+        m.drive_all(&[opens, vector, ends, full], &[packet.opens, limits.vector, limits.ends, vectors.full]);
 
         let errors: Vec<Wire> = [limits.too_long, too_short].into_iter().chain(packet.partial).collect();
         KeyOutputs {
-            tready: tready_out,
+            tready: m.output("tready", vectors.tready),
             k_valid: m.output("k_valid", full),
             k_last: m.output("k_last", packet.last),
             k_mask: m.optional_output("k_mask", vectors.flag),

@@ -1,7 +1,7 @@
 //! The protocol of the register port: AXI4-Lite, one write and one read at a time.
 
-use super::later::{hold, reserve};
-use super::ports::{LiteInputs, LiteOutputs};
+use super::ports::{answer_lite, enter_lite};
+use crate::attention::signals::Signals;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -70,22 +70,10 @@ function! {
         [byte(3).concat(&byte(2)).concat(&byte(1)).concat(&byte(0))]
     }
 }
-/// What the slave gets beside its port: what the registers say.
-pub struct SlaveInputs {
-    /// The port.
-    pub lite: LiteInputs,
-    /// There is a register at [`SlaveOutputs::write_address`].
-    pub write_known: Wire,
-    /// What the register at [`SlaveOutputs::read_address`] says, 32 bits.
-    pub read_data: Wire,
-    /// There is such a register.
-    pub read_known: Wire,
-}
-
 /// What the slave asks of the registers.
 pub struct SlaveOutputs {
     /// The answers at the port.
-    pub lite: LiteOutputs,
+    pub lite: Signals,
     /// A register is written.
     pub write: Wire,
     /// Which.
@@ -98,63 +86,72 @@ pub struct SlaveOutputs {
     pub read_address: Wire,
 }
 
-/// An AXI4-Lite slave in front of registers.
-pub fn lite_slave(around: &mut Module, name: &str, inputs: &SlaveInputs) -> SlaveOutputs {
+/// An AXI4-Lite slave in front of registers, with what a host drives at its port. They say whether there is one at
+/// [`SlaveOutputs::write_address`], what that at [`SlaveOutputs::read_address`] holds, 32 bits, and whether there is one.
+pub fn lite_slave(around: &mut Module, name: &str, host: &Signals, registers: [Wire; 3]) -> SlaveOutputs {
     let tag = Tag::module("lite_slave", "AXI4-Lite, one write and one read at a time.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let port = inputs.lite.enter(m, "");
-        let lite = port.inputs;
+        let lite = enter_lite(m, "", host);
 
-        reserve(m, &["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
-        reserve(m, &["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
+        m.reserve(&["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
+        m.reserve(&["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
         // Addresses and data that wait for their access, and answers that wait for the host.
-        let [aw_full, w_full, b_full, ar_full, r_full] = [(); 5].map(|()| m.later(1));
-        let channels = [lite.awvalid, lite.wvalid, lite.bready, aw_full, w_full, b_full];
+        let [aw_full, w_full, b_full, ar_full, r_full] =
+            ["aw_full_q", "w_full_q", "b_full_q", "ar_full_q", "r_full_q"].map(|name| m.state(name, 1));
+        let channels = [lite["awvalid"], lite["wvalid"], lite["bready"], aw_full, w_full, b_full];
         let [awready, wready, aw_take, w_take, write, next_aw_full, next_w_full, next_b_full] =
             m.call("writes", LiteWriteFunction {}, channels);
         let [arready, ar_take, read, next_ar_full, next_r_full] =
-            m.call("reads", LiteReadFunction {}, [lite.arvalid, lite.rready, ar_full, r_full]);
-        for (name, state, next) in [
-            ("aw_full_q", aw_full, next_aw_full),
-            ("w_full_q", w_full, next_w_full),
-            ("b_full_q", b_full, next_b_full),
-            ("ar_full_q", ar_full, next_ar_full),
-            ("r_full_q", r_full, next_r_full),
-        ] {
-            hold(m, name, state, next);
-        }
-        let write_address = m.register_if("aw_q", aw_take, lite.awaddr);
-        let write_data = m.register_if("w_q", w_take, lite.wdata);
-        let strb = m.register_if("strb_q", w_take, lite.wstrb);
-        let read_address = m.register_if("ar_q", ar_take, lite.araddr);
+            m.call("reads", LiteReadFunction {}, [lite["arvalid"], lite["rready"], ar_full, r_full]);
+        m.next_all(
+            &[aw_full, w_full, b_full, ar_full, r_full],
+            &[next_aw_full, next_w_full, next_b_full, next_ar_full, next_r_full],
+        );
+        let write_address = m.register_if("aw_q", aw_take, lite["awaddr"]);
+        let write_data = m.register_if("w_q", w_take, lite["wdata"]);
+        let strb = m.register_if("strb_q", w_take, lite["wstrb"]);
+        let read_address = m.register_if("ar_q", ar_take, lite["araddr"]);
         let [mask] = m.call("strobe", StrobeFunction {}, [strb]);
 
-        let write_out = m.output("write", write);
-        let write_address = m.output("write_address", write_address);
-        let write_data = m.output("write_data", write_data);
-        let write_mask = m.output("write_mask", mask);
-        let write_known = m.input("write_known", inputs.write_known);
-        let read_address = m.output("read_address", read_address);
-        let read_data = m.input("read_data", inputs.read_data);
-        let read_known = m.input("read_known", inputs.read_known);
+        m.reserve_ports(&[
+            "write",
+            "write_address",
+            "write_data",
+            "write_mask",
+            "write_known",
+            "read_address",
+        ]);
+        let [write_known, read_data, read_known] = registers;
+        let [write_known, read_data, read_known] = m.input_each([
+            ("write_known", write_known),
+            ("read_data", read_data),
+            ("read_known", read_known),
+        ]);
 
         let [write_response] = m.call("write_response", ResponseFunction {}, [write_known]);
         let bresp = m.register_if("b_q", write, write_response);
         let [read_response] = m.call("read_response", ResponseFunction {}, [read_known]);
         let rdata = m.register_if("r_q", read, read_data);
         let rresp = m.register_if("resp_q", read, read_response);
-        let (bvalid, rvalid) = (b_full, r_full);
-        let answers = LiteOutputs { awready, wready, bresp, bvalid, arready, rdata, rresp, rvalid };
-        port.answer(m, &answers);
+        let answers = Signals::from([
+            ("awready", awready),
+            ("wready", wready),
+            ("bresp", bresp),
+            ("bvalid", b_full),
+            ("arready", arready),
+            ("rdata", rdata),
+            ("rresp", rresp),
+            ("rvalid", r_full),
+        ]);
         SlaveOutputs {
-            lite: port.outputs,
-            write: write_out,
-            write_address,
-            write_data,
-            write_mask,
-            read_address,
+            lite: answer_lite(m, "", &answers),
+            write: m.output("write", write),
+            write_address: m.output("write_address", write_address),
+            write_data: m.output("write_data", write_data),
+            write_mask: m.output("write_mask", mask),
+            read_address: m.output("read_address", read_address),
         }
     })
 }

@@ -28,7 +28,7 @@
 //! | `results`, `buffer` | the stream out of it: beats that follow, and a buffer of two |
 //! | `steps` | steps on their way through the array |
 //! | `advance` | when the array moves |
-//! | `credit`, `logic`, `later` | what several of these need |
+//! | `credit`, `logic` | what several of these need |
 //!
 //! What a user chooses is [`AxisConfig`](crate::wrapper::AxisConfig).
 
@@ -40,7 +40,6 @@ mod credit;
 mod fields;
 mod host;
 mod keys;
-mod later;
 mod lite;
 mod logic;
 mod packet;
@@ -58,4 +57,4 @@ pub use beat::Shape;
 pub use config::{AxisConfig, DEFAULT_BEAT_BITS, STREAM_LATENCY, Values};
 pub use registers::{Access, Field, Register, RegisterName, registers};
 pub use requests::INDEX_BITS;
-pub use top::{build, wrapper};
+pub use top::build;

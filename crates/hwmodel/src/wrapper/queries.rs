@@ -1,10 +1,9 @@
 //! The query stream.
 
 use super::beat::Shape;
-use super::later::hold;
 use super::logic::HighFunction;
 use super::packet::{NextPlaceFunction, TakeFunction};
-use super::ports::{Last, Sink, SinkInputs};
+use super::ports::{Last, SinkInputs};
 use super::vector::{VectorInputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -65,22 +64,21 @@ pub fn query_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Always);
-        let [run, ready, ce] = [("run", inputs.run), ("ready", inputs.ready), ("ce", inputs.ce)]
-            .map(|(name, wire)| m.input(name, wire));
+        let stream = inputs.stream.enter(m, "", Last::Always);
+        let [run, ready, ce] =
+            m.input_each([("run", inputs.run), ("ready", inputs.ready), ("ce", inputs.ce)]);
 
         // Queries of the packet so far, and whether this is the last that it may have.
         let bits = index_bits(queries);
-        m.reserve("place_q");
-        let counted =
-            (queries > 1).then(|| Counted { place: m.later(bits), vector: m.later(1), ends: m.later(1) });
-        let stop = match &counted {
-            Some(counted) => {
+        // A query becomes complete, its packet's last.
+        let counted = (queries > 1).then(|| [m.later(1), m.later(1)]);
+        let stop = match counted {
+            Some([vector, ends]) => {
+                let place = m.state(("place_q", 0), bits);
                 let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
-                let [stop] = m.call(("last_place", 0), last_place, [counted.place]);
-                let inputs = [counted.vector, counted.ends, counted.place];
-                let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, inputs);
-                hold(m, ("place_q", 0), counted.place, next);
+                let [stop] = m.call(("last_place", 0), last_place, [place]);
+                let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, [vector, ends, place]);
+                m.next(place, next);
                 stop
             }
             // A block of one query.
@@ -92,16 +90,14 @@ pub fn query_stream(
         let vectors = vector_input(m, "vectors", shape, &vectors);
         let packet = vectors.packet();
         let limits = packet.limits();
-        m.drive(tready, vectors.tready);
         m.drive(full, vectors.full);
         if let Some(counted) = counted {
-            m.drive(counted.vector, limits.vector);
-            m.drive(counted.ends, limits.ends);
+            m.drive_all(&counted, &[limits.vector, limits.ends]);
         }
 
         let errors: Vec<Wire> = [limits.too_long].into_iter().chain(packet.partial).collect();
         QueryOutputs {
-            tready: tready_out,
+            tready: m.output("tready", vectors.tready),
             q_valid: m.output("q_valid", vectors.full),
             q_last: m.output("q_last", packet.last),
             q: m.outputs("q", &vectors.y),
@@ -110,14 +106,4 @@ pub fn query_stream(
             error: m.outputs("error", &errors),
         }
     })
-}
-
-/// What the place in a packet follows from.
-struct Counted {
-    /// The place.
-    place: Wire,
-    /// A query becomes complete.
-    vector: Wire,
-    /// It is its packet's last.
-    ends: Wire,
 }

@@ -85,76 +85,37 @@ fn field(name: &'static str, bit: u32, meaning: &'static str) -> Field {
 /// Bit of STATUS from which the errors are.
 const FIRST_ERROR: u32 = 8;
 
-/// An error that a stream reports, as a bit of STATUS; those of one stream follow each other.
-struct StreamError {
-    name: &'static str,
-    meaning: &'static str,
-}
+/// The errors that a stream reports as bits of STATUS, which follow each other: their names and what they mean.
+type StreamErrors = &'static [(&'static str, &'static str)];
 
-const Q_ERRORS: [StreamError; 2] = [
-    StreamError {
-        name: "Q_LONG",
-        meaning: "a query packet had more queries than the array; those beyond were dropped",
-    },
-    StreamError {
-        name: "Q_PARTIAL",
-        meaning: "a query packet ended inside a query; the missing elements count as zero",
-    },
+const Q_ERRORS: StreamErrors = &[
+    ("Q_LONG", "a query packet had more queries than the array; those beyond were dropped"),
+    ("Q_PARTIAL", "a query packet ended inside a query; the missing elements count as zero"),
 ];
-const K_ERRORS: [StreamError; 3] = [
-    StreamError {
-        name: "K_LONG",
-        meaning: "a key packet had more keys than LENGTH; those beyond were dropped",
-    },
-    StreamError {
-        name: "K_SHORT",
-        meaning: "a key packet had fewer keys than LENGTH; its block ended with its last key",
-    },
-    StreamError {
-        name: "K_PARTIAL",
-        meaning: "a key packet ended inside a key; the missing elements count as zero, and its mask as 0",
-    },
+const K_ERRORS: StreamErrors = &[
+    ("K_LONG", "a key packet had more keys than LENGTH; those beyond were dropped"),
+    ("K_SHORT", "a key packet had fewer keys than LENGTH; its block ended with its last key"),
+    ("K_PARTIAL", "a key packet ended inside a key; the missing elements count as zero, and its mask as 0"),
 ];
-const V_ERRORS: [StreamError; 3] = [
-    StreamError {
-        name: "V_LONG",
-        meaning: "a value packet had more values than its block keys; those beyond were dropped",
-    },
-    StreamError {
-        name: "V_SHORT",
-        meaning: "a value packet had fewer values than its block keys; the missing ones are undefined",
-    },
-    StreamError {
-        name: "V_PARTIAL",
-        meaning: "a value packet ended inside a value; the missing elements count as zero",
-    },
+const V_ERRORS: StreamErrors = &[
+    ("V_LONG", "a value packet had more values than its block keys; those beyond were dropped"),
+    ("V_SHORT", "a value packet had fewer values than its block keys; the missing ones are undefined"),
+    ("V_PARTIAL", "a value packet ended inside a value; the missing elements count as zero"),
 ];
 
-/// A stream whose packets can be wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Packets {
-    /// Queries.
-    Queries,
-    /// Keys.
-    Keys,
-    /// Values, where all are sent.
-    Values,
-}
-
-/// The bits of STATUS in which the errors of a stream are, in the order of its error port. With beats of whole vectors no packet
-/// ends inside one.
-pub fn error_bits(config: &AxisConfig, packets: Packets) -> Vec<u32> {
-    let (first, errors, exists) = match packets {
-        Packets::Queries => (FIRST_ERROR, Q_ERRORS.len(), true),
-        Packets::Keys => (FIRST_ERROR + Q_ERRORS.len() as u32, K_ERRORS.len(), true),
-        Packets::Values => {
-            let before = Q_ERRORS.len() + K_ERRORS.len();
-            (FIRST_ERROR + before as u32, V_ERRORS.len(), config.values == Values::All)
-        }
-    };
-    // The partial vector is each stream's last.
-    let count = if exists { errors - usize::from(config.beats() == 1) } else { 0 };
-    (first..).take(count).collect()
+/// The errors of queries, of keys and, where all are sent, of values, as bits of STATUS; of each stream in the order of its error
+/// port. With beats of whole vectors no packet ends inside one.
+pub fn errors(config: &AxisConfig) -> Vec<Field> {
+    let values = if config.values == Values::All { V_ERRORS } else { &[] };
+    let (mut first, mut fields) = (FIRST_ERROR, Vec::new());
+    for errors in [Q_ERRORS, K_ERRORS, values] {
+        // The partial vector is each stream's last.
+        let count = errors.len().saturating_sub(usize::from(config.beats() == 1));
+        let of_stream = (first..).zip(errors).take(count);
+        fields.extend(of_stream.map(|(bit, (name, meaning))| field(name, bit, meaning)));
+        first += errors.len() as u32;
+    }
+    fields
 }
 
 /// Bit of STATUS that says that a block is on its way.
@@ -164,180 +125,103 @@ pub const RUN_BIT: u32 = 0;
 /// Bit of CONTROL that clears the counters.
 pub const CLEAR_BIT: u32 = 1;
 
-fn status(config: &AxisConfig) -> Register {
-    let mut fields = vec![field("BUSY", BUSY_BIT, "RUN is set, or a block is on its way")];
-    let streams =
-        [(Packets::Queries, &Q_ERRORS[..]), (Packets::Keys, &K_ERRORS[..]), (Packets::Values, &V_ERRORS[..])];
-    for (packets, errors) in streams {
-        let bits = error_bits(config, packets).into_iter().zip(errors);
-        fields.extend(bits.map(|(bit, error)| field(error.name, bit, error.meaning)));
+/// The bits of STATUS.
+fn status(config: &AxisConfig) -> Vec<Field> {
+    let busy = field("BUSY", BUSY_BIT, "RUN is set, or a block is on its way");
+    [busy].into_iter().chain(errors(config)).collect()
+}
+
+impl RegisterName {
+    /// What it says or does.
+    fn meaning(self) -> &'static str {
+        match self {
+            RegisterName::Control => "start and stop",
+            RegisterName::Status => "state, and errors since they were cleared",
+            RegisterName::Blocks => "how many blocks begin after RUN was set; 0: until it is cleared",
+            RegisterName::Length => "keys of a block; 0: as many as its packet has",
+            RegisterName::VExponent => "exponent field of the largest abs(v), loaded with each query",
+            RegisterName::MaskMode => {
+                "which keys a query sees: 0 all; 1 causal, the keys up to POSITION; 2 and 3 sliding window, the last \
+                 WINDOW of these"
+            }
+            RegisterName::Stride => {
+                "0: all queries are at the same place (grouped-query attention); 1: one after another"
+            }
+            RegisterName::Window => "keys of the sliding window; 0: none",
+            RegisterName::Position => {
+                "place of the next query in its block's keys, the first key's being 0; STRIDE is added after each query"
+            }
+            RegisterName::Cycles => "cycles with BUSY",
+            RegisterName::BlocksDone => "blocks whose last result has left",
+            RegisterName::Keys => "keys that the array has taken",
+            RegisterName::ValuesRead => "keys whose value some query of the block needed",
+            RegisterName::ValuesSkipped => "keys whose value no query needed",
+            RegisterName::StallValue => "cycles frozen for a value, and for nothing else",
+            RegisterName::StallResult => {
+                "cycles frozen for a result that could not leave, and in which a last key waited for the results of the \
+                 block before"
+            }
+            RegisterName::WaitKeys => "cycles not frozen in which a block had no key to take",
+            RegisterName::WaitQueries => {
+                "cycles not frozen, with RUN, in which the array waited for the queries of a block"
+            }
+            RegisterName::StallRequest => {
+                "cycles frozen for a request that could not leave, and for no result"
+            }
+        }
     }
-    let width = fields.iter().map(|f| f.bit + 1).max().unwrap_or(1);
-    Register {
-        name: RegisterName::Status,
-        offset: 0x04,
-        access: Access::ClearByOne,
-        width,
-        meaning: "state, and errors since they were cleared".into(),
-        fields,
+
+    /// Its parts, if it has more than one.
+    fn fields(self, config: &AxisConfig) -> Vec<Field> {
+        let run = "blocks may begin; cleared by writing 0, or when BLOCKS blocks have begun. A block that has begun is \
+                   completed";
+        let clear = "writing 1 sets all counters to zero; reads as 0";
+        match self {
+            RegisterName::Control => vec![field("RUN", RUN_BIT, run), field("CLEAR", CLEAR_BIT, clear)],
+            RegisterName::Status => status(config),
+            _ => Vec::new(),
+        }
     }
 }
 
 /// The registers of a wrapper in ascending order of address. A register that a configuration does not have leaves its
 /// address unknown.
 pub fn registers(config: &AxisConfig) -> Vec<Register> {
-    use Access::{ReadOnly, ReadWrite};
+    use Access::{ClearByOne, ReadOnly, ReadWrite};
     use RegisterName::*;
     let masks = config.block.core.masks;
     let fixed = config.block.core.has_fixed_lanes();
     let requested = config.values == Values::Requested;
     let exponent_bits = Numerics::new(&config.block.core).format.exponent_bits;
     let key_bits = config.block.key_index_bits();
-    let register = |name, offset, access, width, meaning: &'static str| Register {
-        name,
-        offset,
-        access,
-        width,
-        meaning: meaning.into(),
-        fields: Vec::new(),
-    };
+    let status_bits = status(config).iter().map(|field| field.bit + 1).max().unwrap_or(1);
+    // Where there is one, its address, what a host may do, and its width.
     let rows = [
-        (
-            true,
-            Register {
-                fields: vec![
-                    field(
-                        "RUN",
-                        RUN_BIT,
-                        "blocks may begin; cleared by writing 0, or when BLOCKS blocks have begun. A block that has \
-                         begun is completed",
-                    ),
-                    field("CLEAR", CLEAR_BIT, "writing 1 sets all counters to zero; reads as 0"),
-                ],
-                ..register(Control, 0x00, ReadWrite, 2, "start and stop")
-            },
-        ),
-        (true, status(config)),
-        (
-            true,
-            register(
-                Blocks,
-                0x08,
-                ReadWrite,
-                32,
-                "how many blocks begin after RUN was set; 0: until it is cleared",
-            ),
-        ),
-        (true, register(Length, 0x0c, ReadWrite, 32, "keys of a block; 0: as many as its packet has")),
-        (
-            fixed,
-            register(
-                VExponent,
-                0x10,
-                ReadWrite,
-                exponent_bits,
-                "exponent field of the largest abs(v), loaded with each query",
-            ),
-        ),
-        (
-            masks,
-            register(
-                MaskMode,
-                0x14,
-                ReadWrite,
-                2,
-                "which keys a query sees: 0 all; 1 causal, the keys up to POSITION; 2 and 3 sliding window, the last \
-                 WINDOW of these",
-            ),
-        ),
-        (
-            masks,
-            register(
-                Stride,
-                0x18,
-                ReadWrite,
-                1,
-                "0: all queries are at the same place (grouped-query attention); 1: one after another",
-            ),
-        ),
-        (masks, register(Window, 0x1c, ReadWrite, key_bits, "keys of the sliding window; 0: none")),
-        (
-            masks,
-            register(
-                Position,
-                0x20,
-                ReadWrite,
-                key_bits,
-                "place of the next query in its block's keys, the first key's being 0; STRIDE is added after each query",
-            ),
-        ),
-        (true, register(Cycles, 0x40, ReadOnly, COUNTER_BITS, "cycles with BUSY")),
-        (true, register(BlocksDone, 0x44, ReadOnly, COUNTER_BITS, "blocks whose last result has left")),
-        (true, register(Keys, 0x48, ReadOnly, COUNTER_BITS, "keys that the array has taken")),
-        (
-            true,
-            register(
-                ValuesRead,
-                0x4c,
-                ReadOnly,
-                COUNTER_BITS,
-                "keys whose value some query of the block needed",
-            ),
-        ),
-        (true, register(ValuesSkipped, 0x50, ReadOnly, COUNTER_BITS, "keys whose value no query needed")),
-        (
-            true,
-            register(
-                StallValue,
-                0x54,
-                ReadOnly,
-                COUNTER_BITS,
-                "cycles frozen for a value, and for nothing else",
-            ),
-        ),
-        (
-            true,
-            register(
-                StallResult,
-                0x58,
-                ReadOnly,
-                COUNTER_BITS,
-                "cycles frozen for a result that could not leave, and in which a last key waited for the results of the \
-                 block before",
-            ),
-        ),
-        (
-            true,
-            register(
-                WaitKeys,
-                0x5c,
-                ReadOnly,
-                COUNTER_BITS,
-                "cycles not frozen in which a block had no key to take",
-            ),
-        ),
-        (
-            true,
-            register(
-                WaitQueries,
-                0x60,
-                ReadOnly,
-                COUNTER_BITS,
-                "cycles not frozen, with RUN, in which the array waited for the queries of a block",
-            ),
-        ),
-        (
-            requested,
-            register(
-                StallRequest,
-                0x64,
-                ReadOnly,
-                COUNTER_BITS,
-                "cycles frozen for a request that could not leave, and for no result",
-            ),
-        ),
+        (true, Control, 0x00, ReadWrite, 2),
+        (true, Status, 0x04, ClearByOne, status_bits),
+        (true, Blocks, 0x08, ReadWrite, 32),
+        (true, Length, 0x0c, ReadWrite, 32),
+        (fixed, VExponent, 0x10, ReadWrite, exponent_bits),
+        (masks, MaskMode, 0x14, ReadWrite, 2),
+        (masks, Stride, 0x18, ReadWrite, 1),
+        (masks, Window, 0x1c, ReadWrite, key_bits),
+        (masks, Position, 0x20, ReadWrite, key_bits),
+        (true, Cycles, 0x40, ReadOnly, COUNTER_BITS),
+        (true, BlocksDone, 0x44, ReadOnly, COUNTER_BITS),
+        (true, Keys, 0x48, ReadOnly, COUNTER_BITS),
+        (true, ValuesRead, 0x4c, ReadOnly, COUNTER_BITS),
+        (true, ValuesSkipped, 0x50, ReadOnly, COUNTER_BITS),
+        (true, StallValue, 0x54, ReadOnly, COUNTER_BITS),
+        (true, StallResult, 0x58, ReadOnly, COUNTER_BITS),
+        (true, WaitKeys, 0x5c, ReadOnly, COUNTER_BITS),
+        (true, WaitQueries, 0x60, ReadOnly, COUNTER_BITS),
+        (requested, StallRequest, 0x64, ReadOnly, COUNTER_BITS),
     ];
-    rows.into_iter().filter(|(exists, _)| *exists).map(|(_, register)| register).collect()
+    let register = |(_, name, offset, access, width): (bool, RegisterName, u32, Access, u32)| {
+        let (meaning, fields) = (name.meaning().into(), name.fields(config));
+        Register { name, offset, access, width, meaning, fields }
+    };
+    rows.into_iter().filter(|row| row.0).map(register).collect()
 }
 
 /// Width of a counter; it wraps around.

@@ -1,6 +1,5 @@
 //! Requests for the values that some query of the block needs.
 
-use super::later::{announce, hold, reserve};
 use super::ports::RequestOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
@@ -27,43 +26,31 @@ function! {
     }
 }
 
-/// What the stream of requests gets.
-pub struct RequestInputs {
-    /// The array's step needs its value.
-    pub v_ren: Wire,
-    /// Place of its key.
-    pub index: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
-    /// A request is taken if offered.
-    pub tready: Wire,
-}
-
 /// The requests for values: one place to wait. Beside the stream, whether a request cannot leave: then the array is frozen.
+///
+/// By the names of the ports: the array's step needs its value (`v_ren`), place of its key (`index`), the array is not frozen (`ce`).
 pub fn request_stream(
     around: &mut Module,
     name: impl Into<Name>,
-    inputs: &RequestInputs,
+    step: [(&str, Wire); 3],
+    tready: Wire,
 ) -> (RequestOutputs, Wire) {
     around.part(name, Tag::module("request_stream", "Requests for values."), |m| {
         m.clock();
         m.reset();
-        let v_ren = m.input("v_ren", inputs.v_ren);
-        let (index, ce) = (m.input("index", inputs.index), m.input("ce", inputs.ce));
-        let (valid, tvalid) = announce(m, "tvalid", 1);
-        let tready = m.input("tready", inputs.tready);
+        let [v_ren, index, ce] = m.input_each(step);
+        m.reserve_ports(&["tvalid"]);
+        let tready = m.input("tready", tready);
 
-        reserve(m, &["asked_q", "kept_q", "index_q"]);
         // The step has asked; a request waits.
-        let (asked, kept) = (m.later(1), m.later(1));
-        let [now, blocked, keep, next_kept, next_asked] =
+        let (asked, kept) = (m.state("asked_q", 1), m.state("kept_q", 1));
+        m.reserve(&["index_q"]);
+        let [tvalid, blocked, keep, next_kept, next_asked] =
             m.call("rules", RequestRulesFunction {}, [v_ren, asked, kept, tready, ce]);
-        m.drive(valid, now);
-        hold(m, "asked_q", asked, next_asked);
-        hold(m, "kept_q", kept, next_kept);
+        m.next_all(&[asked, kept], &[next_asked, next_kept]);
         let kept_index = m.register_if("index_q", keep, index);
-        let [request] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
-        let requests = RequestOutputs { tvalid, tdata: m.output("tdata", request) };
-        (requests, m.output("blocked", blocked))
+        let [tdata] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
+        let [tvalid, tdata] = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);
+        (RequestOutputs { tvalid, tdata }, m.output("blocked", blocked))
     })
 }

@@ -5,8 +5,7 @@
 //! sink's `tready` is in the other's path, at a beat a cycle.
 
 use super::beat::{ElementSplit, Shape};
-use super::buffer::{BufferInputs, FLAG_BITS, beat_buffer};
-use super::later::{announce, hold, reserve};
+use super::buffer::{FLAG_BITS, beat_buffer};
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
@@ -63,61 +62,33 @@ fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire>
     })
 }
 
-/// What the stream of results gets.
-pub struct ResultInputs<'a> {
-    /// The array's result, d words.
-    pub o: &'a [Wire],
-    /// It is there.
-    pub o_valid: Wire,
-    /// It is its block's last.
-    pub o_last: Wire,
-    /// Its flags, [`FLAG_BITS`] bits.
-    pub o_flags: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
-    /// A beat is taken.
-    pub tready: Wire,
-}
-
 /// The result stream: a packet is a block's results. Beside it, whether a result cannot leave: then the array is frozen.
+///
+/// `o`: the array's result, d words; by the names of the ports: it is there (`o_valid`), it is its block's last (`o_last`), its flags,
+/// [`FLAG_BITS`] bits (`o_flags`), the array is not frozen (`ce`). `tready`: a beat is taken.
 pub fn result_stream(
     around: &mut Module,
     name: &str,
     shape: Shape,
-    inputs: &ResultInputs,
+    o: &[Wire],
+    result: [(&str, Wire); 4],
+    tready: Wire,
 ) -> (SourceOutputs, Wire) {
     let tag = Tag::module(format!("result_stream_{}", shape.ident()), "Results of a block, one packet.");
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let o = m.inputs("o", inputs.o);
-        let [o_valid, o_last, o_flags, ce] = [
-            ("o_valid", inputs.o_valid),
-            ("o_last", inputs.o_last),
-            ("o_flags", inputs.o_flags),
-            ("ce", inputs.ce),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let (valid, tvalid) = announce(m, "tvalid", 1);
-        let tready = m.input("tready", inputs.tready);
+        let o = m.inputs("o", o);
+        let [o_valid, o_last, o_flags, ce] = m.input_each(result);
+        m.reserve_ports(&["tvalid"]);
+        let tready = m.input("tready", tready);
 
         let words = words(m, "words_of", shape, &o);
         let result = Offered { words: &words, o_valid, o_last, o_flags, ce, full: m.later(1) };
         let sent = if shape.beats > 1 { send(m, shape, &result) } else { send_whole(m, &result) };
-        let (buffer, full) = beat_buffer(
-            m,
-            "buffer",
-            &BufferInputs { push: sent.push, x: &sent.x, x_flags: sent.flags, x_last: sent.last, tready },
-        );
+        let (buffer, full) = beat_buffer(m, "buffer", sent.push, &sent.x, [sent.flags, sent.last], tready);
         m.drive(result.full, full);
-        m.drive(valid, buffer.tvalid);
-        let stream = SourceOutputs {
-            tvalid,
-            tdata: m.outputs("tdata", &buffer.tdata),
-            tuser: m.output("tuser", buffer.tuser),
-            tlast: m.output("tlast", buffer.tlast),
-        };
-        (stream, m.output("blocked", sent.blocked))
+        (buffer.hand_out(m, ""), m.output("blocked", sent.blocked))
     })
 }
 
@@ -155,28 +126,28 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
     let rest_beats = shape.beats - 1;
     let bits = bits_for(rest_beats as u64);
     let width = shape.word_bits();
-    reserve(m, &["rest_q", "flags_q", "last_q", "left_q"]);
+    m.reserve(&["rest_q", "flags_q", "last_q", "left_q"]);
     // Beats that wait.
-    let left = m.later(bits);
+    let left = m.state(("left_q", 0), bits);
     let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
     let [blocked, load, push, waiting, last_beat, next_left] =
         m.call(("rules", 0), rules, [result.o_valid, result.ce, result.full, left]);
-    hold(m, ("left_q", 0), left, next_left);
+    m.next(left, next_left);
     // The beats after the first: new ones, or those behind; behind the last there is nothing.
     let (first, following) = result.words.split_at(shape.words);
-    let rest: Vec<Wire> = following.iter().map(|_| m.later(width)).collect();
+    let shifted = following.len() - shape.words;
+    let rest: Vec<Wire> = (0..following.len())
+        .map(|i| m.state_if(("rest_q", i), width, if i < shifted { push } else { load }))
+        .collect();
     for (i, &new) in following.iter().enumerate() {
-        let (takes, next) = match rest.get(i + shape.words) {
-            Some(&behind) => (push, m.call(("shift", i), SelectFunction { width }, [load, new, behind])[0]),
-            None => (load, new),
+        let next = match rest.get(i + shape.words) {
+            Some(&behind) => m.call(("shift", i), SelectFunction { width }, [load, new, behind])[0],
+            None => new,
         };
-        let q = m.register_if(("rest_q", i), takes, next);
-        m.drive(rest[i], q);
+        m.next(rest[i], next);
     }
-    let mut x = Vec::new();
-    for (w, (&first, &rest)) in first.iter().zip(&rest).enumerate() {
-        x.extend(m.call(("send", w), SelectFunction { width }, [waiting, rest, first]));
-    }
+    let words = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
+    let x = m.call_each("send", SelectFunction { width }, words);
     let kept = m.register_if(("flags_q", 0), load, result.o_flags);
     let kept_last = m.register_if(("last_q", 0), load, result.o_last);
     let inputs = [waiting, last_beat, result.o_flags, kept, kept_last];

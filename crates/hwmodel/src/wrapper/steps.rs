@@ -1,6 +1,5 @@
 //! What the streams know of the steps in the array.
 
-use super::later::{hold, reserve};
 use super::requests::INDEX_BITS;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -42,22 +41,6 @@ function! {
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
     }
 }
-/// What follows the steps, and what it is told of them.
-pub struct StepInputs {
-    /// A key is offered to the array.
-    pub k_valid: Wire,
-    /// It takes one.
-    pub k_ready: Wire,
-    /// It is its block's last.
-    pub k_last: Wire,
-    /// The array takes a query.
-    pub q_ready: Wire,
-    /// Where values are asked for: a step is there.
-    pub step: Option<Wire>,
-    /// A value will be needed, `value_latency` steps later.
-    pub ask: Wire,
-}
-
 /// What the streams need to know of steps.
 pub struct StepOutputs {
     /// The array holds a block.
@@ -84,9 +67,20 @@ pub struct StepTimes {
 }
 
 /// What the wrapper knows of the steps in the array. It is frozen with the array.
-pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &StepInputs) -> StepOutputs {
+///
+/// By the names of the ports: a key is offered to the array (`k_valid`), it takes one (`k_ready`), it is its block's last (`k_last`), the
+/// array takes a query (`q_ready`). Where values are asked for, a `step` is there; `ask`: a value will be needed, `value_latency` steps
+/// later.
+pub fn step_tracker(
+    around: &mut Module,
+    name: &str,
+    times: StepTimes,
+    handshakes: [(&str, Wire); 4],
+    step: Option<Wire>,
+    ask: Wire,
+) -> StepOutputs {
     let StepTimes { v_step_latency, value_latency, dense } = times;
-    let all = inputs.step.is_none();
+    let all = step.is_none();
     let suffix = match (all, dense) {
         (true, _) => "_all",
         (_, false) => "",
@@ -99,26 +93,20 @@ pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let [k_valid, k_ready, k_last, q_ready] = [
-            ("k_valid", inputs.k_valid),
-            ("k_ready", inputs.k_ready),
-            ("k_last", inputs.k_last),
-            ("q_ready", inputs.q_ready),
-        ]
-        .map(|(name, wire)| m.input(name, wire));
-        let step = m.optional_input("step", inputs.step);
-        let ask = m.input("ask", inputs.ask);
+        let [k_valid, k_ready, k_last, q_ready] = m.input_each(handshakes);
+        let step = m.optional_input("step", step);
+        let ask = m.input("ask", ask);
 
-        reserve(m, &["running_q", "end_q", "due_q", "index_q", "between_q"]);
-        let running = m.later(1);
+        let running = m.state("running_q", 1);
+        m.reserve(&["end_q", "due_q", "index_q", "between_q"]);
         let [k_end, next_running] =
             m.call("blocks", RunningFunction {}, [k_valid, k_ready, k_last, q_ready, running]);
-        hold(m, "running_q", running, next_running);
+        m.next(running, next_running);
         let key_missing = dense.then(|| {
-            let between = m.later(1);
+            let between = m.state(("between_q", 0), 1);
             let [next, missing] =
                 m.call(("between", 0), BetweenFunction {}, [k_valid, k_ready, k_last, between]);
-            hold(m, ("between_q", 0), between, next);
+            m.next(between, next);
             missing
         });
         // Last keys on their way to where their place or their value is needed.
@@ -126,9 +114,9 @@ pub fn step_tracker(around: &mut Module, name: &str, times: StepTimes, inputs: &
         let end = stages(m, "end_q", k_end, end_stages);
         let due = stages(m, "due_q", ask, value_latency);
         let index = step.map(|step| {
-            let index = m.later(INDEX_BITS);
+            let index = m.state(("index_q", 0), INDEX_BITS);
             let [next] = m.call(("next_step", 0), NextStepFunction {}, [step, end, index]);
-            hold(m, ("index_q", 0), index, next);
+            m.next(index, next);
             index
         });
         StepOutputs {

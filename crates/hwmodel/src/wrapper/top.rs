@@ -1,95 +1,73 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
-use super::host::{HostInputs, host_control};
+use super::host::{Events, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
-use super::later::{drive_all, reserve};
 use super::logic::Low;
 use super::ports::*;
 use super::queries::{QueryInputs, query_stream};
-use super::registers::{Packets, counters, error_bits};
-use super::requests::{RequestInputs, request_stream};
-use super::results::{ResultInputs, result_stream};
-use super::steps::{StepInputs, StepOutputs, StepTimes, step_tracker};
+use super::registers::{counters, errors};
+use super::requests::request_stream;
+use super::results::result_stream;
+use super::steps::{StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
-use crate::rtl::{Circuit, Module, Name, Tag, Wire};
+use crate::rtl::{Circuit, Module, Tag, Wire};
 use crate::wrapper::{AxisConfig, Values};
 use flashd_spec::config::ConfigError;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Builds the wrapper of a configuration.
+/// Builds the wrapper of a configuration. Its clock is `aclk`.
 ///
 /// # Errors
 /// If the configuration is not valid.
 pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
+    let n = Arc::new(Numerics::new(&config.block.core));
     let shape = config.shape();
     let all = config.values == Values::All;
     let mut bench = Module::bench();
-    let inputs = WrapperInputs {
-        aresetn: bench.open(1),
-        q: SinkInputs::open(&mut bench, &shape, true, false),
-        k: SinkInputs::open(&mut bench, &shape, true, config.block.core.masks),
-        v: SinkInputs::open(&mut bench, &shape, all, false),
-        vreq_tready: (!all).then(|| bench.open(1)),
-        o_tready: bench.open(1),
-        lite: LiteInputs::open(&mut bench),
-    };
-    wrapper(&mut bench, "top", config, &inputs);
-    Ok(bench.into_circuit())
-}
-
-/// The wrapper of a (valid) configuration. Its clock is `aclk`.
-pub fn wrapper(
-    around: &mut Module,
-    name: impl Into<Name>,
-    config: &AxisConfig,
-    inputs: &WrapperInputs,
-) -> WrapperOutputs {
-    let n = Arc::new(Numerics::new(&config.block.core));
-    let tag = Tag::module(config.name(), "Streams and registers around the array.");
-    around.part(name, tag, |m| {
+    // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
+    let q = SinkInputs::open(&mut bench, &shape, true, false);
+    let k = SinkInputs::open(&mut bench, &shape, true, config.block.core.masks);
+    let v = SinkInputs::open(&mut bench, &shape, all, false);
+    let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
+    let host = open_lite(&mut bench);
+    bench.part("top", Tag::module(config.name(), "Streams and registers around the array."), |m| {
         m.clock_port("aclk");
-        let aresetn = m.input("aresetn", inputs.aresetn);
-        let shape = config.shape();
-        let q = inputs.q.enter(m, "s_axis_q_", Last::Always);
-        let k = inputs.k.enter(m, "s_axis_k_", Last::Always);
-        let vreq = inputs.vreq_tready.map(|tready| RequestPort::enter(m, "m_axis_vreq_", tready));
-        let v = inputs.v.enter(m, "s_axis_v_", Last::Optional);
-        let o = Source::enter(m, "m_axis_o_", inputs.o_tready, shape.words, shape.word_bits());
-        let lite = inputs.lite.enter(m, "s_axil_");
+        let aresetn = m.input("aresetn", aresetn);
+        let q = q.enter(m, "s_axis_q_", Last::Always);
+        let k = k.enter(m, "s_axis_k_", Last::Always);
+        // Where values are asked for: requests, by vectors of one.
+        m.reserve_ports(&["m_axis_vreq_tvalid"]);
+        let vreq_tready = (!all).then(|| m.inputs("m_axis_vreq_tready", &[vreq_tready])[0]);
+        m.reserve_ports(&["m_axis_vreq_tdata"]);
+        let v = v.enter(m, "s_axis_v_", Last::Optional);
+        m.reserve_ports(&["m_axis_o_tvalid"]);
+        let o_tready = m.input("m_axis_o_tready", o_tready);
+        m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
+        let host = enter_lite(m, "s_axil_", &host);
 
         let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
         m.reset_by(rst);
         // All of these wait for each other; this is the order in which they stand in the text.
-        reserve(m, &["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
-        reserve(m, &["steps", "activity", "request_stall", "advance", "low", "array"]);
+        m.reserve(&["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
+        m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
         let mut low = Low::default();
         let [ce, q_ready, k_ready, due] = [(); 4].map(|()| m.later(1));
 
         // Registers, and the streams into the array.
         let events = Events::new(m, config);
-        let registers = HostInputs {
-            rst,
-            lite: lite.inputs,
-            opens: events.opens,
-            done: events.done,
-            taken: events.taken,
-            error: &events.error,
-            occurs: &events.occurs,
-        };
-        let host = host_control(m, "host", config, &registers);
-        lite.answer(m, &host.lite);
-        let queries = QueryInputs { stream: &q.stream, run: host.run, ready: q_ready, ce };
+        let host = host_control(m, "host", config, rst, &host, &events);
+        answer_lite(m, "s_axil_", &host.lite);
+        let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
         let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
-        m.drive(q.tready, queries.tready);
-        let keys =
-            KeyInputs { stream: &k.stream, block: queries.opens, length: host.length, ready: k_ready, ce };
-        let keys = key_stream(m, "keys", shape, config.values == Values::All, &keys);
-        m.drive(k.tready, keys.tready);
+        m.output("s_axis_q_tready", queries.tready);
+        let keys = KeyInputs { stream: &k, block: queries.opens, length: host.length, ready: k_ready, ce };
+        let keys = key_stream(m, "keys", shape, all, &keys);
+        m.output("s_axis_k_tready", keys.tready);
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
@@ -98,9 +76,8 @@ pub fn wrapper(
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
-        let values = ValueInputs { stream: &v.stream, permit, due, ce };
-        let values = value_stream(m, "values", shape, &values);
-        m.drive(v.tready, values.tready);
+        let values = value_stream(m, "values", shape, &ValueInputs { stream: &v, permit, due, ce });
+        m.output("s_axis_v_tready", values.tready);
 
         // What freezes with the array.
         let inputs = ArrayInputs {
@@ -121,32 +98,26 @@ pub fn wrapper(
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });
-        drive_all(m, &[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
+        m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
         if let (Permit::Packets(packets), Some(due_last)) = (permit, steps.due_last) {
             m.drive(packets.due_last, due_last);
         }
 
         // The streams out of it.
-        let requests = vreq.as_ref().zip(steps.index).map(|(vreq, index)| {
-            let inputs = RequestInputs { v_ren: array.v_ren, index, ce, tready: vreq.tready };
-            let (requests, blocked) = request_stream(m, ("requests", 0), &inputs);
-            vreq.send(m, &requests);
+        let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
+            let step = [("v_ren", array.v_ren), ("index", index), ("ce", ce)];
+            let (requests, blocked) = request_stream(m, ("requests", 0), step, tready);
+            m.outputs("m_axis_vreq_tvalid", &[requests.tvalid]);
+            m.outputs("m_axis_vreq_tdata", &[requests.tdata]);
             blocked
         });
         let overflow = array.o_overflow.unwrap_or_else(|| low.wire(m));
         let empty = array.o_empty.unwrap_or_else(|| low.wire(m));
         let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.o_invalid, overflow, empty]);
-        let results = ResultInputs {
-            o: &array.o,
-            o_valid: array.o_valid,
-            o_last: array.o_last,
-            o_flags,
-            ce,
-            tready: o.tready,
-        };
-        let (results, result_blocked) = result_stream(m, "results", shape, &results);
-        o.send(m, &results);
-        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o.tready, results.tlast]);
+        let result = [("o_valid", array.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
+        let (results, result_blocked) = result_stream(m, "results", shape, &array.o, result, o_tready);
+        results.hand_out(m, "m_axis_o_");
+        let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
         // When the array moves, and what a cycle is counted as.
         let request_blocked = requests.unwrap_or_else(|| low.wire(m));
@@ -172,49 +143,26 @@ pub fn wrapper(
         let [moves] = m.call("advance", AdvanceFunction {}, advance);
         m.drive(ce, moves);
 
-        drive_all(m, &[events.opens, events.done], &[queries.opens, done]);
+        m.drive_all(&[events.opens, events.done], &[queries.opens, done]);
         if let Some(taken) = events.taken {
             m.drive(taken, queries.taken);
         }
-        drive_all(m, &events.error, &[queries.error, keys.error, values.error].concat());
+        m.drive_all(&events.error, &[queries.error, keys.error, values.error].concat());
         let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
-        drive_all(m, &events.occurs, &occurs);
-        WrapperOutputs {
-            q_tready: q.tready_out,
-            k_tready: k.tready_out,
-            v_tready: v.tready_out,
-            vreq: vreq.map(|vreq| vreq.stream),
-            o: o.stream,
-            lite: lite.outputs,
-        }
-    })
-}
-
-/// What the registers are told, by parts that they tell something themselves.
-struct Events {
-    /// A block begins.
-    opens: Wire,
-    /// A block's last result leaves.
-    done: Wire,
-    /// With masks: the array takes a query.
-    taken: Option<Wire>,
-    /// Errors of queries, keys and values.
-    error: Vec<Wire>,
-    /// What is counted, in the order of the table.
-    occurs: Vec<Wire>,
+        m.drive_all(&events.occurs, &occurs);
+    });
+    Ok(bench.into_circuit())
 }
 
 impl Events {
     fn new(m: &mut Module, config: &AxisConfig) -> Events {
-        let streams = [Packets::Queries, Packets::Keys, Packets::Values];
-        let errors = streams.iter().flat_map(|packets| error_bits(config, *packets));
         // The first two, of cycles and blocks, need no event of their own.
         let counted = counters(config).into_iter().skip(2);
         Events {
             opens: m.later(1),
             done: m.later(1),
             taken: config.block.core.masks.then(|| m.later(1)),
-            error: errors.map(|_| m.later(1)).collect(),
+            error: errors(config).iter().map(|_| m.later(1)).collect(),
             occurs: counted.map(|_| m.later(1)).collect(),
         }
     }
@@ -231,13 +179,11 @@ fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &
         Values::Requested => (Some(array.v_step), array.v_ren),
         Values::All => (None, array.v_step),
     };
-    let inputs = StepInputs {
-        k_valid: keys.k_valid,
-        k_ready: array.k_ready,
-        k_last: keys.k_last,
-        q_ready: array.q_ready,
-        step,
-        ask,
-    };
-    step_tracker(m, "steps", times, &inputs)
+    let handshakes = [
+        ("k_valid", keys.k_valid),
+        ("k_ready", array.k_ready),
+        ("k_last", keys.k_last),
+        ("q_ready", array.q_ready),
+    ];
+    step_tracker(m, "steps", times, handshakes, step, ask)
 }

@@ -2,8 +2,7 @@
 
 use super::beat::Shape;
 use super::credit::credit;
-use super::later::{hold, reserve};
-use super::ports::{Last, Sink, SinkInputs};
+use super::ports::{Last, SinkInputs};
 use super::vector::{VectorInputs, VectorOutputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -94,14 +93,13 @@ pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &Valu
     around.part(name, Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc), |m| {
         m.clock();
         m.reset();
-        let Sink { stream, tready, tready_out } = inputs.stream.enter(m, "", Last::Optional);
+        let stream = inputs.stream.enter(m, "", Last::Optional);
         let values = match inputs.permit {
             Permit::Busy(busy) => requested(m, shape, &stream, busy, inputs),
             Permit::Packets(of) => packets(m, shape, &stream, &of, inputs),
         };
-        m.drive(tready, values.vectors.tready);
         ValueOutputs {
-            tready: tready_out,
+            tready: m.output("tready", values.vectors.tready),
             missing: m.output("missing", values.missing),
             v: m.outputs("v", &values.vectors.y),
             error: m.outputs("error", &values.errors),
@@ -119,7 +117,7 @@ struct Ruled {
 /// Values alone.
 fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, inputs: &ValueInputs) -> Ruled {
     let permit = m.inputs("busy", &[busy])[0];
-    let (due, ce) = (m.input("due", inputs.due), m.input("ce", inputs.ce));
+    let [due, ce] = m.input_each([("due", inputs.due), ("ce", inputs.ce)]);
     let take = m.later(1);
     let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
     let [missing, takes] = m.call(("alone", 0), ValueRulesFunction {}, [due, vectors.full, ce]);
@@ -139,11 +137,11 @@ fn packets(
     let due = m.input("due", inputs.due);
     let due_last = m.inputs("due_last", &[of.due_last])[0];
     let ce = m.input("ce", inputs.ce);
-    // A packet had too few values, or too many.
-    let [opens, take, exhausted, dropping] = [(); 4].map(|()| m.later(1));
+    let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
     let permit = credit(m, ("credit", 0), of.credit_bits, block, opens);
-    reserve(m, &["exhausted_q", "dropping_q"]);
+    // A packet had too few values, or too many.
+    let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
     let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
     let packet = vectors.packet();
     m.drive(opens, packet.opens);
@@ -151,8 +149,7 @@ fn packets(
     let [missing, takes, too_long, too_short, next_exhausted, next_dropping] =
         m.call(("packet", 0), ValuePacketRulesFunction {}, rules);
     m.drive(take, takes);
-    hold(m, ("exhausted_q", 0), exhausted, next_exhausted);
-    hold(m, ("dropping_q", 0), dropping, next_dropping);
+    m.next_all(&[exhausted, dropping], &[next_exhausted, next_dropping]);
     let errors = [too_long, too_short].into_iter().chain(packet.partial).collect();
     Ruled { vectors, missing, errors }
 }

@@ -1,10 +1,9 @@
 //! From beats to vectors: the register from which a vector goes to all cores, filled beat by beat.
 
 use super::beat::{BeatSelect, ElementJoin, Shape};
-use super::later::{hold, reserve};
 use super::logic::{EitherFunction, HighFunction, Low};
 use super::packet::*;
-use super::ports::{Last, Sink, SinkInputs};
+use super::ports::{Last, SinkInputs};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::index_bits;
 
@@ -37,10 +36,12 @@ pub struct VectorOutputs {
 pub struct PacketOutputs {
     /// One begins.
     pub opens: Wire,
-    /// The vector that waits is its packet's last.
+    /// The vector that waits is its packet's last, or the last that the packet may have; to the rules, the one that is complete.
     pub last: Wire,
     /// With several beats a vector: the packet ends inside a vector.
     pub partial: Option<Wire>,
+    /// And zeros stand for the beats that are missing.
+    cut: Option<Wire>,
     limits: Option<LimitOutputs>,
 }
 
@@ -86,15 +87,14 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let Sink { stream: SinkInputs { tvalid, tdata, tlast, tuser }, tready, tready_out } =
-            stream.enter(m, "", Last::Optional);
+        let SinkInputs { tvalid, tdata, tlast, tuser } = stream.enter(m, "", Last::Optional);
         let permit = m.input("permit", inputs.permit);
         let stop = m.optional_input("stop", inputs.stop);
         let take = m.input("take", inputs.take);
 
-        reserve(m, &["word_q", "full_q", "last_q", "flag_q", "beat_q", "begun_q", "cut_q", "dropping_q"]);
-        reserve(m, &["low", "high"]);
-        let (full, fill) = (m.later(1), m.later(1));
+        m.reserve(&["word_q", "full_q", "last_q", "flag_q", "beat_q", "begun_q", "cut_q", "dropping_q"]);
+        m.reserve(&["low", "high"]);
+        let (full, fill) = (m.state("full_q", 1), m.later(1));
         let [room] = m.call("vector_room", RoomFunction {}, [full, take]);
         let (count, final_beat) = count_beats(m, beats, fill);
         let beat = Beat { tvalid, permit, room, final_beat };
@@ -105,7 +105,6 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
             }
             None => (plain_rules(m, &beat), None),
         };
-        m.drive(tready, rules.tready);
         m.drive(fill, rules.fill);
 
         // The data.
@@ -126,23 +125,28 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
         let last = packet.as_ref().map(|packet| m.register_if(("last_q", 0), rules.vector, packet.last));
         let flag = m.registers_if("flag_q", rules.vector, &flag).pop();
         let [next_full] = m.call("next_full", FullFunction {}, [rules.vector, full, take]);
-        hold(m, "full_q", full, next_full);
+        m.next(full, next_full);
 
-        let packet = packet.as_ref();
-        let limits = packet.and_then(|packet| packet.limits.as_ref());
-        let opens = m.optional_output("opens", packet.map(|packet| packet.opens));
-        let vector = m.optional_output("vector", limits.map(|_| rules.vector));
-        let ends = m.optional_output("ends", limits.map(|limits| limits.ends));
-        let full = m.output("full", full);
-        let last = m.optional_output("last", last);
-        let flag = m.optional_output("flag", flag);
-        let y = m.outputs("y", &elements);
-        let too_long = m.optional_output("too_long", limits.map(|limits| limits.too_long));
-        let partial = m.optional_output("partial", packet.and_then(|packet| packet.partial));
-        let limits = vector.zip(ends).zip(too_long);
-        let limits = limits.map(|((vector, ends), too_long)| LimitOutputs { vector, ends, too_long });
-        let packet = opens.zip(last).map(|(opens, last)| PacketOutputs { opens, last, partial, limits });
-        VectorOutputs { tready: tready_out, full, flag, y, packet }
+        m.reserve_ports(&["opens", "vector", "ends", "full", "last", "flag", "y", "too_long", "partial"]);
+        let one = |m: &mut Module, name: &str, wire: Wire| m.outputs(name, &[wire])[0];
+        let packet = packet.zip(last).map(|(packet, last)| PacketOutputs {
+            opens: one(m, "opens", packet.opens),
+            last: one(m, "last", last),
+            partial: packet.partial.map(|partial| one(m, "partial", partial)),
+            cut: None,
+            limits: packet.limits.map(|limits| LimitOutputs {
+                vector: one(m, "vector", limits.vector),
+                ends: one(m, "ends", limits.ends),
+                too_long: one(m, "too_long", limits.too_long),
+            }),
+        });
+        VectorOutputs {
+            tready: m.output("tready", rules.tready),
+            full: m.output("full", full),
+            flag: m.optional_output("flag", flag),
+            y: m.outputs("y", &elements),
+            packet,
+        }
     })
 }
 
@@ -168,28 +172,6 @@ struct Rules {
     vector: Wire,
 }
 
-/// What they say of its packet.
-struct Packet {
-    /// One begins.
-    opens: Wire,
-    /// The vector is its last, or the last that it may have.
-    last: Wire,
-    /// Of several beats a vector: zeros stand for beats.
-    cut: Option<Wire>,
-    /// Of several beats a vector: it ends inside a vector.
-    partial: Option<Wire>,
-    /// Of limited packets.
-    limits: Option<Limits>,
-}
-
-/// What they say of a limited packet.
-struct Limits {
-    /// The vector is its last, or the last that it may have.
-    ends: Wire,
-    /// It is too long.
-    too_long: Wire,
-}
-
 /// Of several beats a vector, which one comes; and whether it is the vector's last.
 fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire) {
     if beats == 1 {
@@ -197,10 +179,10 @@ fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire)
         return (None, m.call(("high", 0), HighFunction {}, [])[0]);
     }
     let bits = index_bits(beats);
-    let beat = m.later(bits);
+    let beat = m.state(("beat_q", 0), bits);
     let next_beat = NextBeatFunction { beats: beats as u32, bits };
     let [final_beat, next] = m.call(("next_beat", 0), next_beat, [fill, beat]);
-    hold(m, ("beat_q", 0), beat, next);
+    m.next(beat, next);
     (Some(beat), final_beat)
 }
 
@@ -219,43 +201,42 @@ fn packet_rules(
     tlast: Wire,
     stop: Option<Wire>,
     several: bool,
-) -> (Rules, Packet) {
+) -> (Rules, PacketOutputs) {
     let Beat { tvalid, permit, room, final_beat } = *beat;
     let mut low = Low::default();
-    let begun = m.later(1);
-    let cut = if several { m.later(1) } else { low.wire(m) };
-    let dropping = if stop.is_some() { m.later(1) } else { low.wire(m) };
+    let begun = m.state(("begun_q", 0), 1);
+    let cut = if several { m.state(("cut_q", 0), 1) } else { low.wire(m) };
+    let dropping = if stop.is_some() { m.state(("dropping_q", 0), 1) } else { low.wire(m) };
     let [tready, fill, vector, last, opens, next_begun] = m.call(
         ("packet", 0),
         PacketRulesFunction {},
         [tvalid, tlast, permit, room, final_beat, begun, cut, dropping],
     );
-    hold(m, ("begun_q", 0), begun, next_begun);
+    m.next(begun, next_begun);
     let partial = several.then(|| {
         let inputs = [tvalid, tready, tlast, final_beat, dropping, cut, vector];
         let [partial, next_cut] = m.call(("cuts", 0), CutRulesFunction {}, inputs);
-        hold(m, ("cut_q", 0), cut, next_cut);
+        m.next(cut, next_cut);
         partial
     });
     let limits = stop.map(|stop| {
         let inputs = [tvalid, tready, tlast, vector, last, stop, dropping];
         let [too_long, next_dropping] = m.call(("drops", 0), DropRulesFunction {}, inputs);
-        hold(m, ("dropping_q", 0), dropping, next_dropping);
+        m.next(dropping, next_dropping);
         // The last for one reason or the other.
         let [ends] = m.call(("ending", 0), EitherFunction {}, [last, stop]);
-        Limits { ends, too_long }
+        LimitOutputs { vector, ends, too_long }
     });
     let last = limits.as_ref().map_or(last, |limits| limits.ends);
-    let packet = Packet { opens, last, cut: several.then_some(cut), partial, limits };
+    let packet = PacketOutputs { opens, last, partial, cut: several.then_some(cut), limits };
     (Rules { tready, fill, vector }, packet)
 }
 
 /// Zeros where the packet was cut short.
 fn padded(m: &mut Module, name: &str, cut: Option<Wire>, x: &[Wire]) -> Vec<Wire> {
     let Some(cut) = cut else { return x.to_vec() };
-    let mut word =
-        |(i, &x): (usize, &Wire)| m.call((name, i), PaddedFunction { width: x.width() }, [cut, x])[0];
-    x.iter().enumerate().map(&mut word).collect()
+    let width = x.first().map_or(1, |x| x.width());
+    m.call_each(name, PaddedFunction { width }, x.iter().map(|&x| [cut, x]))
 }
 
 /// The elements that words make.

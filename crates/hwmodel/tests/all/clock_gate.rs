@@ -26,14 +26,12 @@ fn a_gate_inside_a_part_sees_every_edge() {
         m.output("free", free);
     });
     let mut design = bench.into_circuit();
-    let [enable_port, d, gated_port, free_port] =
-        ["enable", "d", "gated", "free"].map(|name| design.port(name).unwrap());
     let (mut gated, mut free) = (0, 0);
-    for (cycle, enable) in [1, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1].into_iter().enumerate() {
-        design.set(enable_port, 0, enable);
-        design.set(d, 0, cycle as u64 + 1);
+    for (cycle, enable) in [1u64, 0, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 1].into_iter().enumerate() {
+        design.set("enable", enable);
+        design.set("d", cycle as u64 + 1);
         design.settle();
-        assert_eq!((design.get(gated_port, 0), design.get(free_port, 0)), (gated, free), "cycle {cycle}");
+        assert_eq!((design.get("gated"), design.get("free")), (gated, free), "cycle {cycle}");
         design.clock();
         free = gated;
         gated = if enable == 1 { cycle as u64 + 1 } else { gated };

@@ -79,20 +79,18 @@ fn drive(core: &mut Circuit, cycle: u64, noise: &mut u64) {
         ("k_last", u64::from(cycle % 20 == 3)),
     ];
     for (name, value) in flags {
-        let port = core.port(name).unwrap();
-        core.set(port, 0, value);
+        core.set(name, value);
     }
     for name in ["q", "k", "v"] {
-        let port = core.port(name).unwrap();
-        for i in 0..core.elements(port) {
-            core.set(port, i, random(core.width(port)));
-        }
+        let (elements, width) = core.shape(name);
+        let words: Vec<u64> = (0..elements).map(|_| random(width)).collect();
+        core.set_words(name, &words);
     }
 }
 
 fn outputs(core: &Circuit) -> Vec<u64> {
     let names = ["v_step", "v_ren", "o_valid", "o_invalid", "o"];
-    names.into_iter().flat_map(|name| core.words(core.port(name).unwrap())).collect()
+    names.into_iter().flat_map(|name| core.words(name)).collect()
 }
 
 /// Settling once while the clock is low and capturing at its edge does what RustHDL's simulation does, which sweeps until nothing
@@ -102,9 +100,8 @@ fn a_cycle_is_settling_and_capturing() {
     for config in [Format::BF16, Format::FP8_E4M3].into_iter().flat_map(|f| CoreConfig::variants(17, f)) {
         let [mut core, mut swept] = [(); 2].map(|()| build(&config).unwrap());
         let (mut noise, mut same, mut other) = (1, 1, 2);
-        let clk = swept.port("clk").unwrap();
         let sweep = |core: &mut Circuit, level: u64| {
-            core.set(clk, 0, level);
+            core.set("clk", level);
             let sweeps = (1..100).find(|_| {
                 core.update_all();
                 level == 1 || !core.has_changed()

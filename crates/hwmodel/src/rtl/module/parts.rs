@@ -1,0 +1,202 @@
+//! What is in a module: leaves, registers, gates, and modules.
+
+use super::{Around, Driver, Module, Name, Wire};
+use crate::rtl::leaf::{Function, FunctionLeaf, Leaf, Pins};
+use crate::rtl::probe::pins;
+use crate::rtl::structure::{Kind, Node, Register};
+use crate::rtl::{Tag, Watched};
+use rust_hdl::core::signal::get_signal_id;
+use std::sync::Arc;
+
+impl Module {
+    /// Keeps places in the emitted text for parts or registers of these names that are added later, because they need wires that
+    /// come after, or were added before, because others need theirs: parts stand in the order in which data flow through them.
+    pub fn reserve(&mut self, names: &[&str]) {
+        for name in names {
+            self.places.keep(name);
+            let added = self.nodes.iter().zip(&mut self.stands).filter(|(node, _)| node.name == *name);
+            added.for_each(|(_, stands)| *stands = self.places.last);
+        }
+    }
+
+    /// A combinational function of words; its outputs.
+    pub fn call<F: Function<I, O>, const I: usize, const O: usize>(
+        &mut self,
+        name: impl Into<Name>,
+        function: F,
+        inputs: [Wire; I],
+    ) -> [Wire; O] {
+        let outputs = self.add_leaf(name.into(), Arc::new(FunctionLeaf::new(function)), &inputs);
+        std::array::from_fn(|i| outputs[i])
+    }
+
+    /// A function of one output, again and again: part i of the vector has the i-th of the inputs.
+    pub fn call_each<F: Function<I, 1>, const I: usize>(
+        &mut self,
+        name: &str,
+        function: F,
+        inputs: impl IntoIterator<Item = [Wire; I]>,
+    ) -> Vec<Wire> {
+        let inputs = inputs.into_iter().enumerate();
+        inputs.map(|(i, inputs)| self.call((name, i), function.clone(), inputs)[0]).collect()
+    }
+
+    /// A combinational module with vector ports, its inputs one after another; its outputs likewise.
+    pub fn leaf(&mut self, name: impl Into<Name>, leaf: impl Leaf + 'static, inputs: &[Wire]) -> Vec<Wire> {
+        self.add_leaf(name.into(), Arc::new(leaf), inputs)
+    }
+
+    fn add_leaf(&mut self, name: Name, leaf: Arc<dyn Leaf>, inputs: &[Wire]) -> Vec<Wire> {
+        let widths = |list: Vec<Pins>| list.into_iter().flat_map(|p| vec![(p.name, p.width); p.count()]);
+        let wanted: Vec<(&str, u32)> = widths(leaf.inputs()).collect();
+        let what = || format!("{}.{}, a {}", self.tag.name, name.base, leaf.tag().name);
+        assert!(
+            wanted.len() == inputs.len(),
+            "{}: {} inputs instead of {}",
+            what(),
+            inputs.len(),
+            wanted.len()
+        );
+        for (wire, (port, width)) in inputs.iter().zip(wanted) {
+            assert!(
+                wire.width == width,
+                "{}: {port} has {width} bits, what drives it {}",
+                what(),
+                wire.width
+            );
+        }
+        let outputs: Vec<u32> = widths(leaf.outputs()).map(|(_, width)| width).collect();
+        self.add(name, Kind::Leaf(leaf), inputs, &outputs)
+    }
+
+    /// `q <= d`.
+    pub fn register(&mut self, name: impl Into<Name>, d: Wire) -> Wire {
+        self.add_register(name.into(), Register::Plain, &[d])
+    }
+
+    /// `if (enable) q <= d`.
+    pub fn register_if(&mut self, name: impl Into<Name>, enable: Wire, d: Wire) -> Wire {
+        self.add_register(name.into(), Register::Enabled, &[enable, d])
+    }
+
+    /// `q <= rst ? value : d`.
+    pub fn register_reset(&mut self, name: impl Into<Name>, value: u64, d: Wire) -> Wire {
+        let reset =
+            self.reset.unwrap_or_else(|| panic!("{}: a register with reset, and no reset", self.tag.name));
+        self.add_register(name.into(), Register::Reset(value), &[reset, d])
+    }
+
+    /// A register, zero after reset, whose data come from logic that reads it: what it holds. [`Module::next`] says what it takes.
+    pub fn state(&mut self, name: impl Into<Name>, width: u32) -> Wire {
+        let next = self.later(width);
+        let state = self.register_reset(name, 0, next);
+        self.states.insert(state.slot, next);
+        state
+    }
+
+    /// The same for a register that takes its data while `enable`, and is not reset.
+    pub fn state_if(&mut self, name: impl Into<Name>, width: u32, enable: Wire) -> Wire {
+        let next = self.later(width);
+        let state = self.register_if(name, enable, next);
+        self.states.insert(state.slot, next);
+        state
+    }
+
+    /// What the register behind a [state](Module::state) takes.
+    pub fn next(&mut self, state: Wire, from: Wire) {
+        let Some(next) = self.states.remove(&state.slot) else { panic!("{}: no state", self.tag.name) };
+        self.drive(next, from);
+    }
+
+    /// The same for as many states.
+    pub fn next_all(&mut self, states: &[Wire], from: &[Wire]) {
+        assert_eq!(states.len(), from.len(), "{}: what as many states take", self.tag.name);
+        states.iter().zip(from).for_each(|(&state, &from)| self.next(state, from));
+    }
+
+    /// [`Module::register`] for a vector of words.
+    pub fn registers(&mut self, name: &str, d: &[Wire]) -> Vec<Wire> {
+        d.iter().enumerate().map(|(i, &d)| self.register((name, i), d)).collect()
+    }
+
+    /// [`Module::register_if`] for a vector of words.
+    pub fn registers_if(&mut self, name: &str, enable: Wire, d: &[Wire]) -> Vec<Wire> {
+        d.iter().enumerate().map(|(i, &d)| self.register_if((name, i), enable, d)).collect()
+    }
+
+    fn add_register(&mut self, name: Name, register: Register, inputs: &[Wire]) -> Wire {
+        assert!(self.clock.is_some(), "{}: {} has no clock", self.tag.name, name.base);
+        let (control, d) = inputs.split_at(inputs.len() - 1);
+        assert!(
+            control.iter().all(|wire| wire.width == 1),
+            "{}.{}: a control of several bits",
+            self.tag.name,
+            name.base
+        );
+        self.add(name, Kind::Register(register), inputs, &[d[0].width])[0]
+    }
+
+    /// A clock gate: what `behind` adds holds while `enable` is low. In Verilog it is a clock enable of the registers.
+    ///
+    /// `enable` must not depend on anything that changes while the clock is high; nothing here does.
+    pub fn gated<R>(&mut self, name: &str, enable: Wire, behind: impl FnOnce(&mut Module) -> R) -> R {
+        assert!(
+            self.clock.is_some() && self.gate.is_none(),
+            "{}: a gate needs a clock that has none",
+            self.tag.name
+        );
+        let gate = self.nodes.len() as u32;
+        self.add(name.into(), Kind::Gate, &[enable], &[]);
+        self.gate = Some(gate);
+        let result = behind(self);
+        self.gate = None;
+        result
+    }
+
+    /// A part that is a module itself, described by `body`, which takes inputs in and hands outputs out.
+    pub fn part<R>(&mut self, name: impl Into<Name>, tag: Tag, body: impl FnOnce(&mut Module) -> R) -> R {
+        let name = name.into();
+        let first_output = self.slots.len() as u32;
+        let around = Around { id: self.id, reset: self.reset, first_output, outputs: Vec::new() };
+        let mut part = Module::new(tag, Some(around));
+        let result = body(&mut part);
+        // In the order in which they were handed out, which need not be that of the ports.
+        let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
+        widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
+        let (circuit, inputs, outputs) = part.build();
+        assert!(
+            circuit.clock.is_none() || self.clock.is_some(),
+            "{}: {} needs a clock, and there is none",
+            self.tag.name,
+            name.base
+        );
+        let node = self.nodes.len() as u32;
+        for watched in &circuit.watches {
+            let mut path = vec![node];
+            path.extend(&watched.path);
+            self.watches.push(Watched { path, ..watched.clone() });
+        }
+        self.add_node(name, Kind::Module(Box::new(circuit)), inputs, outputs);
+        result
+    }
+
+    fn add(&mut self, name: Name, kind: Kind, inputs: &[Wire], outputs: &[u32]) -> Vec<Wire> {
+        inputs.iter().for_each(|&wire| self.check(wire));
+        let outputs: Vec<u32> = outputs.iter().map(|&width| self.slot(width, Driver::Own)).collect();
+        let wires = outputs.iter().map(|&slot| self.wire(slot)).collect();
+        self.add_node(name, kind, inputs.iter().map(|wire| wire.slot).collect(), outputs);
+        wires
+    }
+
+    fn add_node(&mut self, name: Name, kind: Kind, inputs: Vec<u32>, outputs: Vec<u32>) {
+        let width = outputs.first().map_or(1, |&slot| self.slots[slot as usize].width);
+        let Name { base: name, index } = name;
+        assert!(self.names.insert((name.clone(), index)), "{}: two parts {name}", self.tag.name);
+        self.stands.push(self.places.of(&name));
+        let mut node = Node { name, index, kind, inputs, outputs, width, gate: self.gate, atoms: Vec::new() };
+        if !matches!(node.kind, Kind::Module(_)) {
+            node.atoms = pins(&node).iter().map(|_| get_signal_id() as u32).collect();
+        }
+        self.nodes.push(node);
+    }
+}
