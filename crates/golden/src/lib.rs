@@ -14,6 +14,7 @@ mod carrier;
 mod dot;
 pub mod f64_attention;
 pub mod family;
+mod head;
 mod lanes;
 mod merge;
 mod model;
@@ -28,11 +29,9 @@ pub mod units;
 mod vector;
 
 pub use carrier::Carriers;
+pub use head::{Head, Masked};
 pub use merge::Merge;
 pub use model::{Action, Model, PartialState, QueryResult, Step};
 pub use round::{decode, encode, v_exponent};
-pub use run::Masked;
 pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane};
-pub use vector::{
-    Head, Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch, plain_attention,
-};
+pub use vector::{Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch, plain_attention};

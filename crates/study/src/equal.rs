@@ -1,6 +1,6 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
-use flashd_golden::{Model, decode, v_exponent};
+use flashd_golden::{Head, Model, decode, v_exponent};
 use flashd_simulator::evaluate::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
@@ -64,7 +64,8 @@ impl EqualHead {
         let lengths: Vec<usize> = self.counts.iter().map(|c| c.keys).collect();
         let exponents: Vec<u64> = self.counts.iter().map(|c| c.v_exponent).collect();
         let q = self.q.repeat(lengths.len());
-        let results = Model::new(config).run_scaled(&q, &self.k, &self.v, &lengths, &exponents, false);
+        let results =
+            Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
             let errors = result.o.iter().zip(&count.exact);
             let errors = errors.map(|(&o, exact)| (decode(self.format, o) - exact).abs() / count.max_v);

@@ -103,7 +103,7 @@ impl<'a> Encoded<'a> {
 
     /// The bit-exact model's results.
     pub(crate) fn run(&self, model: &Model, v: &[u64]) -> Vec<QueryResult> {
-        model.run(&self.q, &self.k, v, &self.head.lengths, false)
+        model.run(flashd_golden::Head::new(&self.q, &self.k, v, &self.head.lengths))
     }
 
     /// Errors with the power of two of V that suits the configuration best: FLASH-D can fill the range of a narrow

@@ -1,7 +1,7 @@
 //! FLASH-D's weight as a function of the difference of neighbouring scores, `w_i = sigmoid(D + ln w_{i-1})` with
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
-use flashd_golden::{Action, Model, Step, units};
+use flashd_golden::{Action, Head, Model, Step, units};
 use flashd_spec::config::{ConfigError, CoreConfig, Design, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
@@ -183,7 +183,7 @@ fn lse(core: &CoreConfig, asked: f64) -> Curve {
     let point = |wanted: f64| {
         let (third, score) = key(format, second + wanted);
         let k = [[0; PARTS], before, third].concat();
-        let results = model.run(&q, &k, &vec![0; k.len()], &[3], true);
+        let results = model.run(Head::new(&q, &k, &vec![0; k.len()], &[3]).with_steps());
         let difference = score - second;
         Point {
             difference,

@@ -206,7 +206,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
             }
             "model" => {
                 let model = Model::new(&config);
-                let (time, results) = time(options, || model.run(q, k, v, &lengths, false));
+                let (time, results) = time(options, || model.run(Head::new(q, k, v, &lengths)));
                 time.with(steps, json!({ "hash": hash(format, &results) }))
             }
             "plain" => {

@@ -1,6 +1,6 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
-use flashd_golden::{Action, Model, QueryResult};
+use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_spec::bits::ones;
 
@@ -82,7 +82,10 @@ impl AxisWorkload {
             };
             let lengths = vec![keys; queries];
             let exponents = vec![self.v_exponent; queries];
-            let results = model.run_masked(&block.q, &block.k, &block.v, &lengths, &exponents, &masked, true);
+            let results = model.run(Head {
+                masked: Some(&masked),
+                ..Head::new(&block.q, &block.k, &block.v, &lengths).with_exponents(&exponents).with_steps()
+            });
             let reads = |key: &usize| {
                 results.iter().any(|r| matches!(r.steps[*key].action, Action::Load | Action::Update))
             };

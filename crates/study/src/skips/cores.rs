@@ -74,7 +74,12 @@ impl Encoded<'_> {
     ) -> impl Iterator<Item = Vec<QueryResult>> + 'b {
         let model = Model::new(core);
         let queries = self.q.chunks(QUERIES * core.d).zip(self.head.lengths.chunks(QUERIES));
-        queries.map(move |(q, lengths)| model.run(q, &self.rounded.k, &values.v, lengths, record))
+        queries.map(move |(q, lengths)| {
+            model.run(flashd_golden::Head {
+                record,
+                ..flashd_golden::Head::new(q, &self.rounded.k, &values.v, lengths)
+            })
+        })
     }
 
     fn decoded(&self, values: &Values, result: &QueryResult) -> Vec<f64> {

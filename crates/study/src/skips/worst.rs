@@ -6,7 +6,7 @@
 use super::Rule;
 use super::measure::{outcome, weighted_mean};
 use flashd_golden::family::safe_softmax;
-use flashd_golden::{Model, decode};
+use flashd_golden::{Head, Model, decode};
 use flashd_spec::format::Format;
 use flashd_workload::quantise::round_to;
 use flashd_workload::synthetic::{ADVERSARIAL, adversarial_stream};
@@ -88,7 +88,7 @@ fn core_errors(rule: &Rule, format: Format, s: &[f64], v: &[f64], lengths: &[usi
     let values: Vec<u64> = v.iter().flat_map(|&v| row(v)).collect();
     let rounded = |x: &[f64]| -> Vec<f64> { x.iter().map(|&x| decode(format, round(x))).collect() };
     let (s, v) = (rounded(s), rounded(v));
-    let results = Model::new(&core).run(&q, &k, &values, lengths, false);
+    let results = Model::new(&core).run(Head::new(&q, &k, &values, lengths));
     let error = |(result, &n): (&flashd_golden::QueryResult, &usize)| {
         (decode(format, result.o[0]) - safe_softmax(&s[..n], &v[..n], 1).o[0]).abs()
     };

@@ -1,7 +1,7 @@
 //! Errors on the bundled sample and on equal scores, against other ways to the same figures.
 
 use crate::common::scenario;
-use flashd_golden::{Model, decode};
+use flashd_golden::{Head, Model, decode};
 use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Update};
 use flashd_spec::format::Format;
@@ -141,7 +141,7 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
                     let v = bits(&head.v);
                     let config = CoreConfig { d: equal::D, ..config.clone() };
                     let result =
-                        &Model::new(&config).run(&bits(&head.q), &bits(&head.k), &v, &[keys], false)[0];
+                        &Model::new(&config).run(Head::new(&bits(&head.q), &bits(&head.k), &v, &[keys]))[0];
                     let value = |i: usize| decode(format, v[i]);
                     let max_v = (0..v.len()).fold(0f64, |m, i| m.max(value(i).abs()));
                     for j in 0..equal::D {
