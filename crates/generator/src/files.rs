@@ -1,6 +1,8 @@
 //! The files that are written for a core or a unit.
 
-use crate::{Emitted, GenerateError, Sources, elaborate, emit};
+use crate::elaborate::elaborate;
+use crate::emit::{Emitted, emit};
+use crate::{GenerateError, Sources};
 use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split::{self, SplitConfig};
@@ -123,14 +125,6 @@ pub fn block_files_in(config: &BlockConfig, sources: Sources) -> Result<Vec<Gene
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    split_files_in(config, Sources::Together)
-}
-
-/// The same with the Verilog in other files.
 ///
 /// # Errors
 /// If the configuration is not valid.

@@ -1,4 +1,22 @@
 //! Hardware description of the FLASH-D and FlashAttention-2 per-query attention datapaths.
+//!
+//! From the bottom up:
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`word`] | words of a fixed width: the trait over which all arithmetic is written, and its reading as numbers |
+//! | [`netlist`] | the other reading: expressions, printed as Verilog |
+//! | [`arith`] | floating- and fixed-point arithmetic over words |
+//! | [`rtl`] | modules made by functions, leaves made from word functions, and the engine that runs them |
+//! | [`units`] | the combinational units as modules, those that a user can emit alone among them |
+//! | [`score`], [`flash_d`], [`fa2`] | the equations: scores, weights and states, output lanes |
+//! | [`attention`] | what is around them in every core: control, flags, groups of lanes, the schedule |
+//! | [`catalogue`] | the kinds of cores, a row each; [`catalogue::build`] makes a core from its configuration |
+//! | [`mod@array`] | cores for a block of queries, which share keys and values |
+//! | [`split`] | cores that share a query, and the tree that merges their results |
+//! | [`wrapper`] | an array between AXI streams |
+//! | [`vectors`] | the layout of test vectors for all of these |
+//! | [`pwl_report`] | the errors of the tables and of the units built on them |
 
 pub mod arith;
 pub mod array;

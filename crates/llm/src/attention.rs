@@ -4,7 +4,7 @@ use crate::checkpoint::Config;
 use crate::error::LlmError;
 use crate::runner::dot;
 use flashd_golden::{Action, Model};
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
+use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;

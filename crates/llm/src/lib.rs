@@ -1,24 +1,25 @@
 //! Small language models, with the attention done by a core.
 //!
-//! The flow, in the order of the modules:
-//!
-//! * [`checkpoint`] reads the weights of a llama2.c file ([`Checkpoint`]);
-//! * [`tokenizer`] reads its vocabulary and turns text into tokens and back ([`Tokenizer`]);
-//! * [`runner`] computes logits token by token in f32, attention left to an [`Attention`] ([`Runner`]);
-//! * [`attention`] has two of these: in f32 ([`F32Attention`]), and by the bit-exact model of a core
-//!   ([`CoreAttention`]);
-//! * [`mod@generate`] decodes greedily, measures perplexity and compares two runs.
+//! A [`Runner`] computes the logits of a [`Checkpoint`] (a llama2.c file) token by token in f32, and leaves the attention to an
+//! [`Attention`]: in f32 ([`F32Attention`]), or by the bit-exact model of a core ([`CoreAttention`]). A [`Tokenizer`] turns text into
+//! tokens and back; [`generate`] decodes greedily, [`perplexity`] measures, [`compare`] compares two runs.
 
-pub mod attention;
-pub mod checkpoint;
+#![warn(unreachable_pub)]
+
+mod attention;
+mod checkpoint;
 mod error;
-pub mod generate;
-pub mod runner;
-pub mod tokenizer;
+mod generate;
+mod runner;
+mod tokenizer;
 
-pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
+// Weights and vocabulary, read from files.
 pub use checkpoint::{Checkpoint, Config};
 pub use error::LlmError;
-pub use generate::{Comparison, Generation, Perplexity, compare, generate, perplexity};
+pub use tokenizer::{BOS, Tokenizer};
+// The model.
 pub use runner::Runner;
-pub use tokenizer::Tokenizer;
+// Who computes its attention.
+pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
+// What is done with it.
+pub use generate::{Comparison, Difference, Generation, Perplexity, compare, generate, perplexity};

@@ -100,7 +100,7 @@ impl Parts {
     }
 
     /// What the cores make of the parts, for each query.
-    pub fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
+    pub(crate) fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
         let results = self.workload.results(model, record);
         results.chunks(self.parts).map(<[QueryResult]>::to_vec).collect()
     }

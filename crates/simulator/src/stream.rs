@@ -41,7 +41,7 @@ impl Query {
     }
 
     /// Whether there is anything to send to a core.
-    pub fn is_sent(&self) -> bool {
+    pub(crate) fn is_sent(&self) -> bool {
         self.steps() > 0
     }
 

@@ -55,7 +55,7 @@ impl Workload {
     }
 
     /// The same, with what every step did.
-    pub fn run_decisions(&self, model: &VectorModel, monitor: Monitor) -> (VectorRun, Decisions) {
+    pub(crate) fn run_decisions(&self, model: &VectorModel, monitor: Monitor) -> (VectorRun, Decisions) {
         let all: Vec<Mutex<Vec<Decision>>> = self.queries.iter().map(|_| Mutex::default()).collect();
         let watch = |query: usize, first: usize, steps: &[Step]| {
             let decision = |step: &Step| Decision {

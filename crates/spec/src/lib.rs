@@ -5,8 +5,15 @@
 //! computing the same, but for what is here; and that is checked by itself: coefficients by the errors of the fits
 //! (`flashd pwl`), formats against the `half` crate, configurations by the errors of whole cores against attention in f64.
 
-pub mod bits;
+#![warn(unreachable_pub)]
+
+// What the user chooses: number formats and the configuration of a core.
 pub mod config;
 pub mod format;
+
+// What follows from it: widths, constants, and the coefficients of the tables.
 pub mod numerics;
 pub mod pwl;
+
+// Words of so many bits.
+pub mod bits;

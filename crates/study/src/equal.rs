@@ -1,10 +1,10 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
 use flashd_golden::{Head, Model, decode, v_exponent};
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
+use flashd_workload::round_to;
 use flashd_workload::synthetic::equal_scores;
 use rayon::prelude::*;
 
@@ -82,7 +82,7 @@ impl EqualHead {
 ///
 /// # Errors
 /// A configuration that is not valid or not of the format.
-pub fn accuracies(
+pub(crate) fn accuracies(
     format: Format,
     configs: &[CoreConfig],
     counts: &[usize],

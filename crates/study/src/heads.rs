@@ -3,8 +3,7 @@
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_spec::config::D_RANGE;
 use flashd_workload::synthetic::attention_like;
-use flashd_workload::traces::TraceError;
-use flashd_workload::{ScalingError, Trace, load_dir};
+use flashd_workload::{ScalingError, Trace, TraceError, load_dir};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +75,7 @@ pub struct Heads {
 }
 
 /// Vector lengths of synthetic heads.
-pub const SYNTHETIC_D: [usize; 3] = [16, 64, 128];
+pub(crate) const SYNTHETIC_D: [usize; 3] = [16, 64, 128];
 /// Synthetic heads of each vector length.
 pub const SYNTHETIC_HEADS: u64 = 4;
 /// Queries and keys of a synthetic head.

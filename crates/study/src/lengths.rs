@@ -5,7 +5,7 @@ use crate::equal;
 use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::heads::Head;
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_workload::Trace;

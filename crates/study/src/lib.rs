@@ -15,18 +15,29 @@
 //! All errors are against f64 attention and are fractions of the head's max|v|. An error on traces is a figure of a
 //! design point, not of one core: the configuration takes each head's own vector length.
 
+#![warn(unreachable_pub)]
+
+mod by;
+mod errors;
+mod hardware;
+mod heads;
+
+// Experiments, each with a function that measures and the figures that it returns.
 pub mod accuracy;
-pub mod by;
 pub mod equal;
-pub mod errors;
-pub mod grid;
-pub mod hardware;
-pub mod heads;
 pub mod lengths;
-pub mod pareto;
 pub mod skips;
 pub mod weight;
 
-pub use by::By;
+// Which cores to measure, and which of them are worth their cost.
+pub mod grid;
+pub mod pareto;
+
+// Heads of attention, by queries that are measured.
+pub use heads::{Head, Heads, HeadsError, SYNTHETIC_HEADS, SYNTHETIC_KEYS};
+// Errors of a core on them.
 pub use errors::{GroupErrors, Prepared, TraceErrors};
-pub use heads::Heads;
+// What several errors of a core are ordered by.
+pub use by::By;
+// The model against the hardware on a part of them.
+pub use hardware::{CHECKED_KEYS, HardwareCheck};

@@ -6,7 +6,7 @@ use flashd_spec::config::{ConfigError, CoreConfig, Design, Dot, Hold, STATIC_SKI
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
-use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::{round_to, round_value};
 use serde::Serialize;
 
 /// Range of D.

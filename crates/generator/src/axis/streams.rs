@@ -59,7 +59,7 @@ fn stream(
 }
 
 /// The streams of a wrapper, in the order of its ports.
-pub fn streams(config: &AxisConfig) -> Vec<Stream> {
+pub(crate) fn streams(config: &AxisConfig) -> Vec<Stream> {
     let core = &config.block.core;
     let queries = config.block.queries;
     let vector = (

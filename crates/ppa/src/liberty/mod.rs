@@ -11,12 +11,11 @@
 
 mod expression;
 mod find;
-pub mod parse;
+mod parse;
 mod read;
 mod table;
 
 pub use expression::{Expression, ExpressionError};
-pub use find::{Adder, Match, Output};
 pub use parse::SyntaxError;
 pub use table::Table;
 
@@ -221,7 +220,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::read`].
-    pub fn from_text(path: &Path, text: &str) -> Result<Self, LibertyError> {
+    pub(crate) fn from_text(path: &Path, text: &str) -> Result<Self, LibertyError> {
         let root =
             parse::parse(text).map_err(|error| LibertyError::Syntax { path: path.to_path_buf(), error })?;
         read::library(&root).map_err(|problem| LibertyError::Content { path: path.to_path_buf(), problem })
@@ -250,7 +249,7 @@ impl Cell {
     }
 
     /// The flip-flop in it.
-    pub fn flip_flop(&self) -> Option<&FlipFlop> {
+    pub(crate) fn flip_flop(&self) -> Option<&FlipFlop> {
         match &self.kind {
             Kind::FlipFlop(flip_flop) => Some(flip_flop),
             _ => None,
@@ -258,7 +257,7 @@ impl Cell {
     }
 
     /// Conditions of its leakage and energy tables; some come several times.
-    pub fn conditions(&self) -> impl Iterator<Item = &Expression> {
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &Expression> {
         let energy = self.pins.iter().flat_map(|pin| &pin.internal_power);
         let leakage = self.leakage.conditional.iter().map(|(when, _)| when);
         energy.filter_map(|table| table.when.as_ref()).chain(leakage)
@@ -266,7 +265,7 @@ impl Cell {
 
     /// Whether it is an ordinary logic cell that synthesis may use: every output has a function and is never
     /// switched off.
-    pub fn is_logic(&self) -> bool {
+    pub(crate) fn is_logic(&self) -> bool {
         self.kind == Kind::Combinational
             && !self.dont_use
             && self.outputs().count() > 0

@@ -62,7 +62,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Starts counting anew.
-    pub fn reset_toggles(&mut self) {
+    pub(crate) fn reset_toggles(&mut self) {
         self.toggles.fill(0);
     }
 

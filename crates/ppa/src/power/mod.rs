@@ -46,7 +46,7 @@ pub enum PowerError {
     Netlist(#[from] NetlistError),
     /// The heads cannot be used.
     #[error(transparent)]
-    Traces(#[from] flashd_workload::traces::TraceError),
+    Traces(#[from] flashd_workload::TraceError),
     /// The heads cannot be scaled for the core.
     #[error(transparent)]
     Scaling(#[from] flashd_workload::ScalingError),

@@ -94,9 +94,9 @@ type Held = (Option<u64>, Option<Beat>, Option<u64>, Option<(u64, u64)>);
 /// A wrapper with everything around it.
 pub struct Bench {
     /// The wrapper.
-    pub engine: AxisEngine,
+    pub(super) engine: AxisEngine,
     /// The host.
-    pub host: LiteHost,
+    pub(super) host: LiteHost,
     /// The last cycle's outputs.
     pub outputs: AxisOutputs,
     q: Source,
@@ -180,7 +180,7 @@ impl Bench {
     }
 
     /// Whether all beats have been taken.
-    pub fn is_streamed(&self) -> bool {
+    pub(crate) fn is_streamed(&self) -> bool {
         self.q.beats.is_empty()
             && self.k.beats.is_empty()
             && self.v.beats.is_empty()
@@ -188,7 +188,7 @@ impl Bench {
     }
 
     /// Query beats that have not been taken.
-    pub fn queries_left(&self) -> usize {
+    pub(crate) fn queries_left(&self) -> usize {
         self.q.beats.len()
     }
 

@@ -18,7 +18,7 @@ pub struct Beat {
 /// Inputs of the register port in one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct LiteInputs {
+pub(super) struct LiteInputs {
     pub aw: Option<u64>,
     /// Data and strobes.
     pub w: Option<(u64, u64)>,
@@ -43,7 +43,7 @@ pub struct LiteOutputs {
 /// Everything that a wrapper's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct AxisInputs {
+pub(super) struct AxisInputs {
     pub aresetn: bool,
     pub q: Option<Beat>,
     pub k: Option<Beat>,
@@ -67,7 +67,7 @@ pub struct AxisOutputs {
 }
 
 /// A wrapper, its clock and its cycle count.
-pub struct AxisEngine {
+pub(super) struct AxisEngine {
     wrapper: Design,
     cycle: u64,
     /// What idle data inputs carry.
@@ -79,22 +79,22 @@ impl AxisEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
+    pub(super) fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
         Ok(AxisEngine { wrapper: Design::new(build(config)?), cycle: 0, noise: 0 })
     }
 
     /// Cycles so far.
-    pub fn cycle(&self) -> u64 {
+    pub(super) fn cycle(&self) -> u64 {
         self.cycle
     }
 
     /// What data, `tlast` and `tuser` carry in the next cycles where there is no beat.
-    pub fn set_noise(&mut self, noise: u64) {
+    pub(crate) fn set_noise(&mut self, noise: u64) {
         self.noise = noise;
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
-    pub fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
+    pub(super) fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
         let noise = self.noise;
         let wrapper = &mut self.wrapper;
         wrapper.set("aresetn", inputs.aresetn);
@@ -147,7 +147,7 @@ impl AxisEngine {
     }
 
     /// The rising edge that ends the current cycle: every register captures.
-    pub fn clock(&mut self) {
+    pub(super) fn clock(&mut self) {
         self.wrapper.clock();
         self.cycle += 1;
     }

@@ -6,8 +6,7 @@ use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, 
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, Update};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 
 const GAPS: [Gaps; 2] = [Gaps::None, Gaps::Random(17)];
 

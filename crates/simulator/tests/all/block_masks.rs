@@ -6,8 +6,7 @@ use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, run, run_aga
 use flashd_simulator::{Gaps, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;

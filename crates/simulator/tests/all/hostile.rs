@@ -1,8 +1,7 @@
 //! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
-use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
+use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Reference, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant, Hold,
     LaneBits, Update, WeightUnit,

@@ -3,8 +3,9 @@
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_value;
-use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
+use flashd_workload::{
+    Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, round_value, synthetic,
+};
 
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;

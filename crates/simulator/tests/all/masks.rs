@@ -4,8 +4,7 @@ use flashd_golden::{Head, Model, QueryResult};
 use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

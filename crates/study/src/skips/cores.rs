@@ -6,8 +6,9 @@ use crate::heads::{Head, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::quantise::{round_to, round_value};
-use flashd_workload::{Quantised, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
+use flashd_workload::{
+    Quantised, Scaling, TensorScale, choose_scaling, quantise, round_to, round_value, v_candidates,
+};
 
 /// Queries of one run: every step of a run is recorded.
 const QUERIES: usize = 64;

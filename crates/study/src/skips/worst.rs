@@ -8,7 +8,7 @@ use super::measure::{outcome, weighted_mean};
 use flashd_golden::family::safe_softmax;
 use flashd_golden::{Head, Model, decode};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
+use flashd_workload::round_to;
 use flashd_workload::synthetic::{ADVERSARIAL, adversarial_stream};
 use rayon::prelude::*;
 use serde::Serialize;

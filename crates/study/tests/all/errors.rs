@@ -2,14 +2,12 @@
 
 use crate::common::scenario;
 use flashd_golden::{Head, Model, decode};
-use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
+use flashd_simulator::{Accuracy, Reference, model_results, prepare};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Update};
 use flashd_spec::format::Format;
-use flashd_study::heads::HeadsError;
-use flashd_study::{Heads, Prepared, equal};
-use flashd_workload::quantise::round_to;
+use flashd_study::{Heads, HeadsError, Prepared, equal};
 use flashd_workload::synthetic::equal_scores;
-use flashd_workload::write_npy;
+use flashd_workload::{round_to, write_npy};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

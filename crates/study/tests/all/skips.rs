@@ -3,7 +3,7 @@
 use crate::common::scenario;
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
 use flashd_golden::{Action, Head, Model};
-use flashd_simulator::evaluate::{Reference, prepare};
+use flashd_simulator::{Reference, prepare};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_study::By;
