@@ -11,13 +11,18 @@ use std::collections::VecDeque;
 
 /// How both sides of every stream behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Paces {
+    /// The source of queries.
     pub q: Pace,
+    /// The source of keys.
     pub k: Pace,
+    /// The memory, when it sends values.
     pub v: Pace,
+    /// The memory, when it takes requests.
     pub vreq: Pace,
+    /// The sink of results.
     pub o: Pace,
+    /// The host at the register port, on each channel.
     pub lite: Pace,
     /// Cycles from a request to the first beat of its value, at least.
     pub memory: u64,

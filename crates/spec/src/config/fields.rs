@@ -3,30 +3,49 @@
 use super::*;
 
 /// What a file or flags say about a core. Whatever is absent is as in [`CoreConfig::new`] for the design, vector length
-/// and format that are there: one rule for files and flags.
+/// and format that are there: one rule for files and flags. What a field means in full, [`CoreConfig`] says.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs)] // They are those of CoreConfig.
 pub struct CoreFields {
+    /// Recurrence; there is no default.
     pub design: Option<Design>,
+    /// Vector length, 2 to 512; there is no default.
     pub d: Option<usize>,
+    /// Format of q, k, v and o; bf16 by default.
     pub format: Option<Format>,
+    /// FLASH-D's weight unit.
     pub weight: Option<WeightUnit>,
+    /// FA2's datapath.
     pub fa2: Option<Fa2Variant>,
+    /// The dot product.
     pub dot: Option<Dot>,
+    /// FLASH-D's output update.
     pub update: Option<Update>,
+    /// Widths of fixed-point lanes, in bits.
     pub lane: Option<LaneBits>,
+    /// FLASH-D with fixed-point lanes: v is brought into fixed point in a stage of its own.
     pub value_stage: Option<bool>,
+    /// Keys can be masked.
     pub masks: Option<bool>,
+    /// A query can start from a partial result and hands out its state.
     pub partial: Option<bool>,
+    /// Cycles from `v_ren` to its value, 1 to 16.
     pub value_latency: Option<u32>,
+    /// The hold rule.
     pub hold: Option<Hold>,
+    /// Accumulator of the output update.
     pub accumulator: Option<Accumulator>,
+    /// Significand bits of the weight or exponential of float lanes, 3 to 16.
     pub weight_bits: Option<u32>,
+    /// Segments of a PWL table (per octave where the range is reduced): 4, 8, 16 or 32.
     pub segments: Option<u32>,
+    /// The score is `q . k * 2^score_shift`, -64 to 64.
     pub score_shift: Option<i32>,
+    /// Integer bits of the fixed-point score, without sign.
     pub score_integer_bits: Option<u32>,
+    /// Fraction bits of the fixed-point score.
     pub score_fraction_bits: Option<u32>,
+    /// Fraction bits of the scalar state (log-sum-exp, running sum).
     pub state_fraction_bits: Option<u32>,
 }
 
