@@ -19,14 +19,14 @@ use std::path::{Path, PathBuf};
 pub struct GeneratedFile {
     /// File name; a module's own file has its design's folder before it.
     pub name: String,
-    /// Contents.
+    /// The whole contents.
     pub text: String,
 }
 
 /// A port of the top module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
-    /// Name.
+    /// Name in the Verilog.
     pub name: String,
     /// `input` or `output`.
     pub direction: String,
@@ -39,7 +39,7 @@ pub struct Port {
 /// A distinct module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleEntry {
-    /// Name.
+    /// Name in the Verilog.
     pub name: String,
     /// Instances in the whole design.
     pub instances: usize,

@@ -102,9 +102,9 @@ pub struct FormatAccuracy {
 /// Mean over heads of their mean errors, and the largest error of an element; fractions of max|v|.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanMax {
-    /// Mean.
+    /// Mean over heads.
     pub mean: f64,
-    /// Largest.
+    /// Largest of all elements.
     pub max: f64,
 }
 

@@ -13,7 +13,7 @@ pub const CHECKED_KEYS: usize = 24;
 /// A sample of a head in hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HardwareCheck {
-    /// Queries.
+    /// Queries that were run.
     pub queries: usize,
     /// Keys accepted, all queries together.
     pub keys: u64,

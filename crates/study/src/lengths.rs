@@ -24,7 +24,7 @@ pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 /// Errors with one number of keys, as fractions of max|v|.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LengthErrors {
-    /// Keys.
+    /// Keys that each query sees.
     pub keys: usize,
     /// Mean and largest error of an output element over all heads.
     #[serde(flatten)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct StreamSignal {
     /// Name of the port.
     pub port: String,
-    /// Bits.
+    /// Width in bits.
     pub width: u32,
     /// What it carries.
     pub meaning: String,

@@ -72,7 +72,7 @@ pub struct Cell {
     pub pins: Vec<Pin>,
     /// What it is.
     pub kind: Kind,
-    /// Leakage.
+    /// Leakage power, by state where the file tells it.
     pub leakage: Leakage,
     /// The library asks tools to leave it alone.
     pub dont_use: bool,
@@ -113,9 +113,9 @@ pub enum Direction {
     Input,
     /// Out of the cell.
     Output,
-    /// Both.
+    /// Into it and out of it.
     Inout,
-    /// Neither.
+    /// Neither: a net inside the cell.
     Internal,
 }
 
@@ -158,7 +158,7 @@ pub struct Transition {
 pub struct InternalPower {
     /// Pins that cause the transition; empty for tables of the pin itself.
     pub related_pins: Vec<String>,
-    /// Condition.
+    /// Condition under which the tables apply; none: always.
     pub when: Option<Expression>,
     /// Energy of a rising transition, J.
     pub rise: Option<Table>,

@@ -30,9 +30,9 @@ use std::path::{Path, PathBuf};
 pub struct PowerOptions {
     /// Clock, MHz.
     pub clock_mhz: f64,
-    /// Cycles to count, in each of the 64 streams.
+    /// Cycles to count, in each stream.
     pub cycles: usize,
-    /// Streams, 1 to [`STREAMS`].
+    /// Streams that are simulated side by side, 1 to [`STREAMS`].
     pub streams: usize,
     /// Folder of attention heads.
     pub data: PathBuf,

@@ -27,7 +27,7 @@ const THREE: &str = "three";
 pub struct StreamSkips {
     /// Name of the stream, see [`adversarial_stream`]; `three` is 0, -20, -9 with values 1, -1, -1.
     pub stream: String,
-    /// Keys.
+    /// Keys of the stream.
     pub keys: usize,
     /// The rule.
     pub rule: String,
@@ -48,7 +48,7 @@ pub struct StreamSkips {
 pub struct WorstCase {
     /// The rule.
     pub rule: String,
-    /// Keys.
+    /// Keys, the first one counted.
     pub keys: usize,
     /// The distance, `-x` of the second key.
     pub distance: f64,
