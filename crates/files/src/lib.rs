@@ -1,6 +1,20 @@
 //! Files that are either complete or absent: written beside their place under a temporary name, renamed
 //! when done. A run that is interrupted or fails leaves nothing half-written; what a killed run leaves under a
 //! temporary name, the next one that writes to the same folder removes. And reading the files that a user names.
+//!
+//! ```
+//! use flashd_files::AtomicFile;
+//! use std::io::Write;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("result.txt");
+//! let mut file = AtomicFile::create(&path)?;
+//! file.write_all(b"whole")?;
+//! assert!(!path.exists());
+//! file.commit()?;
+//! assert_eq!(flashd_files::read_text(&path)?, "whole");
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 #![warn(unreachable_pub)]
 

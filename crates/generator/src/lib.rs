@@ -10,6 +10,18 @@
 //! - `verilog` makes files of the modules, `files` adds manifest, constraints and file list; `axis` does so for stream wrappers, with a
 //!   description of ports and registers.
 //! - `testbench` prints a self-checking testbench from the layout of test vectors.
+//!
+//! ```
+//! use flashd_generator::{GenerateError, core_files};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let config = CoreConfig::new(Design::FlashD, 4, Format::BF16);
+//! let files = core_files(&config)?;
+//! let verilog = files.iter().find(|file| file.name == format!("{}.v", config.name())).unwrap();
+//! assert!(verilog.text.contains(&format!("module {}", config.name())));
+//! # Ok::<(), GenerateError>(())
+//! ```
 
 #![warn(unreachable_pub)]
 

@@ -3,6 +3,23 @@
 //! [`Model`] computes what a core computes, bit for bit, from float operations of the machine rounded to the core's formats and from
 //! integers. It shares only data (formats, widths, table coefficients) with the hardware description, so comparing the two checks the
 //! arithmetic of both. [`VectorModel`] has the same bits at the speed of whole workloads. Both take a [`Head`].
+//!
+//! ```
+//! use flashd_golden::{Action, Head, Model, decode, encode};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let format = Format::BF16;
+//! let bits = |x: [f64; 4]| x.map(|x| encode(format, x));
+//! // Two keys with the same score: the result is the mean of their values.
+//! let [q, k, v] = [[1.0, 0.0, 0.0, 0.0], [2.0; 4], [1.0, 2.0, 3.0, 4.0]].map(bits);
+//! let model = Model::new(&CoreConfig::new(Design::FlashD, 2, format));
+//! let results = model.run(Head::new(&q, &k, &v, &[1, 2]).with_steps());
+//! let values = |o: &[u64]| o.iter().map(|&o| decode(format, o)).collect::<Vec<f64>>();
+//! assert_eq!(values(&results[0].o), [1.0, 2.0]);
+//! assert_eq!(values(&results[1].o), [2.0, 3.0]);
+//! assert_eq!(results[1].steps[1].action, Action::Update);
+//! ```
 
 #![warn(unreachable_pub)]
 

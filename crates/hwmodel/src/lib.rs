@@ -17,6 +17,26 @@
 //! | [`wrapper`] | an array between AXI streams |
 //! | [`vectors`] | the layout of test vectors for all of these |
 //! | [`pwl_report`] | the errors of the tables and of the units built on them |
+//!
+//! ```
+//! use flashd_hwmodel::catalogue;
+//! use flashd_hwmodel::rtl;
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let config = CoreConfig::new(Design::Fa2, 4, Format::BF16);
+//! let mut core = rtl::Design::new(catalogue::build(&config)?);
+//! let (elements, bits) = core.shape("o");
+//! println!("{} has a result of {elements} elements of {bits} bits", config.name());
+//! assert_eq!((elements, bits), (4, 16));
+//! // After a cycle of reset there is no result.
+//! core.set("rst", true);
+//! core.settle();
+//! core.clock();
+//! core.settle();
+//! assert!(!core.is_high("o_valid"));
+//! # Ok::<(), flashd_spec::config::ConfigError>(())
+//! ```
 
 pub mod arith;
 pub mod array;

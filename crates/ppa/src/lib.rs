@@ -5,6 +5,25 @@
 //!  .lib --liberty-->       |
 //!                          +--netlist, power--> toggles on real traces, mW --report--> tables, charts, HTML
 //! ```
+//!
+//! ```
+//! use flashd_ppa::liberty::{Library, LibertyError};
+//! use std::path::Path;
+//!
+//! let text = r#"library (tiny) {
+//!     time_unit : 1ns; voltage_unit : 1V; leakage_power_unit : 1nW; capacitive_load_unit (1, pf);
+//!     nom_voltage : 1.8;
+//!     cell (INV) {
+//!         area : 2.5;
+//!         pin (A) { direction : input; capacitance : 0.01; }
+//!         pin (Y) { direction : output; function : "!A"; }
+//!     }
+//! }"#;
+//! let library = Library::from_text(Path::new("tiny.lib"), text)?;
+//! let inverter = library.cell("INV").unwrap();
+//! assert_eq!((inverter.area, inverter.pin("A").unwrap().capacitance), (2.5, 0.01e-12));
+//! # Ok::<(), LibertyError>(())
+//! ```
 
 #![warn(unreachable_pub)]
 

@@ -4,6 +4,22 @@
 //! by the port protocol, with or without [`Gaps`]. [`run`] clocks the core and compares every output and the internal score, argument
 //! and weight with the model in every cycle; the first difference ends the run with a [`Divergence`]. [`run_model`] runs the model
 //! alone, for whole workloads, and counts the cycles that the core would take.
+//!
+//! ```
+//! use flashd_simulator::{Gaps, RunError, Workload, run};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let format = Format::BF16;
+//! let config = CoreConfig::new(Design::FlashD, 4, format);
+//! // Two queries of ones against three keys; the values are all ones, too.
+//! let (q, kv) = ([format.one(); 2 * 4], [format.one(); 3 * 4]);
+//! let workload = Workload::new(format, 4, &q, &kv, &kv);
+//! let run = run(&config, &workload, Gaps::None, &mut [])?;
+//! assert_eq!((run.counters.queries, run.counters.keys), (2, 6));
+//! assert_eq!(run.results[0].o, kv[..4]);
+//! # Ok::<(), RunError>(())
+//! ```
 
 #![warn(unreachable_pub)]
 

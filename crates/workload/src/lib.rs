@@ -4,6 +4,22 @@
 //! be right, or from a folder of heads ([`load_dir`]). [`Visible`] says which keys each query sees. [`choose_scaling`] picks the
 //! powers of two that fit a head into a number format ([`Scaling`]), and [`quantise`] rounds it to the encodings that a core takes
 //! ([`Quantised`]).
+//!
+//! ```
+//! use flashd_spec::format::Format;
+//! use flashd_workload::{
+//!     ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic,
+//! };
+//!
+//! let format = Format::FP8_E4M3;
+//! let head = synthetic::attention_like(1, 3, 5, 8);
+//! let round = |x| round_value(format, x);
+//! let scaling = choose_scaling(format, &head, ScoreScale::Auto, TensorScale::Auto, &round)?;
+//! let rounded = quantise(format, scaling, &head);
+//! assert_eq!((rounded.q.len(), rounded.k.len(), rounded.v.len()), (3 * 8, 5 * 8, 5 * 8));
+//! assert!(rounded.v.iter().all(|&bits| format.value(bits).abs() <= format.value(format.max_finite())));
+//! # Ok::<(), ScalingError>(())
+//! ```
 
 #![warn(unreachable_pub)]
 

@@ -6,7 +6,7 @@
 //!                                                    +--find: cells by Boolean function
 //! ```
 //!
-//! The syntax is read by a parser of our own ([`parse`]): `liberty-parser` refuses what foundries ship (values
+//! The syntax is read by a parser of our own (`parse.rs`): `liberty-parser` refuses what foundries ship (values
 //! without quotes such as `1ns`, attributes without a semicolon, bus pins) and `liberty-db` panics at bus pins.
 
 mod expression;
@@ -220,7 +220,7 @@ impl Library {
     ///
     /// # Errors
     /// As [`Library::read`].
-    pub(crate) fn from_text(path: &Path, text: &str) -> Result<Self, LibertyError> {
+    pub fn from_text(path: &Path, text: &str) -> Result<Self, LibertyError> {
         let root =
             parse::parse(text).map_err(|error| LibertyError::Syntax { path: path.to_path_buf(), error })?;
         read::library(&root).map_err(|problem| LibertyError::Content { path: path.to_path_buf(), problem })
