@@ -38,6 +38,9 @@
 //! # Ok::<(), flashd_spec::config::ConfigError>(())
 //! ```
 
+// Docs here are for those who read the source beside them.
+#![allow(rustdoc::private_intra_doc_links, rustdoc::redundant_explicit_links)]
+
 pub mod arith;
 pub mod array;
 pub mod attention;

@@ -54,7 +54,7 @@ pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// Extra fraction bits of FLASH-D's difference and product and of FA2's product. The result stays between `o`
 /// and `v` even without them, because the factor is at most 1/2; they are there for accuracy: without them the
 /// mean error of FLASH-D on random heads grows by 5 to 12 %, with one by up to 4 %.
-pub(crate) const UPDATE_GUARD_BITS: u32 = 2;
+pub const UPDATE_GUARD_BITS: u32 = 2;
 
 /// Bits beyond the value's of what a fixed-point FLASH-D lane turns into its result.
 pub(crate) const FIXED_RESULT_GUARD_BITS: u32 = 4;

@@ -76,12 +76,7 @@ impl EqualHead {
     }
 }
 
-/// The errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
-/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
-/// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
-///
-/// # Errors
-/// A configuration that is not valid or not of the format.
+/// As [`errors`], with the mean errors and the number of elements.
 pub(crate) fn accuracies(
     format: Format,
     configs: &[CoreConfig],
@@ -113,10 +108,12 @@ pub(crate) fn accuracies(
     Ok(all)
 }
 
-/// [`accuracies`], the largest errors alone.
+/// The largest errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
+/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
+/// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
 ///
 /// # Errors
-/// As [`accuracies`].
+/// A configuration that is not valid or not of the format.
 pub fn errors(
     format: Format,
     configs: &[CoreConfig],

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Most cores that a grid file may describe; every one takes minutes to measure.
-pub(crate) const MOST_CORES: usize = 10_000;
+pub const MOST_CORES: usize = 10_000;
 
 /// A grid file that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -75,7 +75,7 @@ pub struct Heads {
 }
 
 /// Vector lengths of synthetic heads.
-pub(crate) const SYNTHETIC_D: [usize; 3] = [16, 64, 128];
+pub const SYNTHETIC_D: [usize; 3] = [16, 64, 128];
 /// Synthetic heads of each vector length.
 pub const SYNTHETIC_HEADS: u64 = 4;
 /// Queries and keys of a synthetic head.

@@ -40,7 +40,7 @@ pub struct CoreLengths {
     pub core: String,
     /// Its configuration; the vector length is [`equal::D`].
     pub configuration: CoreConfig,
-    /// On equal scores ([`equal::accuracies`]): against the mean of the rounded values.
+    /// On equal scores ([`equal`]): against the mean of the rounded values.
     pub equal: Vec<LengthErrors>,
     /// On [`attention_like`] heads: against f64 attention on the unrounded data.
     pub spread: Vec<LengthErrors>,
