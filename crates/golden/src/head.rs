@@ -22,7 +22,7 @@ pub struct Head<'a> {
     pub v: &'a [u64],
     /// The first key that each query meets; 0 for all when empty. Keys before it are no steps.
     pub from: &'a [usize],
-    /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. A query that meets none gives zeros
+    /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. One that sees no key gives zeros
     /// and is [`crate::QueryResult::empty`].
     pub lengths: &'a [usize],
     /// What fixed-point lanes scale the values to, for each query: an exponent field of the format. Larger values set
