@@ -4,9 +4,10 @@ use crate::cli::DemoArgs;
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::sample::Heads;
 use flashd_generator::{core_files, write_all};
-use flashd_simulator::evaluate::{Accuracy, Reference, Scenario, prepare};
-use flashd_simulator::wave::{Selection, WaveOptions, WaveWriter};
-use flashd_simulator::{Counters, Gaps, run as run_lockstep};
+use flashd_simulator::{
+    Accuracy, Counters, Gaps, Reference, Scenario, Selection, WaveOptions, WaveWriter, prepare,
+    run as run_lockstep,
+};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{TensorScale, Trace, Visible, load_dir};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -93,7 +94,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     let prepared = prepare(config, &scenario, &reference).map_err(|e| Failure::input(e.to_string()))?;
     let vcd = out.join(format!("{}.vcd", config.name()));
     let options = WaveOptions { signals: Selection::Default, from: 0, to: Some(200) };
-    let wave_error = |e: flashd_simulator::wave::WaveError| Failure::input(e.to_string());
+    let wave_error = |e: flashd_simulator::WaveError| Failure::input(e.to_string());
     let mut wave = WaveWriter::create(&vcd, &prepared.config, options).map_err(wave_error)?;
     let run = run_lockstep(&prepared.config, &prepared.workload, Gaps::None, &mut [&mut wave])?;
     wave.finish().map_err(wave_error)?;

@@ -1,6 +1,6 @@
 //! `flashd`: generate, simulate and check attention hardware from the command line.
 //!
-//! Arguments as typed ([`cli`]) become one validated configuration ([`select`]), then one short match.
+//! Arguments as typed (`cli.rs`) become one validated configuration (`select.rs`), then one short match.
 //! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input, 130 interrupted.
 
 mod accuracy;

@@ -15,10 +15,10 @@ use crate::select::core_or_block;
 use flashd_files::AtomicFile;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
-use flashd_simulator::record::VectorFile;
-use flashd_simulator::wave::{Selection, WaveError, WaveOptions, WaveWriter};
-use flashd_simulator::{Counters, Engine, Gaps, Inputs, Observer, Outputs, run as run_lockstep};
+use flashd_simulator::{
+    Accuracy, Counters, Engine, Gaps, Inputs, Observer, Outputs, Prepared, Reference, Scenario, Selection,
+    VectorFile, WaveError, WaveOptions, WaveWriter, model_results, prepare, run as run_lockstep,
+};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};

@@ -11,9 +11,8 @@ use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue;
 use flashd_hwmodel::split::{self, SplitConfig};
 use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::RunError;
-use flashd_simulator::record::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
+use flashd_simulator::{RunError, VectorWriter};
 use flashd_spec::config::{ConfigError, CoreConfig};
 use std::io::Write;
 

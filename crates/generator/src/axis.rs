@@ -1,7 +1,9 @@
 //! The files of a stream wrapper: what those of an array have, with streams and registers, and a description to read.
 
+use crate::elaborate::elaborate;
+use crate::emit::emit;
 use crate::files::{GeneratedFile, Manifest, files, manifest};
-use crate::{GenerateError, Sources, elaborate, emit};
+use crate::{GenerateError, Sources};
 use flashd_hwmodel::array::TRANSFER_CYCLES;
 use flashd_hwmodel::wrapper::{self, AxisConfig, Register, registers};
 use serde::{Deserialize, Serialize};
@@ -10,7 +12,8 @@ mod describe;
 mod streams;
 
 use describe::description;
-pub use streams::{Stream, StreamSignal, streams};
+pub(crate) use streams::streams;
+pub use streams::{Stream, StreamSignal};
 
 /// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
 /// key to the first beat of its first result.

@@ -12,7 +12,7 @@ pub(crate) const CLOCK: &str = "clk";
 
 /// A port or local signal: `name`, or element `index` of the vector `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Signal {
+pub(crate) struct Signal {
     /// Name without index.
     pub name: String,
     /// Element of a vector.
@@ -27,7 +27,7 @@ pub struct Signal {
 
 /// An instance inside a module.
 #[derive(Clone, Debug)]
-pub struct Child {
+pub(crate) struct Child {
     /// Name without index.
     pub name: String,
     /// Element of a vector of instances.
@@ -38,7 +38,7 @@ pub struct Child {
 
 /// A module of the hierarchy.
 #[derive(Clone, Debug)]
-pub struct Module {
+pub(crate) struct Module {
     /// Name, description, kind.
     pub tag: Tag,
     /// Ports in order of declaration.
@@ -55,7 +55,7 @@ pub struct Module {
 ///
 /// # Errors
 /// If RustHDL's checks fail.
-pub fn elaborate(design: &dyn Block) -> Result<Module, GenerateError> {
+pub(crate) fn elaborate(design: &dyn Block) -> Result<Module, GenerateError> {
     let mut walk = Walk { stack: Vec::new(), root: None };
     design.accept("top", &mut walk);
     let Some(Child { mut module, .. }) = walk.root else {

@@ -1,6 +1,8 @@
 //! The files that are written for a core or a unit.
 
-use crate::{Emitted, GenerateError, Sources, elaborate, emit};
+use crate::elaborate::elaborate;
+use crate::emit::{Emitted, emit};
+use crate::{GenerateError, Sources};
 use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split::{self, SplitConfig};
@@ -17,14 +19,14 @@ use std::path::{Path, PathBuf};
 pub struct GeneratedFile {
     /// File name; a module's own file has its design's folder before it.
     pub name: String,
-    /// Contents.
+    /// The whole contents.
     pub text: String,
 }
 
 /// A port of the top module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Port {
-    /// Name.
+    /// Name in the Verilog.
     pub name: String,
     /// `input` or `output`.
     pub direction: String,
@@ -37,7 +39,7 @@ pub struct Port {
 /// A distinct module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleEntry {
-    /// Name.
+    /// Name in the Verilog.
     pub name: String,
     /// Instances in the whole design.
     pub instances: usize,
@@ -126,14 +128,6 @@ pub fn block_files_in(config: &BlockConfig, sources: Sources) -> Result<Vec<Gene
 }
 
 /// `<name>.v`, `.json`, `.sdc` and `.f` of cores for split keys and the tree that merges their parts.
-///
-/// # Errors
-/// If the configuration is not valid.
-pub fn split_files(config: &SplitConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    split_files_in(config, Sources::Together)
-}
-
-/// The same with the Verilog in other files.
 ///
 /// # Errors
 /// If the configuration is not valid.

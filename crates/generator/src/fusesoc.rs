@@ -3,7 +3,7 @@
 use crate::{AxisManifest, GeneratedFile};
 
 /// Folder beside the wrapper that holds the bench and its packets, which `testbench/axis/packets.py` writes.
-pub const BENCH_FOLDER: &str = "tb";
+pub(crate) const BENCH_FOLDER: &str = "tb";
 
 /// What the bench reads when it runs, in [`BENCH_FOLDER`].
 const PACKETS: [&str; 6] = ["q.hex", "k.hex", "v.hex", "o.hex", "r.hex", "s.hex"];
@@ -15,7 +15,7 @@ const PACKETS: [&str; 6] = ["q.hex", "k.hex", "v.hex", "o.hex", "r.hex", "s.hex"
 /// | `default` | the Verilog alone, for cores that depend on this one |
 /// | `lint` | Verilator, all warnings |
 /// | `sim` | Icarus, the bench of [`BENCH_FOLDER`] with random stalls; its parameters `seed` and `beats` |
-pub fn fusesoc_core(manifest: &AxisManifest) -> GeneratedFile {
+pub(crate) fn fusesoc_core(manifest: &AxisManifest) -> GeneratedFile {
     let name = &manifest.array.name;
     let version = &manifest.array.version;
     let packets: String = PACKETS

@@ -5,7 +5,7 @@ use rust_hdl::core::ast::{VerilogBlock, VerilogExpression, VerilogStatement};
 
 /// `instance[i].port[j]`, or a port of the module itself when `instance` is absent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Path {
+pub(crate) struct Path {
     /// Instance and its index.
     pub instance: Option<(String, Option<usize>)>,
     /// Port.
@@ -15,7 +15,7 @@ pub struct Path {
 }
 
 /// All connections `(sink, source)` of a kernel, in order.
-pub fn connections(module: &str, block: &VerilogBlock) -> Result<Vec<(Path, Path)>, GenerateError> {
+pub(crate) fn connections(module: &str, block: &VerilogBlock) -> Result<Vec<(Path, Path)>, GenerateError> {
     let mut unroll = Unroll { module, variables: Vec::new(), connections: Vec::new() };
     unroll.block(block)?;
     Ok(unroll.connections)

@@ -4,62 +4,48 @@
 //!  RustHDL module --elaborate--> hierarchy --kernel--> connections --emit--> distinct modules --files--> .v .json .sdc .f
 //! ```
 //!
-//! * [`elaborate`] walks a RustHDL design with a probe and records modules, ports, instances and code.
-//! * `kernel` unrolls the loops of a structural kernel and yields who drives whom.
-//! * `emit` prints each distinct module once, registers as `always` blocks, buses packed.
-//! * [`testbench`] prints a self-checking testbench from the layout of test vectors.
-//! * [`Sources`] makes Verilog files of the modules.
-//! * [`files`] adds manifest, constraints and file list, and writes them; [`axis`] does so for stream wrappers,
-//!   with a description of ports and registers.
+//! - `elaborate` walks a RustHDL design with a probe and records modules, ports, instances and code.
+//! - `kernel` unrolls the loops of a structural kernel and yields who drives whom.
+//! - `emit` prints each distinct module once, registers as `always` blocks, buses packed.
+//! - `verilog` makes files of the modules, `files` adds manifest, constraints and file list; `axis` does so for stream wrappers, with a
+//!   description of ports and registers.
+//! - `testbench` prints a self-checking testbench from the layout of test vectors.
+//!
+//! ```
+//! use flashd_generator::{GenerateError, core_files};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let config = CoreConfig::new(Design::FlashD, 4, Format::BF16);
+//! let files = core_files(&config)?;
+//! let verilog = files.iter().find(|file| file.name == format!("{}.v", config.name())).unwrap();
+//! assert!(verilog.text.contains(&format!("module {}", config.name())));
+//! # Ok::<(), GenerateError>(())
+//! ```
 
-pub mod axis;
-pub mod elaborate;
+#![warn(unreachable_pub)]
+
+mod axis;
+mod elaborate;
 mod emit;
-pub mod files;
-pub mod fusesoc;
+mod error;
+mod files;
+mod fusesoc;
 mod kernel;
-pub mod testbench;
+mod testbench;
 mod verilog;
-pub mod wave_svg;
+mod wave_svg;
 
-pub use axis::{AxisManifest, axis_files, axis_files_in};
-pub use elaborate::elaborate;
-pub use emit::{Emitted, EmittedModule, emit, references};
-pub use files::{
-    GeneratedFile, Manifest, block_files, block_files_in, core_files, core_files_in, split_files,
-    split_files_in, unit_file, write_all,
-};
-pub use testbench::{inside_expressions, testbench_files, vector_file_name};
+// A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files.
+pub use axis::{axis_files, axis_files_in};
+pub use files::{block_files, block_files_in, core_files, core_files_in, split_files_in, unit_file};
 pub use verilog::Sources;
-
-/// A design that cannot be turned into Verilog: always a mistake in the design's description.
-#[derive(Debug, thiserror::Error)]
-pub enum GenerateError {
-    /// The configuration is not valid.
-    #[error(transparent)]
-    Config(#[from] flashd_spec::config::ConfigError),
-    /// RustHDL's own check failed (open input, logic loop, write to an input).
-    #[error("{module}: RustHDL check failed: {detail}")]
-    Check {
-        /// The design.
-        module: String,
-        /// RustHDL's report.
-        detail: String,
-    },
-    /// A kernel uses a construct that structural modules may not contain.
-    #[error("{module}: kernel of a structural module may only connect signals: {detail}")]
-    Kernel {
-        /// The module.
-        module: String,
-        /// The construct.
-        detail: String,
-    },
-    /// A file could not be written.
-    #[error("cannot write {path}: {source}")]
-    Write {
-        /// The file.
-        path: String,
-        /// The reason.
-        source: std::io::Error,
-    },
-}
+// What they return, and how it gets to disk.
+pub use files::{GeneratedFile, write_all};
+// What can go wrong, always by a mistake in a design's description or a file that cannot be written.
+pub use error::GenerateError;
+// The manifests that they write.
+pub use axis::{AxisManifest, Stream, StreamSignal};
+pub use files::{Manifest, ModuleEntry, Port};
+// Testbenches that read test vectors.
+pub use testbench::{inside_expressions, testbench_files, vector_file_name};

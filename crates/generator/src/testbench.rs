@@ -3,7 +3,9 @@
 //! Both are printed from the [`Layout`] of the design's vectors, by which the vectors are written too. What the testbench compares
 //! inside the design it reads by hierarchical names, which are those that the generator gives.
 
-use crate::{GenerateError, GeneratedFile, elaborate, references};
+use crate::elaborate::elaborate;
+use crate::emit::references;
+use crate::{GenerateError, GeneratedFile};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::Block;
 use flashd_hwmodel::rtl::Reading;

@@ -1,6 +1,7 @@
 //! Modules as Verilog files: one for the whole design, or one a module.
 
-use crate::{Emitted, EmittedModule, GeneratedFile};
+use crate::GeneratedFile;
+use crate::emit::{Emitted, EmittedModule};
 
 /// The Verilog files of a design.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

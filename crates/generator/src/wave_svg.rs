@@ -2,7 +2,7 @@
 
 mod record;
 
-pub use record::{Beat, Lane, Recording, record};
+pub(crate) use record::{Lane, Recording, record};
 
 use crate::{GenerateError, GeneratedFile};
 use flashd_hwmodel::wrapper::AxisConfig;
@@ -72,7 +72,7 @@ fn columns(cycles: &[Vec<Lane>]) -> Vec<Column> {
 ///
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
-pub fn packet_wave(config: &AxisConfig) -> Result<GeneratedFile, GenerateError> {
+pub(crate) fn packet_wave(config: &AxisConfig) -> Result<GeneratedFile, GenerateError> {
     let recording = record(config)?;
     let text = draw(&config.name(), &recording).map_err(|e| GenerateError::Check {
         module: config.name(),
@@ -196,6 +196,7 @@ const PASSES: RGBColor = RGBColor(205, 225, 245);
 
 #[cfg(test)]
 mod tests {
+    use super::record::Beat;
     use super::*;
     use flashd_hwmodel::array::BlockConfig;
     use flashd_hwmodel::wrapper::Values;

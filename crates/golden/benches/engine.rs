@@ -60,7 +60,8 @@ fn engines(c: &mut Criterion) {
             });
         }
         let model = Model::new(&config);
-        group.bench_function("reference", |b| b.iter(|| black_box(model.run(&q, &k, &v, lengths, false))));
+        group
+            .bench_function("reference", |b| b.iter(|| black_box(model.run(Head::new(&q, &k, &v, lengths)))));
         group.finish();
     }
 }

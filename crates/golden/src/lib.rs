@@ -1,38 +1,63 @@
 //! Golden models of attention: the algorithms in f64, and a bit-exact model of the hardware cores.
 //!
-//! - [`family`]: attention in f64 in every form that is in use, with counters of operations and memory accesses.
-//! - [`f64_attention`]: its safe softmax, FlashAttention-2 and FLASH-D from q, k and v, for accuracy.
-//! - [`Model`]: what a core computes, bit for bit, from float operations of the machine rounded to the
-//!   core's formats and from integers. It shares only data (formats, widths, table coefficients) with the
-//!   hardware description, so comparing the two checks the arithmetic of both.
-//! - [`VectorModel`]: the same bits at the speed of whole workloads.
-//! - [`units`]: the same arithmetic as pure functions on encodings, for tests of single units.
-//! - [`parts`]: what the models are made of, for tests of single parts.
+//! [`Model`] computes what a core computes, bit for bit, from float operations of the machine rounded to the core's formats and from
+//! integers. It shares only data (formats, widths, table coefficients) with the hardware description, so comparing the two checks the
+//! arithmetic of both. [`VectorModel`] has the same bits at the speed of whole workloads. Both take a [`Head`].
+//!
+//! ```
+//! use flashd_golden::{Action, Head, Model, decode, encode};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let format = Format::BF16;
+//! let bits = |x: [f64; 4]| x.map(|x| encode(format, x));
+//! // Two keys with the same score: the result is the mean of their values.
+//! let [q, k, v] = [[1.0, 0.0, 0.0, 0.0], [2.0; 4], [1.0, 2.0, 3.0, 4.0]].map(bits);
+//! let model = Model::new(&CoreConfig::new(Design::FlashD, 2, format));
+//! let results = model.run(Head::new(&q, &k, &v, &[1, 2]).with_steps());
+//! let values = |o: &[u64]| o.iter().map(|&o| decode(format, o)).collect::<Vec<f64>>();
+//! assert_eq!(values(&results[0].o), [1.0, 2.0]);
+//! assert_eq!(values(&results[1].o), [2.0, 3.0]);
+//! assert_eq!(results[1].steps[1].action, Action::Update);
+//! ```
+
+#![warn(unreachable_pub)]
 
 mod base2;
 mod carrier;
 mod dot;
-pub mod f64_attention;
-pub mod family;
+mod head;
 mod lanes;
 mod merge;
 mod model;
-pub mod parts;
 mod recurrence;
 mod round;
 mod run;
 mod scalar;
 mod scalar_path;
 mod single;
-pub mod units;
 mod vector;
 
-pub use carrier::Carriers;
+// Attention in f64: safe softmax, FlashAttention-2 and FLASH-D from q, k and v; and every form that is in use, with counters of
+// operations and memory accesses.
+pub mod f64_attention;
+pub mod family;
+
+// What a run takes, and what comes of it.
+pub use head::{Head, Masked};
+pub use model::{Action, PartialState, QueryResult, Step};
+// The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;
-pub use model::{Action, Model, PartialState, QueryResult, Step};
+pub use model::Model;
+// The same for whole workloads.
+pub use vector::{Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch};
+// The plain loop in f32 that its speed is measured against.
+pub use vector::plain_attention;
+// Encodings and their values.
 pub use round::{decode, encode, v_exponent};
-pub use run::Masked;
+
+// For tests of single parts: units as functions on encodings, single lanes, what the models are made of, slower carriers.
+pub use carrier::Carriers;
+pub mod parts;
 pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane};
-pub use vector::{
-    Head, Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch, plain_attention,
-};
+pub mod units;

@@ -2,12 +2,13 @@
 
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
+use crate::head::Head;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes};
 use crate::recurrence::{
     Fa2, Fa2Fixed, FactorWeight, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
 };
-use crate::round::{decode, encode, pow2, v_exponent};
-use crate::run::{Input, Run};
+use crate::round::{decode, encode, pow2};
+use crate::run::Run;
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
 use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant};
@@ -133,90 +134,15 @@ impl Model {
         }
     }
 
-    /// Runs queries against keys and values.
-    ///
-    /// `q` holds `queries * d` encodings, `k` and `v` `keys * d`. Query `i` uses keys `0..lengths[i]`:
-    /// causal attention is `lengths[i] = i + 1`. A query without keys gives zeros. With `record` every step
-    /// is kept. Fixed-point lanes scale to the [`v_exponent`] of all values. Queries are spread over the threads of
-    /// the current rayon pool.
+    /// Runs queries against keys and values, on the threads of the current rayon pool.
     ///
     /// # Panics
-    /// If the lengths of the slices do not fit each other or a length exceeds the number of keys.
-    pub fn run(&self, q: &[u64], k: &[u64], v: &[u64], lengths: &[usize], record: bool) -> Vec<QueryResult> {
-        let exponent = v_exponent(self.numerics.format, v);
-        self.run_scaled(q, k, v, lengths, &vec![exponent; lengths.len()], record)
-    }
-
-    /// [`Model::run`] with the exponent that fixed-point lanes scale to given for each query: an exponent field of
-    /// the format. Values beyond it set [`QueryResult::overflow`]. Other lanes ignore it.
-    ///
-    /// # Panics
-    /// As [`Model::run`], and if there is not one exponent for each query or one is beyond the format's field.
-    pub fn run_scaled(
-        &self,
-        q: &[u64],
-        k: &[u64],
-        v: &[u64],
-        lengths: &[usize],
-        v_exponents: &[u64],
-        record: bool,
-    ) -> Vec<QueryResult> {
-        self.run_masked(q, k, v, lengths, v_exponents, &|_, _| false, record)
-    }
-
-    /// [`Model::run_scaled`] with masks: query i does not see key j where `masked(i, j)`. Such a key changes nothing
-    /// and its step is [`Action::Masked`]; a query that sees none gives zeros and is [`QueryResult::empty`].
-    ///
-    /// # Panics
-    /// As [`Model::run_scaled`].
-    #[allow(clippy::too_many_arguments)]
-    pub fn run_masked(
-        &self,
-        q: &[u64],
-        k: &[u64],
-        v: &[u64],
-        lengths: &[usize],
-        v_exponents: &[u64],
-        masked: &(dyn Fn(usize, usize) -> bool + Sync),
-        record: bool,
-    ) -> Vec<QueryResult> {
-        self.run_from(q, k, v, lengths, v_exponents, masked, &[], record)
-    }
-
-    /// [`Model::run_masked`] of queries that start from partial results: query i from `starts[i]`, if there is one, whose
-    /// step, [`Action::Restore`], comes before those of the keys. The flags of a result are those of its own keys.
-    ///
-    /// # Panics
-    /// As [`Model::run_masked`], and if a query starts from a state and the core has no partial results.
-    #[allow(clippy::too_many_arguments)]
-    pub fn run_from(
-        &self,
-        q: &[u64],
-        k: &[u64],
-        v: &[u64],
-        lengths: &[usize],
-        v_exponents: &[u64],
-        masked: &(dyn Fn(usize, usize) -> bool + Sync),
-        starts: &[Option<PartialState>],
-        record: bool,
-    ) -> Vec<QueryResult> {
-        let partial = self.config.partial;
-        assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
-        let input = Input {
-            d: self.config.d,
-            q,
-            k,
-            v,
-            lengths,
-            v_exponents,
-            masked,
-            starts,
-            partial,
-            record,
-            sums: self.sums,
-        };
-        input.check(self.numerics.format);
-        self.with_core(input, self.carriers)
+    /// If the slices of `head` do not fit each other, a query has more keys than there are or fewer than none, an exponent is beyond
+    /// the format's field, or a query starts from a state and the core has no partial results.
+    pub fn run(&self, head: Head) -> Vec<QueryResult> {
+        head.check(&self.config);
+        let exponents = head.exponents(self.numerics.format);
+        self.with_core(Head { v_exponents: &exponents, ..head }, self.carriers)
     }
 
     pub(crate) fn config(&self) -> &CoreConfig {
@@ -371,7 +297,7 @@ pub(crate) trait Visit {
         L: Lanes;
 }
 
-impl Visit for Input<'_> {
+impl Visit for Head<'_> {
     type Output = Vec<QueryResult>;
 
     fn v(&self) -> &[u64] {
@@ -387,8 +313,10 @@ impl Visit for Input<'_> {
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let dot = dot_unit(&model.numerics, model.config.d, self.q, self.k, carriers);
-        Run { format: model.numerics.format, dot: &*dot, recurrence, lanes, input: self }.results()
+        let CoreConfig { d, partial, format, .. } = model.config;
+        let dot = dot_unit(&model.numerics, d, self.q, self.k, carriers);
+        let run = Run { format, d, partial, sums: model.sums, dot: &*dot, recurrence, lanes, head: self };
+        run.results()
     }
 }
 

@@ -1,6 +1,7 @@
 //! One run of a model: blocks of queries, key after key, through dot product, recurrence and lanes.
 
 use crate::dot::{BLOCK, DotUnit};
+use crate::head::Head;
 use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::Recurrence;
@@ -8,49 +9,7 @@ use crate::round::encode;
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-
-/// The operands of a run, see [`crate::Model::run_scaled`].
-#[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
-    pub(crate) d: usize,
-    pub(crate) q: &'a [u64],
-    pub(crate) k: &'a [u64],
-    pub(crate) v: &'a [u64],
-    pub(crate) lengths: &'a [usize],
-    pub(crate) v_exponents: &'a [u64],
-    pub(crate) masked: Masked<'a>,
-    /// For each query what it starts from; none at all when empty.
-    pub(crate) starts: &'a [Option<PartialState>],
-    /// States are handed out.
-    pub(crate) partial: bool,
-    pub(crate) record: bool,
-    /// Steps with FA2's sum.
-    pub(crate) sums: bool,
-}
-
-/// Whether a query, by its index, does not see a key, by its index.
-pub type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
-
-impl Input<'_> {
-    /// # Panics
-    /// If the operands do not fit each other.
-    pub(crate) fn check(&self, format: Format) {
-        let Input { d, q, k, v, lengths, v_exponents, starts, .. } = self;
-        assert_eq!(q.len(), lengths.len() * d, "q must hold one query for each length");
-        assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
-        assert_eq!(k.len() % d, 0, "k must hold whole vectors");
-        assert_eq!(lengths.len(), v_exponents.len(), "there must be one v_exponent for each query");
-        let keys = k.len() / d;
-        assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
-        assert!(starts.is_empty() || starts.len() == lengths.len(), "there must be one start for each query");
-        assert!(starts.iter().flatten().all(|start| start.o.len() == *d), "a start must have d accumulators");
-        let field = format.exponent_mask();
-        assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
-    }
-}
-
-/// Keys and exponents of the queries of a block, and the queries.
-type BlockOperands<'a> = ((&'a [usize], &'a [u64]), &'a [u64]);
+use std::ops::Range;
 
 /// The values as operands of the lanes, scaled to one exponent.
 struct Values<V> {
@@ -62,10 +21,16 @@ struct Values<V> {
 /// The units of a core with the operands of a run.
 pub(crate) struct Run<'a, R, L> {
     pub(crate) format: Format,
+    pub(crate) d: usize,
+    /// States are handed out.
+    pub(crate) partial: bool,
+    /// Steps with FA2's sum.
+    pub(crate) sums: bool,
     pub(crate) dot: &'a dyn DotUnit,
     pub(crate) recurrence: &'a R,
     pub(crate) lanes: &'a L,
-    pub(crate) input: Input<'a>,
+    /// With an exponent for each query.
+    pub(crate) head: Head<'a>,
 }
 
 /// A query in progress.
@@ -73,6 +38,7 @@ struct Query<'v, R: Recurrence, L: Lanes> {
     state: Option<R::State>,
     o: Vec<L::Output>,
     values: &'v Values<L::Value>,
+    keys: Range<usize>,
     v_exponent: u64,
     result: QueryResult,
 }
@@ -84,7 +50,8 @@ where
 {
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
-        let Input { d, q, k, v, lengths, v_exponents, masked, starts, .. } = self.input;
+        let Head { q, k, v, lengths, v_exponents, masked, .. } = self.head;
+        let d = self.d;
         let special = |x: &[u64]| -> Vec<bool> {
             x.chunks(d).map(|x| x.iter().any(|&b| self.format.is_special(b))).collect()
         };
@@ -93,30 +60,35 @@ where
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
         }
-        let block = |(number, ((lengths, exponents), q)): (usize, BlockOperands)| {
-            let first = number * BLOCK;
+        let block = |(number, q): (usize, &[u64])| {
+            let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
             let q_special = special(q);
-            let queries = lengths.iter().zip(exponents);
-            let mut queries: Vec<Query<R, L>> = queries
-                .map(|(&length, &v_exponent)| self.query(length, v_exponent, &values[&v_exponent]))
+            let mut queries: Vec<Query<R, L>> = numbers
+                .clone()
+                .zip(&q_special)
+                .map(|(number, &special)| {
+                    let exponent = v_exponents[number];
+                    let mut query = self.query(self.head.keys(number), exponent, &values[&exponent]);
+                    if let Some(start) = self.head.start(number) {
+                        self.restore(&mut query, start);
+                        // The state is a step, and a step looks at q.
+                        query.result.invalid |= special;
+                    }
+                    query
+                })
                 .collect();
-            for ((query, start), &special) in
-                queries.iter_mut().zip(starts.iter().skip(first)).zip(&q_special)
-            {
-                if let Some(start) = start {
-                    self.restore(query, start);
-                    // The state is a step, and a step looks at q.
-                    query.result.invalid |= special;
-                }
-            }
+            let first = queries.iter().map(|query| query.keys.start).min().unwrap_or(0);
+            let longest = queries.iter().map(|query| query.keys.end).max().unwrap_or(0);
             let mut dots = self.dot.block(q);
-            for key in 0..lengths.iter().copied().max().unwrap_or(0) {
+            for key in first..longest {
                 let dots = dots.dots(key);
-                for (i, ((query, &length), dot)) in queries.iter_mut().zip(lengths).zip(dots).enumerate() {
-                    if key >= length {
+                for (i, ((query, number), dot)) in
+                    queries.iter_mut().zip(numbers.clone()).zip(dots).enumerate()
+                {
+                    if !query.keys.contains(&key) {
                         continue;
                     }
-                    if masked(first + i, key) {
+                    if masked.is_some_and(|masked| masked(number, key)) {
                         self.pass(query);
                         continue;
                     }
@@ -128,14 +100,13 @@ where
             }
             queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
         };
-        let blocks = lengths.par_chunks(BLOCK).zip(v_exponents.par_chunks(BLOCK));
-        let blocks: Vec<_> = blocks.zip(q.par_chunks(BLOCK * d)).enumerate().map(block).collect();
+        let blocks: Vec<_> = q.par_chunks(BLOCK * d).enumerate().map(block).collect();
         blocks.into_iter().flatten().collect()
     }
 
     fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {
         let mut operands = Vec::with_capacity(v.len());
-        let overflow = v.chunks(self.input.d).map(|row| {
+        let overflow = v.chunks(self.d).map(|row| {
             let mut any = false;
             operands.extend(row.iter().map(|&bits| {
                 let (operand, over) = self.lanes.value(bits, exponent);
@@ -148,10 +119,15 @@ where
         Values { operands, overflow }
     }
 
-    fn query<'v>(&self, length: usize, v_exponent: u64, values: &'v Values<L::Value>) -> Query<'v, R, L> {
-        let steps = Vec::with_capacity(if self.input.record { length } else { 0 });
+    fn query<'v>(
+        &self,
+        keys: Range<usize>,
+        v_exponent: u64,
+        values: &'v Values<L::Value>,
+    ) -> Query<'v, R, L> {
+        let steps = Vec::with_capacity(if self.head.record { keys.len() } else { 0 });
         let result = QueryResult { empty: true, steps, ..QueryResult::default() };
-        Query { state: None, o: vec![L::Output::default(); self.input.d], values, v_exponent, result }
+        Query { state: None, o: vec![L::Output::default(); self.d], values, keys, v_exponent, result }
     }
 
     /// A query goes on where a partial result ended.
@@ -159,7 +135,7 @@ where
         query.state = self.recurrence.restore(start.scalars);
         query.o = start.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
         query.result.empty = false;
-        if self.input.record {
+        if self.head.record {
             query.result.steps.push(Step {
                 s: 0,
                 x: 0,
@@ -173,7 +149,7 @@ where
 
     /// A key that a query does not see.
     fn pass(&self, query: &mut Query<R, L>) {
-        if self.input.record {
+        if self.head.record {
             let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
             query.result.steps.push(step);
         }
@@ -188,13 +164,13 @@ where
         result.empty = false;
         result.overflow |= decision.overflow;
         if let Some(op) = decision.op {
-            let d = self.input.d;
+            let d = self.d;
             result.overflow |= query.values.overflow[key];
             result.saturated += self.lanes.step(op, &mut query.o, &query.values.operands[key * d..][..d]);
         }
-        if self.input.record {
+        if self.head.record {
             let (s, x, w) = (decision.s, decision.x, decision.w);
-            let l = if self.input.sums { self.recurrence.sum(state) } else { None };
+            let l = if self.sums { self.recurrence.sum(state) } else { None };
             result.steps.push(Step { s, x, w, upper: decision.upper, action: decision.action, l });
         }
         decision.op.is_some()
@@ -207,7 +183,7 @@ where
             result.o = vec![0; o.len()];
             return result;
         }
-        if let (true, Some(state)) = (self.input.partial, state) {
+        if let (true, Some(state)) = (self.partial, state) {
             let o = o.iter().map(|&o| self.lanes.bits(o)).collect();
             result.state = Some(PartialState { scalars: self.recurrence.save(state), o });
         }

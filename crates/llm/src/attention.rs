@@ -4,7 +4,7 @@ use crate::checkpoint::Config;
 use crate::error::LlmError;
 use crate::runner::dot;
 use flashd_golden::{Action, Model};
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
+use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;
@@ -229,7 +229,7 @@ impl HeadState {
         let q = rounded(q, &|x| scaling.scale_q(x));
         let keys = k.len() / size;
         let mut held = Held::default();
-        for result in model.run(&q, &self.k, &self.v, &[keys], true) {
+        for result in model.run(flashd_golden::Head::new(&q, &self.k, &self.v, &[keys]).with_steps()) {
             out.iter_mut().zip(&result.o).for_each(|(out, &bits)| *out = scaling.result(format, bits) as f32);
             held.steps += result.steps.len() as u64;
             held.held += result.steps.iter().filter(|step| step.action == Action::Hold).count() as u64;

@@ -21,7 +21,7 @@ pub struct Config {
     pub dim: usize,
     /// Length of the feed-forward network's hidden layer.
     pub hidden: usize,
-    /// Layers.
+    /// Layers, each attention and a feed-forward network.
     pub layers: usize,
     /// Query heads.
     pub heads: usize,
@@ -29,7 +29,7 @@ pub struct Config {
     pub kv_heads: usize,
     /// Tokens of the vocabulary.
     pub vocab: usize,
-    /// Longest sequence.
+    /// Tokens of the longest sequence.
     pub context: usize,
     /// Whether the classifier is the embedding.
     pub shared_classifier: bool,

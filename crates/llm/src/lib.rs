@@ -1,24 +1,44 @@
 //! Small language models, with the attention done by a core.
 //!
-//! The flow, in the order of the modules:
+//! A [`Runner`] computes the logits of a [`Checkpoint`] (a llama2.c file) token by token in f32, and leaves the attention to an
+//! [`Attention`]: in f32 ([`F32Attention`]), or by the bit-exact model of a core ([`CoreAttention`]). A [`Tokenizer`] turns text into
+//! tokens and back; [`generate`] decodes greedily, [`perplexity`] measures, [`compare`] compares two runs.
 //!
-//! * [`checkpoint`] reads the weights of a llama2.c file ([`Checkpoint`]);
-//! * [`tokenizer`] reads its vocabulary and turns text into tokens and back ([`Tokenizer`]);
-//! * [`runner`] computes logits token by token in f32, attention left to an [`Attention`] ([`Runner`]);
-//! * [`attention`] has two of these: in f32 ([`F32Attention`]), and by the bit-exact model of a core
-//!   ([`CoreAttention`]);
-//! * [`mod@generate`] decodes greedily, measures perplexity and compares two runs.
+//! ```
+//! use flashd_llm::{Attention, Config, CoreAttention, Heads, LlmError, RecordHeads};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let (heads, kv_heads, layers, vocab, context) = (1, 1, 1, 1, 2);
+//! let model = Config { dim: 2, hidden: 2, layers, heads, kv_heads, vocab, context, shared_classifier: true };
+//! // The second position of the only layer, where both keys have the same score.
+//! let (keys, values) = (&[vec![1.0; 4]], &[vec![1.0, 2.0, 3.0, 4.0]]);
+//! let heads = Heads { layer: 0, size: 2, q: &[1.0, 0.0], keys, values };
+//! let (mut f32, mut by_core) = ([0.0; 2], [0.0; 2]);
+//! let mut recorded = RecordHeads::default();
+//! recorded.attend(heads, &mut f32);
+//! let core = CoreConfig::new(Design::FlashD, 2, Format::BF16);
+//! CoreAttention::new(&core, &model, &recorded)?.attend(heads, &mut by_core);
+//! assert_eq!((f32, by_core), ([2.0, 3.0], [2.0, 3.0]));
+//! # Ok::<(), LlmError>(())
+//! ```
 
-pub mod attention;
-pub mod checkpoint;
+#![warn(unreachable_pub)]
+
+mod attention;
+mod checkpoint;
 mod error;
-pub mod generate;
-pub mod runner;
-pub mod tokenizer;
+mod generate;
+mod runner;
+mod tokenizer;
 
-pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
+// Weights and vocabulary, read from files.
 pub use checkpoint::{Checkpoint, Config};
 pub use error::LlmError;
-pub use generate::{Comparison, Generation, Perplexity, compare, generate, perplexity};
+pub use tokenizer::{BOS, Tokenizer};
+// The model.
 pub use runner::Runner;
-pub use tokenizer::Tokenizer;
+// Who computes its attention.
+pub use attention::{Attention, CoreAttention, F32Attention, Heads, Held, RecordHeads};
+// What is done with it.
+pub use generate::{Comparison, Difference, Generation, Perplexity, compare, generate, perplexity};

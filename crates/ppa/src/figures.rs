@@ -53,7 +53,7 @@ pub struct AreaFigures {
     pub nand2_equivalents: f64,
     /// That NAND's cell name.
     pub nand2: String,
-    /// Cells.
+    /// Cells in the whole core.
     pub cells: u64,
     /// Flip-flops among them.
     pub flip_flops: u64,
@@ -68,7 +68,7 @@ pub struct AreaFigures {
 /// Area of one distinct module.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ModuleArea {
-    /// Module.
+    /// Name of the module.
     pub name: String,
     /// Instances in the core.
     pub instances: u64,
@@ -184,18 +184,18 @@ pub struct ArrayShape {
 /// Everything about one core, or one array, in one library.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CoreFigures {
-    /// Core.
+    /// Name of the core or array.
     pub core: String,
     /// Its configuration; that of the cores of an array.
     pub configuration: CoreConfig,
-    /// Of an array.
+    /// What makes it an array; none for a core.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub array: Option<ArrayShape>,
-    /// Library.
+    /// Name of the library, as its file gives it.
     pub library: String,
-    /// Area.
+    /// Area after mapping.
     pub area: AreaFigures,
-    /// Timing.
+    /// Timing of the mapped netlist.
     pub timing: TimingFigures,
     /// Power, if asked for.
     pub power: Option<PowerFigures>,

@@ -1,7 +1,7 @@
 //! Cycles per second of the cycle engine, lock-step check included: `cargo run --release -p flashd-simulator --example speed`.
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_spec::{config::*, format::Format};
-use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, quantise::round_value, synthetic};
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
 fn main() {
     for (design, d) in [(Design::FlashD, 16), (Design::FlashD, 64), (Design::Fa2, 64), (Design::FlashD, 256)]
     {

@@ -2,18 +2,18 @@
 //! `cargo run --release -p flashd-simulator --example split -- FOLDER [EVERY]`. Of the folder's heads every EVERY-th (16) is taken.
 
 use flashd_hwmodel::split::SplitConfig;
-use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
 use flashd_simulator::split::split_results;
+use flashd_simulator::{Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
-use flashd_workload::{TensorScale, traces};
+use flashd_workload::{TensorScale, load_dir};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let folder = args.next().ok_or("give a folder of traces")?;
     let every: usize = args.next().map_or(Ok(16), |n| n.parse())?;
-    let heads = traces::load_dir(Path::new(&folder))?;
+    let heads = load_dir(Path::new(&folder))?;
     println!("mean and largest error, % of max|v|, over {} heads", heads.iter().step_by(every).count());
     for format in [Format::BF16, Format::FP8_E4M3] {
         for design in [Design::FlashD, Design::Fa2] {

@@ -7,45 +7,60 @@ use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// Everything that a core's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Inputs {
+    /// Synchronous reset of the control state.
     pub rst: bool,
+    /// The query, d encodings.
     pub q: Vec<u64>,
+    /// Load `q` and `v_exponent`, which hold until the next load and count from the next cycle on.
     pub q_valid: bool,
-    /// Meant for cores with fixed-point lanes; others have no such port.
+    /// Exponent field of the largest |v| that the query will meet. Meant for cores with fixed-point lanes; others have no such port.
     pub v_exponent: u64,
+    /// The key, d encodings.
     pub k: Vec<u64>,
+    /// There is a key, which the core takes in this cycle.
     pub k_valid: bool,
+    /// With `k_valid`: the key is its query's last.
     pub k_last: bool,
-    /// Meant for cores with masks; others have no such port.
+    /// With `k_valid`: the query does not see the key. Meant for cores with masks; others have no such port.
     pub k_mask: bool,
-    /// Of cores with partial results, like all of a state.
+    /// With `k_valid`: the step is a partial result that the query starts from, and `k` means nothing. Meant for cores with partial
+    /// results, as the other two ports of a state; others have no such ports.
     pub k_state: bool,
+    /// Scalars of that state, in the cycle after `state_ren`, in the order of [`CoreConfig::state_scalars`]: raw words, as wide as
+    /// [`flashd_spec::numerics::Numerics::scalar_bits`] says.
     pub state: Vec<u64>,
+    /// Accumulators of that state, d raw words in place of a value's: after `v_state`, when `v` would come.
     pub state_o: Vec<u64>,
+    /// The value, d encodings, so many cycles after `v_ren` as the configuration's `value_latency`.
     pub v: Vec<u64>,
 }
 
 /// Everything that a core's outputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Outputs {
+    /// A step reaches the point where its value is asked for: the next value's turn.
     pub v_step: bool,
+    /// With `v_step`: the step reads its value, or the accumulators of a state.
     pub v_ren: bool,
+    /// The result, d encodings; it means something while `o_valid` is high.
     pub o: Vec<u64>,
+    /// A query's result is there, for one cycle.
     pub o_valid: bool,
+    /// With `o_valid`: an operand that the query read is Inf or NaN.
     pub o_invalid: bool,
-    /// False where the core has no such port.
+    /// With `o_valid`: a value that the query read is beyond `v_exponent`. False where the core has no such port.
     pub o_overflow: bool,
-    /// False where the core has no such port.
+    /// With `o_valid`: the query has seen no key. False where the core has no such port.
     pub o_empty: bool,
-    /// False where the core has no such port.
+    /// The scalars of a state are wanted in the next cycle. False where the core has no such port.
     pub state_ren: bool,
-    /// False where the core has no such port.
+    /// With `v_ren`: what is wanted are the accumulators of a state. False where the core has no such port.
     pub v_state: bool,
-    /// Empty where the core has no such ports.
+    /// With `o_valid`: scalars of the state after the last key, in the order of [`CoreConfig::state_scalars`]. Empty where the core
+    /// has no such ports.
     pub o_scalars: Vec<u64>,
-    /// Empty where the core has no such port.
+    /// With `o_valid`: accumulators of that state, d raw words. Empty where the core has no such port.
     pub o_state: Vec<u64>,
     /// What the model expects inside, of each core one after another in the order of [`Inside`]; None where nothing is compared, and
     /// nothing at all from what does not look inside.

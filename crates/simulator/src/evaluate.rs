@@ -7,10 +7,9 @@ use crate::stream::Workload;
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;
-use flashd_workload::quantise::round_value;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Visible, choose_scaling, quantise,
-    v_candidates,
+    round_value, v_candidates,
 };
 use serde::Serialize;
 use std::ops::Range;

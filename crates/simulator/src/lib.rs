@@ -1,34 +1,58 @@
 //! Cycle-accurate simulation of the RustHDL cores, in lock-step with the bit-exact model.
 //!
-//! * [`engine::Engine`] clocks one core: its own clock loop, no threads.
-//! * [`stream`] turns queries, keys and values into port activity by the port protocol, with or without gaps.
-//! * [`evaluate`] scales and rounds a head of attention for a core and measures errors against f64.
-//! * [`lockstep::run`] does both and compares every output and the internal score, argument and weight with
-//!   the model in every cycle; the first difference ends the run with a [`lockstep::Divergence`].
-//! * [`split`] does the same for split keys, cores and the tree that merges their parts.
-//! * [`axis`] drives stream wrappers at their ports.
-//! * [`block`] does the same for arrays of cores that share keys and values.
-//! * [`throughput`] runs the model alone, for whole workloads, and counts the cycles that the core would take.
-//! * [`record`] writes test vectors for other simulators, [`selftest`] makes streams for them, [`schedule`] says what is due when.
-//! * [`random`] draws legal configurations and compares all engines on them.
-//! * [`wave`] writes waves, with a save file that shows them stage by stage in GTKWave.
+//! [`prepare`] scales and rounds a head of attention for a core. What comes of it is a [`Workload`], which goes through the core's ports
+//! by the port protocol, with or without [`Gaps`]. [`run`] clocks the core and compares every output and the internal score, argument
+//! and weight with the model in every cycle; the first difference ends the run with a [`Divergence`]. [`run_model`] runs the model
+//! alone, for whole workloads, and counts the cycles that the core would take.
+//!
+//! ```
+//! use flashd_simulator::{Gaps, RunError, Workload, run};
+//! use flashd_spec::config::{CoreConfig, Design};
+//! use flashd_spec::format::Format;
+//!
+//! let format = Format::BF16;
+//! let config = CoreConfig::new(Design::FlashD, 4, format);
+//! // Two queries of ones against three keys; the values are all ones, too.
+//! let (q, kv) = ([format.one(); 2 * 4], [format.one(); 3 * 4]);
+//! let workload = Workload::new(format, 4, &q, &kv, &kv);
+//! let run = run(&config, &workload, Gaps::None, &mut [])?;
+//! assert_eq!((run.counters.queries, run.counters.keys), (2, 6));
+//! assert_eq!(run.results[0].o, kv[..4]);
+//! # Ok::<(), RunError>(())
+//! ```
 
+#![warn(unreachable_pub)]
+
+mod engine;
+mod evaluate;
+mod inside;
+mod lockstep;
+mod record;
+mod schedule;
+mod stream;
+mod throughput;
+mod wave;
+
+// A core, one cycle at a time.
+pub use engine::{Engine, Inputs, Outputs};
+// What goes through its ports.
+pub use stream::{Driver, Gaps, Query, RESET_CYCLES, Workload};
+// The lock-step run.
+pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};
+// The model alone.
+pub use throughput::{Decision, Decisions, ModelRun, run_model};
+// From a head in f32 to a workload, and errors against attention in f64.
+pub use evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
+// Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.
+pub use record::{VectorError, VectorFile, VectorWriter};
+pub use wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
+
+// Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
+// stream wrappers driven at their ports.
 pub mod axis;
 pub mod block;
-pub mod engine;
-pub mod evaluate;
-mod inside;
-pub mod lockstep;
-pub mod random;
-pub mod record;
-pub mod schedule;
-pub mod selftest;
 pub mod split;
-pub mod stream;
-pub mod throughput;
-pub mod wave;
 
-pub use engine::{Engine, Inputs, Outputs};
-pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};
-pub use stream::{Gaps, Query, Workload};
-pub use throughput::{ModelRun, run_model};
+// What they are run on: streams that look for faults, for other simulators too, and configurations drawn from a seed.
+pub mod random;
+pub mod selftest;

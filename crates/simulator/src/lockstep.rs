@@ -23,7 +23,7 @@ pub struct Counters {
     /// Partial results accepted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub starts: u64,
-    /// Results.
+    /// Queries with a result.
     pub queries: u64,
     /// Cycles without a key between a query's first and last.
     pub bubbles: u64,
@@ -81,11 +81,11 @@ pub enum RunError {
 /// The first difference between core and model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Divergence {
-    /// Core.
+    /// Name of the core.
     pub core: String,
-    /// Cycle.
+    /// Cycle from the start of the run in which they differ.
     pub cycle: u64,
-    /// Signal.
+    /// Port, or quantity inside.
     pub signal: String,
     /// What the model says: bits and value.
     pub expected: (u64, String),

@@ -39,7 +39,7 @@ impl<W: Write> VectorWriter<W> {
     }
 
     /// From now on writes `lines` more lines at most: the run breaks off there, in the middle of what it was about.
-    pub fn stop_after(&mut self, lines: u64) {
+    pub(crate) fn stop_after(&mut self, lines: u64) {
         self.limit = self.lines.saturating_add(lines);
     }
 
@@ -67,7 +67,7 @@ impl<W: Write> VectorWriter<W> {
     ///
     /// # Errors
     /// If writing fails, or the core has a port that no simulation knows.
-    pub fn core_cycle(&mut self, i: &Inputs, o: &Outputs) -> Result<()> {
+    pub(crate) fn core_cycle(&mut self, i: &Inputs, o: &Outputs) -> Result<()> {
         let scalars = self.scalars;
         self.write(&o.inside, |field, elements| core_value(scalars, field, i, o, elements))
     }

@@ -8,7 +8,7 @@ use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 
 /// A step by query and place.
-pub type StepId = (usize, usize);
+pub(crate) type StepId = (usize, usize);
 
 /// Steps on their way to a stage, each with the cycle of its acceptance.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ impl Pending {
 
 /// Steps of a cycle at the ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Due {
+pub(crate) struct Due {
     /// The step whose partial result's scalars are asked for.
     pub start: Option<StepId>,
     /// The step at the value stage.
@@ -39,7 +39,7 @@ pub struct Due {
 }
 
 /// Every output port of a core, predicted from the model's results and the cycles in which steps are accepted.
-pub struct Schedule<'a> {
+pub(crate) struct Schedule<'a> {
     results: &'a [QueryResult],
     stages: Stages,
     latency: u64,
@@ -51,7 +51,7 @@ pub struct Schedule<'a> {
 
 impl<'a> Schedule<'a> {
     /// Nothing accepted yet. `results` have their steps.
-    pub fn new(config: &CoreConfig, results: &'a [QueryResult]) -> Self {
+    pub(crate) fn new(config: &CoreConfig, results: &'a [QueryResult]) -> Self {
         Schedule {
             results,
             stages: Stages::of(config),
@@ -64,17 +64,17 @@ impl<'a> Schedule<'a> {
     }
 
     /// Cycles from a last step to the result.
-    pub fn latency(&self) -> u64 {
+    pub(crate) fn latency(&self) -> u64 {
         self.latency
     }
 
     /// What a step did.
-    pub fn action(&self, (query, step): StepId) -> Action {
+    pub(crate) fn action(&self, (query, step): StepId) -> Action {
         self.results[query].steps[step].action
     }
 
     /// A step is accepted.
-    pub fn accept(&mut self, cycle: u64, step: StepId, last: bool) {
+    pub(crate) fn accept(&mut self, cycle: u64, step: StepId, last: bool) {
         if self.action(step) == Action::Restore {
             self.starts.push(cycle, step);
         }
@@ -85,7 +85,7 @@ impl<'a> Schedule<'a> {
     }
 
     /// What the cycle brings; to be asked for every cycle once.
-    pub fn due(&mut self, cycle: u64) -> Due {
+    pub(crate) fn due(&mut self, cycle: u64) -> Due {
         Due {
             start: self.starts.due(cycle, u64::from(self.stages.score).saturating_sub(1)),
             value: self.values.due(cycle, self.stages.value.into()),
@@ -94,17 +94,17 @@ impl<'a> Schedule<'a> {
     }
 
     /// Whether the step at the value stage reads a value or accumulators.
-    pub fn reads(&self, due: &Due) -> bool {
+    pub(crate) fn reads(&self, due: &Due) -> bool {
         due.value.is_some_and(|step| !matches!(self.action(step), Action::Hold | Action::Masked))
     }
 
     /// Whether it reads accumulators.
-    pub fn restores(&self, due: &Due) -> bool {
+    pub(crate) fn restores(&self, due: &Due) -> bool {
         due.value.is_some_and(|step| self.action(step) == Action::Restore)
     }
 
     /// The output ports.
-    pub fn outputs(&self, due: &Due, outputs: &mut Outputs) {
+    pub(crate) fn outputs(&self, due: &Due, outputs: &mut Outputs) {
         outputs.state_ren = due.start.is_some();
         outputs.v_step = due.value.is_some();
         outputs.v_ren = self.reads(due);

@@ -250,7 +250,7 @@ fn predict<W: Write>(
 /// Writes the vectors of an array, always in lock-step with the model; `progress` is told of every round.
 ///
 /// # Errors
-/// As [`core`].
+/// As [`core()`].
 pub fn array<W: Write>(
     config: &BlockConfig,
     stream: &Stream,
@@ -271,7 +271,7 @@ pub fn array<W: Write>(
 /// Writes the vectors of split keys, always in lock-step with the model; `progress` is told of every round.
 ///
 /// # Errors
-/// As [`core`].
+/// As [`core()`].
 pub fn split_keys<W: Write>(
     config: &SplitConfig,
     stream: &Stream,

@@ -27,7 +27,7 @@ pub struct SplitCounters {
     pub steps: u64,
     /// Values read.
     pub v_reads: u64,
-    /// Results.
+    /// Queries with a result.
     pub queries: u64,
     /// Cycles from the acceptance of the last keys to the result.
     pub latency: u64,
@@ -38,18 +38,18 @@ pub struct SplitCounters {
 /// What cores and tree have at their inputs in one cycle.
 #[derive(Clone, Debug, Default)]
 pub struct SplitInputs {
-    /// As of a core; keys and values of all parts one after another.
+    /// As of a core; `k` and `v` have the vectors of all parts, `parts * d` encodings.
     pub core: Inputs,
-    /// One bit a part.
+    /// Whether the key of each part is hidden.
     pub k_mask: Vec<bool>,
 }
 
 /// What they have at their outputs.
 #[derive(Clone, Debug, Default)]
 pub struct SplitOutputs {
-    /// As of a core.
+    /// As of a core, the result being that of all parts.
     pub core: Outputs,
-    /// One bit a part.
+    /// Whether each part reads its value.
     pub v_ren: Vec<bool>,
 }
 
@@ -100,7 +100,7 @@ impl Parts {
     }
 
     /// What the cores make of the parts, for each query.
-    pub fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
+    pub(crate) fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
         let results = self.workload.results(model, record);
         results.chunks(self.parts).map(<[QueryResult]>::to_vec).collect()
     }

@@ -1,7 +1,7 @@
 //! Queries, keys and values as port activity.
 
 use crate::engine::{Inputs, Outputs};
-use flashd_golden::{Model, PartialState, QueryResult, v_exponent};
+use flashd_golden::{Head, Masked, Model, PartialState, QueryResult, v_exponent};
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
@@ -41,7 +41,7 @@ impl Query {
     }
 
     /// Whether there is anything to send to a core.
-    pub fn is_sent(&self) -> bool {
+    pub(crate) fn is_sent(&self) -> bool {
         self.steps() > 0
     }
 
@@ -124,20 +124,21 @@ impl Workload {
 
     /// What a model makes of the workload.
     pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
-        let masked = |query: usize, key: usize| {
-            let query = &self.queries[query];
-            key < query.from || query.masks(key)
-        };
-        let (q, lengths, exponents) = (self.q(), self.lengths(), self.v_exponents());
+        self.with_head(|head| model.run(Head { record, ..head }))
+    }
+
+    /// Shows the workload as what a model takes.
+    pub(crate) fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
+        let masked = |query: usize, key: usize| self.queries[query].masks(key);
+        let any = self.queries.iter().any(|q| q.masked.contains(&true));
+        let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
         let starts: Vec<_> = self.queries.iter().map(|q| q.start.clone()).collect();
-        let mut results =
-            model.run_from(&q, &self.k, &self.v, &lengths, &exponents, &masked, &starts, record);
-        if record {
-            for (query, result) in self.queries.iter().zip(&mut results) {
-                result.steps.drain(query.starts()..query.starts() + query.from);
-            }
-        }
-        results
+        run(Head {
+            from: &from,
+            masked: any.then_some(&masked as Masked),
+            starts: &starts,
+            ..Head::new(&self.q(), &self.k, &self.v, &self.lengths()).with_exponents(&self.v_exponents())
+        })
     }
 
     /// The same queries with their keys in tiles of at most `tile` keys: each tile is a query that starts from the state

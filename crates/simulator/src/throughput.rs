@@ -6,7 +6,7 @@
 use crate::engine::{Inputs, Outputs};
 use crate::lockstep::{Counters, require_masks, require_partial};
 use crate::stream::{Driver, Gaps, RESET_CYCLES, Workload};
-use flashd_golden::{Action, Head, Masked, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
+use flashd_golden::{Action, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::numerics::Numerics;
@@ -51,26 +51,11 @@ impl Decisions {
 impl Workload {
     /// Shows a model's run of this workload to a monitor.
     pub fn run_model(&self, model: &VectorModel, monitor: Monitor) -> VectorRun {
-        let masked = |query: usize, key: usize| self.queries[query].masks(key);
-        let any = self.queries.iter().any(|q| q.masked.contains(&true));
-        let (q, lengths, exponents) = (self.q(), self.lengths(), self.v_exponents());
-        let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
-        let starts: Vec<_> = self.queries.iter().map(|q| q.start.clone()).collect();
-        let head = Head {
-            q: &q,
-            k: &self.k,
-            v: &self.v,
-            from: &from,
-            lengths: &lengths,
-            v_exponents: &exponents,
-            masked: any.then_some(&masked as Masked),
-            starts: &starts,
-        };
-        model.run_monitored(head, monitor)
+        self.with_head(|head| model.run_monitored(head, monitor))
     }
 
     /// The same, with what every step did.
-    pub fn run_decisions(&self, model: &VectorModel, monitor: Monitor) -> (VectorRun, Decisions) {
+    pub(crate) fn run_decisions(&self, model: &VectorModel, monitor: Monitor) -> (VectorRun, Decisions) {
         let all: Vec<Mutex<Vec<Decision>>> = self.queries.iter().map(|_| Mutex::default()).collect();
         let watch = |query: usize, first: usize, steps: &[Step]| {
             let decision = |step: &Step| Decision {

@@ -69,7 +69,7 @@ const DEFAULT_VALUE_LATENCY: u32 = 1;
 /// Integer bits of the score when nothing else is asked for.
 const DEFAULT_SCORE_INTEGER_BITS: u32 = 9;
 /// Largest significand of a weight of fixed-point lanes.
-pub const WIDEST_LANE_WEIGHT: u32 = 12;
+pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
 /// Fewest and most significand bits of a weight of float lanes; the tables have no more.
 pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
 /// Default budget of FLASH-D's hold rule: what it loses stays below 2^-10 of the largest value, 0.1 %, at any number of keys.

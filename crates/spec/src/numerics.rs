@@ -57,7 +57,7 @@ pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 pub const UPDATE_GUARD_BITS: u32 = 2;
 
 /// Bits beyond the value's of what a fixed-point FLASH-D lane turns into its result.
-pub const FIXED_RESULT_GUARD_BITS: u32 = 4;
+pub(crate) const FIXED_RESULT_GUARD_BITS: u32 = 4;
 
 /// Width of the top of the accumulator of a fixed-point FLASH-D lane that becomes the result, the rest being
 /// dropped: with bits for averages over thousands of keys the accumulator is wider than a result needs. What is lost

@@ -19,12 +19,10 @@ use crate::hardware::{HardwareCheck, check};
 use crate::heads::{Head, Heads, HeadsError};
 use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
 use flashd_golden::{Model, decode};
-use flashd_simulator::RunError;
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
 use flashd_spec::format::Format;
-use flashd_workload::Scaling;
-use flashd_workload::quantise::round_to;
+use flashd_workload::{Scaling, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -104,9 +102,9 @@ pub struct FormatAccuracy {
 /// Mean over heads of their mean errors, and the largest error of an element; fractions of max|v|.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanMax {
-    /// Mean.
+    /// Mean over heads.
     pub mean: f64,
-    /// Largest.
+    /// Largest of all elements.
     pub max: f64,
 }
 

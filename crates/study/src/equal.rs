@@ -1,10 +1,10 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
-use flashd_golden::{Model, decode, v_exponent};
-use flashd_simulator::evaluate::Accuracy;
+use flashd_golden::{Head, Model, decode, v_exponent};
+use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
+use flashd_workload::round_to;
 use flashd_workload::synthetic::equal_scores;
 use rayon::prelude::*;
 
@@ -64,7 +64,8 @@ impl EqualHead {
         let lengths: Vec<usize> = self.counts.iter().map(|c| c.keys).collect();
         let exponents: Vec<u64> = self.counts.iter().map(|c| c.v_exponent).collect();
         let q = self.q.repeat(lengths.len());
-        let results = Model::new(config).run_scaled(&q, &self.k, &self.v, &lengths, &exponents, false);
+        let results =
+            Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
             let errors = result.o.iter().zip(&count.exact);
             let errors = errors.map(|(&o, exact)| (decode(self.format, o) - exact).abs() / count.max_v);
@@ -75,13 +76,8 @@ impl EqualHead {
     }
 }
 
-/// The errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
-/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
-/// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
-///
-/// # Errors
-/// A configuration that is not valid or not of the format.
-pub fn accuracies(
+/// As [`errors`], with the mean errors and the number of elements.
+pub(crate) fn accuracies(
     format: Format,
     configs: &[CoreConfig],
     counts: &[usize],
@@ -112,10 +108,12 @@ pub fn accuracies(
     Ok(all)
 }
 
-/// [`accuracies`], the largest errors alone.
+/// The largest errors of the elements over the heads of all [`SEEDS`], as fractions of max|v|: for each configuration those on
+/// each of `counts` equal scores. The values are random, rounded as they are; the exact result is the mean of
+/// the rounded ones. Vector lengths are replaced by [`D`]. `done` is called for every configuration and seed.
 ///
 /// # Errors
-/// As [`accuracies`].
+/// A configuration that is not valid or not of the format.
 pub fn errors(
     format: Format,
     configs: &[CoreConfig],

@@ -2,11 +2,10 @@
 
 use crate::heads::{Head, Heads, HeadsError};
 use flashd_golden::{Model, QueryResult};
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::{round_to, round_value};
-use flashd_workload::{Scaling, TensorScale, choose_scaling, v_candidates};
+use flashd_workload::{Scaling, TensorScale, choose_scaling, round_to, round_value, v_candidates};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -103,7 +102,7 @@ impl<'a> Encoded<'a> {
 
     /// The bit-exact model's results.
     pub(crate) fn run(&self, model: &Model, v: &[u64]) -> Vec<QueryResult> {
-        model.run(&self.q, &self.k, v, &self.head.lengths, false)
+        model.run(flashd_golden::Head::new(&self.q, &self.k, v, &self.head.lengths))
     }
 
     /// Errors with the power of two of V that suits the configuration best: FLASH-D can fill the range of a narrow

@@ -13,7 +13,7 @@ pub const CHECKED_KEYS: usize = 24;
 /// A sample of a head in hardware.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct HardwareCheck {
-    /// Queries.
+    /// Queries that were run.
     pub queries: usize,
     /// Keys accepted, all queries together.
     pub keys: u64,
@@ -67,7 +67,7 @@ pub(crate) fn check(
         v: v[..reached].to_vec(),
     };
     let w = &workload;
-    let results = Model::new(config).run_scaled(&w.q(), &w.k, &w.v, &w.lengths(), &w.v_exponents(), true);
+    let results = w.results(&Model::new(config), true);
     let value = |o: u64| scaling.result(config.format, o) / encoded.head.max_v;
     against(config, w, &results, &value)
 }
@@ -99,6 +99,7 @@ fn against(
 mod tests {
     use super::*;
     use crate::Heads;
+    use flashd_golden::Head;
     use flashd_spec::config::Design;
     use flashd_spec::format::Format;
 
@@ -116,7 +117,7 @@ mod tests {
         assert!(good.comparisons > good.keys);
         let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling)[..64]);
         let workload = Workload::new(format, 16, q, k, v);
-        let mut results = Model::new(&config).run(q, k, v, &[4], true);
+        let mut results = Model::new(&config).run(Head::new(q, k, v, &[4]).with_steps());
         assert!(against(&config, &workload, &results, &|o| format.value(o)).is_ok());
         results[0].o[3] ^= 1;
         let error = against(&config, &workload, &results, &|o| format.value(o)).unwrap_err();

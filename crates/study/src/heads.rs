@@ -3,8 +3,7 @@
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_spec::config::D_RANGE;
 use flashd_workload::synthetic::attention_like;
-use flashd_workload::traces::TraceError;
-use flashd_workload::{ScalingError, Trace, load_dir};
+use flashd_workload::{ScalingError, Trace, TraceError, load_dir};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 

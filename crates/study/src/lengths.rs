@@ -5,7 +5,7 @@ use crate::equal;
 use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::heads::Head;
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_workload::Trace;
@@ -24,7 +24,7 @@ pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
 /// Errors with one number of keys, as fractions of max|v|.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LengthErrors {
-    /// Keys.
+    /// Keys that each query sees.
     pub keys: usize,
     /// Mean and largest error of an output element over all heads.
     #[serde(flatten)]
@@ -40,7 +40,7 @@ pub struct CoreLengths {
     pub core: String,
     /// Its configuration; the vector length is [`equal::D`].
     pub configuration: CoreConfig,
-    /// On equal scores ([`equal::accuracies`]): against the mean of the rounded values.
+    /// On equal scores ([`equal`]): against the mean of the rounded values.
     pub equal: Vec<LengthErrors>,
     /// On [`attention_like`] heads: against f64 attention on the unrounded data.
     pub spread: Vec<LengthErrors>,

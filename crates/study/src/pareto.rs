@@ -5,7 +5,7 @@
 pub struct Point {
     /// Area, power or any other cost.
     pub cost: f64,
-    /// Error.
+    /// Error, on any scale on which less is better.
     pub error: f64,
 }
 

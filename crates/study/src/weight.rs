@@ -1,12 +1,12 @@
 //! FLASH-D's weight as a function of the difference of neighbouring scores, `w_i = sigmoid(D + ln w_{i-1})` with
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
-use flashd_golden::{Action, Model, Step, units};
+use flashd_golden::{Action, Head, Model, Step, units};
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
-use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::{round_to, round_value};
 use serde::Serialize;
 
 /// Range of D.
@@ -186,7 +186,7 @@ fn lse(core: &CoreConfig, asked: f64) -> Curve {
     let point = |wanted: f64| {
         let (third, score) = key(format, second + wanted);
         let k = [[0; PARTS], before, third].concat();
-        let results = model.run(&q, &k, &vec![0; k.len()], &[3], true);
+        let results = model.run(Head::new(&q, &k, &vec![0; k.len()], &[3]).with_steps());
         let difference = score - second;
         Point {
             difference,

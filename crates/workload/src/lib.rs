@@ -1,25 +1,41 @@
 //! Attention workloads: where Q, K and V come from, and how a host prepares them for a core.
 //!
-//! The flow, in the order of the modules:
+//! Q, K and V are read from `.npy`, `.npz` and `.safetensors` files ([`Attention`]), with errors that say what is wrong and what would
+//! be right, or from a folder of heads ([`load_dir`]). [`Visible`] says which keys each query sees. [`choose_scaling`] picks the
+//! powers of two that fit a head into a number format ([`Scaling`]), and [`quantise`] rounds it to the encodings that a core takes
+//! ([`Quantised`]).
 //!
-//! * [`tensor`] reads Q, K and V from `.npy`, `.npz` and `.safetensors` files ([`Attention`]), with errors that
-//!   say what is wrong and what would be right;
-//! * [`traces`] lists and loads a folder of attention heads ([`Trace`]);
-//! * [`visible`] says where queries stand among the keys, and which keys each sees ([`Visible`]);
-//! * [`synthetic`] makes seeded streams: realistic ones, worst cases and corner cases;
-//! * [`quantise`](mod@quantise) picks the powers of two that fit a tensor into a number format ([`Scaling`]) and
-//!   rounds it to the encodings that a core takes ([`Quantised`]).
+//! ```
+//! use flashd_spec::format::Format;
+//! use flashd_workload::{
+//!     ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic,
+//! };
+//!
+//! let format = Format::FP8_E4M3;
+//! let head = synthetic::attention_like(1, 3, 5, 8);
+//! let round = |x| round_value(format, x);
+//! let scaling = choose_scaling(format, &head, ScoreScale::Auto, TensorScale::Auto, &round)?;
+//! let rounded = quantise(format, scaling, &head);
+//! assert_eq!((rounded.q.len(), rounded.k.len(), rounded.v.len()), (3 * 8, 5 * 8, 5 * 8));
+//! assert!(rounded.v.iter().all(|&bits| format.value(bits).abs() <= format.value(format.max_finite())));
+//! # Ok::<(), ScalingError>(())
+//! ```
 
-pub mod quantise;
+#![warn(unreachable_pub)]
+
+mod quantise;
 pub mod synthetic;
-pub mod tensor;
-pub mod traces;
-pub mod visible;
+mod tensor;
+mod traces;
+mod visible;
 
-pub use quantise::{
-    Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise, round_to,
-    v_candidates,
-};
-pub use tensor::{Attention, Layer, TensorError, npy_bytes, write_npy};
-pub use traces::{Trace, load_dir};
+// Tensors in files.
+pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes, write_npy};
+// Folders of heads.
+pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir};
+// Where queries stand among the keys, and which keys each sees.
 pub use visible::{CausalAlign, Position, Positions, Visible};
+// Powers of two that fit a tensor into a format.
+pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
+// Rounding to encodings.
+pub use quantise::{Quantised, quantise, round_to, round_value};

@@ -28,7 +28,7 @@ pub struct Trace {
     /// The head dimension of the model, which decides the scale 1/sqrt(d). The rows of `attention` are longer
     /// where the files are padded with zeros.
     pub d: usize,
-    /// Whether a query sees the keys up to its own position only, see [`visible`](crate::visible).
+    /// Whether a query sees the keys up to its own position only, see [`Visible`].
     pub causal: bool,
     /// Q, K and V, 1/sqrt(d) not folded in.
     pub attention: Attention,

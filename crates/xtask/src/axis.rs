@@ -7,11 +7,11 @@ use crate::failure::{Failure, Outcome, check, input, with};
 use crate::flashd::Flashd;
 use crate::process::{Said, command, require, root, run};
 use crate::selection::{Around, Selection};
-use crate::selections::{fa2, flash_d, late, masked, paper};
+use crate::selections::{datapath, fa2, flash_d, late, masked};
 use crate::work::{self, create};
 use bench::{Bench, Python};
 use clap::Args;
-use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::config::{CoreConfig, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use std::time::Instant;
 
@@ -108,7 +108,7 @@ fn cases() -> Vec<Case> {
             limits: "--first-queries 20 --first-keys 100",
         },
         Case {
-            core: paper(16, Format::FP8_E4M3),
+            core: datapath(FlashDVariant::Paper, 16, Format::FP8_E4M3),
             wrapper: Around::wrapper(2, Some(16), false),
             checks: &[Check::Icarus, Check::Cocotb],
             head: CODE,

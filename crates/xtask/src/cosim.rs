@@ -4,12 +4,10 @@ use crate::failure::{Failure, Outcome, check, with};
 use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
-use crate::selections::{
-    D, datapath, fa2, flash_d, late, masked, paper, partial, updating, value_stage, variants,
-};
+use crate::selections::{D, datapath, fa2, flash_d, late, masked, partial, value_stage, variants};
 use crate::work::{self, create, only};
 use clap::Args;
-use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -138,14 +136,14 @@ fn testbench(
 fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     let short = variants(D).into_iter().map(|core| (Selection::core(core), vec!["--keys", "2048"]));
     let mut all: Vec<_> = short.collect();
-    for of in [flash_d, paper, fa2] {
+    for of in [flash_d, fa2] {
         all.push((Selection::core(of(16, Format::BF16)), vec!["--seed", "2"]));
         all.push((Selection::core(of(16, Format::FP8_E4M3)), vec![]));
     }
     let mut cores = vec![flash_d(64, Format::FP8_E4M3)];
     let masks = [
         flash_d(12, Format::BF16),
-        updating(Update::Rounded, 12, Format::BF16),
+        datapath(FlashDVariant::Rounded, 12, Format::BF16),
         value_stage(12, Format::BF16),
         fa2(12, Format::BF16),
         datapath(Fa2Variant::Fixed, 12, Format::BF16),
@@ -153,7 +151,7 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     cores.extend(masks.map(masked));
     let mergeable = [
         flash_d(5, Format::BF16),
-        updating(Update::Fused, 5, Format::BF16),
+        datapath(FlashDVariant::Fused, 5, Format::BF16),
         holding(Hold::Below(6.0), flash_d(5, Format::BF16)),
         fa2(5, Format::BF16),
         datapath(Fa2Variant::SeparateScale, 5, Format::BF16),
@@ -171,8 +169,11 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         (masked(fa2_6), five),
         (late(3, flash_d_6), Around::array(2)),
         (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
-        (updating(Update::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
-        (holding(Hold::Below(6.0), updating(Update::Fused, 5, Format::BF16)), Around::Split { parts: 4 }),
+        (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
+        (
+            holding(Hold::Below(6.0), datapath(FlashDVariant::Fused, 5, Format::BF16)),
+            Around::Split { parts: 4 },
+        ),
         (fa2(5, Format::BF16), Around::Split { parts: 4 }),
         (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Around::Split { parts: 2 }),
     ];
@@ -191,7 +192,7 @@ fn segmented(segments: u32, core: CoreConfig) -> CoreConfig {
 /// The shipped cores but `paper`, the longest first: no processor waits for them at the end.
 fn shipped() -> Vec<Selection> {
     let mut cores = CoreConfig::shipped();
-    cores.retain(|core| core.weight != WeightUnit::Paper);
+    cores.retain(|core| core.weight() != Some(WeightUnit::Paper));
     cores.sort_by_key(|core| Reverse(core.d));
     cores.into_iter().map(Selection::core).collect()
 }
@@ -225,7 +226,7 @@ fn many() -> Vec<Selection> {
         datapath(Fa2Variant::LogReference, 128, Format::BF16),
         flash_d(512, Format::FP8_E4M3),
         fa2(512, Format::FP8_E4M3),
-        paper(5, Format::FP8_E5M2),
+        datapath(FlashDVariant::Paper, 5, Format::FP8_E5M2),
     ];
     let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
     let around = [

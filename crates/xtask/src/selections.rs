@@ -1,7 +1,7 @@
 //! Designs of every kind: the lists that the checks go through.
 
 use crate::selection::{Around, Selection};
-use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Design, Fa2Variant, Hold, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 
 /// Vector length of variants and options: short, since the modules of longer cores are the same.
@@ -16,19 +16,9 @@ pub fn flash_d(d: usize, format: Format) -> CoreConfig {
     CoreConfig::new(Design::FlashD, d, format)
 }
 
-/// FLASH-D with another output update.
-pub fn updating(update: Update, d: usize, format: Format) -> CoreConfig {
-    CoreConfig { update, ..flash_d(d, format) }
-}
-
 /// FLASH-D with a register stage for v.
 pub fn value_stage(d: usize, format: Format) -> CoreConfig {
     CoreConfig { value_stage: Some(true), ..flash_d(d, format) }
-}
-
-/// FLASH-D with the weight unit of the paper.
-pub fn paper(d: usize, format: Format) -> CoreConfig {
-    CoreConfig { weight: WeightUnit::Paper, ..flash_d(d, format) }
 }
 
 /// FA2 as shipped.
@@ -36,9 +26,9 @@ pub fn fa2(d: usize, format: Format) -> CoreConfig {
     CoreConfig::new(Design::Fa2, d, format)
 }
 
-/// FA2 with another datapath.
-pub fn datapath(fa2: Fa2Variant, d: usize, format: Format) -> CoreConfig {
-    CoreConfig { fa2, ..CoreConfig::new(Design::Fa2, d, format) }
+/// A core of another datapath than the shipped ones.
+pub fn datapath(datapath: impl Into<Datapath>, d: usize, format: Format) -> CoreConfig {
+    CoreConfig::with_datapath(datapath.into(), d, format)
 }
 
 /// The core with masks.
@@ -77,7 +67,7 @@ pub fn linted() -> Vec<Selection> {
     all.extend(variants(D).into_iter().map(Selection::core));
     all.extend(variants(2).into_iter().filter(|core| core.format == FORMAT).map(Selection::core));
     all.extend((3..=17).flat_map(|d| [flash_d(d, FORMAT), fa2(d, FORMAT)]).map(Selection::core));
-    let shipped = [flash_d(D, FORMAT), paper(D, FORMAT), fa2(D, FORMAT)];
+    let shipped = [flash_d(D, FORMAT), datapath(FlashDVariant::Paper, D, FORMAT), fa2(D, FORMAT)];
     let [of_flash_d, of_paper, of_fa2] = &shipped;
     for (core, queries) in [(of_flash_d, 1), (of_flash_d, 3), (of_paper, 2), (of_fa2, 8)] {
         all.push(Selection::around(core.clone(), Around::array(queries)));
@@ -85,8 +75,8 @@ pub fn linted() -> Vec<Selection> {
     let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
     let masks = [
         (flash_d(D, FORMAT), Around::Nothing),
-        (updating(Update::Rounded, D, FORMAT), Around::Nothing),
-        (paper(D, FORMAT), Around::Nothing),
+        (datapath(FlashDVariant::Rounded, D, FORMAT), Around::Nothing),
+        (datapath(FlashDVariant::Paper, D, FORMAT), Around::Nothing),
         (flash_d(D, FORMAT), Around::array(3)),
         (fa2(D, FORMAT), Around::Nothing),
         (datapath(Fa2Variant::SeparateScale, D, FORMAT), Around::Nothing),
@@ -100,8 +90,8 @@ pub fn linted() -> Vec<Selection> {
     all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
     let mergeable = [
         flash_d(D, FORMAT),
-        updating(Update::Rounded, D, FORMAT),
-        updating(Update::Fused, D, FORMAT),
+        datapath(FlashDVariant::Rounded, D, FORMAT),
+        datapath(FlashDVariant::Fused, D, FORMAT),
         value_stage(D, FORMAT),
         fa2(D, FORMAT),
         datapath(Fa2Variant::SeparateScale, D, FORMAT),
@@ -130,9 +120,9 @@ pub fn with_options() -> Vec<Selection> {
     let cores = [
         flash_d(D, FORMAT),
         value_stage(D, FORMAT),
-        updating(Update::Rounded, D, FORMAT),
-        updating(Update::Fused, D, FORMAT),
-        paper(D, FORMAT),
+        datapath(FlashDVariant::Rounded, D, FORMAT),
+        datapath(FlashDVariant::Fused, D, FORMAT),
+        datapath(FlashDVariant::Paper, D, FORMAT),
         fa2(D, FORMAT),
         datapath(Fa2Variant::SeparateScale, D, FORMAT),
         datapath(Fa2Variant::Fixed, D, FORMAT),

@@ -2,12 +2,9 @@
 
 use super::{Measured, Traces};
 use crate::output::{percent, table};
-use flashd_study::By;
 use flashd_study::accuracy::{CoreAccuracy, FormatAccuracy, RowAccuracy};
-use flashd_study::equal;
-use flashd_study::hardware::CHECKED_KEYS;
-use flashd_study::heads::{SYNTHETIC_HEADS, SYNTHETIC_KEYS};
 use flashd_study::lengths::{self, CoreLengths, FormatLengths, LengthErrors, QUERIES, REFERENCE};
+use flashd_study::{By, CHECKED_KEYS, SYNTHETIC_HEADS, SYNTHETIC_KEYS, equal};
 use std::fmt::Write;
 use std::path::PathBuf;
 

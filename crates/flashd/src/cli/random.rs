@@ -1,7 +1,7 @@
 //! The command line of `flashd check-random`.
 
 use clap::Args;
-use flashd_simulator::random::draw::LONGEST;
+use flashd_simulator::random::LONGEST;
 use std::path::{Path, PathBuf};
 
 /// Defaults.

@@ -7,11 +7,10 @@ use crate::target::Target;
 use flashd_generator::{axis_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_hwmodel::wrapper::AxisConfig;
-use flashd_simulator::Gaps;
 use flashd_simulator::block::{self, Disturbance};
-use flashd_simulator::random::{Compared, Drawn, compare, wrapper};
-use flashd_simulator::record::VectorWriter;
+use flashd_simulator::random::{Compared, Drawn, compare, packets};
 use flashd_simulator::selftest::{Expected, Stream};
+use flashd_simulator::{Gaps, VectorWriter};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -156,7 +155,7 @@ impl Case<'_> {
         rng: &mut ChaCha8Rng,
     ) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("testbench: {e}");
-        let w = wrapper::packets(config, self.args.keys as usize, rng);
+        let w = packets(config, self.args.keys as usize, rng);
         let layout = Layout::of_block(&config.block, Look::Ports).map_err(|e| problem(&e))?;
         let mut out = VectorWriter::new(Vec::new(), layout, &config.block.core).map_err(|e| problem(&e))?;
         let gaps = Disturbance::gaps(Gaps::Random(rng.random()));

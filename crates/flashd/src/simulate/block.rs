@@ -6,13 +6,11 @@ use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_simulator::Gaps;
 use flashd_simulator::block::{
     BlockCounters, BlockInputs, BlockObserver, BlockOutputs, BlockRun, BlockWorkload, Disturbance,
     run as run_lockstep,
 };
-use flashd_simulator::evaluate::{Accuracy, Prepared, Reference};
-use flashd_simulator::record::VectorFile;
+use flashd_simulator::{Accuracy, Gaps, Prepared, Reference, VectorFile};
 use flashd_spec::bits::ones;
 use flashd_workload::Scaling;
 use serde::Serialize;

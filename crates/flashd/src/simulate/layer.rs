@@ -3,7 +3,7 @@
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, json_text, print};
 use flashd_golden::QueryResult;
-use flashd_simulator::evaluate::Prepared;
+use flashd_simulator::Prepared;
 use flashd_workload::{Layer, write_npy};
 use serde::Serialize;
 

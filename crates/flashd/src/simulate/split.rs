@@ -6,9 +6,8 @@ use super::{remarks, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
 use flashd_hwmodel::split::SplitConfig;
-use flashd_simulator::evaluate::{Accuracy, Prepared, Reference, model_results};
-use flashd_simulator::record::{VectorError, VectorFile};
 use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
+use flashd_simulator::{Accuracy, Prepared, Reference, VectorError, VectorFile, model_results};
 use flashd_workload::Scaling;
 use serde::Serialize;
 

@@ -1,8 +1,7 @@
 //! `flashd check-random`: what it draws is what the command line has, and a failure says how to repeat it.
 
 use crate::common::{refusal, root};
-use flashd_simulator::random::Drawn;
-use flashd_simulator::random::draw::LONGEST;
+use flashd_simulator::random::{Drawn, LONGEST};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, to_value};

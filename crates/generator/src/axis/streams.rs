@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct StreamSignal {
     /// Name of the port.
     pub port: String,
-    /// Bits.
+    /// Width in bits.
     pub width: u32,
     /// What it carries.
     pub meaning: String,
@@ -59,7 +59,7 @@ fn stream(
 }
 
 /// The streams of a wrapper, in the order of its ports.
-pub fn streams(config: &AxisConfig) -> Vec<Stream> {
+pub(crate) fn streams(config: &AxisConfig) -> Vec<Stream> {
     let core = &config.block.core;
     let queries = config.block.queries;
     let vector = (

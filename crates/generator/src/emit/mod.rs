@@ -20,24 +20,22 @@ use body::Body;
 use clock_enable::clock_enables;
 use dissolve::dissolve;
 use parts::{Parts, unread};
-pub use reference::references;
+pub(crate) use reference::references;
 
 /// One emitted module.
 #[derive(Clone, Debug)]
-pub struct EmittedModule {
+pub(crate) struct EmittedModule {
     /// Unique name.
     pub name: String,
     /// Verilog text, from header comment to `endmodule`.
     pub text: String,
     /// Instances in the whole design.
     pub instances: usize,
-    /// Direct children and how many of each.
-    pub children: BTreeMap<String, usize>,
 }
 
 /// All distinct modules of a design, the top first.
 #[derive(Clone, Debug)]
-pub struct Emitted {
+pub(crate) struct Emitted {
     /// The modules.
     pub modules: Vec<EmittedModule>,
     /// Ports of the top: (name, output, element width, elements).
@@ -48,7 +46,7 @@ pub struct Emitted {
 ///
 /// # Errors
 /// If a structural kernel does more than connect.
-pub fn emit(top: &Module) -> Result<Emitted, GenerateError> {
+pub(crate) fn emit(top: &Module) -> Result<Emitted, GenerateError> {
     let mut emitter = Emitter::default();
     let root = emitter.module(top, &Parts::new())?;
     let mut counts = vec![0usize; emitter.modules.len()];
@@ -61,14 +59,7 @@ pub fn emit(top: &Module) -> Result<Emitted, GenerateError> {
     }
     let mut modules: Vec<EmittedModule> = Vec::new();
     for (id, (name, text)) in emitter.modules.iter().enumerate().rev() {
-        let children =
-            emitter.children[id].iter().map(|(&child, &n)| (emitter.modules[child].0.clone(), n)).collect();
-        modules.push(EmittedModule {
-            name: name.clone(),
-            text: text.clone(),
-            instances: counts[id],
-            children,
-        });
+        modules.push(EmittedModule { name: name.clone(), text: text.clone(), instances: counts[id] });
     }
     let ports = vectors(&top.ports).into_iter().map(|v| (v.name, v.output, v.width, v.elements)).collect();
     Ok(Emitted { modules, ports })

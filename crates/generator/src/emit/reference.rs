@@ -12,7 +12,7 @@ use flashd_hwmodel::rtl::TagKind;
 ///
 /// # Errors
 /// If a signal is not the port of a module inside the design.
-pub fn references(module: &Module, top: &str, atoms: &[usize]) -> Result<Vec<String>, GenerateError> {
+pub(crate) fn references(module: &Module, top: &str, atoms: &[usize]) -> Result<Vec<String>, GenerateError> {
     atoms.iter().map(|&atom| reference(module, top, atom)).collect()
 }
 

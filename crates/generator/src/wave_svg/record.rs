@@ -17,7 +17,7 @@ const START: u64 = 3;
 
 /// A beat that is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beat {
+pub(crate) struct Beat {
     /// What the item is: `q`, `k`, `v` or `o` and its place in the block, or the place that is asked for.
     pub item: String,
     /// Which of the item's beats, of how many.
@@ -28,7 +28,7 @@ pub struct Beat {
 
 /// A stream in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lane {
+pub(crate) struct Lane {
     /// The beat, while `tvalid` is high.
     pub beat: Option<Beat>,
     /// `tready`.
@@ -44,7 +44,7 @@ impl Lane {
 
 /// The streams of a wrapper over some cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recording {
+pub(crate) struct Recording {
     /// Names of the streams, and whether they have `tlast`.
     pub streams: Vec<(String, bool)>,
     /// The streams in each cycle, in the order of the names.
@@ -92,7 +92,7 @@ struct Pending {
 ///
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
-pub fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
+pub(crate) fn record(config: &AxisConfig) -> Result<Recording, GenerateError> {
     let mut wrapper = Design::new(build(config)?);
     let beats = config.beats();
     let queries = QUERIES.min(config.block.queries);

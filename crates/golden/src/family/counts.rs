@@ -34,7 +34,7 @@ impl Tensor {
     }
 
     /// Whether it is neither input nor output: memory that only the algorithm needs.
-    pub fn is_extra(self) -> bool {
+    pub(crate) fn is_extra(self) -> bool {
         !matches!(self, Tensor::Q | Tensor::K | Tensor::V | Tensor::O)
     }
 }

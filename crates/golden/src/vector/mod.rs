@@ -40,7 +40,7 @@ pub use blend::Blending;
 pub use isa::Isa;
 pub use operands::{Convert, Decoder, Extent, Survey, convert_all};
 pub use plain::plain_attention;
-pub use run::{Head, VectorModel, VectorRun};
+pub use run::{VectorModel, VectorRun};
 pub use table::{Factors, Lookup};
 pub use watch::{Monitor, StepCounts, StepUnits, Watch};
 

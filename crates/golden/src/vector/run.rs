@@ -10,8 +10,8 @@ use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use super::{Path, TILE, by_query};
 use crate::carrier::Carriers;
 use crate::dot::BLOCK;
-use crate::model::{Model, PartialState, QueryResult};
-use crate::run::{Input, Masked};
+use crate::head::Head;
+use crate::model::{Model, QueryResult};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
@@ -20,38 +20,6 @@ use std::ops::Range;
 
 /// So few blocks convert keys and values tile by tile, each for itself: writing all of them to memory takes longer.
 const FEW_BLOCKS: usize = 3;
-
-/// The operands of a run, as [`Model::run_from`] takes them.
-#[derive(Clone, Copy, Default)]
-pub struct Head<'a> {
-    /// Queries, `[queries, d]` encodings.
-    pub q: &'a [u64],
-    /// Keys, `[keys, d]` encodings.
-    pub k: &'a [u64],
-    /// Values, `[keys, d]` encodings.
-    pub v: &'a [u64],
-    /// First key of each query; 0 for all when empty.
-    pub from: &'a [usize],
-    /// Where the keys of each query end.
-    pub lengths: &'a [usize],
-    /// What fixed-point lanes scale to, for each query; see [`Model::run_scaled`].
-    pub v_exponents: &'a [u64],
-    /// Whether a query does not see a key, where there are masks.
-    pub masked: Option<Masked<'a>>,
-    /// What each query starts from, where the core has partial results; nothing for all when empty.
-    pub starts: &'a [Option<PartialState>],
-}
-
-impl Head<'_> {
-    /// The keys of a query.
-    fn keys(&self, query: usize) -> Range<usize> {
-        self.from.get(query).copied().unwrap_or(0)..self.lengths[query]
-    }
-
-    fn start(&self, query: usize) -> Option<&PartialState> {
-        self.starts.get(query)?.as_ref()
-    }
-}
 
 /// Results and counts of a run, query by query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,7 +76,7 @@ impl VectorModel {
     /// Runs queries against keys and values, on the threads of the current rayon pool.
     ///
     /// # Panics
-    /// As [`Model::run_from`], and if a query's keys end before the first.
+    /// As [`Model::run`], and if steps are to be kept.
     pub fn run(&self, head: Head) -> VectorRun {
         self.run_monitored(head, Monitor::default())
     }
@@ -118,16 +86,12 @@ impl VectorModel {
     /// # Panics
     /// As [`VectorModel::run`].
     pub fn run_monitored(&self, head: Head, monitor: Monitor) -> VectorRun {
-        let Head { q, k, v, from, lengths, v_exponents, masked, starts } = head;
-        let (numerics, d, partial) =
-            (self.model.numerics(), self.model.config().d, self.model.config().partial);
-        let masked = masked.unwrap_or(&|_, _| false);
-        let input =
-            Input { d, q, k, v, lengths, v_exponents, masked, starts, partial, record: false, sums: false };
-        input.check(numerics.format);
-        assert!(partial || starts.iter().all(Option::is_none), "a query starts from a state");
-        assert!(from.is_empty() || from.len() == lengths.len(), "there must be one first key for each query");
-        assert!(from.iter().zip(lengths).all(|(from, to)| from <= to), "a query's keys end before the first");
+        let (numerics, config) = (self.model.numerics(), self.model.config());
+        head.check(config);
+        assert!(!head.record, "a monitor sees the steps, and none is kept");
+        let exponents = head.exponents(numerics.format);
+        let head = Head { v_exponents: &exponents, ..head };
+        let (Head { q, k, v, starts, .. }, d, partial) = (head, config.d, config.partial);
         let survey = |bits| Survey::of(self.isa, numerics.format, d, bits);
         let (q_survey, (k_survey, v_survey)) =
             rayon::join(|| survey(q), || rayon::join(|| survey(k), || survey(v)));

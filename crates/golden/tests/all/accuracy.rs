@@ -2,7 +2,7 @@
 
 use crate::common::{cores, largest, normal, rng, values, variants};
 use flashd_golden::f64_attention::safe_softmax;
-use flashd_golden::{Action, Model, QueryResult, decode};
+use flashd_golden::{Action, Head, Model, QueryResult, decode};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant, Hold, LaneBits, WeightUnit};
 use flashd_spec::format::Format;
 
@@ -15,7 +15,7 @@ fn error_of_the_mean(config: &CoreConfig, keys: usize, seed: u64) -> Vec<(usize,
     let k = normal(&mut rng, format, 1.0, d).repeat(keys);
     let v: Vec<u64> = normal(&mut rng, format, 1.0, keys * d);
     let lengths: Vec<usize> = (0..=keys.ilog2()).map(|e| 1 << e).collect();
-    let results = Model::new(config).run(&q.repeat(lengths.len()), &k, &v, &lengths, false);
+    let results = Model::new(config).run(Head::new(&q.repeat(lengths.len()), &k, &v, &lengths));
     let v = values(format, &v);
     let measure = |(result, &n): (&QueryResult, &usize)| {
         let errors = result.o.iter().enumerate().map(|(j, &o)| {
@@ -83,7 +83,7 @@ fn weights_of_equal_scores_are_one_over_i() {
         ..CoreConfig::new(Design::FlashD, d, format)
     };
     let zeros = vec![0; keys * d];
-    let result = &Model::new(&config).run(&[0; 2], &zeros, &zeros, &[keys], true)[0];
+    let result = &Model::new(&config).run(Head::new(&[0; 2], &zeros, &zeros, &[keys]).with_steps())[0];
     for (i, step) in result.steps.iter().enumerate() {
         let u = decode(format, step.w);
         let load = step.action == Action::Load;
@@ -101,7 +101,7 @@ fn error_of(config: &CoreConfig, deviation: f64, seed: u64) -> (f64, f64) {
     let q = normal(&mut rng, format, deviation, queries * d);
     let k = normal(&mut rng, format, 1.0, keys * d);
     let v = normal(&mut rng, format, 1.0, keys * d);
-    let results = Model::new(config).run(&q, &k, &v, &vec![keys; queries], false);
+    let results = Model::new(config).run(Head::new(&q, &k, &v, &vec![keys; queries]));
     let (kf, vf) = (values(format, &k), values(format, &v));
     let scale = 2f64.powi(config.score_shift());
     let (mut sum, mut worst) = (0.0, 0f64);

@@ -2,7 +2,7 @@
 
 use crate::common::{Rng, bits_of, rng};
 use flashd_golden::family::{CoarseBudget, CoarseDecay, HoldRule, held_error_bound, safe_softmax};
-use flashd_golden::{Action, Model, Step, decode};
+use flashd_golden::{Action, Head, Model, Step, decode};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BUDGET_REGISTER, BUDGET_RESERVE};
@@ -49,7 +49,7 @@ fn operands(s: &[f64]) -> (Vec<u64>, Vec<u64>) {
 fn steps(config: &CoreConfig, s: &[f64]) -> Vec<Step> {
     let (q, k) = operands(s);
     let v = vec![0; k.len()];
-    Model::new(config).run(&q, &k, &v, &[s.len()], true).remove(0).steps
+    Model::new(config).run(Head::new(&q, &k, &v, &[s.len()]).with_steps()).remove(0).steps
 }
 
 #[test]
@@ -136,7 +136,8 @@ fn the_error_is_below_the_bound_for_65536_keys() {
         let (q, k) = operands(&s);
         let values: Vec<u64> = v.iter().flat_map(|&v| [bits_of(format, v); D]).collect();
         let error = |hold| {
-            let result = Model::new(&core(hold)).run(&q, &k, &values, &[s.len()], true).remove(0);
+            let result =
+                Model::new(&core(hold)).run(Head::new(&q, &k, &values, &[s.len()]).with_steps()).remove(0);
             let held = result.steps.iter().filter(|step| step.action == Action::Hold).count();
             ((decode(format, result.o[0]) - safe_softmax(&s, &v, 1).o[0]).abs(), held)
         };

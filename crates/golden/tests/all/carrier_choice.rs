@@ -1,7 +1,7 @@
 //! The carriers against each other: whichever is chosen, the bits are the same.
 
 use flashd_golden::parts::{fits_f32, largest_finite};
-use flashd_golden::{Carriers, Model, decode, encode, v_exponent};
+use flashd_golden::{Carriers, Head, Model, decode, encode, v_exponent};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
@@ -72,7 +72,7 @@ fn narrow_and_wide_carriers_give_the_same_bits() {
                 let lengths = [keys; 20];
                 let run = |carriers| {
                     let model = model.clone().with_carriers(carriers);
-                    model.run_scaled(&q, &k, &v, &lengths, &exponents, true)
+                    model.run(Head::new(&q, &k, &v, &lengths).with_exponents(&exponents).with_steps())
                 };
                 let same = run(Carriers::Fastest) == run(Carriers::Widest);
                 assert!(same, "{}, seed {seed}, {spread}", config.name());
@@ -93,7 +93,7 @@ fn f32_carries_moderate_values_of_narrow_formats() {
     let model = Model::new(&CoreConfig::new(Design::FlashD, 2, Format::BF16));
     let max = Format::BF16.max_finite();
     let v = [max, 0, max | 0x8000, 0];
-    let result = &model.run(&[0; 2], &[0; 4], &v, &[2], false)[0];
+    let result = &model.run(Head::new(&[0; 2], &[0; 4], &v, &[2]))[0];
     assert_eq!((result.o[0], result.saturated), (0, 0), "the mean of the two largest numbers");
 }
 
@@ -111,7 +111,7 @@ fn a_factor_beyond_f32_scales_exactly() {
     let bits = |x: f64| encode(format, x);
     let (q, k) = ([bits(1.0), 0], [0, 0, bits(97.0), 0]);
     let v = [bits(2f64.powi(20)), bits(2f64.powi(60)), 0, 0];
-    let result = &Model::new(&config).run(&q, &k, &v, &[2], true)[0];
+    let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[2]).with_steps())[0];
     assert!(result.steps[1].w >> (format.fraction_bits + 4) >= 139, "{:?}", result.steps[1]);
     let [small, large] = [0, 1].map(|j| decode(format, result.o[j]));
     assert_eq!(small * 2f64.powi(40), large, "the same factor for both lanes");

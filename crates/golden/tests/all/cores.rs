@@ -3,7 +3,7 @@
 use crate::common::{bits_of, cores, normal, rng};
 use flashd_golden::f64_attention::safe_softmax_of_scores;
 use flashd_golden::units::{paper_sigmoid, round_from_f64};
-use flashd_golden::{Action, Model, decode, encode, flash_d_lane};
+use flashd_golden::{Action, Head, Model, decode, encode, flash_d_lane};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -23,7 +23,7 @@ fn one_key_returns_its_value() {
         v[1] = format.max_finite();
         v[2] = format.min_positive() | format.sign_bit();
         let (q, k) = (normal(&mut rng, format, 1.0, 5), normal(&mut rng, format, 1.0, 5));
-        let result = &Model::new(&config).run(&q, &k, &v, &[1], true)[0];
+        let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[1]).with_steps())[0];
         // FLASH-D `lse` and FA2 add it to zero, which makes -0 a +0; the others copy it.
         let copies = config.weight() == Some(WeightUnit::Paper) || config.fa2() == Some(Fa2Variant::Literal);
         let wanted = if copies { v.clone() } else { [&[0], &v[1..]].concat() };
@@ -45,7 +45,8 @@ fn one_key_returns_its_value() {
 fn no_key_returns_zeros() {
     for config in every_core(3) {
         let special = config.format.max_finite() + 1;
-        let result = &Model::new(&config).run(&[special; 3], &[0; 3], &[0; 3], &[0], true)[0];
+        let result =
+            &Model::new(&config).run(Head::new(&[special; 3], &[0; 3], &[0; 3], &[0]).with_steps())[0];
         assert_eq!((result.o.as_slice(), result.invalid, result.steps.len()), ([0; 3].as_slice(), false, 0));
     }
 }
@@ -56,7 +57,9 @@ fn specials_are_zero_and_reported_where_they_are_read() {
         let format = config.format;
         let (one, special) = (format.one(), format.max_finite() + 1);
         let model = Model::new(&config);
-        let run = |q: [u64; 2], k: [u64; 4], v: [u64; 4]| model.run(&q, &k, &v, &[2], true)[0].clone();
+        let run = |q: [u64; 2], k: [u64; 4], v: [u64; 4]| {
+            model.run(Head::new(&q, &k, &v, &[2]).with_steps())[0].clone()
+        };
         let zeroed = |x: [u64; 4]| x.map(|b| if format.is_special(b) { 0 } else { b });
         let (q, k, v) = ([one; 2], [one, one, one, one], [one; 4]);
         assert!(!run(q, k, v).invalid);
@@ -87,12 +90,12 @@ fn a_value_that_is_held_is_not_read() {
             let k = [bits(8.0), bits(0.0), bits(-8.0), bits(0.0)];
             let v = [bits(1.0), bits(2.0), format.max_finite() + 1, bits(1.0)];
             let config = CoreConfig { score_shift: Some(0), ..config.clone() };
-            let result = &Model::new(&config).run(&q, &k, &v, &[2], true)[0];
+            let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[2]).with_steps())[0];
             assert_eq!(result.steps[1].action, Action::Hold, "{}", config.name());
             assert_eq!((result.invalid, result.o.as_slice()), (false, &v[..2]));
             // A special key is read even so.
             let special_k = [k[0], k[1], k[2], format.max_finite() + 1];
-            assert!(Model::new(&config).run(&q, &special_k, &v, &[2], false)[0].invalid);
+            assert!(Model::new(&config).run(Head::new(&q, &special_k, &v, &[2]))[0].invalid);
         }
     }
 }
@@ -106,7 +109,8 @@ fn scores_saturate() {
             let q = [max, 0];
             let k = [max, 0, max | format.sign_bit(), 0];
             let config = CoreConfig { score_shift: Some(3), ..config.clone() };
-            let steps = Model::new(&config).run(&q, &k, &[0; 4], &[2], true)[0].steps.clone();
+            let steps =
+                Model::new(&config).run(Head::new(&q, &k, &[0; 4], &[2]).with_steps())[0].steps.clone();
             let limit = (1i64 << (n.score_integer + n.score_fraction)) - 1;
             assert_eq!((steps[0].s, steps[1].s), (limit, -limit), "{}", config.name());
         }
@@ -117,8 +121,9 @@ fn scores_saturate() {
 fn fa2_saturates_where_flash_d_does_not() {
     let format = Format::FP8_E4M3;
     let max = format.max_finite();
-    let run =
-        |config: &CoreConfig| Model::new(config).run(&[0; 2], &[0; 16], &[max; 16], &[8], false)[0].clone();
+    let run = |config: &CoreConfig| {
+        Model::new(config).run(Head::new(&[0; 2], &[0; 16], &[max; 16], &[8]))[0].clone()
+    };
     let [lse, _, fa2, literal] = cores(2, format);
     let flash_d = run(&lse);
     assert_eq!((flash_d.saturated, flash_d.o), (0, vec![max; 2]));
@@ -152,7 +157,7 @@ fn hold_keeps_output_and_state() {
         let limit = threshold.map(|t| -(((t * unit).round() as i64) << shift));
         let model = Model::new(&config);
         let lengths: Vec<usize> = (1..=keys).collect();
-        let results = model.run(&q.repeat(keys), &k, &v, &lengths, true);
+        let results = model.run(Head::new(&q.repeat(keys), &k, &v, &lengths).with_steps());
         let steps = &results[keys - 1].steps;
         let mut held = 0;
         for i in 1..keys {
@@ -191,7 +196,7 @@ fn lse_output_is_a_weighted_mean() {
                     ..CoreConfig::new(Design::FlashD, d, format)
                 };
                 let name = config.name();
-                let results = Model::new(&config).run(&q, &k, &v, &lengths, false);
+                let results = Model::new(&config).run(Head::new(&q, &k, &v, &lengths));
                 for (result, &n) in results.iter().zip(&lengths) {
                     for (j, &o) in result.o.iter().enumerate() {
                         let column = (0..n).map(|i| decode(format, v[i * d + j]));
@@ -225,7 +230,7 @@ fn recorded_steps_replay_the_output() {
             let acc = config.accumulator_format();
             let (q, k) = (normal(&mut rng, format, 3.0, d), normal(&mut rng, format, 3.0, keys * d));
             let v = normal(&mut rng, format, 1.0, keys * d);
-            let result = &Model::new(&config).run(&q, &k, &v, &[keys], true)[0];
+            let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
             let mut o = vec![0; d];
             for (i, step) in result.steps.iter().enumerate() {
                 assert!(decode(format, step.w) <= 0.5, "{step:?}");
@@ -265,7 +270,7 @@ fn the_static_rule_fails_where_it_must() {
         ..CoreConfig::new(Design::FlashD, 2, format)
     };
     let first = |config: &CoreConfig| {
-        let result = &Model::new(config).run(&q, &k, &vb, &[3], true)[0];
+        let result = &Model::new(config).run(Head::new(&q, &k, &vb, &[3]).with_steps())[0];
         (decode(format, result.o[0]), result.steps.clone())
     };
     let exact = safe_softmax_of_scores(&scores, &v, 1)[0];
@@ -291,9 +296,9 @@ fn queries_do_not_depend_on_their_neighbours() {
         let (k, v) = (normal(&mut rng, format, 2.0, keys * d), normal(&mut rng, format, 1.0, keys * d));
         let lengths: Vec<usize> = (0..37).map(|_| rng.random_range(0..=keys)).collect();
         let model = Model::new(&config);
-        let together = model.run(&q, &k, &v, &lengths, true);
+        let together = model.run(Head::new(&q, &k, &v, &lengths).with_steps());
         for (i, result) in together.iter().enumerate() {
-            let alone = model.run(&q[i * d..(i + 1) * d], &k, &v, &lengths[i..i + 1], true);
+            let alone = model.run(Head::new(&q[i * d..(i + 1) * d], &k, &v, &lengths[i..i + 1]).with_steps());
             assert_eq!(&alone[0], result, "{}, seed {seed}, query {i}", config.name());
             assert_eq!(result.steps.len(), lengths[i]);
         }

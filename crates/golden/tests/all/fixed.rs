@@ -1,7 +1,9 @@
 //! Cores with fixed-point lanes as a whole: ranges, flags, exact results, and held steps.
 
 use crate::common::{any_finite, bits_of, normal, rng, variants};
-use flashd_golden::{Action, Model, Step, decode, encode, flash_d_fixed_lane, flash_d_lane, v_exponent};
+use flashd_golden::{
+    Action, Head, Model, Step, decode, encode, flash_d_fixed_lane, flash_d_lane, v_exponent,
+};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -29,7 +31,7 @@ fn flash_d_never_leaves_the_range_of_the_values() {
                 let exponent = v_exponent(format, &values);
                 let unit = 2f64.powi(exponent as i32 - format.bias + 2 - v as i32);
                 for (result, &n) in
-                    Model::new(&config).run(&q, &k, &values, &lengths, false).iter().zip(&lengths)
+                    Model::new(&config).run(Head::new(&q, &k, &values, &lengths)).iter().zip(&lengths)
                 {
                     assert!(!result.overflow);
                     for (j, &o) in result.o.iter().enumerate() {
@@ -55,7 +57,7 @@ fn a_first_key_returns_a_representable_value() {
             // One significand bit: representable in every width, and its product with an exponential of one exact.
             let v = [1.0, -0.25, 0.0, -0.0].map(|x| encode(format, x));
             let q = [format.one(), 0, 0, 0];
-            let result = &Model::new(&config).run(&q, &[0; 4], &v, &[1], true)[0];
+            let result = &Model::new(&config).run(Head::new(&q, &[0; 4], &v, &[1]).with_steps())[0];
             let numbers: Vec<f64> = result.o.iter().map(|&o| decode(format, o)).collect();
             assert_eq!(numbers, [1.0, -0.25, 0.0, 0.0], "{}", config.name());
             assert_eq!(&result.o[2..], [0, 0], "{}: zeros are +0", config.name());
@@ -73,7 +75,7 @@ fn values_beyond_the_exponent_are_reported_and_saturate() {
             let exponent = v_exponent(format, &[one, half]);
             assert_eq!(exponent, format.bias as u64);
             let run = |v: [u64; 4], exponents: [u64; 2]| {
-                Model::new(&config).run_scaled(&[0; 4], &[0; 4], &v, &[1, 2], &exponents, false)
+                Model::new(&config).run(Head::new(&[0; 4], &[0; 4], &v, &[1, 2]).with_exponents(&exponents))
             };
             let flags = |results: Vec<flashd_golden::QueryResult>| [results[0].overflow, results[1].overflow];
             assert_eq!(flags(run([one, half, half, one], [exponent; 2])), [false; 2]);
@@ -102,13 +104,12 @@ fn fa2s_fixed_sum_takes_65536_equal_keys() {
     let three_quarters = bits_of(format, 0.75);
     for config in fixed_variants(d, format) {
         let lengths = [65_535, 65_536, 65_537];
-        let results = Model::new(&config).run(
+        let results = Model::new(&config).run(Head::new(
             &[0; 6],
             &vec![0; keys * d],
             &vec![three_quarters; keys * d],
             &lengths,
-            false,
-        );
+        ));
         let flags: Vec<bool> = results.iter().map(|r| r.overflow).collect();
         let last = config.fa2() == Some(Fa2Variant::Fixed);
         assert_eq!(flags, [false, false, last], "{}", config.name());
@@ -135,8 +136,9 @@ fn held_steps_keep_everything_in_every_variant() {
                 };
                 let lengths: Vec<usize> = (1..=keys).collect();
                 let exponents = vec![v_exponent(format, &v); keys];
-                let results =
-                    Model::new(&config).run_scaled(&q.repeat(keys), &k, &v, &lengths, &exponents, true);
+                let results = Model::new(&config).run(
+                    Head::new(&q.repeat(keys), &k, &v, &lengths).with_exponents(&exponents).with_steps(),
+                );
                 let mut held = 0;
                 for i in 1..keys {
                     let step = results[keys - 1].steps[i];
@@ -163,7 +165,7 @@ fn recorded_factors_replay_the_output() {
         for config in [fused, fixed] {
             let (q, k) = (normal(&mut rng, format, 3.0, d), normal(&mut rng, format, 3.0, keys * d));
             let v = normal(&mut rng, format, 1.0, keys * d);
-            let result = &Model::new(&config).run(&q, &k, &v, &[keys], true)[0];
+            let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
             let exponent = v_exponent(format, &v);
             let (mut o, mut bits) = (vec![0i64; d], vec![0u64; d]);
             for (i, step) in result.steps.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Properties of the recurrences that hold bit for bit in every configuration.
 
-use flashd_golden::{Action, Model, QueryResult, v_exponent};
+use flashd_golden::{Action, Head, Model, QueryResult, v_exponent};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Design, Hold, WeightUnit};
 use flashd_spec::format::Format;
@@ -46,7 +46,12 @@ fn run(
 ) -> QueryResult {
     let exponent = v_exponent(core.format, v);
     let keys = k.len() / D;
-    Model::new(core).run_masked(q, k, v, &[keys], &[exponent], &|_, key| masked(key), true).swap_remove(0)
+    Model::new(core)
+        .run(Head {
+            masked: Some(&|_, key| masked(key)),
+            ..Head::new(q, k, v, &[keys]).with_exponents(&[exponent]).with_steps()
+        })
+        .swap_remove(0)
 }
 
 fn without(x: &[u64], gone: &dyn Fn(usize) -> bool) -> Vec<u64> {
@@ -77,7 +82,7 @@ proptest! {
         let alone: Vec<u64> = k
             .chunks(D)
             .zip(v.chunks(D))
-            .flat_map(|(k, v)| model.run_masked(&q, k, v, &[1], &[exponent], &|_, _| false, false).swap_remove(0).o)
+            .flat_map(|(k, v)| model.run(Head::new(&q, k, v, &[1]).with_exponents(&[exponent])).swap_remove(0).o)
             .collect();
         let of_all = largest(&mut v.iter().copied());
         for (j, &o) in result.o.iter().enumerate() {
@@ -125,11 +130,12 @@ proptest! {
         }
         // The exponent is that of all values in one run and of the visible ones in the other: fix it.
         let exponent = v_exponent(f, &v);
-        let lengths = |n: usize| vec![n / D];
         let model = Model::new(core);
-        let masked = model.run_masked(&q, &k, &v, &lengths(k.len()), &[exponent], &|_, i| gone(i), false);
+        let (length, exponents) = ([k.len() / D], [exponent]);
+        let all = Head::new(&q, &k, &v, &length).with_exponents(&exponents);
+        let masked = model.run(Head { masked: Some(&|_, i| gone(i)), ..all });
         let (k2, v2) = (without(&k, &gone), without(&v, &gone));
-        let plain = model.run_masked(&q, &k2, &v2, &lengths(k2.len()), &[exponent], &|_, _| false, false);
+        let plain = model.run(Head::new(&q, &k2, &v2, &[k2.len() / D]).with_exponents(&exponents));
         prop_assert_eq!(&masked[0].o, &plain[0].o, "{}", core.name());
         prop_assert_eq!(masked[0].invalid, plain[0].invalid);
         prop_assert_eq!(masked[0].empty, expected.empty);
@@ -150,7 +156,9 @@ proptest! {
         let held = |i: usize| result.steps[i].action == Action::Hold;
         let exponent = v_exponent(f, &v);
         let (k2, v2) = (without(&k, &held), without(&v, &held));
-        let again = Model::new(core).run_scaled(&q, &k2, &v2, &[k2.len() / D], &[exponent], true);
+        let (length, exponents) = ([k2.len() / D], [exponent]);
+        let without = Head::new(&q, &k2, &v2, &length).with_exponents(&exponents);
+        let again = Model::new(core).run(without.with_steps());
         prop_assert_eq!(&result.o, &again[0].o, "{}", core.name());
         prop_assert!(again[0].steps.iter().all(|step| step.action != Action::Hold));
     }

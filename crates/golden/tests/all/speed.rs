@@ -1,7 +1,7 @@
 //! Time per query and key, to be looked at, not asserted.
 
 use crate::common::{cores, normal, rng, variants};
-use flashd_golden::Model;
+use flashd_golden::{Head, Model};
 use flashd_spec::config::{Accumulator, CoreConfig, Dot};
 use flashd_spec::format::Format;
 use std::hint::black_box;
@@ -22,7 +22,7 @@ fn time_per_query_and_key() {
         for config in variants(d, format).into_iter().chain([wide, tree, paper, literal]) {
             let model = Model::new(&config);
             let start = Instant::now();
-            black_box(model.run(&q, &k, &v, &vec![keys; queries], false));
+            black_box(model.run(Head::new(&q, &k, &v, &vec![keys; queries])));
             let each = start.elapsed().as_secs_f64() / (keys * queries) as f64;
             println!("{:32} {:6.1} ns", config.name(), each * 1e9);
         }

@@ -2,7 +2,7 @@
 
 use crate::common::{Dyadic, bits_of, near_one, rng};
 use flashd_golden::units::{add, mul, round_from_f64, sub};
-use flashd_golden::{Model, decode, flash_d_lane};
+use flashd_golden::{Head, Model, decode, flash_d_lane};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -203,7 +203,7 @@ fn the_papers_update_is_exempt() {
     let mut not_v = 0;
     for &o in &all {
         let values = [vec![o; d], all.clone()].concat();
-        let result = &model.run(&q, &k, &values, &[2], true)[0];
+        let result = &model.run(Head::new(&q, &k, &values, &[2]).with_steps())[0];
         assert_eq!(result.steps[1].w, format.one());
         for (&v, &got) in all.iter().zip(&result.o) {
             assert_eq!(got, lane(o, v, format.one()), "the core's lane is these units: o {o:#x}, v {v:#x}");

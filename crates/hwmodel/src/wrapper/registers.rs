@@ -24,26 +24,45 @@ pub enum Access {
 /// Which register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[allow(missing_docs)]
 pub enum RegisterName {
+    /// Start and stop; clears the counters.
     Control,
+    /// What the wrapper is doing, and the errors of the streams, which stay until they are cleared.
     Status,
+    /// How many blocks begin after a start; 0 for no end.
     Blocks,
+    /// Keys of a block; 0 for as many as its packet has.
     Length,
+    /// Exponent field of the largest |v|, which each query is loaded with. Of fixed-point lanes.
     VExponent,
+    /// Which keys a query sees: all, those up to its place, or the last few of these. Of cores with masks, as the next three.
     MaskMode,
+    /// Whether queries are at the same place among the keys or one after another.
     Stride,
+    /// Keys of the sliding window.
     Window,
+    /// Place of the next query among the keys of its block.
     Position,
+    /// Counts cycles in which there is something to do.
     Cycles,
+    /// Counts blocks whose last result has left.
     BlocksDone,
+    /// Counts keys that the array has taken.
     Keys,
+    /// Counts keys whose value some query of the block needed.
     ValuesRead,
+    /// Counts keys whose value no query needed.
     ValuesSkipped,
+    /// Counts cycles frozen for a value alone.
     StallValue,
+    /// Counts cycles frozen for a result that could not leave, and those in which a last key waited for the results of the block
+    /// before.
     StallResult,
+    /// Counts cycles, not frozen, in which a block had no key to take.
     WaitKeys,
+    /// Counts cycles, not frozen, in which the array waited for the queries of a block.
     WaitQueries,
+    /// Counts cycles frozen for a request that could not leave. Of wrappers that ask for their values.
     StallRequest,
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{model, shape};
 use flashd_golden::family::{safe_softmax, scores};
 use flashd_llm::*;
-use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
+use flashd_simulator::{Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{ScoreScale, TensorScale, Visible};

@@ -9,7 +9,7 @@ const DEEPEST: usize = 500;
 /// Most characters of a text that an error repeats.
 const SHOWN: usize = 60;
 
-/// A Boolean function as a tree, at most [`DEEPEST`] operators deep.
+/// A Boolean function as a tree, at most 500 operators deep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     /// 0 or 1.

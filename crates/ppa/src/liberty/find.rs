@@ -7,7 +7,7 @@ use std::collections::HashMap;
 const TABLE_INPUTS: usize = 6;
 
 /// Value of input j in each of the 64 rows of a truth table.
-pub const INPUT_COLUMNS: [u64; TABLE_INPUTS] = [
+pub(super) const INPUT_COLUMNS: [u64; TABLE_INPUTS] = [
     0xaaaa_aaaa_aaaa_aaaa,
     0xcccc_cccc_cccc_cccc,
     0xf0f0_f0f0_f0f0_f0f0,
@@ -18,7 +18,7 @@ pub const INPUT_COLUMNS: [u64; TABLE_INPUTS] = [
 
 /// A cell that computes a function asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Match {
+pub(crate) struct Match {
     /// Cell.
     pub cell: String,
     /// Pin of each input of the function.
@@ -29,7 +29,7 @@ pub struct Match {
 
 /// An output that may come complemented.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Output {
+pub(crate) struct Output {
     /// Pin.
     pub pin: String,
     /// The cell gives the complement.
@@ -38,7 +38,7 @@ pub struct Output {
 
 /// A full or half adder cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Adder {
+pub(crate) struct Adder {
     /// Cell.
     pub cell: String,
     /// Its summands: three in a full adder, two in a half adder.
@@ -49,24 +49,10 @@ pub struct Adder {
     pub carry: Output,
 }
 
-impl Cell {
-    /// Truth tables of the outputs over the inputs, both in the order of the file: bit r of a table is the
-    /// output when input j has bit j of r. Rows beyond 2^inputs repeat. `None` for cells with more than six
-    /// inputs, state, or outputs without a function.
-    pub fn truth_tables(&self) -> Option<Vec<u64>> {
-        let inputs: Vec<&str> = self.inputs().map(|pin| pin.name.as_str()).collect();
-        if inputs.len() > TABLE_INPUTS {
-            return None;
-        }
-        let value = |name: &str| inputs.iter().position(|&input| input == name).map(|j| INPUT_COLUMNS[j]);
-        self.outputs().map(|pin| pin.function.as_ref()?.evaluate(&value)).collect()
-    }
-}
-
 impl Library {
-    /// The logic cells that compute exactly the functions `tables` of `inputs` inputs (rows as in
-    /// [`Cell::truth_tables`], repeated beyond 2^inputs), in any order of pins; smallest first.
-    pub fn find(&self, inputs: usize, tables: &[u64]) -> Vec<Match> {
+    /// The logic cells that compute exactly the functions `tables` of `inputs` inputs, in any order of pins; smallest first.
+    /// Bit r of a table is the output when input j has bit j of r; rows beyond 2^inputs repeat.
+    pub(crate) fn find(&self, inputs: usize, tables: &[u64]) -> Vec<Match> {
         let mut cells: Vec<&Cell> = self
             .cells
             .iter()
@@ -77,36 +63,30 @@ impl Library {
     }
 
     /// The smallest two-input NAND, by which areas are expressed in gate equivalents.
-    pub fn nand2(&self) -> Option<&Cell> {
+    pub(crate) fn nand2(&self) -> Option<&Cell> {
         self.smallest(2, !(INPUT_COLUMNS[0] & INPUT_COLUMNS[1]))
     }
 
     /// Inverters, smallest first.
-    pub fn inverters(&self) -> Vec<&Cell> {
+    pub(crate) fn inverters(&self) -> Vec<&Cell> {
         self.cells_of(1, !INPUT_COLUMNS[0])
     }
 
     /// Buffers, smallest first.
-    pub fn buffers(&self) -> Vec<&Cell> {
+    pub(crate) fn buffers(&self) -> Vec<&Cell> {
         self.cells_of(1, INPUT_COLUMNS[0])
     }
 
     /// The smallest cell that gives a constant, and its output pin.
-    pub fn tie(&self, value: bool) -> Option<(&Cell, &str)> {
+    pub(crate) fn tie(&self, value: bool) -> Option<(&Cell, &str)> {
         let cell = self.smallest(0, if value { u64::MAX } else { 0 })?;
         Some((cell, cell.outputs().next()?.name.as_str()))
     }
 
     /// Full adders, also with complemented outputs; smallest first.
-    pub fn full_adders(&self) -> Vec<Adder> {
+    pub(crate) fn full_adders(&self) -> Vec<Adder> {
         let [a, b, c, ..] = INPUT_COLUMNS;
         self.adders(3, a ^ b ^ c, (a & b) | (b & c) | (c & a))
-    }
-
-    /// Half adders, also with complemented outputs; smallest first.
-    pub fn half_adders(&self) -> Vec<Adder> {
-        let [a, b, ..] = INPUT_COLUMNS;
-        self.adders(2, a ^ b, a & b)
     }
 
     fn cells_of(&self, inputs: usize, table: u64) -> Vec<&Cell> {

@@ -6,17 +6,16 @@
 //!                                                    +--find: cells by Boolean function
 //! ```
 //!
-//! The syntax is read by a parser of our own ([`parse`]): `liberty-parser` refuses what foundries ship (values
+//! The syntax is read by a parser of our own (`parse.rs`): `liberty-parser` refuses what foundries ship (values
 //! without quotes such as `1ns`, attributes without a semicolon, bus pins) and `liberty-db` panics at bus pins.
 
 mod expression;
 mod find;
-pub mod parse;
+mod parse;
 mod read;
 mod table;
 
 pub use expression::{Expression, ExpressionError};
-pub use find::{Adder, Match, Output};
 pub use parse::SyntaxError;
 pub use table::Table;
 
@@ -73,7 +72,7 @@ pub struct Cell {
     pub pins: Vec<Pin>,
     /// What it is.
     pub kind: Kind,
-    /// Leakage.
+    /// Leakage power, by state where the file tells it.
     pub leakage: Leakage,
     /// The library asks tools to leave it alone.
     pub dont_use: bool,
@@ -114,9 +113,9 @@ pub enum Direction {
     Input,
     /// Out of the cell.
     Output,
-    /// Both.
+    /// Into it and out of it.
     Inout,
-    /// Neither.
+    /// Neither: a net inside the cell.
     Internal,
 }
 
@@ -159,7 +158,7 @@ pub struct Transition {
 pub struct InternalPower {
     /// Pins that cause the transition; empty for tables of the pin itself.
     pub related_pins: Vec<String>,
-    /// Condition.
+    /// Condition under which the tables apply; none: always.
     pub when: Option<Expression>,
     /// Energy of a rising transition, J.
     pub rise: Option<Table>,
@@ -250,7 +249,7 @@ impl Cell {
     }
 
     /// The flip-flop in it.
-    pub fn flip_flop(&self) -> Option<&FlipFlop> {
+    pub(crate) fn flip_flop(&self) -> Option<&FlipFlop> {
         match &self.kind {
             Kind::FlipFlop(flip_flop) => Some(flip_flop),
             _ => None,
@@ -258,7 +257,7 @@ impl Cell {
     }
 
     /// Conditions of its leakage and energy tables; some come several times.
-    pub fn conditions(&self) -> impl Iterator<Item = &Expression> {
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = &Expression> {
         let energy = self.pins.iter().flat_map(|pin| &pin.internal_power);
         let leakage = self.leakage.conditional.iter().map(|(when, _)| when);
         energy.filter_map(|table| table.when.as_ref()).chain(leakage)
@@ -266,7 +265,7 @@ impl Cell {
 
     /// Whether it is an ordinary logic cell that synthesis may use: every output has a function and is never
     /// switched off.
-    pub fn is_logic(&self) -> bool {
+    pub(crate) fn is_logic(&self) -> bool {
         self.kind == Kind::Combinational
             && !self.dont_use
             && self.outputs().count() > 0

@@ -11,7 +11,7 @@ const DEEPEST: usize = 64;
 
 /// An attribute, a simple one with one value.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attribute {
+pub(super) struct Attribute {
     /// `area`.
     pub name: String,
     /// `32`.
@@ -22,7 +22,7 @@ pub struct Attribute {
 
 /// A group: `cell (AND2X1) { ... }`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Group {
+pub(super) struct Group {
     /// `cell`.
     pub kind: String,
     /// `AND2X1`; some groups have several names or none.
@@ -45,27 +45,27 @@ pub struct SyntaxError {
 
 impl Group {
     /// Groups of a kind inside.
-    pub fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Group> {
+    pub(super) fn all<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Group> {
         self.groups.iter().filter(move |group| group.kind == kind)
     }
 
     /// The attribute of a name.
-    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
     /// Values of an attribute.
-    pub fn values(&self, name: &str) -> Option<&[String]> {
+    pub(super) fn values(&self, name: &str) -> Option<&[String]> {
         self.attribute(name).map(|attribute| attribute.values.as_slice())
     }
 
     /// First value of an attribute.
-    pub fn value(&self, name: &str) -> Option<&str> {
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
         self.values(name)?.first().map(String::as_str)
     }
 
     /// First name, or nothing.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
     }
 }
@@ -74,7 +74,7 @@ impl Group {
 ///
 /// # Errors
 /// The first place at which the text is not Liberty.
-pub fn parse(text: &str) -> Result<Group, SyntaxError> {
+pub(super) fn parse(text: &str) -> Result<Group, SyntaxError> {
     let mut reader = Reader { rest: text, line: 1, depth: 0 };
     let mut file = Group::default();
     while reader.statement(&mut file)? {}

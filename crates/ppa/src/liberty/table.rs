@@ -32,7 +32,11 @@ impl Table {
     ///
     /// # Errors
     /// As [`Table::new`].
-    pub fn with_load_first(transition: Vec<f64>, load: Vec<f64>, values: Vec<f64>) -> Result<Self, String> {
+    pub(crate) fn with_load_first(
+        transition: Vec<f64>,
+        load: Vec<f64>,
+        values: Vec<f64>,
+    ) -> Result<Self, String> {
         let turned = Table::new(load, transition, values)?;
         let (rows, columns) = (turned.transition.len(), turned.load.len());
         let places = (0..columns).flat_map(|column| (0..rows).map(move |row| row * columns + column));
@@ -59,7 +63,7 @@ impl Table {
     }
 
     /// First points of the transition axis, s; the fastest edge that was characterised.
-    pub fn first_transition(&self) -> f64 {
+    pub(crate) fn first_transition(&self) -> f64 {
         self.transition[0]
     }
 }

@@ -54,9 +54,9 @@ pub struct Netlist {
 /// A port of the top module.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// Name.
+    /// Name in the Verilog.
     pub name: String,
-    /// Input or output.
+    /// Whether it is an input; else it is an output.
     pub is_input: bool,
     /// Nets from bit 0.
     pub nets: Vec<Net>,
@@ -69,7 +69,7 @@ pub struct Instance {
     pub parent: Option<u32>,
     /// Name in it; the top's is its module's.
     pub name: String,
-    /// Module.
+    /// Name of its module.
     pub module: String,
     /// Index of the module.
     index: u32,

@@ -41,7 +41,7 @@ pub(crate) struct Program {
 
 impl Program {
     /// Compiles functions whose variables are among `names`.
-    pub fn new(functions: &[&Expression], names: &[(&str, Source)]) -> Result<Self, String> {
+    pub(crate) fn new(functions: &[&Expression], names: &[(&str, Source)]) -> Result<Self, String> {
         let mut inputs = Vec::new();
         for function in functions {
             for pin in function.pins() {
@@ -91,22 +91,22 @@ impl Program {
     }
 
     /// Registers that [`Program::run`] needs.
-    pub fn registers(&self) -> usize {
+    pub(crate) fn registers(&self) -> usize {
         self.inputs.len() + self.operations.len()
     }
 
     /// Functions.
-    pub fn functions(&self) -> usize {
+    pub(crate) fn functions(&self) -> usize {
         self.outputs.len()
     }
 
     /// Whether function `index` is the state as it is.
-    pub fn is_state(&self, index: usize) -> bool {
+    pub(crate) fn is_state(&self, index: usize) -> bool {
         self.inputs.get(self.outputs[index]) == Some(&Source::State)
     }
 
     /// Computes all operations; the inputs must be in their registers.
-    pub fn run(&self, registers: &mut [Words]) {
+    pub(crate) fn run(&self, registers: &mut [Words]) {
         for (index, operation) in self.operations.iter().enumerate() {
             let (before, rest) = registers.split_at_mut(self.inputs.len() + index);
             let to = &mut rest[0];
@@ -121,7 +121,7 @@ impl Program {
     }
 
     /// The register that holds function `index` after a run.
-    pub fn output<'a>(&self, registers: &'a [Words], index: usize) -> &'a Words {
+    pub(crate) fn output<'a>(&self, registers: &'a [Words], index: usize) -> &'a Words {
         &registers[self.outputs[index]]
     }
 }

@@ -50,7 +50,7 @@ impl<'a> Simulation<'a> {
         &self.values
     }
 
-    /// Toggles of each net since the start or [`Simulation::reset_toggles`], over all machines. Every net
+    /// Toggles of each net since the start or the last reset of the counts, over all machines. Every net
     /// changes at most once in a cycle: there are no glitches. The clock is not counted.
     pub fn toggles(&self) -> &[u32] {
         &self.toggles
@@ -62,7 +62,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Starts counting anew.
-    pub fn reset_toggles(&mut self) {
+    pub(crate) fn reset_toggles(&mut self) {
         self.toggles.fill(0);
     }
 

@@ -21,7 +21,7 @@ pub(crate) struct MappedDesign {
 }
 
 impl MappedDesign {
-    pub fn netlist(&self) -> Netlist {
+    pub(crate) fn netlist(&self) -> Netlist {
         Netlist::read(&self.top, &[&self.json], &self.library).unwrap()
     }
 }

@@ -24,7 +24,7 @@ struct KindConditions {
 
 impl Conditions {
     /// The conditions of all cells of a netlist, not sampled yet.
-    pub fn new(netlist: &Netlist) -> Self {
+    pub(super) fn new(netlist: &Netlist) -> Self {
         let mut kinds: Vec<KindConditions> = netlist
             .kinds
             .iter()
@@ -65,7 +65,7 @@ impl Conditions {
         Conditions { kinds, position, samples: 0 }
     }
     /// Looks at the state of the counted machines, once with the clock low and once with the clock high.
-    pub fn sample(&mut self, netlist: &Netlist, simulation: &Simulation) {
+    pub(super) fn sample(&mut self, netlist: &Netlist, simulation: &Simulation) {
         let mut values = simulation.values().to_vec();
         for clock in [0, u64::MAX] {
             if let Some(net) = netlist.clock {
@@ -78,12 +78,12 @@ impl Conditions {
 
     /// Index of a condition of a kind, for [`Conditions::probability`]; `None` if it depends on something that
     /// is no pin of the cell.
-    pub fn index(&self, kind: usize, when: &Expression) -> Option<usize> {
+    pub(super) fn index(&self, kind: usize, when: &Expression) -> Option<usize> {
         self.kinds[kind].expressions.iter().position(|expression| expression == when)
     }
 
     /// Fraction of the samples in which a condition of a cell held.
-    pub fn probability(&self, netlist: &Netlist, cell: usize, condition: usize) -> f64 {
+    pub(super) fn probability(&self, netlist: &Netlist, cell: usize, condition: usize) -> f64 {
         let kind = &self.kinds[netlist.cells[cell].kind as usize];
         let count = kind.counts[condition * kind.cells.len() + self.position[cell] as usize];
         f64::from(count) / f64::from(self.samples.max(1))

@@ -7,8 +7,8 @@ use super::workload::Feed;
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
 use flashd_hwmodel::array::{BlockConfig, TRANSFER_CYCLES};
+use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::block::BlockInputs;
-use flashd_simulator::stream::RESET_CYCLES;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 

@@ -21,16 +21,16 @@ use std::collections::BTreeMap;
 pub struct CellPower {
     /// Charging of the nets it drives.
     pub switching: f64,
-    /// Inside.
+    /// Dissipated inside the cell by transitions of its pins.
     pub internal: f64,
     /// Charging of its clock pin.
     pub clock_net: f64,
-    /// Leakage.
+    /// Leakage, in the states that the cell was seen in.
     pub leakage: f64,
 }
 
 impl CellPower {
-    /// Sum.
+    /// Sum of the four.
     pub fn total(&self) -> f64 {
         self.switching + self.internal + self.clock_net + self.leakage
     }

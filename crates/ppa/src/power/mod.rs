@@ -30,9 +30,9 @@ use std::path::{Path, PathBuf};
 pub struct PowerOptions {
     /// Clock, MHz.
     pub clock_mhz: f64,
-    /// Cycles to count, in each of the 64 streams.
+    /// Cycles to count, in each stream.
     pub cycles: usize,
-    /// Streams, 1 to [`STREAMS`].
+    /// Streams that are simulated side by side, 1 to [`STREAMS`].
     pub streams: usize,
     /// Folder of attention heads.
     pub data: PathBuf,
@@ -46,7 +46,7 @@ pub enum PowerError {
     Netlist(#[from] NetlistError),
     /// The heads cannot be used.
     #[error(transparent)]
-    Traces(#[from] flashd_workload::traces::TraceError),
+    Traces(#[from] flashd_workload::TraceError),
     /// The heads cannot be scaled for the core.
     #[error(transparent)]
     Scaling(#[from] flashd_workload::ScalingError),

@@ -3,11 +3,8 @@
 use super::workload::Feed;
 use crate::Target;
 use flashd_golden::{Model, QueryResult};
-use flashd_simulator::Gaps;
-use flashd_simulator::block::rules::Rules;
-use flashd_simulator::block::stream::{Driver as BlockDriver, Offer};
-use flashd_simulator::block::{BlockInputs, BlockOutputs, Disturbance};
-use flashd_simulator::stream::Driver;
+use flashd_simulator::block::{BlockInputs, BlockOutputs, Disturbance, Driver as BlockDriver, Offer, Rules};
+use flashd_simulator::{Driver, Gaps};
 use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 
@@ -37,7 +34,7 @@ pub(super) struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    pub fn new(target: &Target, feed: &'a Feed) -> Self {
+    pub(super) fn new(target: &Target, feed: &'a Feed) -> Self {
         let model = Model::new(target.core());
         let (source, results) = match (target, feed) {
             (Target::Array(config), Feed::Array(workload)) => {
@@ -63,7 +60,7 @@ impl<'a> Stream<'a> {
     }
 
     /// The inputs of a cycle.
-    pub fn drive(&mut self, cycle: usize) {
+    pub(super) fn drive(&mut self, cycle: usize) {
         match &mut self.source {
             Source::Core(driver) => {
                 if driver.next(&self.outputs.core, &mut self.inputs.core).last {
@@ -77,7 +74,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Compares a cycle's outputs with the model; gives the number of comparisons.
-    pub fn check(&mut self, cycle: usize) -> Result<u64, String> {
+    pub(super) fn check(&mut self, cycle: usize) -> Result<u64, String> {
         let mut checked = 0;
         let mut equal = |name: &str, actual: u64, expected: u64| {
             checked += 1;

@@ -9,8 +9,9 @@ use flashd_simulator::block::BlockWorkload;
 use flashd_simulator::{Query, Workload};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::traces::{Trace, TraceEntry, list_dir};
-use flashd_workload::{Attention, Quantised, Scaling, ScoreScale, Visible, quantise};
+use flashd_workload::{
+    Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,
+};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -61,7 +61,7 @@ pub fn groups(figures: &[CoreFigures]) -> Vec<Group<'_>> {
 }
 
 /// What `new` saves over `old`, as a fraction of `old`; negative if it takes more.
-pub fn saving(new: f64, old: f64) -> f64 {
+pub(crate) fn saving(new: f64, old: f64) -> f64 {
     1.0 - new / old
 }
 
@@ -71,7 +71,7 @@ pub(super) fn same_clock(a: f64, b: f64) -> bool {
 }
 
 /// The arithmetic mean; `None` of nothing.
-pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in values {
         sum += value;
@@ -81,7 +81,7 @@ pub fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 }
 
 /// A saving in words: `12.3 % less`, `4.0 % more`.
-pub fn in_words(saving: f64) -> String {
+pub(crate) fn in_words(saving: f64) -> String {
     let percent = format!("{:.1} %", 100.0 * saving.abs());
     match saving {
         _ if percent == "0.0 %" => "equal".to_string(),

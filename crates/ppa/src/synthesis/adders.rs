@@ -18,12 +18,12 @@ pub(crate) struct FullAdder {
 
 impl FullAdder {
     /// Gates, left to the mapper.
-    pub fn gates() -> Self {
+    pub(crate) fn gates() -> Self {
         FullAdder { cell: None, sum_inverted: false, carry_inverted: false }
     }
 
     /// The library's smallest full-adder cell, if it has one.
-    pub fn of(library: &Library) -> Option<Self> {
+    pub(crate) fn of(library: &Library) -> Option<Self> {
         let adder = library.full_adders().into_iter().next()?;
         let inputs: [String; 3] = adder.inputs.try_into().ok()?;
         Some(FullAdder {
@@ -34,12 +34,12 @@ impl FullAdder {
     }
 
     /// Both outputs are complements, so that trees need no inverters if polarities alternate.
-    pub fn complements_both(&self) -> bool {
+    pub(crate) fn complements_both(&self) -> bool {
         self.sum_inverted && self.carry_inverted
     }
 
     /// Techmap from the stand-in to the cell; with a constant input it is gates, and the constant vanishes.
-    pub fn cell_techmap(&self) -> String {
+    pub(crate) fn cell_techmap(&self) -> String {
         let invert = |inverted: bool| if inverted { "~" } else { "" };
         let (s, c) = (invert(self.sum_inverted), invert(self.carry_inverted));
         let gates = format!("assign S = {s}(A ^ B ^ C); assign CO = {c}((A & B) | (C & (A | B)));\n");
@@ -60,7 +60,7 @@ impl FullAdder {
 
     /// Techmap of `$alu` (add, subtract, compare) to a chain of full adders. In a chain of cells whose carry is
     /// complemented every second adder works on complements.
-    pub fn chain_techmap(&self) -> String {
+    pub(crate) fn chain_techmap(&self) -> String {
         let flips = u8::from(self.carry_inverted);
         let sum_flips = u8::from(self.sum_inverted);
         format!(

@@ -31,7 +31,7 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Chosen netlists, buffered bottom up, written into the cache.
-    pub fn assemble(
+    pub(super) fn assemble(
         &self,
         library: &CellLibrary,
         cache: &Cache,

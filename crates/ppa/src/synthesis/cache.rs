@@ -13,12 +13,12 @@ pub(super) const MAKING: &str = ".making";
 pub(crate) struct Digest(Sha256);
 
 impl Digest {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Digest(Sha256::new())
     }
 
     /// Adds a piece. Lengths are added too, so that no two lists of pieces run into the same text.
-    pub fn field(mut self, name: &str, data: impl AsRef<[u8]>) -> Self {
+    pub(crate) fn field(mut self, name: &str, data: impl AsRef<[u8]>) -> Self {
         let data = data.as_ref();
         self.0.update(format!("{name} {}\n", data.len()));
         self.0.update(data);
@@ -26,7 +26,7 @@ impl Digest {
     }
 
     /// In hexadecimal.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

@@ -61,7 +61,7 @@ impl Shape {
 
     /// A techmap module for cells of this shape, or `None` if there is nothing to gain: fewer than three rows,
     /// or more bits than the constant's 128.
-    pub fn techmap(&self, index: usize, adder: &FullAdder) -> Option<String> {
+    pub(super) fn techmap(&self, index: usize, adder: &FullAdder) -> Option<String> {
         if self.y_width > 128 {
             return None;
         }

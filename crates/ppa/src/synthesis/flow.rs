@@ -94,7 +94,7 @@ impl Flow {
     ///
     /// # Errors
     /// As [`Flow::map`].
-    pub fn map_verilog(
+    pub(crate) fn map_verilog(
         &self,
         file: &str,
         text: &str,

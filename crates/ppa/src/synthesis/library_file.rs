@@ -73,12 +73,12 @@ impl CellLibrary {
     }
 
     /// One unit of time of the file, ns.
-    pub fn time_unit_ns(&self) -> f64 {
+    pub(crate) fn time_unit_ns(&self) -> f64 {
         self.cells.units.time * 1e9
     }
 
     /// A capacitance in F, in units of the file.
-    pub fn load_units(&self, farad: f64) -> f64 {
+    pub(crate) fn load_units(&self, farad: f64) -> f64 {
         farad / self.cells.units.capacitance
     }
 
@@ -95,7 +95,7 @@ impl CellLibrary {
     }
 
     /// Area of the smallest two-input NAND, and its name.
-    pub fn nand2(&self) -> (f64, String) {
+    pub(crate) fn nand2(&self) -> (f64, String) {
         self.cells.nand2().map_or((f64::NAN, String::new()), |cell| (cell.area, cell.name.clone()))
     }
 }

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! Every distinct module is mapped by itself, with its submodules as black boxes, in several ways: arithmetic
-//! as prefix adders, carry chains, or trees of the library's full-adder cells ([`recipe`]), times goals from
+//! as prefix adders, carry chains, or trees of the library's full-adder cells (`recipe.rs`), times goals from
 //! area to speed. Cores that share modules map them once. A core takes one mapping for each module: first the
-//! smallest, then faster ones along the paths that are too slow, as OpenSTA sees the whole ([`select`]).
+//! smallest, then faster ones along the paths that are too slow, as OpenSTA sees the whole (`select.rs`).
 
 mod adders;
 mod assemble;

@@ -72,7 +72,7 @@ pub(crate) const GOALS: [Goal; 5] = [
 
 impl Goal {
     /// Script for Yosys' `abc -script`.
-    pub fn abc_script(&self) -> String {
+    pub(super) fn abc_script(&self) -> String {
         format!("{CLEAN}{}", self.script).replace("; ", "\n") + "\n"
     }
 }
@@ -80,7 +80,7 @@ impl Goal {
 impl Arithmetic {
     /// The treatments that make a difference to a module with or without sums (`$alu`) and products or sums
     /// of many terms (`$macc`).
-    pub fn of(sums: bool, products: bool, cell: Option<&FullAdder>) -> Vec<Arithmetic> {
+    pub(super) fn of(sums: bool, products: bool, cell: Option<&FullAdder>) -> Vec<Arithmetic> {
         let gates = FullAdder::gates();
         let words = if sums || products { "prefix adders" } else { "no arithmetic" };
         let mut all = vec![Arithmetic { key: "plain", words, tree: None, chain: None }];
@@ -120,7 +120,7 @@ impl Arithmetic {
     }
 
     /// Techmap files that the script names, with their contents.
-    pub fn files(&self, shapes: &BTreeSet<Shape>) -> Vec<(String, String)> {
+    pub(super) fn files(&self, shapes: &BTreeSet<Shape>) -> Vec<(String, String)> {
         let mut files = Vec::new();
         if let Some(adder) = &self.tree {
             let maps: Vec<String> =
@@ -139,7 +139,7 @@ impl Arithmetic {
     }
 
     /// Yosys commands from the word-level module to gates, flip-flops mapped.
-    pub fn script(&self, files: &[(String, String)]) -> String {
+    pub(super) fn script(&self, files: &[(String, String)]) -> String {
         let mut script = String::from("design -load words\n");
         for (file, _) in files {
             // Constants must have settled before full adders are told by them; each pass frees the next.

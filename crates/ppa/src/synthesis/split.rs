@@ -4,7 +4,7 @@ use crate::PpaError;
 
 /// One module of an emitted file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceModule {
+pub(super) struct SourceModule {
     /// Name.
     pub name: String,
     /// Text from `module` to `endmodule`.
@@ -17,7 +17,7 @@ pub struct SourceModule {
 
 impl SourceModule {
     /// One module of all: the text of all of them under the name and header of the last, the top.
-    pub fn flattened(modules: Vec<SourceModule>) -> SourceModule {
+    pub(super) fn flattened(modules: Vec<SourceModule>) -> SourceModule {
         let text = modules.iter().map(|m| m.text.as_str()).collect();
         let top = modules.into_iter().next_back();
         let (name, header) = top.map(|m| (m.name, m.header)).unwrap_or_default();
@@ -29,7 +29,7 @@ impl SourceModule {
 ///
 /// # Errors
 /// If a module does not end, or modules contain one another.
-pub fn split(file: &str, text: &str) -> Result<Vec<SourceModule>, PpaError> {
+pub(super) fn split(file: &str, text: &str) -> Result<Vec<SourceModule>, PpaError> {
     let unexpected = |detail: String| PpaError::Unexpected { what: file.to_string(), detail };
     let mut modules = Vec::new();
     let mut lines = text.lines();

@@ -59,7 +59,7 @@ struct JsonFile {
 
 impl JsonModule {
     /// Reads one module of a file.
-    pub fn read(path: &Path, name: &str) -> Result<Self, PpaError> {
+    pub(super) fn read(path: &Path, name: &str) -> Result<Self, PpaError> {
         let text = std::fs::read_to_string(path).map_err(PpaError::file("read", path))?;
         let unexpected = |detail| PpaError::Unexpected { what: path.display().to_string(), detail };
         let mut file: JsonFile = serde_json::from_str(&text).map_err(|e| unexpected(e.to_string()))?;
@@ -67,7 +67,7 @@ impl JsonModule {
     }
 
     /// Writes a file with this module alone.
-    pub fn write(self, path: &Path, name: &str) -> Result<(), PpaError> {
+    pub(super) fn write(self, path: &Path, name: &str) -> Result<(), PpaError> {
         let file = JsonFile { modules: BTreeMap::from([(name.to_string(), self)]) };
         let text = serde_json::to_string(&file)
             .map_err(|e| PpaError::Unexpected { what: name.to_string(), detail: e.to_string() })?;
@@ -75,7 +75,7 @@ impl JsonModule {
     }
 
     /// A number that no net has, and all above it.
-    pub fn first_free_net(&self) -> usize {
+    pub(super) fn first_free_net(&self) -> usize {
         let cells = self.cells.values().flat_map(|c| c.connections.values().flatten());
         let ports = self.ports.values().flat_map(|p| &p.bits);
         let numbers = cells.chain(ports).filter_map(|bit| match bit {
@@ -87,7 +87,7 @@ impl JsonModule {
 
     /// Makes names plain and short: flip-flops keep the names of their registers' bits, instances theirs, other
     /// cells are numbered; names of nets that do not come from the source are forgotten.
-    pub fn name_cells(&mut self, children: &[String], is_flip_flop: &dyn Fn(&str) -> bool) {
+    pub(super) fn name_cells(&mut self, children: &[String], is_flip_flop: &dyn Fn(&str) -> bool) {
         self.netnames.retain(|_, net| net.hide_name == 0);
         let mut used = BTreeSet::new();
         let cells = std::mem::take(&mut self.cells);
@@ -117,7 +117,7 @@ impl JsonModule {
     ///
     /// With `cut`, cells of these types are left out and the nets between them and the rest become ports
     /// `cut_<n>`: what is left can be timed alone.
-    pub fn verilog(&self, name: &str, cut: &[String]) -> String {
+    pub(super) fn verilog(&self, name: &str, cut: &[String]) -> String {
         let kept: Vec<(&String, &JsonCell)> =
             self.cells.iter().filter(|(_, c)| !cut.contains(&c.kind)).collect();
         let boundary = self.boundary(cut);
@@ -210,7 +210,7 @@ impl JsonModule {
 
 impl JsonCell {
     /// Whether a port of this cell drives its nets.
-    pub fn drives(&self, port: &str) -> bool {
+    pub(super) fn drives(&self, port: &str) -> bool {
         self.port_directions.get(port).is_some_and(|d| d == "output")
     }
 }

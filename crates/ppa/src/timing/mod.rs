@@ -7,5 +7,5 @@ mod report;
 mod script;
 
 pub(crate) use report::REGISTER_SUFFIX;
-pub use report::TimedPath;
+pub(crate) use report::TimedPath;
 pub(crate) use script::{Analysis, CLOCK, analyse, estimate};

@@ -7,7 +7,7 @@ pub(crate) const REGISTER_SUFFIX: &str = "_reg";
 
 /// A path from a clock edge to the next, times in the library's unit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TimedPath {
+pub(crate) struct TimedPath {
     /// Flip-flop or port where it starts, as an instance path.
     pub from: String,
     /// Flip-flop or port where it ends.
@@ -20,7 +20,7 @@ pub struct TimedPath {
 
 impl TimedPath {
     /// Delay in each module instance on the way, in order. The empty path is the top module.
-    pub fn by_instance(&self) -> Vec<(String, f64)> {
+    pub(crate) fn by_instance(&self) -> Vec<(String, f64)> {
         let mut through: Vec<(String, f64)> = Vec::new();
         for (gate, delay) in &self.gates {
             let instance = gate.rsplit_once('/').map_or("", |(instance, _)| instance);
@@ -33,7 +33,7 @@ impl TimedPath {
     }
 
     /// In words, with times multiplied by `unit` (ns per unit).
-    pub fn describe(&self, top: &str, unit: f64) -> WorstPath {
+    pub(crate) fn describe(&self, top: &str, unit: f64) -> WorstPath {
         let bit = |name: &str| name.strip_suffix(REGISTER_SUFFIX).unwrap_or(name).to_string();
         let name = |instance: String| if instance.is_empty() { top.to_string() } else { instance };
         WorstPath {

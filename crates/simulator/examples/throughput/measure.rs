@@ -5,8 +5,7 @@ use flashd_simulator::{Gaps, Workload, run as run_lockstep};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
-use flashd_workload::quantise::round_value;
-use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use std::error::Error;
@@ -206,7 +205,7 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
             }
             "model" => {
                 let model = Model::new(&config);
-                let (time, results) = time(options, || model.run(q, k, v, &lengths, false));
+                let (time, results) = time(options, || model.run(Head::new(q, k, v, &lengths)));
                 time.with(steps, json!({ "hash": hash(format, &results) }))
             }
             "plain" => {

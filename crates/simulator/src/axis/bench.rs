@@ -11,13 +11,18 @@ use std::collections::VecDeque;
 
 /// How both sides of every stream behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct Paces {
+    /// The source of queries.
     pub q: Pace,
+    /// The source of keys.
     pub k: Pace,
+    /// The memory, when it sends values.
     pub v: Pace,
+    /// The memory, when it takes requests.
     pub vreq: Pace,
+    /// The sink of results.
     pub o: Pace,
+    /// The host at the register port, on each channel.
     pub lite: Pace,
     /// Cycles from a request to the first beat of its value, at least.
     pub memory: u64,
@@ -94,9 +99,9 @@ type Held = (Option<u64>, Option<Beat>, Option<u64>, Option<(u64, u64)>);
 /// A wrapper with everything around it.
 pub struct Bench {
     /// The wrapper.
-    pub engine: AxisEngine,
+    pub(super) engine: AxisEngine,
     /// The host.
-    pub host: LiteHost,
+    pub(super) host: LiteHost,
     /// The last cycle's outputs.
     pub outputs: AxisOutputs,
     q: Source,
@@ -180,7 +185,7 @@ impl Bench {
     }
 
     /// Whether all beats have been taken.
-    pub fn is_streamed(&self) -> bool {
+    pub(crate) fn is_streamed(&self) -> bool {
         self.q.beats.is_empty()
             && self.k.beats.is_empty()
             && self.v.beats.is_empty()
@@ -188,7 +193,7 @@ impl Bench {
     }
 
     /// Query beats that have not been taken.
-    pub fn queries_left(&self) -> usize {
+    pub(crate) fn queries_left(&self) -> usize {
         self.q.beats.len()
     }
 

@@ -17,57 +17,72 @@ pub struct Beat {
 
 /// Inputs of the register port in one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct LiteInputs {
+pub(super) struct LiteInputs {
+    /// `awaddr`, in bytes, where `awvalid`.
     pub aw: Option<u64>,
-    /// Data and strobes.
+    /// `wdata`, 32 bits, and `wstrb`, a bit a byte, where `wvalid`.
     pub w: Option<(u64, u64)>,
+    /// The host takes the answer to a write.
     pub bready: bool,
+    /// `araddr`, in bytes, where `arvalid`.
     pub ar: Option<u64>,
+    /// The host takes what it reads.
     pub rready: bool,
 }
 
 /// Outputs of the register port in one cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct LiteOutputs {
+    /// The address of a write is taken, if one is offered.
     pub awready: bool,
+    /// The data of a write are taken, if some are offered.
     pub wready: bool,
-    /// `bresp`.
+    /// `bresp` where `bvalid`: 0 for OKAY, 2 for SLVERR.
     pub b: Option<u64>,
+    /// The address of a read is taken, if one is offered.
     pub arready: bool,
-    /// `rdata` and `rresp`.
+    /// `rdata`, 32 bits, and `rresp`, as `bresp`, where `rvalid`.
     pub r: Option<(u64, u64)>,
 }
 
 /// Everything that a wrapper's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct AxisInputs {
+pub(super) struct AxisInputs {
+    /// Reset, active low.
     pub aresetn: bool,
+    /// The beat of queries that is offered.
     pub q: Option<Beat>,
+    /// The beat of keys that is offered.
     pub k: Option<Beat>,
+    /// The beat of values that is offered.
     pub v: Option<Beat>,
+    /// The memory takes a request.
     pub vreq_ready: bool,
+    /// The sink takes a beat of results.
     pub o_ready: bool,
+    /// The register port.
     pub lite: LiteInputs,
 }
 
 /// Everything that a wrapper's outputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct AxisOutputs {
+    /// A beat of queries is taken, if one is offered.
     pub q_ready: bool,
+    /// A beat of keys is taken, if one is offered.
     pub k_ready: bool,
+    /// A beat of values is taken, if one is offered.
     pub v_ready: bool,
-    /// The place of the key whose value is asked for.
+    /// The request that is offered: the place in its block of the key whose value is wanted.
     pub vreq: Option<u64>,
+    /// The beat of results that is offered.
     pub o: Option<Beat>,
+    /// The register port.
     pub lite: LiteOutputs,
 }
 
 /// A wrapper, its clock and its cycle count.
-pub struct AxisEngine {
+pub(super) struct AxisEngine {
     wrapper: Design,
     cycle: u64,
     /// What idle data inputs carry.
@@ -79,22 +94,22 @@ impl AxisEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
+    pub(super) fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
         Ok(AxisEngine { wrapper: Design::new(build(config)?), cycle: 0, noise: 0 })
     }
 
     /// Cycles so far.
-    pub fn cycle(&self) -> u64 {
+    pub(super) fn cycle(&self) -> u64 {
         self.cycle
     }
 
     /// What data, `tlast` and `tuser` carry in the next cycles where there is no beat.
-    pub fn set_noise(&mut self, noise: u64) {
+    pub(crate) fn set_noise(&mut self, noise: u64) {
         self.noise = noise;
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
-    pub fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
+    pub(super) fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
         let noise = self.noise;
         let wrapper = &mut self.wrapper;
         wrapper.set("aresetn", inputs.aresetn);
@@ -147,7 +162,7 @@ impl AxisEngine {
     }
 
     /// The rising edge that ends the current cycle: every register captures.
-    pub fn clock(&mut self) {
+    pub(super) fn clock(&mut self) {
         self.wrapper.clock();
         self.cycle += 1;
     }

@@ -28,7 +28,7 @@ pub struct LiteAnswer {
 
 /// Makes accesses one after another.
 #[derive(Clone, Debug)]
-pub struct LiteHost {
+pub(super) struct LiteHost {
     queue: VecDeque<LiteAccess>,
     /// Address and data of the current access have been taken.
     taken: (bool, bool),
@@ -43,7 +43,7 @@ pub struct LiteHost {
 
 impl LiteHost {
     /// A host with a pace on each channel.
-    pub fn new(pace: Pace, seed: u64) -> Self {
+    pub(super) fn new(pace: Pace, seed: u64) -> Self {
         let side = |n| Side::new(pace, seed ^ n);
         LiteHost {
             queue: VecDeque::new(),
@@ -57,17 +57,17 @@ impl LiteHost {
     }
 
     /// Adds accesses.
-    pub fn push(&mut self, accesses: impl IntoIterator<Item = LiteAccess>) {
+    pub(super) fn push(&mut self, accesses: impl IntoIterator<Item = LiteAccess>) {
         self.queue.extend(accesses);
     }
 
     /// Nothing is left to do.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// The inputs of a cycle.
-    pub fn offer(&mut self) -> LiteInputs {
+    pub(super) fn offer(&mut self) -> LiteInputs {
         let (address, data, ready) = (self.address.acts(), self.data.acts(), self.ready.acts());
         let Some(access) = self.queue.front() else { return LiteInputs::default() };
         self.offered.0 |= address && !self.taken.0;
@@ -91,7 +91,7 @@ impl LiteHost {
     ///
     /// # Errors
     /// An answer that nothing asked for.
-    pub fn advance(&mut self, cycle: u64, i: &LiteInputs, o: &LiteOutputs) -> Result<(), String> {
+    pub(super) fn advance(&mut self, cycle: u64, i: &LiteInputs, o: &LiteOutputs) -> Result<(), String> {
         self.address.saw(o.awready || o.arready);
         self.data.saw(o.wready);
         self.ready.saw(o.b.is_some() || o.r.is_some());

@@ -12,8 +12,8 @@ mod run;
 mod workload;
 
 pub use bench::{Bench, Paces};
-pub use engine::{AxisEngine, AxisInputs, AxisOutputs, Beat, LiteInputs, LiteOutputs};
-pub use lite::{LiteAccess, LiteAnswer, LiteHost};
-pub use pace::{Pace, Side};
+pub use engine::{AxisOutputs, Beat, LiteOutputs};
+pub use lite::{LiteAccess, LiteAnswer};
+pub use pace::Pace;
 pub use run::{AxisRun, run, run_against};
 pub use workload::{AxisBlock, AxisWorkload, Expected, Mask};

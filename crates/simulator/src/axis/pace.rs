@@ -27,7 +27,7 @@ impl Pace {
 
 /// One side of a stream.
 #[derive(Clone, Debug)]
-pub struct Side {
+pub(super) struct Side {
     pace: Pace,
     rng: ChaCha8Rng,
     on: bool,
@@ -37,12 +37,12 @@ pub struct Side {
 
 impl Side {
     /// A side with a pace.
-    pub fn new(pace: Pace, seed: u64) -> Self {
+    pub(super) fn new(pace: Pace, seed: u64) -> Self {
         Side { pace, rng: ChaCha8Rng::seed_from_u64(seed), on: false, left: 0, peer: false }
     }
 
     /// Whether it acts in this cycle. To be called once a cycle.
-    pub fn acts(&mut self) -> bool {
+    pub(crate) fn acts(&mut self) -> bool {
         self.on = match self.pace {
             Pace::Always => true,
             Pace::Toggle => !self.on,
@@ -62,7 +62,7 @@ impl Side {
     }
 
     /// What the other side did in this cycle.
-    pub fn saw(&mut self, peer: bool) {
+    pub(super) fn saw(&mut self, peer: bool) {
         self.peer = peer;
     }
 }

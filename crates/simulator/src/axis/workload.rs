@@ -1,6 +1,6 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
-use flashd_golden::{Action, Model, QueryResult};
+use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_spec::bits::ones;
 
@@ -16,14 +16,14 @@ pub enum Mask {
     Window(u64),
 }
 
-/// A block: queries that meet the same keys. Vectors are elements one after another.
+/// A block: queries that meet the same keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AxisBlock {
-    /// Queries.
+    /// Queries, `[queries, d]` encodings.
     pub q: Vec<u64>,
-    /// Keys.
+    /// Keys, `[keys, d]` encodings.
     pub k: Vec<u64>,
-    /// Values.
+    /// Values, `[keys, d]` encodings.
     pub v: Vec<u64>,
     /// For cores with masks: keys that no query sees; those for which nothing is said are seen.
     pub padding: Vec<bool>,
@@ -34,15 +34,15 @@ pub struct AxisBlock {
 pub struct AxisWorkload {
     /// The blocks.
     pub blocks: Vec<AxisBlock>,
-    /// V_EXPONENT.
+    /// Register V_EXPONENT: exponent field of the largest |v|.
     pub v_exponent: u64,
-    /// MASK_MODE and WINDOW.
+    /// Registers MASK_MODE and WINDOW.
     pub mask: Mask,
-    /// POSITION at the start.
+    /// Register POSITION at the start: place of the first query among the keys.
     pub position: u64,
-    /// STRIDE.
+    /// Register STRIDE: what is added to the place after each query.
     pub stride: u64,
-    /// LENGTH.
+    /// Register LENGTH: keys of a block, 0 for as many as its packet has.
     pub length: u64,
 }
 
@@ -53,7 +53,7 @@ pub struct Expected {
     pub results: Vec<QueryResult>,
     /// Places of the keys whose value some query needs, in order.
     pub needed: Vec<usize>,
-    /// Keys.
+    /// Keys of the block.
     pub keys: usize,
 }
 
@@ -82,7 +82,10 @@ impl AxisWorkload {
             };
             let lengths = vec![keys; queries];
             let exponents = vec![self.v_exponent; queries];
-            let results = model.run_masked(&block.q, &block.k, &block.v, &lengths, &exponents, &masked, true);
+            let results = model.run(Head {
+                masked: Some(&masked),
+                ..Head::new(&block.q, &block.k, &block.v, &lengths).with_exponents(&exponents).with_steps()
+            });
             let reads = |key: &usize| {
                 results.iter().any(|r| matches!(r.steps[*key].action, Action::Load | Action::Update))
             };

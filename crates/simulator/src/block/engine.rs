@@ -35,7 +35,7 @@ pub struct BlockOutputs {
 }
 
 /// An array, its clock and its cycle count.
-pub struct BlockEngine {
+pub(super) struct BlockEngine {
     array: Design,
     queries: usize,
     inside: Vec<Inside>,
@@ -47,18 +47,18 @@ impl BlockEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn new(config: &BlockConfig) -> Result<Self, ConfigError> {
+    pub(super) fn new(config: &BlockConfig) -> Result<Self, ConfigError> {
         let array = Design::new(build(config)?);
         Ok(BlockEngine { inside: Inside::of(array.circuit()), array, queries: config.queries, cycle: 0 })
     }
 
     /// Cycles so far.
-    pub fn cycle(&self) -> u64 {
+    pub(super) fn cycle(&self) -> u64 {
         self.cycle
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
-    pub fn settle(&mut self, inputs: &BlockInputs, outputs: &mut BlockOutputs) {
+    pub(super) fn settle(&mut self, inputs: &BlockInputs, outputs: &mut BlockOutputs) {
         inputs.core.drive(&mut self.array);
         self.array.set("q_last", inputs.q_last);
         self.array.set_optional("q_from", inputs.q_from);
@@ -74,12 +74,12 @@ impl BlockEngine {
     }
 
     /// What is compared inside each core, in the settled cycle.
-    pub fn inside(&self) -> Vec<Vec<Inside>> {
+    pub(super) fn inside(&self) -> Vec<Vec<Inside>> {
         Inside::by_core(&self.inside, self.queries)
     }
 
     /// The rising edge that ends the current cycle: every register captures.
-    pub fn clock(&mut self) {
+    pub(super) fn clock(&mut self) {
         self.array.clock();
         self.cycle += 1;
     }

@@ -24,7 +24,7 @@ pub struct BlockCounters {
     pub cycles: u64,
     /// Blocks whose last key was taken.
     pub blocks: u64,
-    /// Results.
+    /// Queries with a result.
     pub queries: u64,
     /// Keys taken, each counted once however many queries it met.
     pub keys: u64,

@@ -1,17 +1,17 @@
 //! Blocks of queries: the array of cores in lock-step with the model and the protocol's rules.
 //!
-//! * [`engine`] clocks one array.
-//! * [`stream`] offers queries and keys, and answers value reads.
-//! * [`rules`] says from the protocol alone what is taken in which cycle.
-//! * [`lockstep::run`] compares every output port in every cycle.
+//! * [`Driver`] offers queries and keys, and answers value reads.
+//! * [`Rules`] says from the protocol alone what is taken in which cycle.
+//! * [`run`] compares every output port in every cycle.
 
-pub mod engine;
-pub mod lockstep;
+mod engine;
+pub(crate) mod lockstep;
 mod model;
-pub mod rules;
-pub mod stream;
+mod rules;
+mod stream;
 
-pub use engine::{BlockEngine, BlockInputs, BlockOutputs};
+pub use engine::{BlockInputs, BlockOutputs};
 pub use lockstep::{BlockCounters, BlockObserver, BlockRun, run, run_against};
 pub use model::run_model;
-pub use stream::{BlockWorkload, Disturbance, QueryBlock};
+pub use rules::{QueryId, Rules, Taken};
+pub use stream::{BlockWorkload, Disturbance, Driver, Offer, QueryBlock};

@@ -23,7 +23,7 @@ use std::ops::AddAssign;
 /// What was compared, over all streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compared {
-    /// Streams.
+    /// Streams run, each by every engine.
     pub streams: u64,
     /// Cycles of the cycle engine.
     pub cycles: u64,

@@ -1,12 +1,13 @@
 //! Random configurations: any core, array, split keys or stream wrapper that is legal, and what all engines make of it.
 //!
-//! [`Drawn`] is a configuration drawn from a seed ([`draw`]), [`engines::compare`] runs the cycle engine in lock-step with the
-//! bit-exact model on streams of every kind, and the vector engine beside it: the same bits and the same counts.
+//! [`Drawn`] is a configuration drawn from a seed, [`compare`] runs the cycle engine in lock-step with the bit-exact model on streams of
+//! every kind, and the vector engine beside it: the same bits and the same counts.
 
-pub mod draw;
-pub mod engines;
+mod draw;
+mod engines;
 mod unread;
-pub mod wrapper;
+mod wrapper;
 
-pub use draw::Drawn;
+pub use draw::{Drawn, LONGEST};
 pub use engines::{Compared, compare};
+pub use wrapper::packets;

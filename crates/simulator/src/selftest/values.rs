@@ -2,8 +2,7 @@
 
 use super::data::{END, Scores, end, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::ops::RangeInclusive;

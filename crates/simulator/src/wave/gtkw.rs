@@ -51,7 +51,7 @@ const TRACE_LINES: usize = 2;
 
 impl SaveFile<'_> {
     /// The file's text.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut out = Lines { text: String::new(), flags: None, core: self.core };
         let known: HashMap<&str, &Recorded> = self.recorded.iter().map(|r| (r.path.as_str(), r)).collect();
         self.head(&mut out.text);

@@ -84,7 +84,7 @@ impl Group {
     }
 
     /// All rows, folded or not.
-    pub fn all_rows(&self) -> impl Iterator<Item = &Row> {
+    pub(super) fn all_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().chain(self.folds.iter().flat_map(|(_, rows)| rows))
     }
 

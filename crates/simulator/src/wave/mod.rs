@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 /// Length of a cycle.
 pub const PERIOD_NS: u64 = 10;
 /// What the name of a bus's decimal value adds to the name of the bus.
-pub const NUMBER_SUFFIX: &str = "_real";
+pub(crate) const NUMBER_SUFFIX: &str = "_real";
 
 /// What to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -68,7 +68,7 @@ pub(super) enum Number {
 
 impl Number {
     /// The decimal value.
-    pub fn value(self, bits: u64) -> f64 {
+    pub(super) fn value(self, bits: u64) -> f64 {
         let scaled = |x: f64, fraction: u64| x * (-(fraction as f64)).exp2();
         match self {
             Number::Float(format) => format.value(bits),
@@ -111,7 +111,7 @@ pub(super) enum Reading {
 
 impl Reading {
     /// The decimal value, from the bits of the bus and of the bus before it.
-    pub fn value(self, bits: u64, before: u64) -> f64 {
+    pub(super) fn value(self, bits: u64, before: u64) -> f64 {
         match self {
             Reading::Own(number) => number.value(bits),
             Reading::Weight(number) if bits != 0 => 1.0 - number.value(before),
@@ -131,7 +131,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// For a (valid) configuration.
-    pub fn new(config: &CoreConfig) -> Self {
+    pub(super) fn new(config: &CoreConfig) -> Self {
         let numerics = Numerics::new(config);
         let inner = match config.weight() {
             _ if config.follows_the_paper() => numerics.accumulator,
@@ -144,7 +144,7 @@ impl Numbers {
     }
 
     /// The decimal value to be shown beside signal `i`, if any.
-    pub fn beside(&self, signals: &[Signal], i: usize) -> Option<Beside> {
+    pub(super) fn beside(&self, signals: &[Signal], i: usize) -> Option<Beside> {
         let signal = &signals[i];
         if signal.below_core() == "weight.upper" {
             let before = i.checked_sub(1).map(|i| &signals[i]).filter(|s| s.below_core() == "weight.w")?;

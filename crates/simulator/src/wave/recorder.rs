@@ -33,7 +33,7 @@ pub(super) struct Recorder<W: Write> {
 
 impl<W: Write> Recorder<W> {
     /// Writes the header. Every chosen clock is an alias of one variable.
-    pub fn new(
+    pub(super) fn new(
         out: W,
         comment: &str,
         signals: &[Signal],
@@ -82,7 +82,7 @@ impl<W: Write> Recorder<W> {
 
     /// One settled cycle: the clock rises, what differs from the cycle before changes with it, the clock
     /// falls half a period later.
-    pub fn cycle(&mut self, cycle: u64, first: bool, design: &dyn Block) -> Result<()> {
+    pub(super) fn cycle(&mut self, cycle: u64, first: bool, design: &dyn Block) -> Result<()> {
         let time = cycle * PERIOD_NS;
         self.out.timestamp(time)?;
         if first {
@@ -117,7 +117,7 @@ impl<W: Write> Recorder<W> {
 
     /// Gives the last cycle its full length; `end` is the cycle after it. Returns the most characters of the decimal values
     /// of each bus, by its position.
-    pub fn finish(mut self, end: u64) -> Result<HashMap<usize, usize>> {
+    pub(super) fn finish(mut self, end: u64) -> Result<HashMap<usize, usize>> {
         self.out.timestamp(end * PERIOD_NS)?;
         self.out.flush()?;
         Ok(self.channels.iter().map(|channel| (channel.position, channel.longest)).collect())

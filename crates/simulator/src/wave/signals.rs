@@ -17,12 +17,12 @@ pub(super) struct Signal {
 
 impl Signal {
     /// The path below the core: `weight.score.score`.
-    pub fn below_core(&self) -> &str {
+    pub(super) fn below_core(&self) -> &str {
         self.path.split_once('.').map_or(&self.path, |(_, rest)| rest)
     }
 
     /// Every module's clock is the core's.
-    pub fn is_clock(&self) -> bool {
+    pub(super) fn is_clock(&self) -> bool {
         self.width == 1 && self.path.rsplit('.').next() == Some("clk")
     }
 }

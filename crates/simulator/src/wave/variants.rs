@@ -5,7 +5,7 @@ use flashd_spec::format::Format;
 
 /// The cores that differ in their signals: both designs in all variants, both dot products, with and without the
 /// hold rule, and budgets of it.
-pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
+pub(super) fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
     let mut all = CoreConfig::variants(d, format);
     all.iter_mut().filter(|core| core.dot.is_some()).for_each(|core| core.hold = Some(Hold::None));
     all.extend(CoreConfig::with_hold(d, format, Hold::Below(2.0)));

@@ -5,8 +5,7 @@ use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_simulator::axis::{AxisBlock, AxisWorkload, Mask, Pace, Paces, run, run_against};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

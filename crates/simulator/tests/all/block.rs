@@ -1,13 +1,12 @@
 //! Arrays of cores in lock-step with the model and the protocol's rules.
 
-use flashd_golden::{Action, Model, QueryResult};
+use flashd_golden::{Action, Head, Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, run, run_against};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 
 const GAPS: [Gaps; 2] = [Gaps::None, Gaps::Random(17)];
 
@@ -172,7 +171,9 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
                 let run = check(&block(&core, 3), &w, &Disturbance::gaps(gaps));
                 let flags =
                     |f: fn(&QueryResult) -> bool| -> Vec<bool> { run.results[..3].iter().map(f).collect() };
-                if Model::new(&core).run(&w.single().q(), &w.k, &w.v, &[3; 9], true)[0].steps[1].action
+                if Model::new(&core).run(Head::new(&w.single().q(), &w.k, &w.v, &[3; 9]).with_steps())[0]
+                    .steps[1]
+                    .action
                     == Action::Hold
                 {
                     assert_eq!(flags(|r| r.invalid), [false, false, true], "{}", core.name());

@@ -1,13 +1,12 @@
 //! Arrays of cores with masks: each query of a block sees keys of its own.
 
-use flashd_golden::{Model, QueryResult};
+use flashd_golden::{Head, Model, QueryResult};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, run, run_against};
 use flashd_simulator::{Gaps, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
@@ -150,14 +149,8 @@ fn the_counter_saturates() {
         w.blocks[0].ranges = vec![0..12, 9..12];
         let results = check(&config, &w, Gaps::None).results;
         assert!(!results[0].empty && results[1].empty);
-        let seven = Model::new(&core).run_scaled(
-            &w.single().q(),
-            &w.k,
-            &w.v,
-            &[7; 4],
-            &w.single().v_exponents(),
-            false,
-        );
+        let seven = Model::new(&core)
+            .run(Head::new(&w.single().q(), &w.k, &w.v, &[7; 4]).with_exponents(&w.single().v_exponents()));
         assert_eq!(results[0].o, seven[0].o);
     }
 }

@@ -1,8 +1,7 @@
 //! Streams that look for trouble: every core in lock-step, and FLASH-D's errors where the paper's rule fails.
 
-use flashd_golden::{Action, Model, QueryResult};
-use flashd_simulator::evaluate::{Reference, Scenario, prepare};
-use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Workload, run};
+use flashd_golden::{Action, Head, Model, QueryResult};
+use flashd_simulator::{Engine, Gaps, Inputs, Outputs, Reference, Scenario, Workload, prepare, run};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, DEFAULT_BUDGET, DEFAULT_HOLD, Design, Fa2Variant,
     FlashDVariant, Hold, LaneBits,
@@ -220,13 +219,8 @@ fn a_reset_in_the_middle_of_a_query_starts_afresh() {
             (0..20).map(|_| cycle(&mut engine, &inputs)).filter(|o| o.o_valid).collect();
         assert_eq!(results.len(), 1, "{}", config.name());
         // Exactly, but for lanes whose fixed point is coarser than a small value.
-        let alone = Model::new(&p.config).run_scaled(
-            &w.queries[0].q,
-            &w.k[..6],
-            &w.v[..6],
-            &[1],
-            &[w.queries[0].v_exponent],
-            false,
+        let alone = Model::new(&p.config).run(
+            Head::new(&w.queries[0].q, &w.k[..6], &w.v[..6], &[1]).with_exponents(&[w.queries[0].v_exponent]),
         );
         assert_eq!(results[0].o, alone[0].o, "{}", config.name());
         assert!(config.has_fixed_lanes() || results[0].o == w.v[..6], "{}", config.name());
@@ -265,7 +259,8 @@ fn adversarial_streams_are_followed() {
                 let reference = Reference::new(&s);
                 let prepared = prepare(&config, &s, &reference).unwrap();
                 let w = &prepared.workload;
-                let results = Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);
+                let results = Model::new(&prepared.config)
+                    .run(Head::new(&w.q(), &w.k, &w.v, &w.lengths()).with_steps());
                 let holds = |r: &QueryResult| r.steps.iter().filter(|s| s.action == Action::Hold).count();
                 let held = results.iter().map(holds).max().unwrap_or(0);
                 let error = reference.accuracy(&prepared, &results).max;
@@ -325,8 +320,10 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
                 let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
                 let w = &prepared.workload;
                 let run = run(&prepared.config, w, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"));
-                let steps =
-                    Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), true).remove(0).steps;
+                let steps = Model::new(&prepared.config)
+                    .run(Head::new(&w.q(), &w.k, &w.v, &w.lengths()).with_steps())
+                    .remove(0)
+                    .steps;
                 let held = steps.iter().filter(|step| step.action == Action::Hold).count();
                 assert_eq!(run.counters.skips as usize, held, "{}", config.name());
                 let x = |step: &flashd_golden::Step| {

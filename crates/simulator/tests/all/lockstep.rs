@@ -3,8 +3,9 @@
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_value;
-use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, synthetic};
+use flashd_workload::{
+    Attention, ScoreScale, TensorScale, Visible, choose_scaling, quantise, round_value, synthetic,
+};
 
 fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Workload {
     let fmt = config.format;
@@ -58,13 +59,13 @@ fn every_format_and_odd_vector_lengths() {
 /// A check that cannot fail is none: every quantity that is compared is falsified once.
 #[test]
 fn every_comparison_notices_a_fault() {
-    use flashd_golden::{Action, Model};
+    use flashd_golden::{Action, Head, Model};
     use flashd_simulator::{RunError, run_against};
     let thresholds = CoreConfig::with_hold(8, Format::BF16, Hold::Below(12.0));
     for config in CoreConfig::variants(8, Format::BF16).into_iter().chain(thresholds) {
         let mut config = config;
         let w = workload(&mut config, &synthetic::attention_like(3, 2, 12, 8), false);
-        let good = Model::new(&config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);
+        let good = Model::new(&config).run(Head::new(&w.q(), &w.k, &w.v, &w.lengths()).with_steps());
         let update = good[1].steps.iter().rposition(|s| s.action == Action::Update).unwrap();
         type Fault = fn(&mut flashd_golden::QueryResult, usize);
         let faults: [(&str, Fault); 7] = [

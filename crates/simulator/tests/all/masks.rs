@@ -1,11 +1,10 @@
 //! Keys that a query does not see: cores in lock-step with the model, and what masks must not do.
 
-use flashd_golden::{Model, QueryResult};
+use flashd_golden::{Head, Model, QueryResult};
 use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -124,7 +123,8 @@ fn a_masked_key_changes_nothing() {
                     seen.iter().flat_map(|key| x[key * w.d..(key + 1) * w.d].to_vec()).collect()
                 };
                 let (k, v) = (rows(&w.k), rows(&w.v));
-                let alone = plain.run_scaled(&query.q, &k, &v, &[seen.len()], &[query.v_exponent], false);
+                let alone =
+                    plain.run(Head::new(&query.q, &k, &v, &[seen.len()]).with_exponents(&[query.v_exponent]));
                 let of = |r: &QueryResult| (r.o.clone(), r.invalid, r.overflow, r.saturated);
                 assert_eq!(of(result), of(&alone[0]), "{}", core.name());
             }

@@ -1,7 +1,6 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
-use flashd_simulator::random::draw::LONGEST;
-use flashd_simulator::random::{Compared, Drawn, compare};
+use flashd_simulator::random::{Compared, Drawn, LONGEST, compare};
 use flashd_spec::config::{CoreConfig, Design, WEIGHT_BITS_RANGE};
 use flashd_spec::format::Format;
 use rand::SeedableRng;

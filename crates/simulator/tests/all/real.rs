@@ -1,7 +1,6 @@
 //! Real attention heads: the bundled sample in lock-step, and FLASH-D's error beside FA2's.
 
-use flashd_simulator::evaluate::{Reference, Scenario, model_results, prepare};
-use flashd_simulator::{Gaps, run};
+use flashd_simulator::{Gaps, Reference, Scenario, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_workload::{TensorScale, Trace, load_dir, synthetic};

@@ -3,7 +3,7 @@
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_simulator::record::VectorWriter;
+use flashd_simulator::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;

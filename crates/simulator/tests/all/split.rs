@@ -7,8 +7,7 @@ use flashd_simulator::split::{run, split_results};
 use flashd_simulator::{Gaps, Workload};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

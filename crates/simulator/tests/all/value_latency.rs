@@ -6,8 +6,7 @@ use flashd_simulator::block::{BlockWorkload, Disturbance, run as run_block};
 use flashd_simulator::{Gaps, Workload, run};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
-use flashd_workload::synthetic;
+use flashd_workload::{round_to, synthetic};
 
 fn cores(format: Format) -> Vec<CoreConfig> {
     let plain = CoreConfig::variants(6, format);

@@ -8,12 +8,13 @@ mod vcd;
 use checks::{Checks, check_ports};
 use flashd_golden::{Action, QueryResult, Step};
 use flashd_hwmodel::catalogue::Stages;
-use flashd_simulator::wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
-use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload, run};
+use flashd_simulator::{
+    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, Selection, WaveError, WaveFiles,
+    WaveOptions, WaveWriter, Workload, run,
+};
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_value;
-use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, synthetic};
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
 use std::path::Path;
 use variants::variants;
 use vcd::Vcd;

@@ -83,11 +83,7 @@ pub struct Kind {
 /// that of FA2 in float. Resolution for averages is not the format's matter, so that there is a least width.
 fn flash_d_lane(format: Format) -> LaneBits {
     let p = format.precision();
-    LaneBits {
-        o: (p + 15).clamp(20, 28),
-        v: (p + 6).min(20).max(11),
-        w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT),
-    }
+    LaneBits { o: (p + 15).clamp(20, 28), v: (p + 6).clamp(11, 20), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
 }
 
 fn fa2_lane(format: Format) -> LaneBits {

@@ -99,7 +99,8 @@ impl CoreFields {
     fn datapath(&self, design: Design, format: Format) -> Datapath {
         let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, format).kind()];
         kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
-        let words: [(&str, fn(&Kind) -> Value); 3] = [
+        type Word = fn(&Kind) -> Value;
+        let words: [(&str, Word); 3] = [
             ("weight", |kind| value::json(kind.weight)),
             ("update", |kind| value::json(kind.update)),
             ("fa2", |kind| value::json(kind.fa2)),

@@ -290,7 +290,6 @@ pub static OPTIONS: [CoreOption; 20] = [
             |c| json(c.weight_bits.unwrap_or(c.format.precision())),
             |c, v| set(&mut c.weight_bits, v),
         ),
-        ..ROW
     },
     CoreOption {
         field: "segments",
@@ -332,7 +331,6 @@ pub static OPTIONS: [CoreOption; 20] = [
             |c| json(c.score_integer_bits),
             |c, v| set(&mut c.score_integer_bits, v),
         ),
-        ..ROW
     },
     CoreOption {
         field: "score_fraction_bits",
@@ -348,7 +346,6 @@ pub static OPTIONS: [CoreOption; 20] = [
             |c| json(c.score_fraction_bits),
             |c, v| set(&mut c.score_fraction_bits, v),
         ),
-        ..ROW
     },
     CoreOption {
         field: "state_fraction_bits",
@@ -363,7 +360,6 @@ pub static OPTIONS: [CoreOption; 20] = [
             |c| json(c.state_fraction_bits),
             |c, v| set(&mut c.state_fraction_bits, v),
         ),
-        ..ROW
     },
 ];
 

@@ -3,7 +3,7 @@
 use super::MeanMax;
 use crate::errors::Encoded;
 use flashd_golden::QueryResult;
-use flashd_simulator::evaluate::Accuracy;
+use flashd_simulator::Accuracy;
 use flashd_workload::Scaling;
 use serde::Serialize;
 

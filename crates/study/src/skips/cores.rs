@@ -6,8 +6,9 @@ use crate::heads::{Head, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::quantise::{round_to, round_value};
-use flashd_workload::{Quantised, Scaling, TensorScale, choose_scaling, quantise, v_candidates};
+use flashd_workload::{
+    Quantised, Scaling, TensorScale, choose_scaling, quantise, round_to, round_value, v_candidates,
+};
 
 /// Queries of one run: every step of a run is recorded.
 const QUERIES: usize = 64;
@@ -74,7 +75,12 @@ impl Encoded<'_> {
     ) -> impl Iterator<Item = Vec<QueryResult>> + 'b {
         let model = Model::new(core);
         let queries = self.q.chunks(QUERIES * core.d).zip(self.head.lengths.chunks(QUERIES));
-        queries.map(move |(q, lengths)| model.run(q, &self.rounded.k, &values.v, lengths, record))
+        queries.map(move |(q, lengths)| {
+            model.run(flashd_golden::Head {
+                record,
+                ..flashd_golden::Head::new(q, &self.rounded.k, &values.v, lengths)
+            })
+        })
     }
 
     fn decoded(&self, values: &Values, result: &QueryResult) -> Vec<f64> {

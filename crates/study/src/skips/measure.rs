@@ -69,7 +69,7 @@ pub struct Figures {
     pub computed: f64,
     /// Mean added error of an output element, as a fraction of max|v|.
     pub mean_error: f64,
-    /// Largest.
+    /// Largest of them.
     pub max_error: f64,
 }
 

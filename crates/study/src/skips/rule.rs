@@ -143,7 +143,7 @@ impl Rule {
     }
 
     /// The rule's state for one query; none for the static rule, which is no rule on x.
-    pub fn hold_rule(&self) -> Option<Box<dyn HoldRule>> {
+    pub(crate) fn hold_rule(&self) -> Option<Box<dyn HoldRule>> {
         Some(match *self {
             Rule::Static => return None,
             Rule::Hold(threshold) => Box::new(Threshold { threshold }),
@@ -167,7 +167,7 @@ impl Rule {
     }
 
     /// Whether the bound is the same however many keys a query has.
-    pub fn is_bounded(&self) -> bool {
+    pub(crate) fn is_bounded(&self) -> bool {
         matches!(self, Rule::Capped(..) | Rule::Budget { .. })
     }
 

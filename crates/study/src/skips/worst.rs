@@ -6,9 +6,9 @@
 use super::Rule;
 use super::measure::{outcome, weighted_mean};
 use flashd_golden::family::safe_softmax;
-use flashd_golden::{Model, decode};
+use flashd_golden::{Head, Model, decode};
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_to;
+use flashd_workload::round_to;
 use flashd_workload::synthetic::{ADVERSARIAL, adversarial_stream};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -27,7 +27,7 @@ const THREE: &str = "three";
 pub struct StreamSkips {
     /// Name of the stream, see [`adversarial_stream`]; `three` is 0, -20, -9 with values 1, -1, -1.
     pub stream: String,
-    /// Keys.
+    /// Keys of the stream.
     pub keys: usize,
     /// The rule.
     pub rule: String,
@@ -48,7 +48,7 @@ pub struct StreamSkips {
 pub struct WorstCase {
     /// The rule.
     pub rule: String,
-    /// Keys.
+    /// Keys, the first one counted.
     pub keys: usize,
     /// The distance, `-x` of the second key.
     pub distance: f64,
@@ -88,7 +88,7 @@ fn core_errors(rule: &Rule, format: Format, s: &[f64], v: &[f64], lengths: &[usi
     let values: Vec<u64> = v.iter().flat_map(|&v| row(v)).collect();
     let rounded = |x: &[f64]| -> Vec<f64> { x.iter().map(|&x| decode(format, round(x))).collect() };
     let (s, v) = (rounded(s), rounded(v));
-    let results = Model::new(&core).run(&q, &k, &values, lengths, false);
+    let results = Model::new(&core).run(Head::new(&q, &k, &values, lengths));
     let error = |(result, &n): (&flashd_golden::QueryResult, &usize)| {
         (decode(format, result.o[0]) - safe_softmax(&s[..n], &v[..n], 1).o[0]).abs()
     };

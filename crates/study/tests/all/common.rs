@@ -1,6 +1,6 @@
 //! What tests of errors and skips begin with.
 
-use flashd_simulator::evaluate::Scenario;
+use flashd_simulator::Scenario;
 use flashd_workload::{TensorScale, Trace};
 
 /// A head of a folder of traces as a core gets it.

@@ -1,15 +1,13 @@
 //! Errors on the bundled sample and on equal scores, against other ways to the same figures.
 
 use crate::common::scenario;
-use flashd_golden::{Model, decode};
-use flashd_simulator::evaluate::{Accuracy, Reference, model_results, prepare};
+use flashd_golden::{Head, Model, decode};
+use flashd_simulator::{Accuracy, Reference, model_results, prepare};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_study::heads::HeadsError;
-use flashd_study::{Heads, Prepared, equal};
-use flashd_workload::quantise::round_to;
+use flashd_study::{Heads, HeadsError, Prepared, equal};
 use flashd_workload::synthetic::equal_scores;
-use flashd_workload::write_npy;
+use flashd_workload::{round_to, write_npy};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -141,7 +139,7 @@ fn equal_scores_one_head_and_one_count_at_a_time() {
                     let v = bits(&head.v);
                     let config = CoreConfig { d: equal::D, ..config.clone() };
                     let result =
-                        &Model::new(&config).run(&bits(&head.q), &bits(&head.k), &v, &[keys], false)[0];
+                        &Model::new(&config).run(Head::new(&bits(&head.q), &bits(&head.k), &v, &[keys]))[0];
                     let value = |i: usize| decode(format, v[i]);
                     let max_v = (0..v.len()).fold(0f64, |m, i| m.max(value(i).abs()));
                     for j in 0..equal::D {

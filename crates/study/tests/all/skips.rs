@@ -2,8 +2,8 @@
 
 use crate::common::scenario;
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
-use flashd_golden::{Action, Model};
-use flashd_simulator::evaluate::{Reference, prepare};
+use flashd_golden::{Action, Head, Model};
+use flashd_simulator::{Reference, prepare};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_study::By;
@@ -66,7 +66,8 @@ fn shares_of_cores_are_the_counts_of_the_model() {
             let run = |core: &CoreConfig| {
                 let prepared = prepare(core, &scenario, &reference).unwrap();
                 let w = &prepared.workload;
-                let results = Model::new(&prepared.config).run(&w.q(), &w.k, &w.v, &w.lengths(), true);
+                let results = Model::new(&prepared.config)
+                    .run(Head::new(&w.q(), &w.k, &w.v, &w.lengths()).with_steps());
                 (prepared, results)
             };
             let ((prepared, results), (_, plain)) = (run(&core), run(&without));

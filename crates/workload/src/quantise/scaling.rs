@@ -116,7 +116,7 @@ impl Scaling {
     }
 
     /// Whether a core can be configured with the shift.
-    pub fn is_valid(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         SHIFT_RANGE.contains(&self.score_shift)
     }
 

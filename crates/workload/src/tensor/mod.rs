@@ -138,7 +138,7 @@ impl Attention {
     }
 
     /// Writes `<stem>-q.npy`, `<stem>-k.npy` and `<stem>-v.npy` into a folder, the names that
-    /// [`traces`](crate::traces) reads.
+    /// [`load_dir`](crate::load_dir) reads.
     ///
     /// # Errors
     /// Whatever the operating system reports.

@@ -2,11 +2,10 @@
 
 use flashd_spec::config::default_score_shift;
 use flashd_spec::format::Format;
-use flashd_workload::quantise::round_value;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, quantise,
-    v_candidates,
+    round_value, v_candidates,
 };
 
 fn choose(format: Format, head: &Attention, tensor: TensorScale) -> Scaling {

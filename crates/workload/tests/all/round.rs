@@ -1,7 +1,7 @@
 //! The rounding to a format against independent ways to get the same encodings.
 
 use flashd_spec::format::Format;
-use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::{round_to, round_value};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

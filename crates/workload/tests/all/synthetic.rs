@@ -1,12 +1,11 @@
 //! The synthetic streams are what their documentation says, and always the same.
 
 use flashd_spec::format::Format;
-use flashd_workload::Attention;
-use flashd_workload::quantise::round_value;
 use flashd_workload::synthetic::{
     ADVERSARIAL, adversarial, adversarial_stream, attention_like, corner_cases, equal_scores, interesting,
     long_holds, saturating_scores, score_jumps,
 };
+use flashd_workload::{Attention, round_value};
 use std::path::PathBuf;
 
 fn scores(head: &Attention, i: usize) -> Vec<f64> {

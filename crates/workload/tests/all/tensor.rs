@@ -1,8 +1,7 @@
 //! Reading `.npy` files: what is accepted, and the text of every error.
 
 use crate::common::{good, npy};
-use flashd_workload::tensor::Problem;
-use flashd_workload::{Attention, write_npy};
+use flashd_workload::{Attention, Problem, write_npy};
 use std::fs;
 
 /// The error of reading the good triple with one file replaced, without its path.

@@ -2,8 +2,7 @@
 
 use crate::common::written;
 use flashd_workload::synthetic::attention_like;
-use flashd_workload::traces::{list_dir, load_dir};
-use flashd_workload::{Attention, ScoreScale, write_npy};
+use flashd_workload::{Attention, ScoreScale, list_dir, load_dir, write_npy};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ mod lanes;
 mod scalar;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
-use flashd_golden::{Action, Model, QueryResult, decode};
+use flashd_golden::{Action, Head, Model, QueryResult, decode};
 use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BUDGET_STATE_FRACTION, Numerics};
@@ -60,7 +60,8 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     let (d, format) = (config.d, config.format);
     let keys = o.k.len() / d;
     let model = Model::new(config);
-    let result = &model.run_scaled(&o.q, &o.k, &o.v, &[keys], &[o.v_exponent], true)[0];
+    let result =
+        &model.run(Head::new(&o.q, &o.k, &o.v, &[keys]).with_exponents(&[o.v_exponent]).with_steps())[0];
     let mut scalar = Scalar::new(config, &n);
     let mut lanes = Lanes::new(d, o.v_exponent);
     let special = |bits: &[u64]| bits.iter().any(|&b| format.is_special(b));

@@ -135,19 +135,32 @@ fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
 
 impl Workload {
     fn reference(&self, config: &CoreConfig) -> Vec<QueryResult> {
-        let from = |query: usize| self.from.get(query).copied().unwrap_or(0);
-        let hides = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
-        let masked = |query: usize, key: usize| key < from(query) || hides(query, key);
         let model = Model::new(config);
-        let (lengths, exponents) = (&self.lengths, &self.v_exponents);
-        let mut results =
-            model.run_from(&self.q, &self.k, &self.v, lengths, exponents, &masked, &self.starts, true);
-        for (query, result) in results.iter_mut().enumerate() {
-            // Keys before the first are no steps.
-            let start = usize::from(self.start(query));
-            result.steps.drain(start..start + from(query));
+        let results = self.with_head(|head| model.run(head.with_steps()));
+        if !self.from.is_empty() {
+            // Keys before the first are as masked ones, but no steps.
+            let from = |query: usize| self.from[query];
+            let hides = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
+            let masked = |query: usize, key: usize| key < from(query) || hides(query, key);
+            let mut all = self
+                .with_head(|head| model.run(Head { from: &[], masked: Some(&masked), ..head }.with_steps()));
+            for (query, result) in all.iter_mut().enumerate() {
+                let start = usize::from(self.start(query));
+                result.steps.drain(start..start + from(query));
+            }
+            assert_eq!(results, all, "{}", config.name());
         }
         results
+    }
+
+    fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
+        let masked = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
+        run(Head {
+            from: &self.from,
+            masked: self.masked.as_ref().map(|_| &masked as Masked),
+            starts: &self.starts,
+            ..Head::new(&self.q, &self.k, &self.v, &self.lengths).with_exponents(&self.v_exponents)
+        })
     }
 
     fn start(&self, query: usize) -> bool {
@@ -161,17 +174,6 @@ impl Workload {
 
     /// Results with the steps that were watched, and counts.
     fn vector(&self, model: &VectorModel) -> (Vec<QueryResult>, Vec<StepCounts>) {
-        let masked = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
-        let head = Head {
-            q: &self.q,
-            k: &self.k,
-            v: &self.v,
-            lengths: &self.lengths,
-            v_exponents: &self.v_exponents,
-            masked: self.masked.as_ref().map(|_| &masked as Masked),
-            from: &self.from,
-            starts: &self.starts,
-        };
         let steps: Vec<Mutex<Vec<Step>>> = self.lengths.iter().map(|_| Mutex::default()).collect();
         let watch = |query: usize, first: usize, more: &[Step]| {
             let mut steps = steps[query].lock().expect("no panic holds it");
@@ -180,9 +182,10 @@ impl Workload {
         };
         let met = AtomicU64::new(0);
         let progress = |keys: u64| _ = met.fetch_add(keys, Ordering::Relaxed);
-        let watched = model.run_monitored(head, Monitor { watch: Some(&watch), progress: Some(&progress) });
+        let monitor = Monitor { watch: Some(&watch), progress: Some(&progress) };
+        let watched = self.with_head(|head| model.run_monitored(head, monitor));
         assert_eq!(met.into_inner(), self.steps() as u64);
-        assert_eq!(model.run(head), watched, "watching changes results");
+        assert_eq!(self.with_head(|head| model.run(head)), watched, "watching changes results");
         let mut results = watched.results;
         for (result, steps) in results.iter_mut().zip(steps) {
             result.steps = steps.into_inner().expect("no panic holds it");
@@ -405,15 +408,7 @@ fn dot_products_beyond_the_narrow_form() {
 fn a_query_without_keys_is_empty() {
     let config = CoreConfig::new(Design::FlashD, 4, Format::BF16);
     let one = encode(Format::BF16, 1.0);
-    let head = Head {
-        q: &[one; 8],
-        k: &[one; 4],
-        v: &[one; 4],
-        lengths: &[0, 1],
-        v_exponents: &[127, 127],
-        ..Head::default()
-    };
-    let run = VectorModel::new(&config).run(head);
+    let run = VectorModel::new(&config).run(Head::new(&[one; 8], &[one; 4], &[one; 4], &[0, 1]));
     assert!(run.results[0].empty && !run.results[1].empty);
     assert_eq!((run.results[0].o.as_slice(), run.counts[0].keys), (&[0; 4][..], 0));
     assert_eq!((run.results[1].o.as_slice(), run.counts[1].value_reads()), (&[one; 4][..], 1));

@@ -1,7 +1,7 @@
 //! Keys of given scores.
 
 use flashd_spec::config::{CoreConfig, Dot};
-use flashd_workload::quantise::{round_to, round_value};
+use flashd_workload::{round_to, round_value};
 
 /// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.
 const AXES: usize = 4;

@@ -1,6 +1,6 @@
 //! A VCD, read with a reader that is not ours.
 
-use flashd_simulator::wave::PERIOD_NS;
+use flashd_simulator::PERIOD_NS;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use wellen::{SignalRef, SignalValueRef, simple};

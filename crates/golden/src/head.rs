@@ -1,0 +1,103 @@
+//! What a run of a model takes: the operands, and what each query sees of them.
+
+use crate::model::PartialState;
+use crate::round::v_exponent;
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The operands of a run, of [`crate::Model`] and of [`crate::VectorModel`]: queries against keys and values, as encodings of
+/// the core's format.
+///
+/// [`Head::new`] has what every run needs. The rest is for some runs, and is set by name:
+/// `Head { starts, ..Head::new(q, k, v, lengths) }`.
+#[derive(Clone, Copy, Default)]
+pub struct Head<'a> {
+    /// Queries, `[queries, d]`.
+    pub q: &'a [u64],
+    /// Keys, `[keys, d]`.
+    pub k: &'a [u64],
+    /// Values, `[keys, d]`.
+    pub v: &'a [u64],
+    /// The first key that each query meets; 0 for all when empty. Keys before it are no steps.
+    pub from: &'a [usize],
+    /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. One that sees no key gives zeros
+    /// and is [`crate::QueryResult::empty`].
+    pub lengths: &'a [usize],
+    /// What fixed-point lanes scale the values to, for each query: an exponent field of the format. Larger values set
+    /// [`crate::QueryResult::overflow`]. Empty stands for the [`v_exponent`] of all of `v`. Other lanes ignore it.
+    pub v_exponents: &'a [u64],
+    /// Which keys are hidden from which queries; none where there is no mask. A hidden key changes nothing, and its step is
+    /// [`crate::Action::Masked`].
+    pub masked: Option<Masked<'a>>,
+    /// The partial result that each query starts from, where the core has partial results; none for all when empty. It is a step,
+    /// [`crate::Action::Restore`], before those of the keys. The flags of a result are those of the query's own keys.
+    pub starts: &'a [Option<PartialState>],
+    /// Keep every step in [`crate::QueryResult::steps`]. [`crate::VectorModel`] refuses this: it shows steps to a
+    /// [`crate::Monitor`] and keeps none.
+    pub record: bool,
+}
+
+/// Whether a query, by its index, does not see a key, by its index.
+pub type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+
+impl<'a> Head<'a> {
+    /// Queries that see the keys from the first up to their lengths, scaled to all values, without steps.
+    pub fn new(q: &'a [u64], k: &'a [u64], v: &'a [u64], lengths: &'a [usize]) -> Self {
+        Head { q, k, v, lengths, ..Head::default() }
+    }
+
+    /// The same, scaled to an exponent for each query.
+    #[must_use]
+    pub fn with_exponents(self, v_exponents: &'a [u64]) -> Self {
+        Head { v_exponents, ..self }
+    }
+
+    /// The same, and every step is kept.
+    #[must_use]
+    pub fn with_steps(self) -> Self {
+        Head { record: true, ..self }
+    }
+
+    /// The keys that a query meets.
+    pub(crate) fn keys(&self, query: usize) -> Range<usize> {
+        self.from.get(query).copied().unwrap_or(0)..self.lengths[query]
+    }
+
+    pub(crate) fn start(&self, query: usize) -> Option<&'a PartialState> {
+        self.starts.get(query)?.as_ref()
+    }
+
+    /// An exponent for each query.
+    pub(crate) fn exponents(&self, format: Format) -> Cow<'a, [u64]> {
+        match self.v_exponents.is_empty() {
+            true => vec![v_exponent(format, self.v); self.lengths.len()].into(),
+            false => self.v_exponents.into(),
+        }
+    }
+
+    /// # Panics
+    /// If the operands do not fit each other or the core.
+    pub(crate) fn check(&self, config: &CoreConfig) {
+        let Head { q, k, v, from, lengths, v_exponents, starts, .. } = self;
+        let (d, queries) = (config.d, lengths.len());
+        let all = |given: usize| given == 0 || given == queries;
+        assert_eq!(q.len(), queries * d, "q must hold one query for each length");
+        assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
+        assert_eq!(k.len() % d, 0, "k must hold whole vectors");
+        let keys = k.len() / d;
+        assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
+        assert!(all(from.len()), "there must be one first key for each query");
+        assert!(
+            from.iter().zip(*lengths).all(|(from, to)| from <= to),
+            "a query's keys end before the first"
+        );
+        assert!(all(v_exponents.len()), "there must be one v_exponent for each query");
+        let field = config.format.exponent_mask();
+        assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {}'s field", config.format);
+        assert!(all(starts.len()), "there must be one start for each query");
+        assert!(config.partial || starts.iter().all(Option::is_none), "a query starts from a state");
+        assert!(starts.iter().flatten().all(|start| start.o.len() == d), "a start must have d accumulators");
+    }
+}
