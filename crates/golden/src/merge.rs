@@ -8,7 +8,7 @@ use crate::round::encode;
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{Arithmetic, CoreConfig, Design, LaneBits, Update};
-use flashd_spec::format::Subnormals;
+use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
 
@@ -92,7 +92,7 @@ impl Merge {
             _ if self.config.update() == Some(Update::Rounded) => {
                 let weight = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 let op = weight.update(&self.base2, argument, upper).1;
-                self.float(op, a, b)
+                self.float(op, self.merge.difference, a, b)
             }
             Arithmetic::Float | Arithmetic::Letter => match n.accumulator.subnormals {
                 Subnormals::Flushed => {
@@ -121,15 +121,11 @@ impl Merge {
             false => (la + scaled(lb, &e), FloatOp::ScaleValue(e.value)),
         };
         let scalars = [ma.max(mb) as u64 & ones(bits), l.min(largest)];
-        PartialState { scalars, o: self.float(op, a, b) }
+        PartialState { scalars, o: self.float(op, n.product, a, b) }
     }
 
-    fn float(&self, op: FloatOp, a: &PartialState, b: &PartialState) -> Vec<u64> {
+    fn float(&self, op: FloatOp, intermediate: Format, a: &PartialState, b: &PartialState) -> Vec<u64> {
         let n = &self.numerics;
-        let intermediate = match self.config.design() {
-            Design::FlashD => self.merge.difference,
-            Design::Fa2 => n.product,
-        };
         match n.accumulator.subnormals {
             Subnormals::Flushed => {
                 let lanes = FloatLanes::<f64, true>::new(n.format, n.accumulator, intermediate);
@@ -145,9 +141,9 @@ impl Merge {
     /// The result of a state in the format.
     fn result(&self, state: &PartialState, v_exponent: u64) -> Vec<u64> {
         let n = &self.numerics;
-        let ending = match self.config.design() {
-            Design::FlashD => FloatEnding::Round,
-            Design::Fa2 => FloatEnding::Scale(crate::recurrence::reciprocal_of_sum(n, state.scalars[1])),
+        let ending = match self.config.design() == Design::Fa2 {
+            true => FloatEnding::Scale(crate::recurrence::reciprocal_of_sum(n, state.scalars[1])),
+            false => FloatEnding::Round,
         };
         let rounded =
             |result: &dyn Fn(u64) -> f64| state.o.iter().map(|&o| encode(n.format, result(o))).collect();

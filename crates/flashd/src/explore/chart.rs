@@ -172,10 +172,7 @@ fn steps(drawn: &[Drawn], design: Design, (right, top): (f64, f64)) -> Vec<(f64,
 }
 
 pub(crate) fn colour(design: Design) -> RGBColor {
-    match design {
-        Design::FlashD => FLASH_D,
-        Design::Fa2 => FA2,
-    }
+    [FLASH_D, FA2][design as usize]
 }
 
 /// Round numbers in a range, for a logarithmic axis: powers of ten, and as many between them as it takes to have four.

@@ -83,10 +83,7 @@ fn combinations_that_do_not_exist_are_refused() {
                 ..flash_d.clone()
             },
         ),
-        ("update", CoreConfig { datapath: FlashDVariant::Fused.into(), ..paper.clone() }),
         ("dot", CoreConfig { dot: Some(Dot::Fused), ..paper.clone() }),
-        ("update", CoreConfig { datapath: FlashDVariant::Fused.into(), ..fa2.clone() }),
-        ("fa2", CoreConfig { datapath: Fa2Variant::Fixed.into(), ..flash_d }),
         (
             "hold",
             CoreConfig { datapath: Fa2Variant::Literal.into(), hold: Some(Hold::Below(8.0)), ..fa2.clone() },

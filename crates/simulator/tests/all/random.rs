@@ -1,7 +1,7 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
 use flashd_simulator::random::{Compared, Drawn, LONGEST, compare};
-use flashd_spec::config::{CoreConfig, Design, WEIGHT_BITS_RANGE};
+use flashd_spec::config::{CoreConfig, CoreOption, Design, OPTIONS, WEIGHT_BITS_RANGE};
 use flashd_spec::format::Format;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -17,9 +17,13 @@ fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
     let mut fields = Vec::new();
     let mut add = |value: Value| fields.extend(value.as_object().cloned().unwrap_or_default());
     let core = drawn.cores().0;
-    // Fields are left out where they have their default.
-    add(json!({ "masks": false, "partial": false, "value_latency": 1 }));
-    add(to_value(core).unwrap());
+    // Fields are left out where they are left to a default, and where they are switches that are off.
+    let applying = OPTIONS.iter().filter(|option| option.applies_to(core));
+    let absent = |option: &CoreOption| if option.is_switch() { Value::Bool(false) } else { Value::Null };
+    let written = to_value(core).unwrap();
+    let left_out = applying.filter(|option| written.get(option.field).is_none());
+    add(left_out.map(|option| (option.field.to_string(), absent(option))).collect());
+    add(written);
     match drawn {
         Drawn::Core(_) => (),
         Drawn::Array(array) => add(to_value(array).unwrap()),

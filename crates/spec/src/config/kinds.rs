@@ -19,18 +19,12 @@ impl Design {
 
     /// What it is called in tables and legends.
     pub fn title(self) -> &'static str {
-        match self {
-            Design::FlashD => "FLASH-D",
-            Design::Fa2 => "FA2",
-        }
+        ["FLASH-D", "FA2"][self as usize]
     }
 
     /// The design that it is compared with.
     pub fn other(self) -> Design {
-        match self {
-            Design::FlashD => Design::Fa2,
-            Design::Fa2 => Design::FlashD,
-        }
+        Design::ALL[1 - self as usize]
     }
 }
 

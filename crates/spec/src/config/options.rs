@@ -437,9 +437,9 @@ impl CoreOption {
         ConfigError { field: self.field, problem: format!("{}; leave it out", self.applies.1) }
     }
 
-    /// What is wrong with the value in force, by itself.
+    /// What is wrong with the configured value, by itself. Defaults may lie outside: fp32's weight has 24 bits.
     pub(super) fn problem(&self, core: &CoreConfig) -> Option<String> {
-        self.range.problem(&self.in_force(core))
+        self.range.problem(&self.configured(core))
     }
 }
 

@@ -123,6 +123,7 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     config.score_fraction_bits = config.score_fraction_bits.min(widest);
     let least = config.score_fraction_bits.max(if budget { BUDGET_STATE_FRACTION } else { 0 });
     config.state_fraction_bits = rng.random_range(least..=widest);
+    *config = config.without_what_does_not_apply();
 }
 
 fn check_all(seed: u64, rounds: u64, varied: bool) {

@@ -12,7 +12,7 @@ fn configurations(format: Format, d: usize) -> Vec<CoreConfig> {
         let lane = config.has_fixed_lanes().then_some(LaneBits { o: 26, v: 19, w: 7 });
         let accumulator =
             (!config.has_fixed_lanes()).then_some(Accumulator::Fraction(17.max(format.fraction_bits)));
-        CoreConfig { accumulator, lane, score_integer_bits: 10, ..config }
+        CoreConfig { accumulator, lane, score_integer_bits: 10, ..config }.without_what_does_not_apply()
     };
     let mixed = CoreConfig::mixed_precision(d).into_iter().filter(|config| config.format == format);
     variants(d, format).into_iter().map(unusual).chain(mixed).collect()
