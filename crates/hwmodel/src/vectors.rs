@@ -37,13 +37,9 @@ impl PortShape {
 
 /// `name$3` is element 3 of `name`.
 pub fn split_index(name: &str) -> (String, Option<usize>) {
-    match name.rsplit_once('$') {
-        Some((base, index)) => match index.parse() {
-            Ok(i) => (base.to_string(), Some(i)),
-            Err(_) => (name.to_string(), None),
-        },
-        None => (name.to_string(), None),
-    }
+    let indexed =
+        name.rsplit_once('$').and_then(|(base, index)| Some((base.to_string(), index.parse().ok()?)));
+    indexed.map_or_else(|| (name.to_string(), None), |(base, index)| (base, Some(index)))
 }
 
 /// The ports of a design in order of declaration.

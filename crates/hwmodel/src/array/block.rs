@@ -4,7 +4,7 @@ use super::LowFunction;
 use super::control::block_control;
 use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
-use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
+use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
 use super::window::{key_counter, key_window};
 use crate::array::BlockConfig;
@@ -218,11 +218,11 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     for (i, own) in followers.iter().enumerate().rev() {
         let nothing = QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() };
         let behind = kept.first().unwrap_or(&nothing);
-        kept.insert(0, kept_result(m, i, &Place { take, own, behind }));
+        kept.insert(0, kept_result(m, i, take, own, behind));
     }
     match kept.first() {
         Some(behind) => Results {
-            first: result_select(m, ("front", 0), &Place { take, own: &own[0], behind }),
+            first: result_select(m, ("front", 0), take, &own[0], behind),
             second: Some([own[1].valid, kept.get(1).map_or(low, |second| second.valid)]),
             low,
         },

@@ -107,6 +107,17 @@ impl Net {
         Net::new(Op::Binary(op, self.clone(), o.clone()), width)
     }
 
+    /// A shift by a word; by a number of places that is known it is wires, `by_places`.
+    fn shifted(&self, op: &'static str, amount: &Net, by_places: impl FnOnce(u32) -> Net) -> Net {
+        match amount.as_constant().map(Num::value) {
+            Some(0) => self.clone(),
+            Some(n) if n >= u64::from(self.width()) => Net::zero(self.width()),
+            Some(n) => by_places(n as u32),
+            None if self.is(0) => self.clone(),
+            None => self.binary(op, amount, self.width()),
+        }
+    }
+
     /// The `width` low bits of the product.
     fn product(&self, o: &Net, width: u32) -> Net {
         self.fold2(
@@ -211,30 +222,10 @@ impl Word for Net {
         self.product(o, width)
     }
     fn shl(&self, o: &Net) -> Net {
-        if let Some(amount) = o.as_constant() {
-            return match amount.value() {
-                0 => self.clone(),
-                n if n >= u64::from(self.width()) => Net::zero(self.width()),
-                n => self.slice(0, self.width() - n as u32).append_zeros(n as u32),
-            };
-        }
-        if self.is(0) {
-            return self.clone();
-        }
-        self.binary("<<", o, self.width())
+        self.shifted("<<", o, |n| self.slice(0, self.width() - n).append_zeros(n))
     }
     fn shr(&self, o: &Net) -> Net {
-        if let Some(amount) = o.as_constant() {
-            return match amount.value() {
-                0 => self.clone(),
-                n if n >= u64::from(self.width()) => Net::zero(self.width()),
-                n => self.drop_low(n as u32).zext(self.width()),
-            };
-        }
-        if self.is(0) {
-            return self.clone();
-        }
-        self.binary(">>", o, self.width())
+        self.shifted(">>", o, |n| self.drop_low(n).zext(self.width()))
     }
     fn slice(&self, low: u32, width: u32) -> Net {
         assert!(width >= 1 && low + width <= self.width(), "[{low} +: {width}] of {} bits", self.width());

@@ -3,7 +3,7 @@
 use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
-use super::result::{ResultInputs, result, result_cycles};
+use super::result::{result, result_cycles};
 use super::scalars::{scalar_outputs, scalar_part};
 use super::state::State;
 use crate::array::LowFunction;
@@ -86,7 +86,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let o_scalars: Signals = last.scalars.iter().map(to_result).collect();
         let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
         let sum = last.sum().map(|l| (l, last.valid));
-        let o = result(m, n, &ResultInputs { o: &last.o, done, empty: o_empty, x, sum });
+        let o = result(m, n, &last.o, [done, o_empty], x, sum);
         m.output("v_step", cores[0].v_step);
         m.outputs("v_ren", &cores.iter().map(|core| core.v_ren).collect::<Vec<Wire>>());
         m.outputs("o", &o);

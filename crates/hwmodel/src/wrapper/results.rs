@@ -4,7 +4,7 @@
 //! by one beat at a time. What leaves goes through a buffer of two beats, so that neither the array's port nor the
 //! sink's `tready` is in the other's path, at a beat a cycle.
 
-use super::beat::{ElementSplit, Shape};
+use super::beat::{ElementWords, Shape};
 use super::buffer::{FLAG_BITS, beat_buffer};
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
@@ -56,7 +56,11 @@ fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire>
         let x = m.inputs("x", x);
         let mut words = Vec::new();
         for (e, &element) in x.iter().enumerate().filter(|_| parts > 1) {
-            words.extend(m.leaf(("split", e), VectorLeaf::new(ElementSplit { parts, width }), &[element]));
+            words.extend(m.leaf(
+                ("split", e),
+                VectorLeaf::new(ElementWords { parts, width, join: false }),
+                &[element],
+            ));
         }
         m.outputs("y", if parts > 1 { &words } else { &x })
     })

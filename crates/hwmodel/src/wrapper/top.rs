@@ -2,15 +2,15 @@
 
 use super::advance::*;
 use super::host::{Events, host_control};
-use super::keys::{KeyInputs, KeyOutputs, key_stream};
+use super::keys::{KeyOutputs, key_stream};
 use super::logic::Low;
 use super::ports::*;
-use super::queries::{QueryInputs, query_stream};
+use super::queries::query_stream;
 use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
 use super::steps::{StepOutputs, StepTimes, step_tracker};
-use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
+use super::values::{Permit, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
@@ -62,11 +62,11 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let events = Events::new(m, config);
         let host = host_control(m, "host", config, rst, &host, &events);
         answer_lite(m, "s_axil_", &host.lite);
-        let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
-        let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
+        let ports = [("run", host.run), ("ready", q_ready), ("ce", ce)];
+        let queries = query_stream(m, "queries", shape, config.block.queries, &q, ports);
         m.output("s_axis_q_tready", queries.tready);
-        let keys = KeyInputs { stream: &k, block: queries.opens, length: host.length, ready: k_ready, ce };
-        let keys = key_stream(m, "keys", shape, all, &keys);
+        let ports = [("block", queries.opens), ("length", host.length), ("ready", k_ready), ("ce", ce)];
+        let keys = key_stream(m, "keys", shape, all, &k, ports);
         m.output("s_axis_k_tready", keys.tready);
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
@@ -76,7 +76,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
-        let values = value_stream(m, "values", shape, &ValueInputs { stream: &v, permit, due, ce });
+        let values = value_stream(m, "values", shape, &v, permit, due, ce);
         m.output("s_axis_v_tready", values.tready);
 
         // What freezes with the array.

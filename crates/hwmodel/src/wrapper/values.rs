@@ -3,7 +3,7 @@
 use super::beat::Shape;
 use super::credit::credit;
 use super::ports::{Last, SinkInputs};
-use super::vector::{VectorInputs, VectorOutputs, vector_input};
+use super::vector::{VectorOutputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -57,18 +57,6 @@ pub struct ValuePackets {
     pub credit_bits: u32,
 }
 
-/// What the value stream gets.
-pub struct ValueInputs<'a> {
-    /// Beats.
-    pub stream: &'a SinkInputs,
-    /// What lets them come.
-    pub permit: Permit,
-    /// The array's step needs a value on its port.
-    pub due: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
-}
-
 /// What the value stream hands out.
 pub struct ValueOutputs {
     /// A beat is taken if offered.
@@ -81,9 +69,17 @@ pub struct ValueOutputs {
     pub error: Vec<Wire>,
 }
 
-/// The value stream.
-pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &ValueInputs) -> ValueOutputs {
-    let (suffix, doc) = match inputs.permit {
+/// The value stream. The array's step needs a value on its port (`due`); the array is not frozen (`ce`).
+pub fn value_stream(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    stream: &SinkInputs,
+    permit: Permit,
+    due: Wire,
+    ce: Wire,
+) -> ValueOutputs {
+    let (suffix, doc) = match permit {
         Permit::Busy(_) => ("", "Values that were asked for, in order."),
         Permit::Packets(_) => (
             "_packets",
@@ -93,10 +89,10 @@ pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &Valu
     around.part(name, Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc), |m| {
         m.clock();
         m.reset();
-        let stream = inputs.stream.enter(m, "", Last::Optional);
-        let values = match inputs.permit {
-            Permit::Busy(busy) => requested(m, shape, &stream, busy, inputs),
-            Permit::Packets(of) => packets(m, shape, &stream, &of, inputs),
+        let stream = stream.enter(m, "", Last::Optional);
+        let values = match permit {
+            Permit::Busy(busy) => requested(m, shape, &stream, busy, [due, ce]),
+            Permit::Packets(of) => packets(m, shape, &stream, &of, [due, ce]),
         };
         ValueOutputs {
             tready: m.output("tready", values.vectors.tready),
@@ -115,11 +111,11 @@ struct Ruled {
 }
 
 /// Values alone.
-fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, inputs: &ValueInputs) -> Ruled {
+fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
     let permit = m.inputs("busy", &[busy])[0];
-    let [due, ce] = m.input_each([("due", inputs.due), ("ce", inputs.ce)]);
+    let [due, ce] = m.input_each([("due", due), ("ce", ce)]);
     let take = m.later(1);
-    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let [missing, takes] = m.call(("alone", 0), ValueRulesFunction {}, [due, vectors.full, ce]);
     m.drive(take, takes);
     Ruled { vectors, missing, errors: Vec::new() }
@@ -131,18 +127,18 @@ fn packets(
     shape: Shape,
     stream: &SinkInputs,
     of: &ValuePackets,
-    inputs: &ValueInputs,
+    [due, ce]: [Wire; 2],
 ) -> Ruled {
     let block = m.inputs("block", &[of.block])[0];
-    let due = m.input("due", inputs.due);
+    let due = m.input("due", due);
     let due_last = m.inputs("due_last", &[of.due_last])[0];
-    let ce = m.input("ce", inputs.ce);
+    let ce = m.input("ce", ce);
     let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
     let permit = credit(m, ("credit", 0), of.credit_bits, block, opens);
     // A packet had too few values, or too many.
     let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
-    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let packet = vectors.packet();
     m.drive(opens, packet.opens);
     let rules = [due, due_last, vectors.full, packet.last, exhausted, dropping, ce];
