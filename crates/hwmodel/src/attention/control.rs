@@ -90,7 +90,7 @@ pub fn key_control(
             None => key_invalid,
         };
         let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };
-        let Flags { valid, first, last, invalid } = flag_pipe(m, "pipe", entering, stages).flags;
+        let (Flags { valid, first, last, invalid }, _) = flag_pipe(m, "pipe", entering, stages);
         let live = k_mask.map(|_| (0..stages).fold(seen, |x, i| m.register_reset(("live_q", i), 0, x)));
         let valid = m.output("valid", valid);
         let live = m.optional_output("live", live);

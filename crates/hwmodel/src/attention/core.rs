@@ -3,7 +3,7 @@
 use super::any_flag::AnyFlag;
 use super::control::key_control;
 use super::delay::delay;
-use super::flags::{Flags, LateFlags, flag_pipe};
+use super::flags::{Flags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::ports::{CoreInputs, CoreOutputs, CorePorts};
@@ -80,7 +80,7 @@ pub fn core(
         m.watch("score", score);
 
         // The scalar path.
-        let LateFlags { valid_before, flags } = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
+        let (flags, valid_before) = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
@@ -93,7 +93,7 @@ pub fn core(
         let mut scalars: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
         m.reserve(&["finish_q"]);
-        let value_flags = flag_pipe(m, "value_flags", flags, late).flags;
+        let value_flags = flag_pipe(m, "value_flags", flags, late).0;
         let step = match k_mask {
             Some(_) => {
                 let valid = if kind.early_value { valid_before } else { flags.valid };
@@ -101,7 +101,7 @@ pub fn core(
             }
             None => path.step,
         };
-        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).flags;
+        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).0;
         if kind.scalar_path_ends || kind.lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
             scalars.set("finish", delay(m, "finish_q", end, cycles));
@@ -130,18 +130,19 @@ pub fn core(
         }
         m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
         let mut counted = reads_v;
-        let requests = control.state.map(|(state_next, state_now)| {
+        // Where it can take a partial result over: its scalars in the next cycle, its accumulators, they are there.
+        let requests = control.state.map(|(state_ren, state_now)| {
             let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
             let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
             // What the value port carries beside a partial result is no value.
             counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
             let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
-            Requests { state_ren: state_next, v_state, restore }
+            [state_ren, v_state, restore]
         });
         let state_scalars: Vec<Wire> = (path.state_scalars.iter().zip(kind.state_after))
             .map(|(&wire, &(name, after))| delay(m, (name, 0), wire, after + late))
             .collect();
-        let restore = requests.as_ref().map(|requests| requests.restore);
+        let [state_ren, v_state, restore] = [0, 1, 2].map(|i| requests.map(|requests| requests[i]));
         let groups: Vec<GroupOutputs> = (v.chunks(LANES_PER_GROUP).enumerate())
             .map(|(g, v)| {
                 let restore =
@@ -169,8 +170,8 @@ pub fn core(
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
         CoreOutputs {
-            state_ren: m.optional_output("state_ren", requests.as_ref().map(|requests| requests.state_ren)),
-            v_state: m.optional_output("v_state", requests.as_ref().map(|requests| requests.v_state)),
+            state_ren: m.optional_output("state_ren", state_ren),
+            v_state: m.optional_output("v_state", v_state),
             v_step: m.output("v_step", step),
             v_ren: m.output("v_ren", path.reads),
             o: m.outputs("o", &o),
@@ -184,14 +185,4 @@ pub fn core(
             o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
         }
     })
-}
-
-/// What a core asks for where it can take a partial result over.
-struct Requests {
-    /// Its scalars, in the next cycle.
-    state_ren: Wire,
-    /// Its accumulators.
-    v_state: Wire,
-    /// They are there.
-    restore: Wire,
 }

@@ -4,8 +4,7 @@ use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
 use super::result::{result, result_cycles};
-use super::scalars::{scalar_outputs, scalar_part};
-use super::state::State;
+use super::scalars::{State, scalar_outputs, scalar_part};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
 use crate::attention::delay::delay;
@@ -85,7 +84,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let to_result = |(scalar, wire)| (scalar, delay(m, scalar_part(scalar, scalar), wire, 1 + waits));
         let o_scalars: Signals = last.scalars.iter().map(to_result).collect();
         let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
-        let sum = last.sum().map(|l| (l, last.valid));
+        let sum = last.scalars.get("l").map(|l| (l, last.valid));
         let o = result(m, n, &last.o, [done, o_empty], x, sum);
         m.output("v_step", cores[0].v_step);
         m.outputs("v_ren", &cores.iter().map(|core| core.v_ren).collect::<Vec<Wire>>());
