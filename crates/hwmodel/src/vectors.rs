@@ -264,17 +264,13 @@ impl Layout {
         mut value: impl FnMut(&Field, &mut Vec<u64>),
     ) {
         let mut elements = Vec::new();
-        let mut flag = |name: &str, value: &mut dyn FnMut(&Field, &mut Vec<u64>)| {
+        let [reset, read, result, empty] = ["rst", "v_ren", "o_valid", "o_empty"].map(|name| {
             self.field(name).is_some_and(|field| {
                 elements.clear();
                 value(field, &mut elements);
                 elements.first() == Some(&1)
             })
-        };
-        let reset = flag("rst", &mut value);
-        let read = flag("v_ren", &mut value);
-        let result = flag("o_valid", &mut value);
-        let empty = flag("o_empty", &mut value);
+        });
         for field in &self.fields {
             let means_something = match field.compared {
                 None => true,

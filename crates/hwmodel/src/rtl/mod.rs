@@ -1,7 +1,8 @@
 //! RustHDL building blocks: modules made by functions, and leaves made from Word functions.
 //!
 //! RustHDL's own `Signal<D, Bits<N>>` has its width in its type, so every width a user can configure would need its own compiled copy of
-//! every module; and its `#[hdl_gen]` kernels know no `if`. Here a module is described by a function, see [`module`], and becomes a
+//! every module; and its `#[hdl_gen]` kernels reach parts by the names of fields and know no `if`, so that each optional port became a
+//! vector of none or one and each variant a macro. Here a module is described by a function, see [`module`], and becomes a
 //! [`Circuit`], a RustHDL block: it takes part in RustHDL's probes and checks, and its kernel is one of RustHDL's.
 //!
 //! | file | what |

@@ -132,16 +132,11 @@ fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[Core
     let o: Vec<Wire> = cores.iter().flat_map(|core| core.o_state.iter().copied()).collect();
     let o = m.registers("core_o_q", &o);
     let o = m.registers("core_o_qq", &o);
+    let names = config.core.state_scalars();
     let of_core = |(core, o): (&CoreOutputs, &[Wire])| State {
         valid: core.o_valid,
         empty: core.o_empty.unwrap_or_else(|| panic!("{}: cores without masks", config.name())),
-        scalars: config
-            .core
-            .state_scalars()
-            .iter()
-            .copied()
-            .zip(core.state_scalars.iter().copied())
-            .collect(),
+        scalars: names.iter().copied().zip(core.state_scalars.iter().copied()).collect(),
         o: o.to_vec(),
     };
     // Merge i takes entries 2i and 2i + 1 of the list of all cores, then all merges.

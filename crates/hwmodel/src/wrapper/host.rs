@@ -1,9 +1,8 @@
 //! What the host sees: registers behind an AXI4-Lite slave, and what they start.
 
-use super::credit::credit;
 use super::fields::*;
 use super::lite::lite_slave;
-use super::logic::EitherFunction;
+use super::logic::{EitherFunction, credit};
 use super::ports::{answer_lite, enter_lite};
 use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::attention::signals::Signals;

@@ -2,7 +2,7 @@
 
 use super::beat::Shape;
 use super::config::KEY_CREDIT_BITS;
-use super::credit::credit;
+use super::logic::credit;
 use super::packet::{NextPlaceFunction, TakeFunction};
 use super::ports::{Last, SinkInputs};
 use super::vector::vector_input;

@@ -10,7 +10,7 @@ use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
 use super::steps::{StepOutputs, StepTimes, step_tracker};
-use super::values::{Permit, ValuePackets, value_stream};
+use super::values::{Permit, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
@@ -72,8 +72,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
-                let credit_bits = config.value_credit_bits();
-                Permit::Packets(ValuePackets { block, due_last: m.later(1), credit_bits })
+                Permit::Packets { block, due_last: m.later(1), credit_bits: config.value_credit_bits() }
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
@@ -101,8 +100,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
             (array, steps)
         });
         m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
-        if let (Permit::Packets(packets), Some(due_last)) = (permit, steps.due_last) {
-            m.drive(packets.due_last, due_last);
+        if let (Permit::Packets { due_last: later, .. }, Some(due_last)) = (permit, steps.due_last) {
+            m.drive(later, due_last);
         }
 
         // The streams out of it.

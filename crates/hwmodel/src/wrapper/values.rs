@@ -1,7 +1,7 @@
 //! Values: waited for, and handed over.
 
 use super::beat::Shape;
-use super::credit::credit;
+use super::logic::credit;
 use super::ports::{Last, SinkInputs};
 use super::vector::{VectorOutputs, vector_input};
 use crate::function;
@@ -43,18 +43,14 @@ pub enum Permit {
     /// Values that were asked for: a block is on its way.
     Busy(Wire),
     /// All values of a block, in a packet.
-    Packets(ValuePackets),
-}
-
-/// What is known of blocks whose values come in packets.
-#[derive(Clone, Copy, Debug)]
-pub struct ValuePackets {
-    /// A packet of keys begins.
-    pub block: Wire,
-    /// The value that the array's step needs is its block's last.
-    pub due_last: Wire,
-    /// Bits of a counter of blocks whose values have not begun to come.
-    pub credit_bits: u32,
+    Packets {
+        /// A packet of keys begins.
+        block: Wire,
+        /// The value that the array's step needs is its block's last.
+        due_last: Wire,
+        /// Bits of a counter of blocks whose values have not begun to come.
+        credit_bits: u32,
+    },
 }
 
 /// What the value stream hands out.
@@ -81,7 +77,7 @@ pub fn value_stream(
 ) -> ValueOutputs {
     let (suffix, doc) = match permit {
         Permit::Busy(_) => ("", "Values that were asked for, in order."),
-        Permit::Packets(_) => (
+        Permit::Packets { .. } => (
             "_packets",
             "A value for each key of a block, one packet; those that no query needs are dropped.",
         ),
@@ -92,7 +88,9 @@ pub fn value_stream(
         let stream = stream.enter(m, "", Last::Optional);
         let values = match permit {
             Permit::Busy(busy) => requested(m, shape, &stream, busy, [due, ce]),
-            Permit::Packets(of) => packets(m, shape, &stream, &of, [due, ce]),
+            Permit::Packets { block, due_last, credit_bits } => {
+                packets(m, shape, &stream, credit_bits, [block, due, due_last, ce])
+            }
         };
         ValueOutputs {
             tready: m.output("tready", values.vectors.tready),
@@ -126,16 +124,16 @@ fn packets(
     m: &mut Module,
     shape: Shape,
     stream: &SinkInputs,
-    of: &ValuePackets,
-    [due, ce]: [Wire; 2],
+    credit_bits: u32,
+    [block, due, due_last, ce]: [Wire; 4],
 ) -> Ruled {
-    let block = m.inputs("block", &[of.block])[0];
+    let block = m.inputs("block", &[block])[0];
     let due = m.input("due", due);
-    let due_last = m.inputs("due_last", &[of.due_last])[0];
+    let due_last = m.inputs("due_last", &[due_last])[0];
     let ce = m.input("ce", ce);
     let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
-    let permit = credit(m, ("credit", 0), of.credit_bits, block, opens);
+    let permit = credit(m, ("credit", 0), credit_bits, block, opens);
     // A packet had too few values, or too many.
     let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
     let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
