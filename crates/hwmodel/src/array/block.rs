@@ -153,8 +153,6 @@ pub fn array(
             k_ready: m.output("k_ready", control.k_ready),
             o_last: m.output("o_last", last),
             core: CoreOutputs {
-                state_ren: None,
-                v_state: None,
                 v_step: m.output("v_step", v_step),
                 v_ren: m.output("v_ren", v_ren),
                 o: m.outputs("o", &o),

@@ -151,9 +151,9 @@ pub fn core(
                 group(m, g, n, kind.lanes, &inputs)
             })
             .collect();
-        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| groups.iter().flat_map(wires).copied();
-        let (o, o_state): (Vec<Wire>, Vec<Wire>) =
-            (of_groups(|group| &group.o).collect(), of_groups(|group| &group.o_state).collect());
+        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
+            groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
+        };
 
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {
@@ -169,12 +169,12 @@ pub fn core(
             overflow_control(m, late_flags, counted, any)
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
+        m.optional_output("state_ren", state_ren);
+        m.optional_output("v_state", v_state);
         CoreOutputs {
-            state_ren: m.optional_output("state_ren", state_ren),
-            v_state: m.optional_output("v_state", v_state),
             v_step: m.output("v_step", step),
             v_ren: m.output("v_ren", path.reads),
-            o: m.outputs("o", &o),
+            o: m.outputs("o", &of_groups(|group| &group.o)),
             o_valid: m.output("o_valid", done),
             o_invalid: m.output("o_invalid", invalid),
             o_empty: m.optional_output("o_empty", o_empty),
@@ -182,7 +182,10 @@ pub fn core(
             state_scalars: (config.state_scalars().iter().zip(state_scalars))
                 .map(|(name, wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
                 .collect(),
-            o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
+            o_state: match k_state {
+                Some(_) => m.outputs("o_state", &of_groups(|group| &group.o_state)),
+                None => Vec::new(),
+            },
         }
     })
 }

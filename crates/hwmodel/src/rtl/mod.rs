@@ -11,13 +11,11 @@
 //! | `leaf` | combinational leaves: one function, read as numbers and as Verilog |
 //! | `structure`, `circuit` | what was described, and the design that it is |
 //! | `flatten`, `flat` | its leaves and registers between nets, and how they run |
-//! | `design` | a whole design, as those drive it who simulate |
 //! | `probe` | the same as RustHDL sees it |
 //! | `watch` | values inside that checks compare |
 //! | `tag` | what a module is called |
 
 mod circuit;
-mod design;
 mod flat;
 mod flatten;
 mod leaf;
@@ -27,8 +25,7 @@ mod structure;
 pub mod tag;
 mod watch;
 
-pub use circuit::Circuit;
-pub use design::Design;
+pub use circuit::{Circuit, Design};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
 pub use tag::{Tag, TagKind};

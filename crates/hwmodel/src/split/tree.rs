@@ -7,7 +7,7 @@ use super::result::{result, result_cycles};
 use super::scalars::{State, scalar_outputs, scalar_part};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
-use crate::attention::delay::delay;
+use crate::attention::delay::{delay, late_flag};
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
@@ -66,7 +66,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let merges = (MERGE_CYCLES * config.levels()) as usize;
         // The merged accumulators are there; and the result, where it takes a cycle more.
         let done = m.register_reset("done_q", 0, last.valid);
-        let o_valid = (0..waits).fold(done, |done, i| m.register_reset(("valid_q", i), 0, done));
+        let o_valid = late_flag(m, "valid_q", done, waits);
         // Whether any part has met Inf or NaN, or has overflowed: trees like that of the merges, and on to the result.
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
         let invalid = flag_tree(m, "invalids", &invalids);

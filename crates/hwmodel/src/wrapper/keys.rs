@@ -82,8 +82,7 @@ pub fn key_stream(
         m.next(place, next);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
         let vectors = vector_input(m, "vectors", shape, &stream, permit, Some(stop), take);
-        let packet = vectors.packet();
-        let limits = packet.limits();
+        let (packet, limits) = (vectors.packet(), vectors.limits());
         m.drive_all(&[opens, vector, ends, full], &[packet.opens, limits.vector, limits.ends, vectors.full]);
 
         let errors: Vec<Wire> = [limits.too_long, too_short].into_iter().chain(packet.partial).collect();

@@ -77,8 +77,7 @@ pub fn query_stream(
         let full = m.later(1);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
         let vectors = vector_input(m, "vectors", shape, &stream, run, Some(stop), take);
-        let packet = vectors.packet();
-        let limits = packet.limits();
+        let (packet, limits) = (vectors.packet(), vectors.limits());
         m.drive(full, vectors.full);
         if let Some(counted) = counted {
             m.drive_all(&counted, &[limits.vector, limits.ends]);

@@ -51,15 +51,13 @@ impl VectorOutputs {
     pub fn packet(&self) -> &PacketOutputs {
         self.packet.as_ref().unwrap_or_else(|| unreachable!("a stream without packets"))
     }
-}
 
-impl PacketOutputs {
     /// Of packets that may have too many vectors.
     ///
     /// # Panics
     /// If they may not.
     pub fn limits(&self) -> &LimitOutputs {
-        self.limits.as_ref().unwrap_or_else(|| unreachable!("packets of any length"))
+        self.packet().limits.as_ref().unwrap_or_else(|| unreachable!("packets of any length"))
     }
 }
 
