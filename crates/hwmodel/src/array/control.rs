@@ -88,7 +88,7 @@ pub struct ControlOutputs {
     pub key: Vec<Wire>,
 }
 
-/// Control for blocks of at most `queries` queries. A query is offered, and it is its block's last; a key, and it is its block's last.
+/// Control for blocks of at most `queries` queries. `q`: one is offered, and it is its block's last; `k`: the same of a key.
 pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(

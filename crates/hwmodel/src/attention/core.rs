@@ -66,18 +66,17 @@ pub fn core(
         let special = || AnySpecial { format: n.format, elements: config.d };
         let q_special = m.leaf("q_special", special(), &q)[0];
         let k_special = m.leaf("k_special", special(), &k)[0];
-        let ports_of_keys = [
+        let keys = [
             ("q_valid", q_valid),
             ("q_special", q_special),
             ("k_valid", k_valid),
             ("k_last", k_last),
             ("k_special", k_special),
         ];
-        let control = key_control(m, score_stage(n.tree_levels) as usize, ports_of_keys, k_mask, k_state);
+        let control = key_control(m, score_stage(n.tree_levels) as usize, keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
         let valid = control.live.unwrap_or(control.flags.valid);
-        m.watch("score_valid", valid);
-        m.watch("score", score);
+        m.watch_each([("score_valid", valid), ("score", score)]);
 
         // The scalar path.
         let (flags, valid_before) = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
@@ -130,7 +129,7 @@ pub fn core(
         }
         m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
         let mut counted = reads_v;
-        // Where it can take a partial result over: its scalars in the next cycle, its accumulators, they are there.
+        // Where a partial result can be taken over: its scalars are wanted in the next cycle; its accumulators are wanted; they are there.
         let requests = control.state.map(|(state_ren, state_now)| {
             let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
             let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);

@@ -25,7 +25,8 @@ function! {
     }
 }
 
-/// The requests for values: one place to wait. Beside the stream (one is offered, and the place of the key whose value is asked for), whether a request cannot leave: then the array is frozen.
+/// The requests for values: one place to wait. Beside the stream (a request is offered; the place of its key), whether a request cannot
+/// leave: then the array is frozen.
 ///
 /// By the names of the ports: the array's step needs its value (`v_ren`), place of its key (`index`), the array is not frozen (`ce`).
 pub fn request_stream(
