@@ -10,7 +10,7 @@ use serde::Serialize;
 
 /// Largest errors of a table (every octave) and of its unit in a format (every input, or 65,536 evenly
 /// spread encodings of a wide format).
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct TableReport {
     /// Function.
     pub function: &'static str,
@@ -83,10 +83,7 @@ pub fn report(function: Function, segments: u32, format: Format) -> TableReport 
         octaves: table.octaves,
         table_absolute: largest(|e| e.0),
         table_relative: largest(|e| e.1),
-        unit_absolute: 0.0,
-        unit_relative: 0.0,
-        unit_ulp: 0.0,
-        worst_operand: 0.0,
+        ..TableReport::default()
     };
     if function == Function::Ln {
         r.table_relative = r.table_absolute;

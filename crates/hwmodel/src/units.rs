@@ -34,17 +34,10 @@ pub enum FormatUnit {
 
 impl FormatUnit {
     /// All units, in the order in which they are listed to users.
-    pub const ALL: [FormatUnit; 9] = [
-        FormatUnit::Add,
-        FormatUnit::Sub,
-        FormatUnit::Mul,
-        FormatUnit::Max,
-        FormatUnit::Sigmoid,
-        FormatUnit::Softplus,
-        FormatUnit::Ln,
-        FormatUnit::Exp,
-        FormatUnit::Reciprocal,
-    ];
+    pub const ALL: [FormatUnit; 9] = {
+        use FormatUnit::*;
+        [Add, Sub, Mul, Max, Sigmoid, Softplus, Ln, Exp, Reciprocal]
+    };
 
     /// Name as on the command line and in module names.
     pub fn name(self) -> &'static str {
@@ -69,6 +62,17 @@ impl FormatUnit {
     /// Two operands, or one?
     pub fn is_binary(self) -> bool {
         matches!(self, FormatUnit::Add | FormatUnit::Sub | FormatUnit::Mul | FormatUnit::Max)
+    }
+
+    /// The result of two canonical operands, each in a format, rounded to `y`.
+    fn of_two<W: Word>(self, (fa, a): (Format, &W), (fb, b): (Format, &W), y: Format) -> W {
+        match self {
+            FormatUnit::Add => arith::add(fa, a, fb, b, y),
+            FormatUnit::Sub => arith::sub(fa, a, fb, b, y),
+            FormatUnit::Mul => arith::multiply(fa, a, fb, b, y),
+            FormatUnit::Max => arith::max(fa, a, b),
+            _ => unreachable!("{} has one operand", self.name()),
+        }
     }
 
     /// The RustHDL module of the unit with ports in `format`.
@@ -122,17 +126,13 @@ impl FormatFunction {
     pub fn eval<W: Word>(&self, a: &W, b: &W) -> W {
         let f = self.format;
         let a = canonical(f, a).named("a_finite");
-        let b = || canonical(f, b).named("b_finite");
         match self.unit {
-            FormatUnit::Add => arith::add(f, &a, f, &b(), f),
-            FormatUnit::Sub => arith::sub(f, &a, f, &b(), f),
-            FormatUnit::Mul => arith::multiply(f, &a, f, &b(), f),
-            FormatUnit::Max => arith::max(f, &a, &b()),
             FormatUnit::Sigmoid => exp::sigmoid_unit(&self.exp, f, &a),
             FormatUnit::Softplus => exp::softplus_unit(&self.exp, f, &a),
             FormatUnit::Ln => exp::ln_unit(&self.exp, f, &a),
             FormatUnit::Exp => exp::exp_unit(&self.exp, f, &a),
             FormatUnit::Reciprocal => exp::reciprocal_unit(&self.reciprocal, f, &a),
+            _ => self.unit.of_two((f, &a), (f, &canonical(f, b).named("b_finite")), f),
         }
     }
 
@@ -206,36 +206,14 @@ function! {
     }
 }
 
-/// Which operation of two canonical operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// a + b.
-    Add,
-    /// a - b.
-    Sub,
-    /// a b.
-    Mul,
-    /// The larger.
-    Max,
-}
-
-impl Operation {
-    /// The unit for it.
-    fn unit(self) -> FormatUnit {
-        match self {
-            Operation::Add => FormatUnit::Add,
-            Operation::Sub => FormatUnit::Sub,
-            Operation::Mul => FormatUnit::Mul,
-            Operation::Max => FormatUnit::Max,
-        }
-    }
-}
+/// Which operation of two canonical operands: a unit that has two.
+pub type Operation = FormatUnit;
 
 function! {
     /// An operation between canonical operands of given formats, rounded to a third.
     pub struct MixedFunction { operation: Operation, a_format: Format, b_format: Format, y_format: Format }
     name(this) = {
-        let operation = this.operation.unit().name();
+        let operation = this.operation.name();
         let formats = [this.a_format, this.b_format, this.y_format].map(|f| f.ident());
         let mut parts: Vec<&str> = Vec::new();
         for f in &formats {
@@ -248,18 +226,12 @@ function! {
     };
     doc = format!(
         "{}  (a: {}, b: {}, y: {}, round to nearest even, saturating).\nOperands are finite.",
-        this.operation.unit().name_and_equation().1, this.a_format, this.b_format, this.y_format
+        this.operation.name_and_equation().1, this.a_format, this.b_format, this.y_format
     );
     inputs { a: this.a_format.width(), b: this.b_format.width() }
     outputs { y: this.y_format.width() }
     eval<W> {
-        let (fa, fb, fy) = (this.a_format, this.b_format, this.y_format);
-        [match this.operation {
-            Operation::Add => arith::add(fa, &a, fb, &b, fy),
-            Operation::Sub => arith::sub(fa, &a, fb, &b, fy),
-            Operation::Mul => arith::multiply(fa, &a, fb, &b, fy),
-            Operation::Max => arith::max(fa, &a, &b),
-        }]
+        [this.operation.of_two((this.a_format, &a), (this.b_format, &b), this.y_format)]
     }
 }
 

@@ -37,13 +37,9 @@ impl PortShape {
 
 /// `name$3` is element 3 of `name`.
 pub fn split_index(name: &str) -> (String, Option<usize>) {
-    match name.rsplit_once('$') {
-        Some((base, index)) => match index.parse() {
-            Ok(i) => (base.to_string(), Some(i)),
-            Err(_) => (name.to_string(), None),
-        },
-        None => (name.to_string(), None),
-    }
+    let indexed =
+        name.rsplit_once('$').and_then(|(base, index)| Some((base.to_string(), index.parse().ok()?)));
+    indexed.map_or_else(|| (name.to_string(), None), |(base, index)| (base, Some(index)))
 }
 
 /// The ports of a design in order of declaration.
@@ -268,17 +264,13 @@ impl Layout {
         mut value: impl FnMut(&Field, &mut Vec<u64>),
     ) {
         let mut elements = Vec::new();
-        let mut flag = |name: &str, value: &mut dyn FnMut(&Field, &mut Vec<u64>)| {
+        let [reset, read, result, empty] = ["rst", "v_ren", "o_valid", "o_empty"].map(|name| {
             self.field(name).is_some_and(|field| {
                 elements.clear();
                 value(field, &mut elements);
                 elements.first() == Some(&1)
             })
-        };
-        let reset = flag("rst", &mut value);
-        let read = flag("v_ren", &mut value);
-        let result = flag("o_valid", &mut value);
-        let empty = flag("o_empty", &mut value);
+        });
         for field in &self.fields {
             let means_something = match field.compared {
                 None => true,

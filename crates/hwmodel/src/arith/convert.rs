@@ -59,10 +59,7 @@ pub fn to_magnitude<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
     let distance = top.sub(&exponent.sext(wide)).named("distance");
     let too_large = distance.msb().and(&nonzero).named("too_large");
     let amount_bits = bits_for(n as u64).min(wide - 1);
-    let far = match wide - 1 - amount_bits {
-        0 => W::zero(1),
-        rest => distance.slice(amount_bits, rest).any(),
-    };
+    let far = distance.slice(0, wide - 1).any_above(amount_bits);
     let amount = far.repeat(amount_bits).or(&distance.slice(0, amount_bits)).named("shift");
     let shifted = placed.shift_right_sticky(&amount).named("shifted");
     let kept = shifted.top(bits);

@@ -91,10 +91,14 @@ pub fn rounded_argument<W: Word>(b: u32, bits: u32, magnitude: &W, fraction: u32
     }
 }
 
+/// `table 2^-k` rounded to the format, at a reduced argument.
+fn rounded_tail<W: Word>(n: &ExpNumerics, table: &Table, fmt: Format, r: &Reduced<W>) -> W {
+    from_fixed(fmt, &W::zero(1), &octave_value(table, r), n.value_fraction as i32, &r.octave)
+}
+
 /// `2^-t` rounded to the format, `t` reduced.
 pub fn exp_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
-    let value = octave_value(&n.exp, r);
-    from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
+    rounded_tail(n, &n.exp, fmt, r)
 }
 
 /// `sigmoid(x)` rounded to the format, from the sign of x and `t = |x|`:
@@ -113,8 +117,7 @@ pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W
 
 /// `1 / (1 + 2^t)` rounded to the format, `t` reduced: the smaller one of a weight and one minus it.
 pub fn sigmoid_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
-    let value = octave_value(&n.sigmoid, r);
-    from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
+    rounded_tail(n, &n.sigmoid, fmt, r)
 }
 
 /// `log2(1 + 2^-t)` with `fraction` fraction bits, cut, `t` reduced.
@@ -168,9 +171,7 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
 
 /// `log2(1 + 2^x)` in the format, x in (-inf, 0]: the table of the cores' log-sum-exp, seen alone.
 pub fn log2p1_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
-    let r = octaves(n, &float_argument(n, fmt, x));
-    let value = octave_value(&n.log2p1, &r);
-    from_fixed(fmt, &W::zero(1), &value, n.value_fraction as i32, &r.octave)
+    rounded_tail(n, &n.log2p1, fmt, &octaves(n, &float_argument(n, fmt, x)))
 }
 
 /// `ln(x)` in the format, x in (0, 1]: `E ln 2 + ln M`, never positive. Zero and negative x count as the

@@ -4,7 +4,7 @@ use super::LowFunction;
 use super::control::block_control;
 use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
-use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
+use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
 use super::window::{key_counter, key_window};
 use crate::array::BlockConfig;
@@ -17,28 +17,14 @@ use std::sync::Arc;
 
 /// What an array gets. The names are those of the contract.
 pub struct ArrayInputs<'a> {
-    /// Query, d words.
-    pub q: &'a [Wire],
-    /// A query is offered.
-    pub q_valid: Wire,
-    /// It is its block's last.
+    /// As a core: `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that no query sees the key.
+    pub core: CoreInputs<'a>,
+    /// The query is its block's last.
     pub q_last: Wire,
     /// With masks: the first key that the query sees.
     pub q_from: Option<Wire>,
     /// With masks: the first one that it sees no more.
     pub q_to: Option<Wire>,
-    /// Of fixed-point lanes: exponent field of the largest |v|, loaded with the query.
-    pub v_exponent: Option<Wire>,
-    /// Key, d words.
-    pub k: &'a [Wire],
-    /// A key is offered.
-    pub k_valid: Wire,
-    /// It is its block's last.
-    pub k_last: Wire,
-    /// With masks: no query sees the key.
-    pub k_mask: Option<Wire>,
-    /// Value, d words.
-    pub v: &'a [Wire],
 }
 
 /// What an array hands out.
@@ -47,24 +33,10 @@ pub struct ArrayOutputs {
     pub q_ready: Wire,
     /// A key is taken if offered.
     pub k_ready: Wire,
-    /// One step reaches the value stage.
-    pub v_step: Wire,
-    /// Some query of the block needs its value.
-    pub v_ren: Wire,
-    /// Result, d words.
-    pub o: Vec<Wire>,
-    /// The result is valid.
-    pub o_valid: Wire,
-    /// Its query's place in the block.
-    pub o_index: Wire,
-    /// It is its block's last.
+    /// As a core: `v_ren` says that some query of the block needs its value.
+    pub core: CoreOutputs,
+    /// The result is its block's last.
     pub o_last: Wire,
-    /// An operand was Inf or NaN.
-    pub o_invalid: Wire,
-    /// With masks: the query has seen no key, and the result is zero.
-    pub o_empty: Option<Wire>,
-    /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives, or the sum too large.
-    pub o_overflow: Option<Wire>,
 }
 
 /// The array of a configuration, as a block of its own.
@@ -77,19 +49,22 @@ pub fn build(config: &BlockConfig) -> Result<Circuit, ConfigError> {
     let (d, width) = (config.core.d, n.format.width());
     let mut bench = Module::bench();
     let b = &mut bench;
-    let inputs = ArrayInputs {
+    let core = CoreInputs {
         q: &b.opens(d, width),
         q_valid: b.open(1),
-        q_last: b.open(1),
-        q_from: n.masks.then(|| b.open(config.key_index_bits())),
-        q_to: n.masks.then(|| b.open(config.key_index_bits())),
         v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
         k: &b.opens(d, width),
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
+        k_state: None,
+        state_scalars: &[],
+        state_o: &[],
         v: &b.opens(d, width),
     };
+    let q_last = b.open(1);
+    let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));
+    let inputs = ArrayInputs { core, q_last, q_from, q_to };
     array(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())
 }
@@ -100,7 +75,7 @@ pub fn array(
     name: impl Into<Name>,
     config: &BlockConfig,
     n: &Arc<Numerics>,
-    inputs: &ArrayInputs,
+    &ArrayInputs { core: inputs, q_last, q_from, q_to }: &ArrayInputs,
 ) -> ArrayOutputs {
     let queries = config.queries;
     let tag = Tag::module(
@@ -111,10 +86,10 @@ pub fn array(
         m.clock();
         m.reset();
         let q = m.inputs("q", inputs.q);
-        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", inputs.q_last)]);
+        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", q_last)]);
         m.reserve_ports(&["q_ready"]);
-        let q_from = m.optional_input("q_from", inputs.q_from);
-        let q_to = m.optional_input("q_to", inputs.q_to);
+        let q_from = m.optional_input("q_from", q_from);
+        let q_to = m.optional_input("q_to", q_to);
         let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
         let k = m.inputs("k", inputs.k);
         let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
@@ -144,10 +119,8 @@ pub fn array(
                     k_valid: control.key[b],
                     k_last,
                     k_mask: masks.as_ref().map(|masks| masks[b]),
-                    k_state: None,
-                    state_scalars: &[],
-                    state_o: &[],
                     v: &v,
+                    ..inputs
                 };
                 core(m, ("core", b), &config.core, n, &inputs)
             })
@@ -173,18 +146,23 @@ pub fn array(
         let flags = results.first.flags;
         let o_empty = cores[0].o_empty.and(flags.last().copied());
         let o_overflow = cores[0].o_overflow.map(|_| flags[1]);
+        m.reserve_ports(&["o", "o_valid", "o_index"]);
+        m.output("o_index", index);
         ArrayOutputs {
             q_ready: m.output("q_ready", control.q_ready),
             k_ready: m.output("k_ready", control.k_ready),
-            v_step: m.output("v_step", v_step),
-            v_ren: m.output("v_ren", v_ren),
-            o: m.outputs("o", &o),
-            o_valid: m.output("o_valid", results.first.valid),
-            o_index: m.output("o_index", index),
             o_last: m.output("o_last", last),
-            o_invalid: m.output("o_invalid", flags[0]),
-            o_empty: m.optional_output("o_empty", o_empty),
-            o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+            core: CoreOutputs {
+                v_step: m.output("v_step", v_step),
+                v_ren: m.output("v_ren", v_ren),
+                o: m.outputs("o", &o),
+                o_valid: m.output("o_valid", results.first.valid),
+                o_invalid: m.output("o_invalid", flags[0]),
+                o_empty: m.optional_output("o_empty", o_empty),
+                o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+                state_scalars: Vec::new(),
+                o_state: Vec::new(),
+            },
         }
     })
 }
@@ -218,11 +196,11 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     for (i, own) in followers.iter().enumerate().rev() {
         let nothing = QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() };
         let behind = kept.first().unwrap_or(&nothing);
-        kept.insert(0, kept_result(m, i, &Place { take, own, behind }));
+        kept.insert(0, kept_result(m, i, take, own, behind));
     }
     match kept.first() {
         Some(behind) => Results {
-            first: result_select(m, ("front", 0), &Place { take, own: &own[0], behind }),
+            first: result_select(m, ("front", 0), take, &own[0], behind),
             second: Some([own[1].valid, kept.get(1).map_or(low, |second| second.valid)]),
             low,
         },

@@ -42,26 +42,24 @@ impl BlockConfig {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        let refuse = |field, problem: String| Err(ConfigError { field, problem });
         let (lo, hi) = QUERIES_RANGE;
         if !(lo..=hi).contains(&self.queries) {
-            let problem = format!("{} is outside {lo} to {hi}", self.queries);
-            return Err(ConfigError { field: "queries", problem });
+            return refuse("queries", format!("{} is outside {lo} to {hi}", self.queries));
         }
         if let Some(bits) = self.key_index_bits {
             let (lo, hi) = KEY_INDEX_BITS_RANGE;
-            let problem = match self.core.masks {
-                true if (lo..=hi).contains(&bits) => None,
-                true => Some(format!("{bits} is outside {lo} to {hi}")),
-                false => Some("only an array of cores with masks counts its keys; leave it out".into()),
-            };
-            if let Some(problem) = problem {
-                return Err(ConfigError { field: "key_index_bits", problem });
+            if !self.core.masks {
+                let problem = "only an array of cores with masks counts its keys; leave it out";
+                return refuse("key_index_bits", problem.into());
+            }
+            if !(lo..=hi).contains(&bits) {
+                return refuse("key_index_bits", format!("{bits} is outside {lo} to {hi}"));
             }
         }
         if self.core.partial {
-            let problem =
-                "an array has no ports for partial results; use single cores, or masks alone".into();
-            return Err(ConfigError { field: "partial", problem });
+            let problem = "an array has no ports for partial results; use single cores, or masks alone";
+            return refuse("partial", problem.into());
         }
         self.core.validate()
     }

@@ -88,11 +88,7 @@ pub struct ControlOutputs {
     pub key: Vec<Wire>,
 }
 
-fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Wire> {
-    (0..count).map(|i| m.state((name, i), 1)).collect()
-}
-
-/// Control for blocks of at most `queries` queries. A query is offered, and it is its block's last; a key, and it is its block's last.
+/// Control for blocks of at most `queries` queries. `q`: one is offered, and it is its block's last; `k`: the same of a key.
 pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
@@ -106,6 +102,9 @@ pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire
         m.reserve_ports(&["q_ready"]);
         let [k_valid, k_last] = m.input_each([("k_valid", k[0]), ("k_last", k[1])]);
 
+        let flags = |m: &mut Module, name: &str, count| -> Vec<Wire> {
+            (0..count).map(|i| m.state((name, i), 1)).collect()
+        };
         // Next block: slots that hold a query, and whether it has all its queries.
         let filled = flags(m, "filled_q", queries);
         let complete = m.state("complete_q", 1);

@@ -72,33 +72,32 @@ impl QueryResult {
     }
 }
 
-/// Where a result comes from: a core when the cores' results are complete, otherwise the place behind.
-pub struct Place<'a> {
-    /// The cores' results are complete.
-    pub take: Wire,
-    /// The core's result.
-    pub own: &'a QueryResult,
-    /// The result in the place behind.
-    pub behind: &'a QueryResult,
-}
-
-impl Place<'_> {
-    /// The place's ports, inside the part that has them.
-    fn bring_in(&self, m: &mut Module) -> (Wire, QueryResult, QueryResult) {
-        let take = m.input("take", self.take);
-        let own = self.own.bring_in(m, ["own", "own_valid", "own_flags"]);
-        (take, own, self.behind.bring_in(m, ["behind", "behind_valid", "behind_flags"]))
-    }
+/// The ports of a result that is a core's `own` when the cores' results are complete (`take`), otherwise the one in the place behind.
+fn place(
+    m: &mut Module,
+    take: Wire,
+    own: &QueryResult,
+    behind: &QueryResult,
+) -> (Wire, QueryResult, QueryResult) {
+    let take = m.input("take", take);
+    let own = own.bring_in(m, ["own", "own_valid", "own_flags"]);
+    (take, own, behind.bring_in(m, ["behind", "behind_valid", "behind_flags"]))
 }
 
 /// Chooses between a core's result and the one that waits behind it.
-pub fn result_select(around: &mut Module, name: impl Into<Name>, place: &Place) -> QueryResult {
+pub fn result_select(
+    around: &mut Module,
+    name: impl Into<Name>,
+    take: Wire,
+    own: &QueryResult,
+    behind: &QueryResult,
+) -> QueryResult {
     let tag = Tag::module(
-        place.own.suffix(["result_select", "flags_select"]),
+        own.suffix(["result_select", "flags_select"]),
         "What belongs to a core's own result when it is complete, otherwise to the one behind it.",
     );
     around.part(name, tag, |m| {
-        let (take, own, behind) = place.bring_in(m);
+        let (take, own, behind) = place(m, take, own, behind);
         let choose_all = |m: &mut Module, name: &str, own: &[Wire], behind: &[Wire]| {
             let select = SelectFunction { width: own.first().map_or(1, |own| own.width()) };
             m.call_each(name, select, own.iter().zip(behind).map(|(&own, &behind)| [take, own, behind]))
@@ -111,16 +110,22 @@ pub fn result_select(around: &mut Module, name: impl Into<Name>, place: &Place) 
 }
 
 /// One place of the queue to the port, that of core `index + 1`: the kept result.
-pub fn kept_result(around: &mut Module, index: usize, place: &Place) -> QueryResult {
+pub fn kept_result(
+    around: &mut Module,
+    index: usize,
+    take: Wire,
+    own: &QueryResult,
+    behind: &QueryResult,
+) -> QueryResult {
     let tag = Tag::module(
-        place.own.suffix(["kept_result", "kept_flags"]),
+        own.suffix(["kept_result", "kept_flags"]),
         "What belongs to a result that waits for the port, one place nearer in every cycle.",
     );
     around.part(("kept", index), tag, |m| {
         m.clock();
         m.reset();
-        let (take, own, behind) = place.bring_in(m);
-        let next = result_select(m, "select", &Place { take, own: &own, behind: &behind });
+        let (take, own, behind) = place(m, take, own, behind);
+        let next = result_select(m, "select", take, &own, &behind);
         let o = m.registers_if("o_q", next.valid, &next.o);
         let valid = m.register_reset("valid_q", 0, next.valid);
         let flags = m.registers_if("flag_q", next.valid, &next.flags);

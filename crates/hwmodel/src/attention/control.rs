@@ -1,5 +1,6 @@
 //! From the key handshake to the flags at the score stage.
 
+use super::delay::late_flag;
 use super::flags::{Flags, flag_pipe};
 use super::group::FlagOrFunction;
 use super::masks::{NextFirstFunction, UnmaskedFunction};
@@ -90,8 +91,8 @@ pub fn key_control(
             None => key_invalid,
         };
         let entering = Flags { valid: k_valid, first: entering_first, last: k_last, invalid: key_invalid };
-        let Flags { valid, first, last, invalid } = flag_pipe(m, "pipe", entering, stages).flags;
-        let live = k_mask.map(|_| (0..stages).fold(seen, |x, i| m.register_reset(("live_q", i), 0, x)));
+        let (Flags { valid, first, last, invalid }, _) = flag_pipe(m, "pipe", entering, stages);
+        let live = k_mask.map(|_| late_flag(m, "live_q", seen, stages));
         let valid = m.output("valid", valid);
         let live = m.optional_output("live", live);
         let [first, last, invalid] = m.output_each([("first", first), ("last", last), ("invalid", invalid)]);

@@ -3,7 +3,7 @@
 use super::any_flag::AnyFlag;
 use super::control::key_control;
 use super::delay::delay;
-use super::flags::{Flags, LateFlags, flag_pipe};
+use super::flags::{Flags, flag_pipe};
 use super::group::{FlagOrFunction, GroupInputs, GroupOutputs, LANES_PER_GROUP, LaneKind, group};
 use super::masks::{EmptyQueryFunction, QueryEndsFunction, UnmaskedFunction};
 use super::ports::{CoreInputs, CoreOutputs, CorePorts};
@@ -66,21 +66,20 @@ pub fn core(
         let special = || AnySpecial { format: n.format, elements: config.d };
         let q_special = m.leaf("q_special", special(), &q)[0];
         let k_special = m.leaf("k_special", special(), &k)[0];
-        let ports_of_keys = [
+        let keys = [
             ("q_valid", q_valid),
             ("q_special", q_special),
             ("k_valid", k_valid),
             ("k_last", k_last),
             ("k_special", k_special),
         ];
-        let control = key_control(m, score_stage(n.tree_levels) as usize, ports_of_keys, k_mask, k_state);
+        let control = key_control(m, score_stage(n.tree_levels) as usize, keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
         let valid = control.live.unwrap_or(control.flags.valid);
-        m.watch("score_valid", valid);
-        m.watch("score", score);
+        m.watch_each([("score_valid", valid), ("score", score)]);
 
         // The scalar path.
-        let LateFlags { valid_before, flags } = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
+        let (flags, valid_before) = flag_pipe(m, "flags", control.flags, SCORE_TO_VALUE as usize);
         let end_of = |m: &mut Module, flags: Flags| {
             m.call("finish", EndOfQueryFunction {}, [flags.valid, flags.last])[0]
         };
@@ -93,7 +92,7 @@ pub fn core(
         let mut scalars: Signals =
             path.lanes.iter().map(|(name, wire)| (name, delay(m, name, wire, late))).collect();
         m.reserve(&["finish_q"]);
-        let value_flags = flag_pipe(m, "value_flags", flags, late).flags;
+        let value_flags = flag_pipe(m, "value_flags", flags, late).0;
         let step = match k_mask {
             Some(_) => {
                 let valid = if kind.early_value { valid_before } else { flags.valid };
@@ -101,7 +100,7 @@ pub fn core(
             }
             None => path.step,
         };
-        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).flags;
+        let late_flags = flag_pipe(m, "late_flags", value_flags, 1).0;
         if kind.scalar_path_ends || kind.lanes.finish.is_some() {
             let (end, cycles) = end.map_or_else(|| (end_of(m, late_flags), 0), |end| (end, late));
             scalars.set("finish", delay(m, "finish_q", end, cycles));
@@ -130,18 +129,19 @@ pub fn core(
         }
         m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
         let mut counted = reads_v;
-        let requests = control.state.map(|(state_next, state_now)| {
+        // Where a partial result can be taken over: its scalars are wanted in the next cycle; its accumulators are wanted; they are there.
+        let requests = control.state.map(|(state_ren, state_now)| {
             let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
             let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
             // What the value port carries beside a partial result is no value.
             counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
             let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
-            Requests { state_ren: state_next, v_state, restore }
+            [state_ren, v_state, restore]
         });
         let state_scalars: Vec<Wire> = (path.state_scalars.iter().zip(kind.state_after))
             .map(|(&wire, &(name, after))| delay(m, (name, 0), wire, after + late))
             .collect();
-        let restore = requests.as_ref().map(|requests| requests.restore);
+        let [state_ren, v_state, restore] = [0, 1, 2].map(|i| requests.map(|requests| requests[i]));
         let groups: Vec<GroupOutputs> = (v.chunks(LANES_PER_GROUP).enumerate())
             .map(|(g, v)| {
                 let restore =
@@ -150,9 +150,9 @@ pub fn core(
                 group(m, g, n, kind.lanes, &inputs)
             })
             .collect();
-        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| groups.iter().flat_map(wires).copied();
-        let (o, o_state): (Vec<Wire>, Vec<Wire>) =
-            (of_groups(|group| &group.o).collect(), of_groups(|group| &group.o_state).collect());
+        let of_groups = |wires: fn(&GroupOutputs) -> &[Wire]| {
+            groups.iter().flat_map(wires).copied().collect::<Vec<Wire>>()
+        };
 
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {
@@ -168,12 +168,12 @@ pub fn core(
             overflow_control(m, late_flags, counted, any)
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
+        m.optional_output("state_ren", state_ren);
+        m.optional_output("v_state", v_state);
         CoreOutputs {
-            state_ren: m.optional_output("state_ren", requests.as_ref().map(|requests| requests.state_ren)),
-            v_state: m.optional_output("v_state", requests.as_ref().map(|requests| requests.v_state)),
             v_step: m.output("v_step", step),
             v_ren: m.output("v_ren", path.reads),
-            o: m.outputs("o", &o),
+            o: m.outputs("o", &of_groups(|group| &group.o)),
             o_valid: m.output("o_valid", done),
             o_invalid: m.output("o_invalid", invalid),
             o_empty: m.optional_output("o_empty", o_empty),
@@ -181,17 +181,10 @@ pub fn core(
             state_scalars: (config.state_scalars().iter().zip(state_scalars))
                 .map(|(name, wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
                 .collect(),
-            o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
+            o_state: match k_state {
+                Some(_) => m.outputs("o_state", &of_groups(|group| &group.o_state)),
+                None => Vec::new(),
+            },
         }
     })
-}
-
-/// What a core asks for where it can take a partial result over.
-struct Requests {
-    /// Its scalars, in the next cycle.
-    state_ren: Wire,
-    /// Its accumulators.
-    v_state: Wire,
-    /// They are there.
-    restore: Wire,
 }

@@ -14,3 +14,8 @@ pub fn delay(around: &mut Module, name: impl Into<Name>, x: Wire, stages: usize)
         m.output("y", x)
     })
 }
+
+/// A flag, `stages` cycles later, low after reset: registers of a name in the module itself.
+pub fn late_flag(m: &mut Module, name: &str, flag: Wire, stages: usize) -> Wire {
+    (0..stages).fold(flag, |flag, i| m.register_reset((name, i), 0, flag))
+}

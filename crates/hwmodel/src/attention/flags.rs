@@ -27,17 +27,8 @@ impl Flags {
     }
 }
 
-/// [`Flags`] after a delay.
-#[derive(Clone, Copy, Debug)]
-pub struct LateFlags {
-    /// `valid`, a cycle before the others.
-    pub valid_before: Wire,
-    /// The flags.
-    pub flags: Flags,
-}
-
-/// The flags, `stages` cycles later, possibly none. Only `valid` is reset.
-pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -> LateFlags {
+/// The flags, `stages` cycles later, possibly none, and `valid` a cycle before. Only `valid` is reset.
+pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -> (Flags, Wire) {
     let tag = Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later."));
     around.part(name, tag.dissolved(), |m| {
         m.clock();
@@ -50,14 +41,13 @@ pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -
         let pipe = |m: &mut Module, name: &str, x: Wire| (0..stages).fold(x, |x, i| m.register((name, i), x));
         let (first, last) = (pipe(m, "first_q", first), pipe(m, "last_q", last));
         let invalid = pipe(m, "invalid_q", invalid);
-        LateFlags {
-            valid_before: m.output("valid_before", valids[stages.saturating_sub(1)]),
-            flags: Flags {
-                valid: m.output("valid_out", valids[stages]),
-                first: m.output("first_out", first),
-                last: m.output("last_out", last),
-                invalid: m.output("invalid_out", invalid),
-            },
-        }
+        let valid_before = m.output("valid_before", valids[stages.saturating_sub(1)]);
+        let late = Flags {
+            valid: m.output("valid_out", valids[stages]),
+            first: m.output("first_out", first),
+            last: m.output("last_out", last),
+            invalid: m.output("invalid_out", invalid),
+        };
+        (late, valid_before)
     })
 }

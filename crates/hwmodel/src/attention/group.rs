@@ -12,13 +12,6 @@ use std::sync::Arc;
 /// Lanes that one copy of the scalar registers feeds.
 pub const LANES_PER_GROUP: usize = 16;
 
-/// Sizes of the groups that `d` lanes make.
-pub fn group_sizes(d: usize) -> Vec<usize> {
-    let mut sizes = vec![LANES_PER_GROUP; d / LANES_PER_GROUP];
-    sizes.extend((!d.is_multiple_of(LANES_PER_GROUP)).then_some(d % LANES_PER_GROUP));
-    sizes
-}
-
 /// A kind of lane, and what its group does for it.
 pub struct LaneKind {
     /// Name of the lane's module.

@@ -33,10 +33,6 @@ pub struct CoreInputs<'a> {
 /// What a core hands out.
 #[derive(Clone)]
 pub struct CoreOutputs {
-    /// With partial results: the scalars of one are wanted in the next cycle.
-    pub state_ren: Option<Wire>,
-    /// With partial results, beside `v_ren`: what is wanted are the accumulators of one.
-    pub v_state: Option<Wire>,
     /// One step reaches the value stage.
     pub v_step: Wire,
     /// That step needs its value.

@@ -25,6 +25,11 @@ impl Signals {
         self
     }
 
+    /// The wire of a name, if there is one.
+    pub fn get(&self, name: &str) -> Option<Wire> {
+        self.iter().find(|(own, _)| *own == name).map(|(_, wire)| wire)
+    }
+
     /// All of them, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Wire)> + '_ {
         self.0.iter().copied()

@@ -1,6 +1,6 @@
 //! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
 
-use super::reference::{delta_bits, factor_to_sum, reference_bits, tau_bits};
+use super::reference::{delta_bits, factor_to_sum, hold_text, reference_bits, tau_bits};
 use super::scalars::step_ports;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
@@ -18,12 +18,7 @@ function! {
     pub struct LogReferenceNextFunction { numerics: Arc<Numerics> }
     name(this) = format!("log_reference_next_m{}", lane_bits(&this.numerics).w);
     doc = {
-        let hold = match this.numerics.hold_threshold {
-            Some(t) => format!(
-                "; holds when score - reference <= -{}", t as f64 / (this.numerics.score_fraction as f64).exp2()
-            ),
-            None => String::new(),
-        };
+        let hold = hold_text(&this.numerics);
         format!(
             "jump = max(0, floor(score) - reference); e = 2^(score - reference - jump); total = (sum >> jump) + e;\ntotal in [1, 2) keeps the reference at reference + jump, total in [2, 4) moves it once more{hold}."
         )

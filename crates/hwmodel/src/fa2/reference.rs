@@ -34,16 +34,22 @@ pub(super) fn tau_bits(n: &Numerics) -> u32 {
     n.score_bits() + 2
 }
 
+/// For the header of a module: when a step holds, if any does.
+pub(super) fn hold_text(n: &Numerics) -> String {
+    n.hold_threshold.map_or(String::new(), |t| {
+        format!("; holds when score - reference <= -{}", t as f64 / (n.score_fraction as f64).exp2())
+    })
+}
+
 function! {
     /// The maximum's reference.
     pub struct MaximumReferenceNextFunction { numerics: Arc<Numerics> }
     name(this) = "maximum_reference_next";
-    doc = match this.numerics.hold_threshold {
-        Some(t) => format!(
-            "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score; holds when score - reference <= -{}.",
-            t as f64 / (this.numerics.score_fraction as f64).exp2()
-        ),
-        None => "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score.".to_string(),
+    doc = {
+        let hold = hold_text(&this.numerics);
+        format!(
+            "reference_next = max(reference, ceil(score)), ceil(score) for a first key;\ndelta = reference_next - reference; tau = reference_next - score{hold}."
+        )
     };
     inputs { score: this.numerics.score_bits(), reference: reference_bits(&this.numerics), first: 1, valid: 1 }
     outputs { reference_next: reference_bits(&this.numerics), delta: delta_bits(&this.numerics), tau: tau_bits(&this.numerics), update: 1 }

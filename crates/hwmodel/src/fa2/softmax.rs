@@ -142,9 +142,9 @@ pub(super) fn softmax_with(
         m.watch_output_each([("weight_load", "load"), ("weight_upper", "moved")]);
         let sum =
             [("update", update_q), ("first", first_q), ("e", e_q), ("moved", moved_q), ("finish", finish)];
-        let sum = running_sum(m, n, form, sum, sum_state.zip(sum_in));
-        let o_l = m.optional_output("o_l", sum.l);
-        let lanes = scalars.and(Signals::hand_out(m, [("r", sum.r), ("right", sum.right)]));
+        let ([r, right], l) = running_sum(m, n, form, sum, sum_state.zip(sum_in));
+        let o_l = m.optional_output("o_l", l);
+        let lanes = scalars.and(Signals::hand_out(m, [("r", r), ("right", right)]));
         ScalarOutputs {
             step,
             reads,

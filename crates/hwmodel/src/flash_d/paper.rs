@@ -3,7 +3,7 @@
 
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
-use crate::attention::delay::delay;
+use crate::attention::delay::{delay, late_flag};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
 use crate::attention::signals::Signals;
 use crate::function;
@@ -110,7 +110,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
     around.part("weight", tag, |m| {
         let [score, valid, first] = inputs.step_ports(m);
         let late_score = delay(m, "late_score", score, STAGES_BEFORE);
-        let late_valid = (0..STAGES_BEFORE).fold(valid, |x, i| m.register_reset(("late_valid_q", i), 0, x));
+        let late_valid = late_flag(m, "late_valid_q", valid, STAGES_BEFORE);
         let late_first = delay(m, "late_first", first, STAGES_BEFORE);
         let previous = m.register_if("score_q", late_valid, late_score);
         let sub = MixedFunction::of(Operation::Sub, fmt, fmt, fmt);

@@ -81,16 +81,25 @@ pub fn lse_weight(
         let late_step = (!early_value).then(|| m.register_reset(("late_step_q", 0), 0, step_q));
         let late_update = m.register_reset("late_update_q", 0, update);
 
-        let after = match partial {
-            Some(partial) => {
-                let now = WeightStage { score_q, valid_q, x, previous, tail, grows, x_next };
-                partial.restore(m, n, &now)
+        let (mut next, mut lse) = ([x_next, score_q], None);
+        if let Some(partial) = &partial {
+            // A log-sum-exp that is taken over sets the state.
+            let state = m.register(("state_q", 0), partial.state);
+            let taken = m.register(("lse_q", 0), partial.lse);
+            let restore = LseRestoreFunction { numerics: numerics() };
+            next = m.call(("restored", 0), restore, [x_next, score_q, taken, state]);
+            let function = LogSumExpFunction { numerics: numerics() };
+            lse = Some(m.call(("lse", 0), function, [previous, x, tail, grows])[0]);
+            if let Some((room, (weight_state, weight_room))) = partial.room.zip(partial.weight_room) {
+                let room = m.register(("room_q", 0), room);
+                let state = m.register_if(("weight_state_q", 0), valid_q, state);
+                let room = m.register_if(("weight_room_q", 0), valid_q, room);
+                m.drive_all(&[weight_state, weight_room], &[state, room]);
             }
-            None => After { x: x_next, previous: score_q, lse: None },
-        };
-        m.next_all(&[x, previous], &[after.x, after.previous]);
+        }
+        m.next_all(&[x, previous], &next);
 
-        let o_lse = m.optional_output("o_lse", after.lse);
+        let o_lse = m.optional_output("o_lse", lse);
         let o_room = m.optional_output("o_room", budget.and_then(|(_, room)| room));
         let step = m.output("step", late_step.unwrap_or(step_q));
         let reads = m.output("reads", if early_value { update } else { late_update });
@@ -121,24 +130,6 @@ struct Partial {
     weight_room: Option<(Wire, Wire)>,
 }
 
-/// What [`Partial::restore`] looks at.
-struct WeightStage {
-    score_q: Wire,
-    valid_q: Wire,
-    x: Wire,
-    previous: Wire,
-    tail: Wire,
-    grows: Wire,
-    x_next: Wire,
-}
-
-/// The next state; with partial results, the log-sum-exp after the step at the weight stage.
-struct After {
-    x: Wire,
-    previous: Wire,
-    lse: Option<Wire>,
-}
-
 impl Partial {
     fn ports(m: &mut Module, n: &Numerics, inputs: &ScalarInputs) -> Option<Partial> {
         let state = m.inputs("state", &[inputs.state?])[0];
@@ -146,23 +137,5 @@ impl Partial {
         let room = m.inputs("state_room", &inputs.state_scalars[1..]).pop();
         let weight_room = room.map(|_| (m.later(1), m.later(room_bits(n))));
         Some(Partial { state, lse, room, weight_room })
-    }
-
-    fn restore(self, m: &mut Module, n: &Arc<Numerics>, now: &WeightStage) -> After {
-        let numerics = || n.clone();
-        let state = m.register(("state_q", 0), self.state);
-        let lse = m.register(("lse_q", 0), self.lse);
-        let restore = LseRestoreFunction { numerics: numerics() };
-        let [x, previous] = m.call(("restored", 0), restore, [now.x_next, now.score_q, lse, state]);
-        let lse = LogSumExpFunction { numerics: numerics() };
-        let [lse] = m.call(("lse", 0), lse, [now.previous, now.x, now.tail, now.grows]);
-        if let (Some(room), Some((weight_state, weight_room))) = (self.room, self.weight_room) {
-            let room = m.register(("room_q", 0), room);
-            let state = m.register_if(("weight_state_q", 0), now.valid_q, state);
-            m.drive(weight_state, state);
-            let room = m.register_if(("weight_room_q", 0), now.valid_q, room);
-            m.drive(weight_room, room);
-        }
-        After { x, previous, lse: Some(lse) }
     }
 }

@@ -107,6 +107,46 @@ impl Net {
         Net::new(Op::Binary(op, self.clone(), o.clone()), width)
     }
 
+    /// Of a bitwise operation, the one of two words that is the result because the other one decides nothing: with an operand that is
+    /// `zero` nothing else matters, with one that is `one` only the other does.
+    fn absorbed(&self, o: &Net, zero: u64, one: u64) -> Option<Net> {
+        assert_eq!(self.width(), o.width());
+        if self.is(zero) || o.is(one) {
+            return Some(self.clone());
+        }
+        (o.is(zero) || self.is(one) || self.is_same(o)).then(|| o.clone())
+    }
+
+    /// A bitwise operation of all bits of a word, to one.
+    fn reduced(&self, op: &'static str, of_two: fn(&Net, &Net) -> Net, number: fn(Num) -> Num) -> Net {
+        if self.width() == 1 {
+            return self.clone();
+        }
+        let constant = |a: &Net, b: &Net| a.as_constant().is_some() || b.as_constant().is_some();
+        match (&self.0.op, self.name()) {
+            // Constant bits say all or nothing.
+            (Op::Binary(own, a, b), None) if *own == op && constant(a, b) => {
+                Net::constant(1, (op == "|").into())
+            }
+            (Op::Concat(a, b), None) if constant(a, b) => {
+                of_two(&a.reduced(op, of_two, number), &b.reduced(op, of_two, number))
+            }
+            (Op::Repeat(bit), None) => bit.clone(),
+            _ => self.fold1(number, || Net::new(Op::Unary(op, self.clone()), 1)),
+        }
+    }
+
+    /// A shift by a word; by a number of places that is known it is wires, `by_places`.
+    fn shifted(&self, op: &'static str, amount: &Net, by_places: impl FnOnce(u32) -> Net) -> Net {
+        match amount.as_constant().map(Num::value) {
+            Some(0) => self.clone(),
+            Some(n) if n >= u64::from(self.width()) => Net::zero(self.width()),
+            Some(n) => by_places(n as u32),
+            None if self.is(0) => self.clone(),
+            None => self.binary(op, amount, self.width()),
+        }
+    }
+
     /// The `width` low bits of the product.
     fn product(&self, o: &Net, width: u32) -> Net {
         self.fold2(
@@ -145,24 +185,12 @@ impl Word for Net {
         self
     }
     fn and(&self, o: &Net) -> Net {
-        assert_eq!(self.width(), o.width());
-        if self.is(0) || o.is(ones(o.width())) {
-            return self.clone();
-        }
-        if o.is(0) || self.is(ones(self.width())) || self.is_same(o) {
-            return o.clone();
-        }
-        self.fold2(o, |a, b| a.and(&b), || self.binary("&", o, self.width()))
+        let otherwise = || self.fold2(o, |a, b| a.and(&b), || self.binary("&", o, self.width()));
+        self.absorbed(o, 0, ones(self.width())).unwrap_or_else(otherwise)
     }
     fn or(&self, o: &Net) -> Net {
-        assert_eq!(self.width(), o.width());
-        if o.is(0) || self.is(ones(self.width())) {
-            return self.clone();
-        }
-        if self.is(0) || o.is(ones(o.width())) || self.is_same(o) {
-            return o.clone();
-        }
-        self.fold2(o, |a, b| a.or(&b), || self.binary("|", o, self.width()))
+        let otherwise = || self.fold2(o, |a, b| a.or(&b), || self.binary("|", o, self.width()));
+        self.absorbed(o, ones(self.width()), 0).unwrap_or_else(otherwise)
     }
     fn xor(&self, o: &Net) -> Net {
         assert_eq!(self.width(), o.width());
@@ -211,30 +239,10 @@ impl Word for Net {
         self.product(o, width)
     }
     fn shl(&self, o: &Net) -> Net {
-        if let Some(amount) = o.as_constant() {
-            return match amount.value() {
-                0 => self.clone(),
-                n if n >= u64::from(self.width()) => Net::zero(self.width()),
-                n => self.slice(0, self.width() - n as u32).append_zeros(n as u32),
-            };
-        }
-        if self.is(0) {
-            return self.clone();
-        }
-        self.binary("<<", o, self.width())
+        self.shifted("<<", o, |n| self.slice(0, self.width() - n).append_zeros(n))
     }
     fn shr(&self, o: &Net) -> Net {
-        if let Some(amount) = o.as_constant() {
-            return match amount.value() {
-                0 => self.clone(),
-                n if n >= u64::from(self.width()) => Net::zero(self.width()),
-                n => self.drop_low(n as u32).zext(self.width()),
-            };
-        }
-        if self.is(0) {
-            return self.clone();
-        }
-        self.binary(">>", o, self.width())
+        self.shifted(">>", o, |n| self.drop_low(n).zext(self.width()))
     }
     fn slice(&self, low: u32, width: u32) -> Net {
         assert!(width >= 1 && low + width <= self.width(), "[{low} +: {width}] of {} bits", self.width());
@@ -316,33 +324,10 @@ impl Word for Net {
         self.fold2(o, |a, b| a.slt(&b), || Net::new(Op::SignedLess(self.clone(), o.clone()), 1))
     }
     fn any(&self) -> Net {
-        if self.width() == 1 {
-            return self.clone();
-        }
-        match (&self.0.op, self.name()) {
-            // Constant bits say all or nothing.
-            (Op::Binary("|", a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
-                Net::constant(1, 1)
-            }
-            (Op::Concat(a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
-                a.any().or(&b.any())
-            }
-            (Op::Repeat(bit), None) => bit.clone(),
-            _ => self.fold1(|a| a.any(), || Net::new(Op::Unary("|", self.clone()), 1)),
-        }
+        self.reduced("|", Net::or, |a| a.any())
     }
     fn all(&self) -> Net {
-        if self.width() == 1 {
-            return self.clone();
-        }
-        match (&self.0.op, self.name()) {
-            (Op::Binary("&", a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => Net::zero(1),
-            (Op::Concat(a, b), None) if [a, b].iter().any(|n| n.as_constant().is_some()) => {
-                a.all().and(&b.all())
-            }
-            (Op::Repeat(bit), None) => bit.clone(),
-            _ => self.fold1(|a| a.all(), || Net::new(Op::Unary("&", self.clone()), 1)),
-        }
+        self.reduced("&", Net::and, |a| a.all())
     }
     fn select(&self, then: &Net, otherwise: &Net) -> Net {
         assert_eq!((self.width(), then.width()), (1, otherwise.width()));

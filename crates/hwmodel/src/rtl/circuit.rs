@@ -1,10 +1,12 @@
 //! A design that has been built: the hierarchy as it was described, and the nets that carry its values.
 
+use super::Block;
 use super::flat::Flat;
 use super::flatten::flatten;
 use super::structure::{Port, Structure};
 use super::watch::find_nets;
 use std::collections::HashMap;
+use std::ops::{Deref, DerefMut};
 
 /// A design, a RustHDL block.
 ///
@@ -99,5 +101,39 @@ impl Circuit {
     pub fn clock(&mut self) {
         self.seen_high = true;
         self.flat.capture();
+    }
+}
+
+/// A circuit that is simulated: driven and read by its ports' names, a cycle in two calls.
+pub struct Design(Circuit);
+
+impl Design {
+    /// The design that a circuit is.
+    pub fn new(circuit: Circuit) -> Design {
+        Design(circuit)
+    }
+
+    /// For probes.
+    pub fn block(&self) -> &dyn Block {
+        &self.0
+    }
+
+    /// For what is watched inside.
+    pub fn circuit(&self) -> &Circuit {
+        &self.0
+    }
+}
+
+impl Deref for Design {
+    type Target = Circuit;
+
+    fn deref(&self) -> &Circuit {
+        &self.0
+    }
+}
+
+impl DerefMut for Design {
+    fn deref_mut(&mut self) -> &mut Circuit {
+        &mut self.0
     }
 }

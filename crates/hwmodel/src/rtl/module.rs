@@ -44,9 +44,6 @@
 //! optional is an `if`, what there is many of a `for`. The functions yield RustHDL blocks ([`Circuit`]): RustHDL's probes and
 //! checks see each module with its ports and its kernel of connections.
 //!
-//! Why not RustHDL's own way, a struct of ports whose `#[hdl_gen]` kernel is parsed: a kernel reaches parts by the names of fields and
-//! knows no `if`, so that each optional port became a vector of none or one and each variant a macro.
-//!
 //! | file | what |
 //! | --- | --- |
 //! | `ports` | what a module takes in and hands out |

@@ -200,20 +200,17 @@ pub(super) fn pins(node: &Node) -> Vec<PartPin> {
         output,
         clock: matches!(name, "clk" | "gated"),
     };
+    let words = |name: &str, vector: bool, count: usize, width, [output, clock]: [bool; 2]| -> Vec<PartPin> {
+        let (name_of, path) = (|i| numbered(name, vector.then_some(i)), |i| element(name, vector, i));
+        (0..count).map(|i| PartPin { name: name_of(i), path: path(i), width, output, clock }).collect()
+    };
     match &node.kind {
         Kind::Leaf(leaf) => {
-            let of = |list: Vec<super::Pins>, output| {
-                list.into_iter().flat_map(move |pins| {
-                    (0..pins.count()).map(move |i| PartPin {
-                        name: numbered(pins.name, pins.elements.map(|_| i)),
-                        path: element(pins.name, pins.elements.is_some(), i),
-                        width: pins.width,
-                        output,
-                        clock: false,
-                    })
-                })
+            let of = |p: super::Pins, output| {
+                words(p.name, p.elements.is_some(), p.count(), p.width, [output, false])
             };
-            of(leaf.inputs(), false).chain(of(leaf.outputs(), true)).collect()
+            let inputs = leaf.inputs().into_iter().flat_map(|pins| of(pins, false));
+            inputs.chain(leaf.outputs().into_iter().flat_map(|pins| of(pins, true))).collect()
         }
         Kind::Register(register) => {
             let width = node.width;
@@ -229,16 +226,9 @@ pub(super) fn pins(node: &Node) -> Vec<PartPin> {
         }
         Kind::Gate => vec![word("clk", 1, false), word("enable", 1, false), word("gated", 1, true)],
         Kind::Module(part) => {
-            let clock = part.clock;
             let of = |(p, port): (usize, &Port)| {
-                let (name, vector, width, output) = (port.name.clone(), port.vector, port.width, port.output);
-                (0..port.slots.len()).map(move |i| PartPin {
-                    name: numbered(&name, vector.then_some(i)),
-                    path: element(&name, vector, i),
-                    width,
-                    output,
-                    clock: Some(p) == clock,
-                })
+                let kind = [port.output, Some(p) == part.clock];
+                words(&port.name, port.vector, port.slots.len(), port.width, kind)
             };
             part.ports.iter().enumerate().flat_map(of).collect()
         }

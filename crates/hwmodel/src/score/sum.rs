@@ -82,27 +82,19 @@ function! {
     }
 }
 
-/// What the running sum hands out.
-pub struct SumOutputs {
-    /// With partial results: the sum.
-    pub l: Option<Wire>,
-    /// Normalised reciprocal of the sum, in the cycle of `finish`.
-    pub r: Wire,
-    /// The sum's exponent.
-    pub right: Wire,
-}
-
 /// The running sum, and a cycle later its reciprocal.
 ///
 /// Of a step, by the names of the ports: it updates (`update`), is a `first` key, its exponential `e`, the maximum `moved`, and the sum
 /// is a query's final one (`finish`). With partial results: the step is one, and its sum.
+///
+/// In the cycle of `finish`, the normalised reciprocal of the sum and its exponent; with partial results, the sum.
 pub fn running_sum(
     around: &mut Module,
     n: &Arc<Numerics>,
     form: FactorForm,
     step: [(&str, Wire); 5],
     restore: Option<(Wire, Wire)>,
-) -> SumOutputs {
+) -> ([Wire; 2], Option<Wire>) {
     let tag = Tag::module(
         format!("running_sum_{}", form.suffix(n)),
         "l <- moved ? l * e + 1 : l + e, and the reciprocal of l for the final scale.",
@@ -121,10 +113,7 @@ pub fn running_sum(
         let sum = restored(m, sum, restore);
         m.next(sum_q, sum);
         m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
-        SumOutputs {
-            l: restore.map(|_| m.outputs("o_l", &[sum_q])[0]),
-            r: m.output("r", r),
-            right: m.output("right", right),
-        }
+        let o_l = restore.map(|_| m.outputs("o_l", &[sum_q])[0]);
+        (m.output_each([("r", r), ("right", right)]), o_l)
     })
 }

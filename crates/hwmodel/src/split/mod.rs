@@ -14,8 +14,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `state` | a partial result as wires |
-//! | `scalars` | ports of its scalars, and the unit that merges them |
+//! | `scalars` | a partial result as wires, ports of its scalars, and the unit that merges them |
 //! | `weight` | FLASH-D's unit for them |
 //! | `fa2` | FA2's |
 //! | `lane` | one element of o, and the kinds of merges |
@@ -29,7 +28,6 @@ pub mod lane;
 pub mod node;
 pub mod result;
 pub mod scalars;
-pub mod state;
 mod tree;
 pub mod weight;
 

@@ -2,8 +2,7 @@
 
 use super::fa2::fa2_merge_weight;
 use super::lane::{MergeKind, SharedInputs, merge_lane};
-use super::scalars::{ScalarInputs, ScalarOutputs, scalar_inputs, scalar_outputs};
-use super::state::State;
+use super::scalars::{ScalarInputs, ScalarOutputs, State, scalar_inputs, scalar_outputs};
 use super::weight::flash_d_merge_weight;
 use crate::attention::group::LANES_PER_GROUP;
 use crate::attention::partial::StateStepFunction;

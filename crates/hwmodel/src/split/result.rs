@@ -11,52 +11,49 @@ use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// What comes from the last merge.
-pub struct ResultInputs<'a> {
-    /// Its accumulators.
-    pub o: &'a [Wire],
-    /// They are a result.
-    pub done: Wire,
-    /// Beside the results: there was no key.
-    pub empty: Wire,
-    /// Of fixed-point lanes, beside the accumulators: exponent field of the largest |v|.
-    pub x: Option<Wire>,
-    /// FA2, a cycle before the accumulators: the sum, and whether it is a result's.
-    pub sum: Option<(Wire, Wire)>,
-}
-
 /// The results: zeros for an empty query.
-pub fn result(around: &mut Module, n: &Arc<Numerics>, inputs: &ResultInputs) -> Vec<Wire> {
-    let d = inputs.o.len();
-    let (name, doc) = match (inputs.x, inputs.sum) {
+///
+/// From the last merge: its accumulators `o`; they are a result (`done`); beside the results, there was no key (`empty`). Of fixed-point
+/// lanes, beside the accumulators, `x`: exponent field of the largest |v|. FA2, a cycle before the accumulators: the sum, and whether it
+/// is a result's.
+pub fn result(
+    around: &mut Module,
+    n: &Arc<Numerics>,
+    o: &[Wire],
+    [done, empty]: [Wire; 2],
+    x: Option<Wire>,
+    sum: Option<(Wire, Wire)>,
+) -> Vec<Wire> {
+    let d = o.len();
+    let (name, doc) = match (x, sum) {
         (Some(_), _) => ("fixed", "Accumulators in the format; zero for an empty query."),
         (None, None) => ("float", "Accumulators in the format; zero for an empty query."),
         (None, Some(_)) => ("scaled", "o / l by the reciprocal of l; zero for an empty query."),
     };
     let tag = Tag::module(format!("{name}_result_{d}"), doc).dissolved();
     around.part("result", tag, |m| {
-        let y = match (inputs.x, inputs.sum) {
-            (Some(x), _) => fixed(m, n, x, inputs),
-            (None, None) => float(m, n, inputs),
-            (None, Some(sum)) => scaled(m, n, sum, inputs),
+        let y = match (x, sum) {
+            (Some(x), _) => fixed(m, n, o, [x, done, empty]),
+            (None, None) => float(m, n, o, empty),
+            (None, Some((l, finish))) => scaled(m, n, o, [l, finish], [done, empty]),
         };
         m.outputs("y", &y)
     })
 }
 
 /// FLASH-D in fixed point: the accumulators in the format.
-fn fixed(m: &mut Module, n: &Arc<Numerics>, x: Wire, inputs: &ResultInputs) -> Vec<Wire> {
-    let o = m.inputs("o", inputs.o);
-    let [x, done, empty] = m.input_each([("x", x), ("done", inputs.done), ("empty", inputs.empty)]);
+fn fixed(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [x, done, empty]: [Wire; 3]) -> Vec<Wire> {
+    let o = m.inputs("o", o);
+    let [x, done, empty] = m.input_each([("x", x), ("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
     let convert = FixedToFormatFunction { numerics: n.clone() };
     m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))
 }
 
 /// FLASH-D in float: the accumulators, rounded to the format where they are wider.
-fn float(m: &mut Module, n: &Numerics, inputs: &ResultInputs) -> Vec<Wire> {
-    let mut o = m.inputs("o", inputs.o);
-    let empty = m.input("empty", inputs.empty);
+fn float(m: &mut Module, n: &Numerics, o: &[Wire], empty: Wire) -> Vec<Wire> {
+    let mut o = m.inputs("o", o);
+    let empty = m.input("empty", empty);
     if n.accumulator != n.format {
         let convert = ConvertFunction { from: n.accumulator, to: n.format };
         o = m.call_each("convert", convert, o.into_iter().map(|o| [o]));
@@ -65,11 +62,17 @@ fn float(m: &mut Module, n: &Numerics, inputs: &ResultInputs) -> Vec<Wire> {
 }
 
 /// FA2: the accumulators times the reciprocal of the sum, a cycle later.
-fn scaled(m: &mut Module, n: &Arc<Numerics>, (l, finish): (Wire, Wire), inputs: &ResultInputs) -> Vec<Wire> {
+fn scaled(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    o: &[Wire],
+    [l, finish]: [Wire; 2],
+    [done, empty]: [Wire; 2],
+) -> Vec<Wire> {
     m.clock();
     let [l, finish] = m.input_each([("l", l), ("finish", finish)]);
-    let o = m.inputs("o", inputs.o);
-    let [done, empty] = m.input_each([("done", inputs.done), ("empty", inputs.empty)]);
+    let o = m.inputs("o", o);
+    let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let reciprocal = SumReciprocalFunction { numerics: n.clone(), bits: l.width() };
     let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
     let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));

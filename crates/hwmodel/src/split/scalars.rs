@@ -3,9 +3,18 @@
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
 
-/// A scalar that only some states have.
-pub fn scalar(scalars: &Signals, name: &str) -> Option<Wire> {
-    scalars.iter().find(|(own, _)| *own == name).map(|(_, wire)| wire)
+/// What a part of the keys, or both of two, have made.
+#[derive(Clone)]
+pub struct State {
+    /// Its scalars are here; its accumulators come two cycles later, those of a tree's last merge one cycle.
+    pub valid: Wire,
+    /// There was no key: the rest means nothing.
+    pub empty: Wire,
+    /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, what is left of it, `room`. FA2: the maximum
+    /// `m` and the sum `l`.
+    pub scalars: Signals,
+    /// Accumulators, d words.
+    pub o: Vec<Wire>,
 }
 
 /// Of a scalar that only some configurations have, the port is a vector of none or one; so are its parts.

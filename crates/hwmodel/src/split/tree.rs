@@ -3,12 +3,11 @@
 use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
-use super::result::{ResultInputs, result, result_cycles};
-use super::scalars::{scalar_outputs, scalar_part};
-use super::state::State;
+use super::result::{result, result_cycles};
+use super::scalars::{State, scalar_outputs, scalar_part};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
-use crate::attention::delay::delay;
+use crate::attention::delay::{delay, late_flag};
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
@@ -67,7 +66,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let merges = (MERGE_CYCLES * config.levels()) as usize;
         // The merged accumulators are there; and the result, where it takes a cycle more.
         let done = m.register_reset("done_q", 0, last.valid);
-        let o_valid = (0..waits).fold(done, |done, i| m.register_reset(("valid_q", i), 0, done));
+        let o_valid = late_flag(m, "valid_q", done, waits);
         // Whether any part has met Inf or NaN, or has overflowed: trees like that of the merges, and on to the result.
         let invalids: Vec<Wire> = cores.iter().map(|core| core.o_invalid).collect();
         let invalid = flag_tree(m, "invalids", &invalids);
@@ -85,8 +84,8 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let to_result = |(scalar, wire)| (scalar, delay(m, scalar_part(scalar, scalar), wire, 1 + waits));
         let o_scalars: Signals = last.scalars.iter().map(to_result).collect();
         let o_state = if waits > 0 { m.registers("state_q", &last.o) } else { last.o.clone() };
-        let sum = last.sum().map(|l| (l, last.valid));
-        let o = result(m, n, &ResultInputs { o: &last.o, done, empty: o_empty, x, sum });
+        let sum = last.scalars.get("l").map(|l| (l, last.valid));
+        let o = result(m, n, &last.o, [done, o_empty], x, sum);
         m.output("v_step", cores[0].v_step);
         m.outputs("v_ren", &cores.iter().map(|core| core.v_ren).collect::<Vec<Wire>>());
         m.outputs("o", &o);
@@ -133,16 +132,11 @@ fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[Core
     let o: Vec<Wire> = cores.iter().flat_map(|core| core.o_state.iter().copied()).collect();
     let o = m.registers("core_o_q", &o);
     let o = m.registers("core_o_qq", &o);
+    let names = config.core.state_scalars();
     let of_core = |(core, o): (&CoreOutputs, &[Wire])| State {
         valid: core.o_valid,
         empty: core.o_empty.unwrap_or_else(|| panic!("{}: cores without masks", config.name())),
-        scalars: config
-            .core
-            .state_scalars()
-            .iter()
-            .copied()
-            .zip(core.state_scalars.iter().copied())
-            .collect(),
+        scalars: names.iter().copied().zip(core.state_scalars.iter().copied()).collect(),
         o: o.to_vec(),
     };
     // Merge i takes entries 2i and 2i + 1 of the list of all cores, then all merges.

@@ -1,7 +1,7 @@
 //! FLASH-D's scalars of a merge: `w = sigmoid(L_b - L_a)` and the log-sum-exp of both parts.
 
 use super::merge_numerics;
-use super::scalars::{ScalarInputs, ScalarOutputs, scalar, scalar_unit};
+use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
 use crate::attention::factor::FactorForm;
 use crate::attention::partial::LogSumExpFunction;
 use crate::attention::signals::Signals;
@@ -88,7 +88,7 @@ pub fn flash_d_merge_weight(
         // The second stage.
         let (x, score, both) =
             (m.register("x_q", x), m.register("score_q", score), m.register("both_q", both));
-        let rooms = scalar(a, "room").zip(scalar(b, "room"));
+        let rooms = a.get("room").zip(b.get("room"));
         let room = rooms.map(|(a, b)| {
             let least = LeastRoomFunction { bits: a.width() };
             let [room] = m.call(("least", 0), least, [a, b, a_empty, b_empty]);

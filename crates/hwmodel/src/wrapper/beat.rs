@@ -23,50 +23,34 @@ impl VectorFunction for BeatSelect {
     }
 }
 
-/// An element from the words of beats that are no whole number of elements.
-pub struct ElementJoin {
+/// An element from the words of beats that are no whole number of elements; or its words, for such beats.
+pub struct ElementWords {
     /// Words of an element.
     pub parts: usize,
     /// Bits of a word.
     pub width: u32,
+    /// The element from the words.
+    pub join: bool,
 }
 
-impl VectorFunction for ElementJoin {
+impl VectorFunction for ElementWords {
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
-        let ElementJoin { parts, width } = self;
-        let tag =
-            Tag::module(format!("element_join_{parts}x{width}"), "Words to an element, the lowest first.");
-        let element = Pins::vector("y", 1, self.parts as u32 * self.width);
-        (tag, vec![Pins::vector("x", self.parts, self.width)], vec![element])
+        let ElementWords { parts, width, join } = *self;
+        let (element, words) = (parts as u32 * width, format!("{parts}x{width}"));
+        if join {
+            let tag = Tag::module(format!("element_join_{words}"), "Words to an element, the lowest first.");
+            return (tag, vec![Pins::vector("x", parts, width)], vec![Pins::vector("y", 1, element)]);
+        }
+        let tag = Tag::module(format!("element_split_{words}"), "An element to words, the lowest first.");
+        (tag, vec![Pins::vector("x", 1, element)], vec![Pins::vector("y", parts, width)])
     }
 
     fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
         let x = &inputs[0];
-        let joined = x.iter().skip(1).fold(x[0].clone(), |low, high| high.concat(&low));
-        vec![vec![joined]]
-    }
-}
-
-/// The words of an element, for beats that are no whole number of elements.
-pub struct ElementSplit {
-    /// Words of an element.
-    pub parts: usize,
-    /// Bits of a word.
-    pub width: u32,
-}
-
-impl VectorFunction for ElementSplit {
-    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
-        let ElementSplit { parts, width } = self;
-        let tag =
-            Tag::module(format!("element_split_{parts}x{width}"), "An element to words, the lowest first.");
-        let element = Pins::vector("x", 1, self.parts as u32 * self.width);
-        (tag, vec![element], vec![Pins::vector("y", self.parts, self.width)])
-    }
-
-    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
-        let word = |i: u32| inputs[0][0].slice(i * self.width, self.width);
-        vec![(0..self.parts as u32).map(word).collect()]
+        if self.join {
+            return vec![vec![x.iter().skip(1).fold(x[0].clone(), |low, high| high.concat(&low))]];
+        }
+        vec![(0..self.parts as u32).map(|i| x[0].slice(i * self.width, self.width)).collect()]
     }
 }
 

@@ -1,9 +1,8 @@
 //! What the host sees: registers behind an AXI4-Lite slave, and what they start.
 
-use super::credit::credit;
 use super::fields::*;
 use super::lite::lite_slave;
-use super::logic::EitherFunction;
+use super::logic::{EitherFunction, credit};
 use super::ports::{answer_lite, enter_lite};
 use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::attention::signals::Signals;
@@ -91,6 +90,7 @@ pub fn host_control(
         let underway = credit(m, "blocks", config.block_count_bits(), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
         let position = written.find(RegisterName::Position);
+        // The next query's place, the first key that it sees, and the first one that it sees no more.
         let sight = match (position, taken, mode, stride, window) {
             (Some((width, select)), Some(taken), Some(mode), Some(stride), Some(window)) => {
                 let position = m.state(("position_q", 0), width);
@@ -99,7 +99,7 @@ pub fn host_control(
                 m.next(position, next);
                 let limits = QueryLimitsFunction { width };
                 let [from, to] = m.call(("limits", 0), limits, [mode, position, window]);
-                Some(Sight { position, from, to })
+                Some([position, from, to])
             }
             _ => None,
         };
@@ -118,7 +118,7 @@ pub fn host_control(
         let mut read = vec![slave.read_address, control];
         read.extend(status);
         read.extend([blocks_to_run, length]);
-        let position = sight.as_ref().map(|sight| sight.position);
+        let [position, from, to] = [0, 1, 2].map(|i| sight.map(|sight| sight[i]));
         for (part, value) in [
             ("exponent_word", exponent),
             ("mask_mode_word", mode),
@@ -141,8 +141,8 @@ pub fn host_control(
             busy: m.optional_output("busy", requested.then_some(working)),
             length: m.output("length", length),
             v_exponent: m.optional_output("v_exponent", exponent),
-            q_from: m.optional_output("q_from", sight.as_ref().map(|sight| sight.from)),
-            q_to: m.optional_output("q_to", sight.as_ref().map(|sight| sight.to)),
+            q_from: m.optional_output("q_from", from),
+            q_to: m.optional_output("q_to", to),
         }
     })
 }
@@ -172,16 +172,6 @@ impl<'a> Written<'a> {
         let place = self.registers.iter().position(|register| register.name == name)?;
         Some((self.registers[place].width, self.select[place]))
     }
-}
-
-/// What the next query sees.
-struct Sight {
-    /// Its place.
-    position: Wire,
-    /// The first key that it sees.
-    from: Wire,
-    /// The first one that it sees no more.
-    to: Wire,
 }
 
 /// Errors that stay until a write to STATUS clears them.

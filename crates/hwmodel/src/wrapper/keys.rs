@@ -2,10 +2,10 @@
 
 use super::beat::Shape;
 use super::config::KEY_CREDIT_BITS;
-use super::credit::credit;
+use super::logic::credit;
 use super::packet::{NextPlaceFunction, TakeFunction};
 use super::ports::{Last, SinkInputs};
-use super::vector::{VectorInputs, vector_input};
+use super::vector::vector_input;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -28,20 +28,6 @@ function! {
 /// Bits of LENGTH.
 const LENGTH_BITS: u32 = 32;
 
-/// What the key stream gets.
-pub struct KeyInputs<'a> {
-    /// Beats; with masks `tuser`: no query sees the key.
-    pub stream: &'a SinkInputs,
-    /// A packet of queries begins, and with it a block.
-    pub block: Wire,
-    /// Keys of a block, 32 bits; 0: as many as come.
-    pub length: Wire,
-    /// The array takes a key if offered.
-    pub ready: Wire,
-    /// It is not frozen.
-    pub ce: Wire,
-}
-
 /// What the key stream hands out.
 pub struct KeyOutputs {
     /// A beat is taken if offered.
@@ -63,14 +49,18 @@ pub struct KeyOutputs {
 }
 
 /// The key stream: a packet is a block's keys. With `packets_of_values` it says when one begins.
+///
+/// Of a beat, with masks `tuser`: no query sees the key. By the names of the ports: a packet of queries begins, and with it a `block`; its
+/// keys (`length`, 32 bits; 0: as many as come); the array takes a key if offered (`ready`), and is not frozen (`ce`).
 pub fn key_stream(
     around: &mut Module,
     name: &str,
     shape: Shape,
     packets_of_values: bool,
-    inputs: &KeyInputs,
+    stream: &SinkInputs,
+    ports: [(&str, Wire); 4],
 ) -> KeyOutputs {
-    let suffix = if inputs.stream.tuser.is_some() { "_masks" } else { "" };
+    let suffix = if stream.tuser.is_some() { "_masks" } else { "" };
     let tag = Tag::module(
         format!("key_stream_{}{suffix}", shape.ident()),
         "Keys of a block, one packet; it may begin when the packet of queries has.",
@@ -78,10 +68,8 @@ pub fn key_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let KeyInputs { block, length, ready, ce, .. } = *inputs;
-        let stream = inputs.stream.enter(m, "", Last::Always);
-        let [block, length, ready, ce] =
-            m.input_each([("block", block), ("length", length), ("ready", ready), ("ce", ce)]);
+        let stream = stream.enter(m, "", Last::Always);
+        let [block, length, ready, ce] = m.input_each(ports);
 
         let [opens, vector, ends, full] = [(); 4].map(|()| m.later(1));
         // Blocks whose keys have not begun to come.
@@ -93,10 +81,8 @@ pub fn key_stream(
         let [next] = m.call("next_place", NextPlaceFunction { bits }, [vector, ends, place]);
         m.next(place, next);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
-        let vectors = VectorInputs { stream: &stream, permit, stop: Some(stop), take };
-        let vectors = vector_input(m, "vectors", shape, &vectors);
-        let packet = vectors.packet();
-        let limits = packet.limits();
+        let vectors = vector_input(m, "vectors", shape, &stream, permit, Some(stop), take);
+        let (packet, limits) = (vectors.packet(), vectors.limits());
         m.drive_all(&[opens, vector, ends, full], &[packet.opens, limits.vector, limits.ends, vectors.full]);
 
         let errors: Vec<Wire> = [limits.too_long, too_short].into_iter().chain(packet.partial).collect();

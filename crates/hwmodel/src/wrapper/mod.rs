@@ -28,7 +28,7 @@
 //! | `results`, `buffer` | the stream out of it: beats that follow, and a buffer of two |
 //! | `steps` | steps on their way through the array |
 //! | `advance` | when the array moves |
-//! | `credit`, `logic` | what several of these need |
+//! | `logic` | what several of these need |
 //!
 //! What a user chooses is [`AxisConfig`](crate::wrapper::AxisConfig).
 
@@ -36,7 +36,6 @@ mod advance;
 pub mod beat;
 mod buffer;
 mod config;
-mod credit;
 mod fields;
 mod host;
 mod keys;

@@ -79,15 +79,6 @@ impl SourceOutputs {
     }
 }
 
-/// The stream of requests for values.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestOutputs {
-    /// A request is offered.
-    pub tvalid: Wire,
-    /// Place of the key whose value is asked for, [`INDEX_BITS`](super::requests::INDEX_BITS) bits.
-    pub tdata: Wire,
-}
-
 /// The signals of a register port in the order of its ports: their names, their widths, and whether the host drives them.
 const LITE: [(&str, u32, bool); 17] = [
     ("awaddr", ADDRESS_BITS, true),

@@ -4,7 +4,7 @@ use super::beat::Shape;
 use super::logic::HighFunction;
 use super::packet::{NextPlaceFunction, TakeFunction};
 use super::ports::{Last, SinkInputs};
-use super::vector::{VectorInputs, vector_input};
+use super::vector::vector_input;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::index_bits;
@@ -17,18 +17,6 @@ function! {
     inputs { place: this.bits }
     outputs { stop: 1 }
     eval<W> { [place.eq(&W::constant(this.bits, this.last))] }
-}
-
-/// What the query stream gets.
-pub struct QueryInputs<'a> {
-    /// Beats.
-    pub stream: &'a SinkInputs,
-    /// A packet may begin.
-    pub run: Wire,
-    /// The array takes a query if offered.
-    pub ready: Wire,
-    /// It is not frozen.
-    pub ce: Wire,
 }
 
 /// What the query stream hands out.
@@ -50,12 +38,15 @@ pub struct QueryOutputs {
 }
 
 /// The query stream: a packet is a block's queries, of which there are at most `queries`.
+///
+/// By the names of the ports: a packet may begin (`run`), the array takes a query if offered (`ready`), and is not frozen (`ce`).
 pub fn query_stream(
     around: &mut Module,
     name: &str,
     shape: Shape,
     queries: usize,
-    inputs: &QueryInputs,
+    stream: &SinkInputs,
+    ports: [(&str, Wire); 3],
 ) -> QueryOutputs {
     let tag = Tag::module(
         format!("query_stream_{}_{queries}", shape.ident()),
@@ -64,9 +55,8 @@ pub fn query_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let stream = inputs.stream.enter(m, "", Last::Always);
-        let [run, ready, ce] =
-            m.input_each([("run", inputs.run), ("ready", inputs.ready), ("ce", inputs.ce)]);
+        let stream = stream.enter(m, "", Last::Always);
+        let [run, ready, ce] = m.input_each(ports);
 
         // Queries of the packet so far, and whether this is the last that it may have.
         let bits = index_bits(queries);
@@ -86,10 +76,8 @@ pub fn query_stream(
         };
         let full = m.later(1);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
-        let vectors = VectorInputs { stream: &stream, permit: run, stop: Some(stop), take };
-        let vectors = vector_input(m, "vectors", shape, &vectors);
-        let packet = vectors.packet();
-        let limits = packet.limits();
+        let vectors = vector_input(m, "vectors", shape, &stream, run, Some(stop), take);
+        let (packet, limits) = (vectors.packet(), vectors.limits());
         m.drive(full, vectors.full);
         if let Some(counted) = counted {
             m.drive_all(&counted, &[limits.vector, limits.ends]);

@@ -153,40 +153,37 @@ fn status(config: &AxisConfig) -> Vec<Field> {
 impl RegisterName {
     /// What it says or does.
     fn meaning(self) -> &'static str {
+        use RegisterName::*;
         match self {
-            RegisterName::Control => "start and stop",
-            RegisterName::Status => "state, and errors since they were cleared",
-            RegisterName::Blocks => "how many blocks begin after RUN was set; 0: until it is cleared",
-            RegisterName::Length => "keys of a block; 0: as many as its packet has",
-            RegisterName::VExponent => "exponent field of the largest abs(v), loaded with each query",
-            RegisterName::MaskMode => {
+            Control => "start and stop",
+            Status => "state, and errors since they were cleared",
+            Blocks => "how many blocks begin after RUN was set; 0: until it is cleared",
+            Length => "keys of a block; 0: as many as its packet has",
+            VExponent => "exponent field of the largest abs(v), loaded with each query",
+            MaskMode => {
                 "which keys a query sees: 0 all; 1 causal, the keys up to POSITION; 2 and 3 sliding window, the last \
                  WINDOW of these"
             }
-            RegisterName::Stride => {
-                "0: all queries are at the same place (grouped-query attention); 1: one after another"
-            }
-            RegisterName::Window => "keys of the sliding window; 0: none",
-            RegisterName::Position => {
+            Stride => "0: all queries are at the same place (grouped-query attention); 1: one after another",
+            Window => "keys of the sliding window; 0: none",
+            Position => {
                 "place of the next query in its block's keys, the first key's being 0; STRIDE is added after each query"
             }
-            RegisterName::Cycles => "cycles with BUSY",
-            RegisterName::BlocksDone => "blocks whose last result has left",
-            RegisterName::Keys => "keys that the array has taken",
-            RegisterName::ValuesRead => "keys whose value some query of the block needed",
-            RegisterName::ValuesSkipped => "keys whose value no query needed",
-            RegisterName::StallValue => "cycles frozen for a value, and for nothing else",
-            RegisterName::StallResult => {
+            Cycles => "cycles with BUSY",
+            BlocksDone => "blocks whose last result has left",
+            Keys => "keys that the array has taken",
+            ValuesRead => "keys whose value some query of the block needed",
+            ValuesSkipped => "keys whose value no query needed",
+            StallValue => "cycles frozen for a value, and for nothing else",
+            StallResult => {
                 "cycles frozen for a result that could not leave, and in which a last key waited for the results of the \
                  block before"
             }
-            RegisterName::WaitKeys => "cycles not frozen in which a block had no key to take",
-            RegisterName::WaitQueries => {
+            WaitKeys => "cycles not frozen in which a block had no key to take",
+            WaitQueries => {
                 "cycles not frozen, with RUN, in which the array waited for the queries of a block"
             }
-            RegisterName::StallRequest => {
-                "cycles frozen for a request that could not leave, and for no result"
-            }
+            StallRequest => "cycles frozen for a request that could not leave, and for no result",
         }
     }
 

@@ -1,6 +1,5 @@
 //! Requests for the values that some query of the block needs.
 
-use super::ports::RequestOutputs;
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
@@ -26,7 +25,8 @@ function! {
     }
 }
 
-/// The requests for values: one place to wait. Beside the stream, whether a request cannot leave: then the array is frozen.
+/// The requests for values: one place to wait. Beside the stream (a request is offered; the place of its key), whether a request cannot
+/// leave: then the array is frozen.
 ///
 /// By the names of the ports: the array's step needs its value (`v_ren`), place of its key (`index`), the array is not frozen (`ce`).
 pub fn request_stream(
@@ -34,7 +34,7 @@ pub fn request_stream(
     name: impl Into<Name>,
     step: [(&str, Wire); 3],
     tready: Wire,
-) -> (RequestOutputs, Wire) {
+) -> ([Wire; 2], Wire) {
     around.part(name, Tag::module("request_stream", "Requests for values."), |m| {
         m.clock();
         m.reset();
@@ -50,7 +50,7 @@ pub fn request_stream(
         m.next_all(&[asked, kept], &[next_asked, next_kept]);
         let kept_index = m.register_if("index_q", keep, index);
         let [tdata] = m.call("select", SelectFunction { width: INDEX_BITS }, [kept, kept_index, index]);
-        let [tvalid, tdata] = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);
-        (RequestOutputs { tvalid, tdata }, m.output("blocked", blocked))
+        let stream = m.output_each([("tvalid", tvalid), ("tdata", tdata)]);
+        (stream, m.output("blocked", blocked))
     })
 }

@@ -4,7 +4,7 @@
 //! by one beat at a time. What leaves goes through a buffer of two beats, so that neither the array's port nor the
 //! sink's `tready` is in the other's path, at a beat a cycle.
 
-use super::beat::{ElementSplit, Shape};
+use super::beat::{ElementWords, Shape};
 use super::buffer::{FLAG_BITS, beat_buffer};
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
@@ -54,10 +54,10 @@ fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire>
     let (parts, width) = (shape.parts, shape.word_bits());
     around.part(name, Tag::module("words", "The words of a vector.").dissolved(), |m| {
         let x = m.inputs("x", x);
-        let mut words = Vec::new();
-        for (e, &element) in x.iter().enumerate().filter(|_| parts > 1) {
-            words.extend(m.leaf(("split", e), VectorLeaf::new(ElementSplit { parts, width }), &[element]));
-        }
+        let split = |(e, &element): (usize, &Wire)| {
+            m.leaf(("split", e), VectorLeaf::new(ElementWords { parts, width, join: false }), &[element])
+        };
+        let words: Vec<Wire> = x.iter().enumerate().filter(|_| parts > 1).flat_map(split).collect();
         m.outputs("y", if parts > 1 { &words } else { &x })
     })
 }
@@ -84,24 +84,17 @@ pub fn result_stream(
         let tready = m.input("tready", tready);
 
         let words = words(m, "words_of", shape, &o);
-        let result = Offered { words: &words, o_valid, o_last, o_flags, ce, full: m.later(1) };
-        let sent = if shape.beats > 1 { send(m, shape, &result) } else { send_whole(m, &result) };
+        let no_room = m.later(1);
+        let sent = if shape.beats > 1 {
+            send(m, shape, &words, [o_valid, o_last, o_flags, ce], no_room)
+        } else {
+            let [blocked, push] = m.call(("whole", 0), SendWholeFunction {}, [o_valid, ce, no_room]);
+            Sent { push, x: words, flags: o_flags, last: o_last, blocked }
+        };
         let (buffer, full) = beat_buffer(m, "buffer", sent.push, &sent.x, [sent.flags, sent.last], tready);
-        m.drive(result.full, full);
+        m.drive(no_room, full);
         (buffer.hand_out(m, ""), m.output("blocked", sent.blocked))
     })
-}
-
-/// A result on the array's port, and the buffer that it is for.
-struct Offered<'a> {
-    words: &'a [Wire],
-    o_valid: Wire,
-    o_last: Wire,
-    o_flags: Wire,
-    /// The array is not frozen.
-    ce: Wire,
-    /// The buffer has no room.
-    full: Wire,
 }
 
 /// What goes to the buffer.
@@ -114,15 +107,14 @@ struct Sent {
     blocked: Wire,
 }
 
-/// A result of one beat.
-fn send_whole(m: &mut Module, result: &Offered) -> Sent {
-    let inputs = [result.o_valid, result.ce, result.full];
-    let [blocked, push] = m.call(("whole", 0), SendWholeFunction {}, inputs);
-    Sent { push, x: result.words.to_vec(), flags: result.o_flags, last: result.o_last, blocked }
-}
-
-/// A result of several beats.
-fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
+/// A result of several beats on the array's port, for a buffer that may have `no_room`.
+fn send(
+    m: &mut Module,
+    shape: Shape,
+    words: &[Wire],
+    [o_valid, o_last, o_flags, ce]: [Wire; 4],
+    no_room: Wire,
+) -> Sent {
     let rest_beats = shape.beats - 1;
     let bits = bits_for(rest_beats as u64);
     let width = shape.word_bits();
@@ -131,10 +123,10 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
     let left = m.state(("left_q", 0), bits);
     let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
     let [blocked, load, push, waiting, last_beat, next_left] =
-        m.call(("rules", 0), rules, [result.o_valid, result.ce, result.full, left]);
+        m.call(("rules", 0), rules, [o_valid, ce, no_room, left]);
     m.next(left, next_left);
     // The beats after the first: new ones, or those behind; behind the last there is nothing.
-    let (first, following) = result.words.split_at(shape.words);
+    let (first, following) = words.split_at(shape.words);
     let shifted = following.len() - shape.words;
     let rest: Vec<Wire> = (0..following.len())
         .map(|i| m.state_if(("rest_q", i), width, if i < shifted { push } else { load }))
@@ -146,11 +138,11 @@ fn send(m: &mut Module, shape: Shape, result: &Offered) -> Sent {
         };
         m.next(rest[i], next);
     }
-    let words = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
-    let x = m.call_each("send", SelectFunction { width }, words);
-    let kept = m.register_if(("flags_q", 0), load, result.o_flags);
-    let kept_last = m.register_if(("last_q", 0), load, result.o_last);
-    let inputs = [waiting, last_beat, result.o_flags, kept, kept_last];
+    let sent = rest.iter().zip(first).map(|(&rest, &first)| [waiting, rest, first]);
+    let x = m.call_each("send", SelectFunction { width }, sent);
+    let kept = m.register_if(("flags_q", 0), load, o_flags);
+    let kept_last = m.register_if(("last_q", 0), load, o_last);
+    let inputs = [waiting, last_beat, o_flags, kept, kept_last];
     let [flags, last] = m.call(("send_flags", 0), SendFlagsFunction {}, inputs);
     Sent { push, x, flags, last, blocked }
 }

@@ -1,6 +1,7 @@
 //! What the streams know of the steps in the array.
 
 use super::requests::INDEX_BITS;
+use crate::attention::delay::late_flag;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -111,8 +112,8 @@ pub fn step_tracker(
         });
         // Last keys on their way to where their place or their value is needed.
         let end_stages = v_step_latency + if all { value_latency } else { 0 };
-        let end = stages(m, "end_q", k_end, end_stages);
-        let due = stages(m, "due_q", ask, value_latency);
+        let end = late_flag(m, "end_q", k_end, end_stages as usize);
+        let due = late_flag(m, "due_q", ask, value_latency as usize);
         let index = step.map(|step| {
             let index = m.state(("index_q", 0), INDEX_BITS);
             let [next] = m.call(("next_step", 0), NextStepFunction {}, [step, end, index]);
@@ -127,9 +128,4 @@ pub fn step_tracker(
             index: m.optional_output("index", index),
         }
     })
-}
-
-/// A flag some cycles later, low after reset.
-fn stages(m: &mut Module, name: &str, flag: Wire, stages: u32) -> Wire {
-    (0..stages as usize).fold(flag, |flag, i| m.register_reset((name, i), 0, flag))
 }

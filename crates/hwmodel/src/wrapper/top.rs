@@ -2,16 +2,17 @@
 
 use super::advance::*;
 use super::host::{Events, host_control};
-use super::keys::{KeyInputs, KeyOutputs, key_stream};
+use super::keys::{KeyOutputs, key_stream};
 use super::logic::Low;
 use super::ports::*;
-use super::queries::{QueryInputs, query_stream};
+use super::queries::query_stream;
 use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
 use super::steps::{StepOutputs, StepTimes, step_tracker};
-use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
+use super::values::{Permit, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
+use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
 use crate::wrapper::{AxisConfig, Values};
@@ -62,60 +63,61 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let events = Events::new(m, config);
         let host = host_control(m, "host", config, rst, &host, &events);
         answer_lite(m, "s_axil_", &host.lite);
-        let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
-        let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
+        let ports = [("run", host.run), ("ready", q_ready), ("ce", ce)];
+        let queries = query_stream(m, "queries", shape, config.block.queries, &q, ports);
         m.output("s_axis_q_tready", queries.tready);
-        let keys = KeyInputs { stream: &k, block: queries.opens, length: host.length, ready: k_ready, ce };
-        let keys = key_stream(m, "keys", shape, all, &keys);
+        let ports = [("block", queries.opens), ("length", host.length), ("ready", k_ready), ("ce", ce)];
+        let keys = key_stream(m, "keys", shape, all, &k, ports);
         m.output("s_axis_k_tready", keys.tready);
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
-                let credit_bits = config.value_credit_bits();
-                Permit::Packets(ValuePackets { block, due_last: m.later(1), credit_bits })
+                Permit::Packets { block, due_last: m.later(1), credit_bits: config.value_credit_bits() }
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
-        let values = value_stream(m, "values", shape, &ValueInputs { stream: &v, permit, due, ce });
+        let values = value_stream(m, "values", shape, &v, permit, due, ce);
         m.output("s_axis_v_tready", values.tready);
 
         // What freezes with the array.
-        let inputs = ArrayInputs {
+        let core = CoreInputs {
             q: &queries.q,
             q_valid: queries.q_valid,
-            q_last: queries.q_last,
-            q_from: host.q_from,
-            q_to: host.q_to,
             v_exponent: host.v_exponent,
             k: &keys.k,
             k_valid: keys.k_valid,
             k_last: keys.k_last,
             k_mask: keys.k_mask,
+            k_state: None,
+            state_scalars: &[],
+            state_o: &[],
             v: &values.v,
         };
+        let inputs = ArrayInputs { core, q_last: queries.q_last, q_from: host.q_from, q_to: host.q_to };
         let (array, steps) = m.gated("gate", ce, |m| {
             let array = array(m, "array", &config.block, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });
         m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
-        if let (Permit::Packets(packets), Some(due_last)) = (permit, steps.due_last) {
-            m.drive(packets.due_last, due_last);
+        if let (Permit::Packets { due_last: later, .. }, Some(due_last)) = (permit, steps.due_last) {
+            m.drive(later, due_last);
         }
 
         // The streams out of it.
         let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
-            let step = [("v_ren", array.v_ren), ("index", index), ("ce", ce)];
-            let (requests, blocked) = request_stream(m, ("requests", 0), step, tready);
-            m.outputs("m_axis_vreq_tvalid", &[requests.tvalid]);
-            m.outputs("m_axis_vreq_tdata", &[requests.tdata]);
+            let step = [("v_ren", array.core.v_ren), ("index", index), ("ce", ce)];
+            let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
+            m.outputs("m_axis_vreq_tvalid", &[tvalid]);
+            m.outputs("m_axis_vreq_tdata", &[tdata]);
             blocked
         });
-        let overflow = array.o_overflow.unwrap_or_else(|| low.wire(m));
-        let empty = array.o_empty.unwrap_or_else(|| low.wire(m));
-        let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.o_invalid, overflow, empty]);
-        let result = [("o_valid", array.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
-        let (results, result_blocked) = result_stream(m, "results", shape, &array.o, result, o_tready);
+        let overflow = array.core.o_overflow.unwrap_or_else(|| low.wire(m));
+        let empty = array.core.o_empty.unwrap_or_else(|| low.wire(m));
+        let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.core.o_invalid, overflow, empty]);
+        let result =
+            [("o_valid", array.core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
+        let (results, result_blocked) = result_stream(m, "results", shape, &array.core.o, result, o_tready);
         results.hand_out(m, "m_axis_o_");
         let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
@@ -131,8 +133,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
             array.k_ready,
             array.q_ready,
             host.run,
-            array.v_step,
-            array.v_ren,
+            array.core.v_step,
+            array.core.v_ren,
         ];
         let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
         let request_stall = requests.map(|blocked| {
@@ -176,8 +178,8 @@ fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &
         dense: config.is_dense(),
     };
     let (step, ask) = match config.values {
-        Values::Requested => (Some(array.v_step), array.v_ren),
-        Values::All => (None, array.v_step),
+        Values::Requested => (Some(array.core.v_step), array.core.v_ren),
+        Values::All => (None, array.core.v_step),
     };
     let handshakes = [
         ("k_valid", keys.k_valid),

@@ -1,9 +1,9 @@
 //! Values: waited for, and handed over.
 
 use super::beat::Shape;
-use super::credit::credit;
+use super::logic::credit;
 use super::ports::{Last, SinkInputs};
-use super::vector::{VectorInputs, VectorOutputs, vector_input};
+use super::vector::{VectorOutputs, vector_input};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
@@ -43,30 +43,14 @@ pub enum Permit {
     /// Values that were asked for: a block is on its way.
     Busy(Wire),
     /// All values of a block, in a packet.
-    Packets(ValuePackets),
-}
-
-/// What is known of blocks whose values come in packets.
-#[derive(Clone, Copy, Debug)]
-pub struct ValuePackets {
-    /// A packet of keys begins.
-    pub block: Wire,
-    /// The value that the array's step needs is its block's last.
-    pub due_last: Wire,
-    /// Bits of a counter of blocks whose values have not begun to come.
-    pub credit_bits: u32,
-}
-
-/// What the value stream gets.
-pub struct ValueInputs<'a> {
-    /// Beats.
-    pub stream: &'a SinkInputs,
-    /// What lets them come.
-    pub permit: Permit,
-    /// The array's step needs a value on its port.
-    pub due: Wire,
-    /// The array is not frozen.
-    pub ce: Wire,
+    Packets {
+        /// A packet of keys begins.
+        block: Wire,
+        /// The value that the array's step needs is its block's last.
+        due_last: Wire,
+        /// Bits of a counter of blocks whose values have not begun to come.
+        credit_bits: u32,
+    },
 }
 
 /// What the value stream hands out.
@@ -81,11 +65,19 @@ pub struct ValueOutputs {
     pub error: Vec<Wire>,
 }
 
-/// The value stream.
-pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &ValueInputs) -> ValueOutputs {
-    let (suffix, doc) = match inputs.permit {
+/// The value stream. The array's step needs a value on its port (`due`); the array is not frozen (`ce`).
+pub fn value_stream(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    stream: &SinkInputs,
+    permit: Permit,
+    due: Wire,
+    ce: Wire,
+) -> ValueOutputs {
+    let (suffix, doc) = match permit {
         Permit::Busy(_) => ("", "Values that were asked for, in order."),
-        Permit::Packets(_) => (
+        Permit::Packets { .. } => (
             "_packets",
             "A value for each key of a block, one packet; those that no query needs are dropped.",
         ),
@@ -93,10 +85,12 @@ pub fn value_stream(around: &mut Module, name: &str, shape: Shape, inputs: &Valu
     around.part(name, Tag::module(format!("value_stream_{}{suffix}", shape.ident()), doc), |m| {
         m.clock();
         m.reset();
-        let stream = inputs.stream.enter(m, "", Last::Optional);
-        let values = match inputs.permit {
-            Permit::Busy(busy) => requested(m, shape, &stream, busy, inputs),
-            Permit::Packets(of) => packets(m, shape, &stream, &of, inputs),
+        let stream = stream.enter(m, "", Last::Optional);
+        let values = match permit {
+            Permit::Busy(busy) => requested(m, shape, &stream, busy, [due, ce]),
+            Permit::Packets { block, due_last, credit_bits } => {
+                packets(m, shape, &stream, credit_bits, [block, due, due_last, ce])
+            }
         };
         ValueOutputs {
             tready: m.output("tready", values.vectors.tready),
@@ -115,11 +109,11 @@ struct Ruled {
 }
 
 /// Values alone.
-fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, inputs: &ValueInputs) -> Ruled {
+fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
     let permit = m.inputs("busy", &[busy])[0];
-    let [due, ce] = m.input_each([("due", inputs.due), ("ce", inputs.ce)]);
+    let [due, ce] = m.input_each([("due", due), ("ce", ce)]);
     let take = m.later(1);
-    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let [missing, takes] = m.call(("alone", 0), ValueRulesFunction {}, [due, vectors.full, ce]);
     m.drive(take, takes);
     Ruled { vectors, missing, errors: Vec::new() }
@@ -130,19 +124,19 @@ fn packets(
     m: &mut Module,
     shape: Shape,
     stream: &SinkInputs,
-    of: &ValuePackets,
-    inputs: &ValueInputs,
+    credit_bits: u32,
+    [block, due, due_last, ce]: [Wire; 4],
 ) -> Ruled {
-    let block = m.inputs("block", &[of.block])[0];
-    let due = m.input("due", inputs.due);
-    let due_last = m.inputs("due_last", &[of.due_last])[0];
-    let ce = m.input("ce", inputs.ce);
+    let block = m.inputs("block", &[block])[0];
+    let due = m.input("due", due);
+    let due_last = m.inputs("due_last", &[due_last])[0];
+    let ce = m.input("ce", ce);
     let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
-    let permit = credit(m, ("credit", 0), of.credit_bits, block, opens);
+    let permit = credit(m, ("credit", 0), credit_bits, block, opens);
     // A packet had too few values, or too many.
     let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
-    let vectors = vector_input(m, "vectors", shape, &VectorInputs { stream, permit, stop: None, take });
+    let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let packet = vectors.packet();
     m.drive(opens, packet.opens);
     let rules = [due, due_last, vectors.full, packet.last, exhausted, dropping, ce];

@@ -1,23 +1,11 @@
 //! From beats to vectors: the register from which a vector goes to all cores, filled beat by beat.
 
-use super::beat::{BeatSelect, ElementJoin, Shape};
+use super::beat::{BeatSelect, ElementWords, Shape};
 use super::logic::{EitherFunction, HighFunction, Low};
 use super::packet::*;
 use super::ports::{Last, SinkInputs};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::index_bits;
-
-/// What the register of a stream gets. A stream with `tlast` has packets, one with `tuser` a flag for each vector.
-pub struct VectorInputs<'a> {
-    /// Beats.
-    pub stream: &'a SinkInputs,
-    /// A packet may begin; without packets, a beat may come.
-    pub permit: Wire,
-    /// Of packets that may have too many vectors: the vector is the last that its packet may have.
-    pub stop: Option<Wire>,
-    /// The vector is taken.
-    pub take: Wire,
-}
 
 /// What the register of a stream hands out.
 pub struct VectorOutputs {
@@ -63,23 +51,31 @@ impl VectorOutputs {
     pub fn packet(&self) -> &PacketOutputs {
         self.packet.as_ref().unwrap_or_else(|| unreachable!("a stream without packets"))
     }
-}
 
-impl PacketOutputs {
     /// Of packets that may have too many vectors.
     ///
     /// # Panics
     /// If they may not.
     pub fn limits(&self) -> &LimitOutputs {
-        self.limits.as_ref().unwrap_or_else(|| unreachable!("packets of any length"))
+        self.packet().limits.as_ref().unwrap_or_else(|| unreachable!("packets of any length"))
     }
 }
 
-/// A stream's beats, and the vector that they make.
-pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &VectorInputs) -> VectorOutputs {
+/// A stream's beats, and the vector that they make. A stream with `tlast` has packets, one with `tuser` a flag for each vector.
+///
+/// `permit`: a packet may begin; without packets, a beat may come. `stop`, of packets that may have too many vectors: the vector is the
+/// last that its packet may have. `take`: the vector is taken.
+pub fn vector_input(
+    around: &mut Module,
+    name: &str,
+    shape: Shape,
+    stream: &SinkInputs,
+    permit: Wire,
+    stop: Option<Wire>,
+    take: Wire,
+) -> VectorOutputs {
     let beats = shape.beats;
-    let stream = inputs.stream;
-    let (packets, limited) = (stream.tlast.is_some(), inputs.stop.is_some());
+    let (packets, limited) = (stream.tlast.is_some(), stop.is_some());
     let mut module = format!("vector_input_{}", shape.ident());
     let suffixes = [(packets, "_packets"), (limited, "_limited"), (stream.tuser.is_some(), "_flag")];
     suffixes.iter().filter(|(is, _)| *is).for_each(|(_, suffix)| module += suffix);
@@ -88,24 +84,24 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
         m.clock();
         m.reset();
         let SinkInputs { tvalid, tdata, tlast, tuser } = stream.enter(m, "", Last::Optional);
-        let permit = m.input("permit", inputs.permit);
-        let stop = m.optional_input("stop", inputs.stop);
-        let take = m.input("take", inputs.take);
+        let permit = m.input("permit", permit);
+        let stop = m.optional_input("stop", stop);
+        let take = m.input("take", take);
 
         m.reserve(&["word_q", "full_q", "last_q", "flag_q", "beat_q", "begun_q", "cut_q", "dropping_q"]);
         m.reserve(&["low", "high"]);
         let (full, fill) = (m.state("full_q", 1), m.later(1));
         let [room] = m.call("vector_room", RoomFunction {}, [full, take]);
         let (count, final_beat) = count_beats(m, beats, fill);
-        let beat = Beat { tvalid, permit, room, final_beat };
-        let (rules, packet) = match tlast {
+        let beat = [tvalid, permit, room, final_beat];
+        let ([tready, fill_now, vector], packet) = match tlast {
             Some(tlast) => {
-                let (rules, packet) = packet_rules(m, &beat, tlast, stop, beats > 1);
+                let (rules, packet) = packet_rules(m, beat, tlast, stop, beats > 1);
                 (rules, Some(packet))
             }
-            None => (plain_rules(m, &beat), None),
+            None => (m.call(("plain", 0), VectorRulesFunction {}, beat), None),
         };
-        m.drive(fill, rules.fill);
+        m.drive(fill, fill_now);
 
         // The data.
         let cut = packet.as_ref().and_then(|packet| packet.cut);
@@ -122,9 +118,9 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
             }
         }
         let elements = joined(m, shape, stored);
-        let last = packet.as_ref().map(|packet| m.register_if(("last_q", 0), rules.vector, packet.last));
-        let flag = m.registers_if("flag_q", rules.vector, &flag).pop();
-        let [next_full] = m.call("next_full", FullFunction {}, [rules.vector, full, take]);
+        let last = packet.as_ref().map(|packet| m.register_if(("last_q", 0), vector, packet.last));
+        let flag = m.registers_if("flag_q", vector, &flag).pop();
+        let [next_full] = m.call("next_full", FullFunction {}, [vector, full, take]);
         m.next(full, next_full);
 
         m.reserve_ports(&["opens", "vector", "ends", "full", "last", "flag", "y", "too_long", "partial"]);
@@ -141,35 +137,13 @@ pub fn vector_input(around: &mut Module, name: &str, shape: Shape, inputs: &Vect
             }),
         });
         VectorOutputs {
-            tready: m.output("tready", rules.tready),
+            tready: m.output("tready", tready),
             full: m.output("full", full),
             flag: m.optional_output("flag", flag),
             y: m.outputs("y", &elements),
             packet,
         }
     })
-}
-
-/// What the rules know of a beat.
-struct Beat {
-    /// It is offered.
-    tvalid: Wire,
-    /// A packet may begin; without packets, it may come.
-    permit: Wire,
-    /// There is room for its vector.
-    room: Wire,
-    /// It is its vector's last.
-    final_beat: Wire,
-}
-
-/// What the rules say of a beat.
-struct Rules {
-    /// It is taken if offered.
-    tready: Wire,
-    /// It is stored.
-    fill: Wire,
-    /// It completes a vector.
-    vector: Wire,
 }
 
 /// Of several beats a vector, which one comes; and whether it is the vector's last.
@@ -186,23 +160,15 @@ fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire)
     (Some(beat), final_beat)
 }
 
-/// Rules without packets.
-fn plain_rules(m: &mut Module, beat: &Beat) -> Rules {
-    let Beat { tvalid, permit, room, final_beat } = *beat;
-    let [tready, fill, vector] =
-        m.call(("plain", 0), VectorRulesFunction {}, [tvalid, permit, room, final_beat]);
-    Rules { tready, fill, vector }
-}
-
-/// Rules of packets: with `stop`, of limited ones; `several`: of several beats a vector.
+/// Rules of packets: with `stop`, of limited ones; `several`: of several beats a vector. A beat is taken if offered, it is stored, it
+/// completes a vector.
 fn packet_rules(
     m: &mut Module,
-    beat: &Beat,
+    [tvalid, permit, room, final_beat]: [Wire; 4],
     tlast: Wire,
     stop: Option<Wire>,
     several: bool,
-) -> (Rules, PacketOutputs) {
-    let Beat { tvalid, permit, room, final_beat } = *beat;
+) -> ([Wire; 3], PacketOutputs) {
     let mut low = Low::default();
     let begun = m.state(("begun_q", 0), 1);
     let cut = if several { m.state(("cut_q", 0), 1) } else { low.wire(m) };
@@ -229,7 +195,7 @@ fn packet_rules(
     });
     let last = limits.as_ref().map_or(last, |limits| limits.ends);
     let packet = PacketOutputs { opens, last, partial, cut: several.then_some(cut), limits };
-    (Rules { tready, fill, vector }, packet)
+    ([tready, fill, vector], packet)
 }
 
 /// Zeros where the packet was cut short.
@@ -247,7 +213,11 @@ fn joined(m: &mut Module, shape: Shape, words: Vec<Wire>) -> Vec<Wire> {
     }
     let mut elements = Vec::new();
     for (e, words) in words.chunks(parts).enumerate() {
-        elements.extend(m.leaf(("join", e), VectorLeaf::new(ElementJoin { parts, width }), words));
+        elements.extend(m.leaf(
+            ("join", e),
+            VectorLeaf::new(ElementWords { parts, width, join: true }),
+            words,
+        ));
     }
     elements
 }
