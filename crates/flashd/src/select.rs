@@ -6,7 +6,7 @@ use clap::{Args, Parser};
 use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_spec::config::{CoreConfig, CoreFields};
+use flashd_spec::config::{CoreConfig, CoreFields, OPTIONS};
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -96,23 +96,25 @@ pub fn core_or_block(
 }
 
 impl Selection {
-    /// Refuses the flags of a core that are not among `fields`: all that `who` can honour.
+    /// Refuses the flags of a core that are not among `fields`, all that `who` can honour, and numbers out of range.
     pub fn only(&self, fields: &[&str], who: &str) -> Result<(), Failure> {
-        match self.fields.given().find(|field| !fields.contains(field)) {
-            None => Ok(()),
-            Some(field) => {
-                let takes: Vec<String> = fields.iter().map(|field| format!("--{field}")).collect();
-                let takes = if takes.is_empty() {
-                    "no flag of a core".into()
-                } else {
-                    takes.join(" and ") + " alone"
+        for option in OPTIONS.iter().filter(|option| self.fields.has(option.field)) {
+            let flag = option.flag();
+            if !fields.contains(&option.field) {
+                let flags: Vec<String> = fields.iter().map(|field| format!("--{field}")).collect();
+                let takes = match flags.as_slice() {
+                    [] => "no flag of a core".into(),
+                    flags => flags.join(" and ") + " alone",
                 };
-                Err(Failure::input(format!(
-                    "--{}: {who} takes {takes}; leave it out",
-                    field.replace('_', "-")
-                )))
+                return Err(Failure::input(format!("--{flag}: {who} takes {takes}; leave it out")));
+            }
+            if let Some(problem) =
+                self.fields.value(option.field).and_then(|value| option.range.problem(value))
+            {
+                return Err(Failure::input(format!("--{flag}: {problem}")));
             }
         }
+        Ok(())
     }
 }
 

@@ -122,5 +122,8 @@ fn cores_are_named_by_flags_or_file() {
     assert!(core(&["--core", "--help"]).contains("--core \"--help\": unexpected argument"));
     assert!(core(&["--core", "--design fa2 --d 16 --hold static"]).contains("fa2 takes a threshold"));
     assert!(core(&["--core", "none.json"]).contains("none.json"));
-    assert!(core(&["--core", "--design fa2", "--design", "fa2"]).contains("cannot be used with"));
+    assert!(
+        core(&["--core", "--design fa2", "--design", "fa2"])
+            .contains("--design: --core takes --d and --format alone")
+    );
 }

@@ -55,6 +55,11 @@ impl CoreFields {
         self
     }
 
+    /// A field's value, if it is given.
+    pub fn value(&self, field: &str) -> Option<&Value> {
+        Some(&self.0.get(field)?.value)
+    }
+
     /// A field's value, if it is given and of that type.
     pub fn get<T: serde::de::DeserializeOwned>(&self, field: &str) -> Option<T> {
         T::deserialize(&self.0.get(field)?.value).ok()
@@ -123,6 +128,7 @@ fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
         "weight" => vec![value::json(WeightUnit::Lse)],
         "fa2" => vec![value::json(Fa2Variant::SharedScale)],
         "update" => vec![value::json(Update::Fixed), value::json(shipped.update)],
+        "dot" => vec![value::json(Dot::Tree)],
         _ => vec![option.configured(&CoreConfig::with_datapath(core.datapath, core.d, core.format))],
     };
     written.contains(given)
@@ -177,10 +183,10 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         let value = Value::deserialize(deserializer)?;
-        if !value.is_null() {
-            self.0.check(&value).map_err(D::Error::custom)?;
+        if value.is_null() {
+            return Ok(value);
         }
-        Ok(value)
+        self.0.read(&value).map_err(D::Error::custom)
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Range {
 
 impl Range {
     /// What is wrong with a value, if something is.
-    fn problem(&self, value: &Value) -> Option<String> {
+    pub fn problem(&self, value: &Value) -> Option<String> {
         let number = value.as_i64()?;
         match *self {
             Range::Any => None,
@@ -55,7 +55,7 @@ pub struct CoreOption {
 /// How the value is reached.
 struct Access {
     parse: fn(&str) -> Result<Value, String>,
-    check: fn(&Value) -> Result<(), String>,
+    read: fn(&Value) -> Result<Value, String>,
     text: fn(&Value) -> String,
     words: fn() -> Vec<Word>,
     /// What is configured.
@@ -74,7 +74,7 @@ const fn access<T: OptionValue>(
     Access {
         parse: |text| T::parse(text).map(json),
         // With the place inside the value: `o: invalid type`.
-        check: |value| serde_path_to_error::deserialize::<_, T>(value).map(drop).map_err(|e| e.to_string()),
+        read: |value| serde_path_to_error::deserialize::<_, T>(value).map(json).map_err(|e| e.to_string()),
         text: |value| T::deserialize(value).map_or(String::new(), |value| value.text()),
         words: T::words,
         get,
@@ -171,6 +171,7 @@ pub static OPTIONS: [CoreOption; 20] = [
         field: "dot",
         value_name: "DOT",
         help: "The dot product",
+        applies: (|c| !c.follows_the_paper(), "paper and literal have every operation of it in the format"),
         suffix: |c| Some(if c.dot() == Dot::Tree { "tree" } else { "fuseddot" }.into()),
         access: access::<Dot>(|c| json(c.dot), |c| json(c.dot()), |c, v| set(&mut c.dot, v)),
         ..ROW
@@ -388,21 +389,20 @@ impl CoreOption {
         (self.access.words)()
     }
 
-    /// The value of what is typed.
+    /// The value of what is typed. Whether a number is in range is told with the other checks of a configuration.
     ///
     /// # Errors
     /// What was wrong, and what would be right.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
-        let value = (self.access.parse)(text)?;
-        self.range.problem(&value).map_or(Ok(value), Err)
+        (self.access.parse)(text)
     }
 
-    /// Whether a value from JSON is one of this option's kind.
+    /// A value from JSON, if it is one of this option's kind, by the name that it has today.
     ///
     /// # Errors
     /// What serde says.
-    pub(super) fn check(&self, value: &Value) -> Result<(), String> {
-        (self.access.check)(value)
+    pub(super) fn read(&self, value: &Value) -> Result<Value, String> {
+        (self.access.read)(value)
     }
 
     /// Whether a core has it.

@@ -36,9 +36,6 @@ impl CoreConfig {
         self.validate_lane()?;
         self.validate_partial()?;
         self.validate_precision()?;
-        require(self.dot() == Dot::Tree || !self.follows_the_paper(), "dot", || {
-            "paper and literal have every operation in the format: use tree or leave it out".into()
-        })?;
         self.validate_hold()
     }
 
