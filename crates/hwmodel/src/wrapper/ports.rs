@@ -60,7 +60,7 @@ pub struct SourceOutputs {
     pub tvalid: Wire,
     /// The beat, in words.
     pub tdata: Vec<Wire>,
-    /// Flags of its result, [`FLAG_BITS`](super::buffer::FLAG_BITS) bits.
+    /// Flags of its result, `buffer::FLAG_BITS` bits.
     pub tuser: Wire,
     /// It is its packet's last.
     pub tlast: Wire,
