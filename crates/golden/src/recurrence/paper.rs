@@ -1,4 +1,4 @@
-//! The recurrences with every operation in the format: the paper's Alg. 3, and FlashAttention-2 as drawn.
+//! The recurrences with every operation in the format: the paper's Alg. 3, (11), and FlashAttention-2 as drawn, its Alg. 2.
 
 use super::{Decision, Recurrence};
 use crate::lanes::{FloatEnding, FloatOp};

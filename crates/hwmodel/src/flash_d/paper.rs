@@ -1,5 +1,5 @@
 //! The weight unit of the paper's Alg. 3, everything in the format:
-//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
+//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (10) and (11), and its static rule.
 
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
@@ -36,7 +36,7 @@ function! {
 }
 
 function! {
-    /// `ln w`.
+    /// `ln w`, as (10) takes it.
     pub struct LnFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_ln_weight", this.numerics.format.ident());
     doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
