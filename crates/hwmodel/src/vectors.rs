@@ -6,7 +6,7 @@
 //! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest. Behind them may follow what is
 //! expected inside the cores ([`Quantity`]): of each quantity one bit a core that says whether it is compared, and a value a core.
 
-use crate::array::{self, BlockConfig};
+use crate::array::{self, ArrayConfig};
 use crate::attention::inside::{Inside, Quantity};
 use crate::catalogue;
 use crate::rtl::{Block, Circuit, Probe, Tag};
@@ -212,7 +212,7 @@ impl Layout {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_block(config: &BlockConfig, compare: Look) -> Result<Layout, ConfigError> {
+    pub fn of_array(config: &ArrayConfig, compare: Look) -> Result<Layout, ConfigError> {
         Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
     }
 

@@ -1,7 +1,7 @@
 //! What is known of a core after synthesis, timing and power.
 
 use crate::Target;
-use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::array::ArrayConfig;
 use flashd_spec::config::CoreConfig;
 use serde::{Deserialize, Serialize};
 
@@ -210,7 +210,7 @@ impl CoreFigures {
         match self.array {
             None => Target::Core(core),
             Some(ArrayShape { queries, key_index_bits }) => {
-                Target::Array(BlockConfig { core, queries, key_index_bits })
+                Target::Array(ArrayConfig { core, queries, key_index_bits })
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::rtl::{Block, Design};
+use flashd_hwmodel::rtl::{Block, SimulatedCircuit};
 use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// Everything that a core's inputs carry in one cycle.
@@ -69,7 +69,7 @@ pub struct Outputs {
 
 /// A core, its clock and its cycle count.
 pub struct Engine {
-    core: Design,
+    core: SimulatedCircuit,
     /// Ports of the scalars of a partial result's state.
     scalars: Vec<[String; 2]>,
     inside: Vec<Inside>,
@@ -84,7 +84,7 @@ impl Engine {
     pub fn new(config: &CoreConfig) -> Result<Self, ConfigError> {
         let scalars = config.state_scalars().iter().filter(|_| config.partial);
         let scalars = scalars.map(|name| [format!("state_{name}"), format!("o_{name}")]).collect();
-        let core = Design::new(build(config)?);
+        let core = SimulatedCircuit::new(build(config)?);
         Ok(Engine { inside: Inside::of(core.circuit()), core, scalars, cycle: 0 })
     }
 
@@ -132,7 +132,7 @@ impl Engine {
 
 impl Inputs {
     /// Drives the ports that are the same in cores, arrays and split keys; those that a design does not have are left out.
-    pub(crate) fn drive(&self, design: &mut Design) {
+    pub(crate) fn drive(&self, design: &mut SimulatedCircuit) {
         for (port, high) in
             [("rst", self.rst), ("q_valid", self.q_valid), ("k_valid", self.k_valid), ("k_last", self.k_last)]
         {
@@ -147,7 +147,7 @@ impl Inputs {
 
 impl Outputs {
     /// Reads the ports that are the same in cores, arrays and split keys; of one that a design does not have: false.
-    pub(crate) fn read(&mut self, design: &Design) {
+    pub(crate) fn read(&mut self, design: &SimulatedCircuit) {
         self.v_step = design.is_high("v_step");
         self.v_ren = design.is_high("v_ren");
         self.o_valid = design.is_high("o_valid");

@@ -3,7 +3,7 @@
 use crate::engine::{Engine, Inputs, Outputs};
 use crate::inside::InsideSchedule;
 use crate::schedule::{Pending, Schedule, StepId};
-use crate::stream::{Driver, Gaps, Workload};
+use crate::stream::{CoreDriver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::Stages;
@@ -22,13 +22,15 @@ pub struct Counters {
     pub keys: u64,
     /// Partial results accepted.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub starts: u64,
+    #[serde(rename = "starts")]
+    pub restored: u64,
     /// Queries with a result.
     pub queries: u64,
     /// Cycles without a key between a query's first and last.
     pub bubbles: u64,
     /// Steps that left `o` as it was.
-    pub skips: u64,
+    #[serde(rename = "skips")]
+    pub held: u64,
     /// Steps whose key was masked.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub masked: u64,
@@ -57,7 +59,7 @@ pub trait Observer {
 
 /// A finished run without differences.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct CoreRun {
     /// Counts.
     pub counters: Counters,
     /// The model's results, equal to the core's.
@@ -133,12 +135,12 @@ pub fn run(
     workload: &Workload,
     gaps: Gaps,
     observers: &mut [&mut dyn Observer],
-) -> Result<Run, RunError> {
+) -> Result<CoreRun, RunError> {
     require_masks(config, workload)?;
     require_partial(config, workload)?;
     let results = workload.results(&Model::new(config).with_sums(), true);
     let counters = run_against(config, workload, gaps, observers, &results)?;
-    Ok(Run { counters, results })
+    Ok(CoreRun { counters, results })
 }
 
 /// Only a core with masks can keep a key from a query.
@@ -154,10 +156,10 @@ pub(crate) fn require_masks(config: &CoreConfig, workload: &Workload) -> Result<
 
 /// Only a core with partial results can start from one.
 pub(crate) fn require_partial(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
-    match workload.queries.iter().filter(|query| query.start.is_some()).count() {
-        starts if starts > 0 && !config.partial => Err(ConfigError {
+    match workload.queries.iter().filter(|query| query.restore.is_some()).count() {
+        restored if restored > 0 && !config.partial => Err(ConfigError {
             field: "partial",
-            problem: format!("{starts} queries start from a partial result, which takes a core with such"),
+            problem: format!("{restored} queries start from a partial result, which takes a core with such"),
         }),
         _ => Ok(()),
     }
@@ -175,8 +177,8 @@ pub fn run_against(
     results: &[QueryResult],
 ) -> Result<Counters, RunError> {
     let mut engine = Engine::new(config)?;
-    let mut checker = Checker::new(config, results, engine.inside());
-    let mut driver = Driver::new(config, workload, gaps);
+    let mut checker = CoreChecker::new(config, results, engine.inside());
+    let mut driver = CoreDriver::new(config, workload, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     // After the last key: its latency, and some cycles in which nothing more may come out.
     let mut drain = checker.schedule.latency() + HISTORY as u64;
@@ -200,7 +202,7 @@ pub fn run_against(
     Ok(checker.counters)
 }
 
-struct Checker<'a> {
+struct CoreChecker<'a> {
     config: &'a CoreConfig,
     results: &'a [QueryResult],
     schedule: Schedule<'a>,
@@ -214,12 +216,12 @@ struct Checker<'a> {
     first_key: Option<u64>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> CoreChecker<'a> {
     fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: Vec<Inside>) -> Self {
         let n = Numerics::new(config);
         let lse = config.weight() == Some(WeightUnit::Lse);
         let fixed = !config.follows_the_paper();
-        Checker {
+        CoreChecker {
             config,
             results,
             schedule: Schedule::new(config, results),
@@ -240,7 +242,7 @@ impl<'a> Checker<'a> {
             self.first_key.get_or_insert(cycle);
             let id = (query, step);
             match self.schedule.action(id) {
-                Action::Restore => self.counters.starts += 1,
+                Action::Restore => self.counters.restored += 1,
                 _ => self.counters.keys += 1,
             }
             // A masked key has a score that nobody looks at.
@@ -257,7 +259,13 @@ impl<'a> Checker<'a> {
         let step = |(query, step): StepId| -> &Step { &results[query].steps[step] };
         let ports = self.schedule.due(cycle);
         let (reads, restored) = (self.schedule.reads(&ports), self.schedule.restores(&ports));
-        self.check(cycle, "state_ren", ports.start.is_some() as u64, outputs.state_ren as u64, Kind::Bit)?;
+        self.check(
+            cycle,
+            "state_ren",
+            ports.restore.is_some() as u64,
+            outputs.state_ren as u64,
+            SignalKind::Bit,
+        )?;
 
         if let Some(id) = self.scores.due(cycle, self.score_stage) {
             if self.history.len() == HISTORY {
@@ -271,39 +279,57 @@ impl<'a> Checker<'a> {
         }
 
         let due = ports.value;
-        self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, Kind::Bit)?;
-        self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, Kind::Bit)?;
-        self.check(cycle, "v_state", restored as u64, outputs.v_state as u64, Kind::Bit)?;
+        self.check(cycle, "v_step", due.is_some() as u64, outputs.v_step as u64, SignalKind::Bit)?;
+        self.check(cycle, "v_ren", reads as u64, outputs.v_ren as u64, SignalKind::Bit)?;
+        self.check(cycle, "v_state", restored as u64, outputs.v_state as u64, SignalKind::Bit)?;
         if let Some(at) = due {
             self.counters.v_reads += (reads && !restored) as u64;
             let masked = step(at).action == Action::Masked;
             self.counters.masked += masked as u64;
-            self.counters.skips += (!reads && !masked) as u64;
+            self.counters.held += (!reads && !masked) as u64;
             self.counters.loads += (step(at).action == Action::Load) as u64;
         }
 
         let due = ports.result;
-        self.check(cycle, "o_valid", due.is_some() as u64, outputs.o_valid as u64, Kind::Bit)?;
+        self.check(cycle, "o_valid", due.is_some() as u64, outputs.o_valid as u64, SignalKind::Bit)?;
         if let Some((query, _)) = due {
             let result = &results[query];
-            self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, Kind::Bit)?;
-            self.check(cycle, "o_overflow", result.overflow as u64, outputs.o_overflow as u64, Kind::Bit)?;
+            self.check(cycle, "o_invalid", result.invalid as u64, outputs.o_invalid as u64, SignalKind::Bit)?;
+            self.check(
+                cycle,
+                "o_overflow",
+                result.overflow as u64,
+                outputs.o_overflow as u64,
+                SignalKind::Bit,
+            )?;
             if self.config.masks {
-                self.check(cycle, "o_empty", result.empty as u64, outputs.o_empty as u64, Kind::Bit)?;
+                self.check(cycle, "o_empty", result.empty as u64, outputs.o_empty as u64, SignalKind::Bit)?;
             }
             for (j, (expected, actual)) in result.o.iter().zip(&outputs.o).enumerate() {
                 if expected != actual {
-                    self.check(cycle, &format!("o[{j}] of query {query}"), *expected, *actual, Kind::Float)?;
+                    self.check(
+                        cycle,
+                        &format!("o[{j}] of query {query}"),
+                        *expected,
+                        *actual,
+                        SignalKind::Float,
+                    )?;
                 }
             }
             if let Some(state) = &result.state {
                 let scalars = state.scalars.iter().zip(&outputs.o_scalars).zip(self.config.state_scalars());
                 for ((expected, actual), name) in scalars {
-                    self.check(cycle, &format!("o_{name} of query {query}"), *expected, *actual, Kind::Bit)?;
+                    self.check(
+                        cycle,
+                        &format!("o_{name} of query {query}"),
+                        *expected,
+                        *actual,
+                        SignalKind::Bit,
+                    )?;
                 }
                 for (j, (expected, actual)) in state.o.iter().zip(&outputs.o_state).enumerate() {
                     let signal = format!("o_state[{j}] of query {query}");
-                    self.check(cycle, &signal, *expected, *actual, Kind::Bit)?;
+                    self.check(cycle, &signal, *expected, *actual, SignalKind::Bit)?;
                 }
             }
             self.counters.comparisons += result.o.len() as u64;
@@ -345,22 +371,22 @@ impl<'a> Checker<'a> {
         signal: &str,
         expected: u64,
         actual: u64,
-        kind: Kind,
+        kind: SignalKind,
     ) -> Result<(), Box<Divergence>> {
         self.counters.comparisons += 1;
         if expected == actual {
             return Ok(());
         }
         let text = |bits: u64| match kind {
-            Kind::Bit => bits.to_string(),
-            Kind::Float => self.config.format.value(bits).to_string(),
+            SignalKind::Bit => bits.to_string(),
+            SignalKind::Float => self.config.format.value(bits).to_string(),
         };
         Err(self.divergence(cycle, signal, [expected, actual].map(|bits| (bits, text(bits)))))
     }
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum SignalKind {
     Bit,
     Float,
 }

@@ -31,7 +31,7 @@ impl Pending {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Due {
     /// The step whose partial result's scalars are asked for.
-    pub start: Option<StepId>,
+    pub restore: Option<StepId>,
     /// The step at the value stage.
     pub value: Option<StepId>,
     /// The last step of the query whose result is there.
@@ -44,7 +44,7 @@ pub(crate) struct Schedule<'a> {
     stages: Stages,
     latency: u64,
     partial: bool,
-    starts: Pending,
+    restores: Pending,
     values: Pending,
     ends: Pending,
 }
@@ -57,7 +57,7 @@ impl<'a> Schedule<'a> {
             stages: Stages::of(config),
             latency: Numerics::new(config).latency().into(),
             partial: config.partial,
-            starts: Pending::default(),
+            restores: Pending::default(),
             values: Pending::default(),
             ends: Pending::default(),
         }
@@ -76,7 +76,7 @@ impl<'a> Schedule<'a> {
     /// A step is accepted.
     pub(crate) fn accept(&mut self, cycle: u64, step: StepId, last: bool) {
         if self.action(step) == Action::Restore {
-            self.starts.push(cycle, step);
+            self.restores.push(cycle, step);
         }
         self.values.push(cycle, step);
         if last {
@@ -87,7 +87,7 @@ impl<'a> Schedule<'a> {
     /// What the cycle brings; to be asked for every cycle once.
     pub(crate) fn due(&mut self, cycle: u64) -> Due {
         Due {
-            start: self.starts.due(cycle, u64::from(self.stages.score).saturating_sub(1)),
+            restore: self.restores.due(cycle, u64::from(self.stages.score).saturating_sub(1)),
             value: self.values.due(cycle, self.stages.value.into()),
             result: self.ends.due(cycle, self.latency),
         }
@@ -105,7 +105,7 @@ impl<'a> Schedule<'a> {
 
     /// The output ports.
     pub(crate) fn outputs(&self, due: &Due, outputs: &mut Outputs) {
-        outputs.state_ren = due.start.is_some();
+        outputs.state_ren = due.restore.is_some();
         outputs.v_step = due.value.is_some();
         outputs.v_ren = self.reads(due);
         outputs.v_state = self.restores(due);

@@ -3,15 +3,15 @@
 mod driver;
 mod model;
 
-use crate::block::lockstep::pop_if;
+use crate::array::lockstep::pop_if;
 use crate::engine::{Inputs, Outputs};
 use crate::inside::InsideSchedule;
 use crate::lockstep::{Divergence, RunError};
 use crate::stream::{Gaps, Query, Workload};
-use driver::Driver;
+use driver::SplitDriver;
 use flashd_golden::{Action, Merge, Model, QueryResult};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::rtl::SimulatedCircuit;
 use flashd_hwmodel::split::{SplitConfig, build};
 use flashd_spec::config::ConfigError;
 pub use model::run_model;
@@ -72,7 +72,7 @@ pub struct SplitRun {
 }
 
 /// Queries whose keys are in parts of one length: part p has the keys `p n .. (p + 1) n`, as far as there are.
-pub struct Parts {
+pub struct SplitWorkload {
     /// A query each part, all parts of a query one after another.
     workload: Workload,
     parts: usize,
@@ -80,7 +80,7 @@ pub struct Parts {
     lengths: Vec<usize>,
 }
 
-impl Parts {
+impl SplitWorkload {
     /// The keys of every query in so many parts.
     pub fn new(workload: &Workload, parts: usize) -> Self {
         let length = |query: &Query| (query.keys - query.from).div_ceil(parts).max(1);
@@ -89,7 +89,7 @@ impl Parts {
             let range = |p: usize| (query.from + p * n).min(query.keys);
             (0..parts).map(|p| Query { from: range(p), keys: range(p + 1), ..query.clone() }).collect()
         };
-        Parts {
+        SplitWorkload {
             lengths: workload.queries.iter().map(length).collect(),
             workload: Workload {
                 queries: workload.queries.iter().flat_map(of_query).collect(),
@@ -124,7 +124,7 @@ impl Parts {
 
 /// The model's results of queries whose keys are split, without the hardware.
 pub fn split_results(config: &SplitConfig, workload: &Workload) -> Vec<QueryResult> {
-    let parts = Parts::new(workload, config.parts);
+    let parts = SplitWorkload::new(workload, config.parts);
     parts.results(config, &parts.partial_results(&Model::new(&config.core), false))
 }
 
@@ -138,7 +138,7 @@ pub fn run(
     gaps: Gaps,
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitRun, RunError> {
-    let parts = Parts::new(workload, config.parts);
+    let parts = SplitWorkload::new(workload, config.parts);
     let partial = parts.partial_results(&Model::new(&config.core).with_sums(), true);
     let results = parts.results(config, &partial);
     let counters = run_against(config, workload, gaps, &partial, &results, observers)?;
@@ -157,8 +157,8 @@ pub fn run_against(
     results: &[QueryResult],
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitCounters, RunError> {
-    let parts = Parts::new(workload, config.parts);
-    let mut bench = Bench::new(config, &parts, gaps, partial, results)?;
+    let parts = SplitWorkload::new(workload, config.parts);
+    let mut bench = SplitBench::new(config, &parts, gaps, partial, results)?;
     let mut drain = u64::from(config.latency()) + 4;
     while drain > 0 {
         drain -= u64::from(bench.driver.finished());
@@ -171,15 +171,15 @@ pub fn run_against(
     Ok(bench.counters)
 }
 
-struct Bench<'a> {
+struct SplitBench<'a> {
     config: &'a SplitConfig,
-    parts: &'a Parts,
+    parts: &'a SplitWorkload,
     partial: &'a [Vec<QueryResult>],
     results: &'a [QueryResult],
-    core: Design,
+    core: SimulatedCircuit,
     /// What is watched inside the cores, one after another.
     watched: Vec<Inside>,
-    driver: Driver<'a>,
+    driver: SplitDriver<'a>,
     cycle: u64,
     /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
     values: VecDeque<(u64, usize, usize)>,
@@ -192,21 +192,21 @@ struct Bench<'a> {
     outputs: SplitOutputs,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> SplitBench<'a> {
     fn new(
         config: &'a SplitConfig,
-        parts: &'a Parts,
+        parts: &'a SplitWorkload,
         gaps: Gaps,
         partial: &'a [Vec<QueryResult>],
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
-        let core = Design::new(build(config)?);
+        let core = SimulatedCircuit::new(build(config)?);
         let watched = Inside::of(core.circuit());
-        Ok(Bench {
+        Ok(SplitBench {
             inside: InsideSchedule::new(&config.core, &Inside::by_core(&watched, config.parts)),
             core,
             watched,
-            driver: Driver::new(config, parts, gaps),
+            driver: SplitDriver::new(config, parts, gaps),
             cycle: 0,
             values: VecDeque::new(),
             outputs_due: VecDeque::new(),

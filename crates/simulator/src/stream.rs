@@ -18,11 +18,11 @@ pub struct Query {
     pub q: Vec<u64>,
     /// First key; 0 but for tiles of keys.
     pub from: usize,
-    /// Keys `from..keys`. A query that has neither a key nor a start is not sent to a core: its result is zeros and
+    /// Keys `from..keys`. A query that has neither a key nor a partial result is not sent to a core: its result is zeros and
     /// [`QueryResult::empty`], as that of a query whose keys are all masked.
     pub keys: usize,
-    /// What the query starts from, in a core with partial results.
-    pub start: Option<PartialState>,
+    /// The partial result that the query starts from, in a core with partial results.
+    pub restore: Option<PartialState>,
     /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
     pub v_exponent: u64,
     /// Keys that the query does not see, from the first; it sees those for which nothing is said.
@@ -30,14 +30,14 @@ pub struct Query {
 }
 
 impl Query {
-    /// Steps that the query takes: its start, if there is one, and its keys.
+    /// Steps that the query takes: its partial result, if it starts from one, and its keys.
     pub fn steps(&self) -> usize {
-        self.starts() + self.keys - self.from
+        self.restores() + self.keys - self.from
     }
 
-    /// The key of a step; None for the start.
+    /// The key of a step; None for the partial result.
     pub fn key(&self, step: usize) -> Option<usize> {
-        Some(self.from + step.checked_sub(self.starts())?)
+        Some(self.from + step.checked_sub(self.restores())?)
     }
 
     /// Whether there is anything to send to a core.
@@ -45,8 +45,8 @@ impl Query {
         self.steps() > 0
     }
 
-    fn starts(&self) -> usize {
-        self.start.is_some().into()
+    fn restores(&self) -> usize {
+        self.restore.is_some().into()
     }
 
     /// Whether the query does not see a key.
@@ -132,11 +132,11 @@ impl Workload {
         let masked = |query: usize, key: usize| self.queries[query].masks(key);
         let any = self.queries.iter().any(|q| q.masked.contains(&true));
         let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
-        let starts: Vec<_> = self.queries.iter().map(|q| q.start.clone()).collect();
+        let restored: Vec<_> = self.queries.iter().map(|q| q.restore.clone()).collect();
         run(Head {
             from: &from,
             masked: any.then_some(&masked as Masked),
-            starts: &starts,
+            restored: &restored,
             ..Head::new(&self.q(), &self.k, &self.v, &self.lengths()).with_exponents(&self.v_exponents())
         })
     }
@@ -160,19 +160,19 @@ impl Workload {
         assert!(tile > 0, "a tile must have keys");
         let tiles = |query: &Query| query.keys.saturating_sub(query.from).div_ceil(tile);
         let most = self.queries.iter().map(tiles).max().unwrap_or(0);
-        let mut starts: Vec<Option<PartialState>> = self.queries.iter().map(|q| q.start.clone()).collect();
+        let mut states: Vec<Option<PartialState>> = self.queries.iter().map(|q| q.restore.clone()).collect();
         let mut queries: Vec<Vec<Query>> = vec![Vec::new(); self.queries.len()];
         for n in 0..most {
-            let of_query = |(query, start): (&Query, &Option<PartialState>)| {
+            let of_query = |(query, state): (&Query, &Option<PartialState>)| {
                 let from = (query.from + n * tile).min(query.keys);
                 let keys = (from + tile).min(query.keys);
-                Query { from, keys, start: start.clone(), ..query.clone() }
+                Query { from, keys, restore: state.clone(), ..query.clone() }
             };
-            let round: Vec<Query> = self.queries.iter().zip(&starts).map(of_query).collect();
+            let round: Vec<Query> = self.queries.iter().zip(&states).map(of_query).collect();
             let round = Workload { queries: round, ..self.clone() };
             let results = run(&round);
             for (i, (query, result)) in round.queries.into_iter().zip(results).enumerate() {
-                starts[i] = result.state;
+                states[i] = result.state;
                 if query.from < query.keys {
                     queries[i].push(query);
                 }
@@ -227,11 +227,11 @@ enum Asked {
     /// The value of a key.
     Value(usize),
     /// The accumulators that a query starts from.
-    Start(usize),
+    Restore(usize),
 }
 
 /// Drives a core's inputs by the port protocol.
-pub struct Driver<'a> {
+pub struct CoreDriver<'a> {
     workload: &'a Workload,
     rng: Option<ChaCha8Rng>,
     mask: u64,
@@ -249,19 +249,19 @@ pub struct Driver<'a> {
     value: (usize, usize),
     /// What was asked for in the cycles before, the oldest first.
     asked: VecDeque<Asked>,
-    /// Queries whose start's scalars may be asked for next, the first of them.
-    start: usize,
+    /// Queries whose partial result's scalars may be asked for next, the first of them.
+    restored: usize,
     reset_cycles: usize,
 }
 
 /// Cycles of reset at the start of a run.
 pub const RESET_CYCLES: usize = 2;
 
-impl<'a> Driver<'a> {
+impl<'a> CoreDriver<'a> {
     /// A driver at the start of a workload.
     pub fn new(config: &CoreConfig, workload: &'a Workload, gaps: Gaps) -> Self {
         let first = workload.sent_from(0);
-        Driver {
+        CoreDriver {
             workload,
             rng: match gaps {
                 Gaps::None => None,
@@ -278,7 +278,7 @@ impl<'a> Driver<'a> {
             loaded: first,
             value: (first, 0),
             asked: (1..config.value_latency).map(|_| Asked::Nothing).collect(),
-            start: 0,
+            restored: 0,
             reset_cycles: RESET_CYCLES,
         }
     }
@@ -328,7 +328,7 @@ impl<'a> Driver<'a> {
             inputs.k_state = self.partial.is_some() && self.chance(2);
             return Accepted::default();
         }
-        self.drive_start(previous, inputs);
+        self.drive_restore(previous, inputs);
         self.drive_value(previous, inputs);
         let mut accepted = Accepted::default();
         let ready = self.query < self.loaded && !self.finished();
@@ -381,7 +381,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The scalars of the partial result that the previous cycle asked for, or noise.
-    fn drive_start(&mut self, previous: &Outputs, inputs: &mut Inputs) {
+    fn drive_restore(&mut self, previous: &Outputs, inputs: &mut Inputs) {
         let Some((widths, accumulator)) = &self.partial else {
             return;
         };
@@ -392,12 +392,12 @@ impl<'a> Driver<'a> {
         inputs.state_o.clear();
         inputs.state_o.extend((0..self.workload.d).map(|_| noise(*accumulator)));
         if previous.state_ren {
-            let rest = &self.workload.queries[self.start.min(self.workload.queries.len())..];
-            if let Some(n) = rest.iter().position(|query| query.start.is_some()) {
-                let start = rest[n].start.as_ref();
-                let scalars = start.iter().flat_map(|start| start.scalars);
+            let rest = &self.workload.queries[self.restored.min(self.workload.queries.len())..];
+            if let Some(n) = rest.iter().position(|query| query.restore.is_some()) {
+                let state = rest[n].restore.as_ref();
+                let scalars = state.iter().flat_map(|state| state.scalars);
                 inputs.state.iter_mut().zip(scalars).for_each(|(bus, scalar)| *bus = scalar);
-                self.start += n + 1;
+                self.restored += n + 1;
             }
         }
     }
@@ -410,7 +410,7 @@ impl<'a> Driver<'a> {
         self.asked.push_back(match query.map(|query| query.key(self.value.1)) {
             None => Asked::Nothing,
             Some(Some(key)) => Asked::Value(key),
-            Some(None) => Asked::Start(self.value.0),
+            Some(None) => Asked::Restore(self.value.0),
         });
         let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
         if let Asked::Value(key) = asked {
@@ -419,11 +419,11 @@ impl<'a> Driver<'a> {
         } else {
             self.noise(&mut inputs.v);
         }
-        if let Asked::Start(query) = asked
-            && let Some(start) = &w.queries[query].start
+        if let Asked::Restore(query) = asked
+            && let Some(state) = &w.queries[query].restore
         {
             inputs.state_o.clear();
-            inputs.state_o.extend_from_slice(&start.o);
+            inputs.state_o.extend_from_slice(&state.o);
         }
         if previous.v_step && self.value.0 < w.queries.len() {
             self.value.1 += 1;

@@ -5,7 +5,7 @@
 
 use crate::engine::{Inputs, Outputs};
 use crate::lockstep::{Counters, require_masks, require_partial};
-use crate::stream::{Driver, Gaps, RESET_CYCLES, Workload};
+use crate::stream::{CoreDriver, Gaps, RESET_CYCLES, Workload};
 use flashd_golden::{Action, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ConfigError, CoreConfig};
@@ -76,7 +76,7 @@ impl Workload {
 /// Runs a workload through the model and counts the cycles that the core would take.
 ///
 /// # Errors
-/// An invalid configuration, masked keys for a core without masks, or a start for one without partial results.
+/// An invalid configuration, masked keys for a core without masks, or a partial result for one without partial results.
 pub fn run_model(
     config: &CoreConfig,
     workload: &Workload,
@@ -102,10 +102,10 @@ pub fn run_model(
         // From the first key to the last one, and on to its result.
         cycles: if queries > 0 { timing.last - timing.first + 1 + latency } else { 0 },
         keys: all.keys,
-        starts: all.starts,
+        restored: all.restored,
         queries,
         bubbles: timing.bubbles,
-        skips: all.held,
+        held: all.held,
         masked: all.masked,
         loads: all.loads,
         v_reads: all.value_reads(),
@@ -133,7 +133,7 @@ impl Timing {
 
     /// Asks the driver, and answers as the core would.
     fn driven(config: &CoreConfig, workload: &Workload, gaps: Gaps, decisions: &Decisions) -> Timing {
-        let mut driver = Driver::new(config, workload, gaps);
+        let mut driver = CoreDriver::new(config, workload, gaps);
         let latency = u64::from(v_step_latency(config));
         let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
         let mut steps = VecDeque::new();

@@ -79,7 +79,7 @@ pub const DEFAULT_HOLD: f64 = 12.0;
 /// Fewest and most fraction bits that a budget of the hold rule may be made for.
 pub const BUDGET_FRACTIONS: (u32, u32) = (4, 22);
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
-pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
+pub const STATIC_HOLD: (f64, f64) = (-6.0, 11.0);
 /// Fraction bits that the accumulator has beyond the format's by default. With none, both designs lose the
 /// sum of many small updates, FLASH-D more of it; with three FLASH-D's mean error on real traces is up to 1.054
 /// times FA2's in bf16, with four up to 1.037 times, and both are smaller.

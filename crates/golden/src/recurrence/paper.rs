@@ -28,7 +28,7 @@ impl Paper {
         Paper {
             scalar: Scalar::new(n.format, n.exp.clone()),
             score_shift: n.score_shift,
-            static_range: n.static_skip.then(|| (decode(n.format, low), decode(n.format, high))),
+            static_range: n.static_hold.then(|| (decode(n.format, low), decode(n.format, high))),
         }
     }
 }

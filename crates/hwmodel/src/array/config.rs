@@ -21,7 +21,7 @@ pub const TRANSFER_CYCLES: usize = 1;
 /// [`CoreFields`](flashd_spec::config::CoreFields).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct BlockConfig<C = CoreConfig> {
+pub struct ArrayConfig<C = CoreConfig> {
     /// The core.
     pub core: C,
     /// Most queries in a block, B: 1 to 64.
@@ -31,10 +31,10 @@ pub struct BlockConfig<C = CoreConfig> {
     pub key_index_bits: Option<u32>,
 }
 
-impl BlockConfig {
+impl ArrayConfig {
     /// An array of `queries` cores.
     pub fn new(core: CoreConfig, queries: usize) -> Self {
-        BlockConfig { core, queries, key_index_bits: None }
+        ArrayConfig { core, queries, key_index_bits: None }
     }
 
     /// Checks the core's configuration and the number of queries.

@@ -93,7 +93,7 @@ fn flags(m: &mut Module, name: &str, count: usize) -> Vec<Wire> {
 }
 
 /// Control for blocks of at most `queries` queries. A query is offered, and it is its block's last; a key, and it is its block's last.
-pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
+pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
         format!("block_control_{queries}"),

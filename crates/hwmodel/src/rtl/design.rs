@@ -4,12 +4,12 @@ use super::{Block, Circuit};
 use std::ops::{Deref, DerefMut};
 
 /// A circuit that is simulated: driven and read by its ports' names, a cycle in two calls.
-pub struct Design(Circuit);
+pub struct SimulatedCircuit(Circuit);
 
-impl Design {
+impl SimulatedCircuit {
     /// The design that a circuit is.
-    pub fn new(circuit: Circuit) -> Design {
-        Design(circuit)
+    pub fn new(circuit: Circuit) -> SimulatedCircuit {
+        SimulatedCircuit(circuit)
     }
 
     /// For probes.
@@ -23,7 +23,7 @@ impl Design {
     }
 }
 
-impl Deref for Design {
+impl Deref for SimulatedCircuit {
     type Target = Circuit;
 
     fn deref(&self) -> &Circuit {
@@ -31,7 +31,7 @@ impl Deref for Design {
     }
 }
 
-impl DerefMut for Design {
+impl DerefMut for SimulatedCircuit {
     fn deref_mut(&mut self) -> &mut Circuit {
         &mut self.0
     }

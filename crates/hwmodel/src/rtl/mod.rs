@@ -27,7 +27,7 @@ pub mod tag;
 mod watch;
 
 pub use circuit::Circuit;
-pub use design::Design;
+pub use design::SimulatedCircuit;
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
 pub use tag::{Tag, TagKind};

@@ -18,7 +18,7 @@ use flashd_spec::config::ConfigError;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Cores and tree of a configuration, as a block of their own.
+/// Cores and tree of a configuration, with nothing around them.
 ///
 /// # Errors
 /// If the configuration is not valid.

@@ -1,7 +1,7 @@
 //! What a user chooses: an array of cores, the width of a beat, and which values are sent.
 
 use super::beat::Shape;
-use crate::array::BlockConfig;
+use crate::array::ArrayConfig;
 use crate::catalogue::v_step_latency;
 use crate::word::bits_for;
 use flashd_spec::config::{ConfigError, CoreConfig};
@@ -25,12 +25,13 @@ pub enum Values {
     All,
 }
 
-/// Configuration of a stream wrapper around an array of cores. `C` is what is known of the core, as in [`BlockConfig`].
+/// Configuration of a stream wrapper around an array of cores. `C` is what is known of the core, as in [`ArrayConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AxisConfig<C = CoreConfig> {
+pub struct WrapperConfig<C = CoreConfig> {
     /// The array.
-    pub block: BlockConfig<C>,
+    #[serde(rename = "block")]
+    pub array: ArrayConfig<C>,
     /// Bits of a beat: divides the bits of a vector, a multiple of 8. When absent, the most up to
     /// [`DEFAULT_BEAT_BITS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,10 +41,10 @@ pub struct AxisConfig<C = CoreConfig> {
     pub values: Values,
 }
 
-impl AxisConfig {
+impl WrapperConfig {
     /// A wrapper around an array, with everything else as by default.
-    pub fn new(block: BlockConfig) -> Self {
-        AxisConfig { block, beat_bits: None, values: Values::default() }
+    pub fn new(array: ArrayConfig) -> Self {
+        WrapperConfig { array, beat_bits: None, values: Values::default() }
     }
 
     /// Checks the array's configuration and the width of a beat.
@@ -51,7 +52,7 @@ impl AxisConfig {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        self.block.validate()?;
+        self.array.validate()?;
         let beat = self.beat();
         if !self.beat_choices().any(|bits| bits == beat) {
             let choices: Vec<String> = self.beat_choices().map(|bits| bits.to_string()).collect();
@@ -84,12 +85,12 @@ impl AxisConfig {
 
     /// Bits of a vector, d W.
     pub fn vector_bits(&self) -> u32 {
-        self.block.core.d as u32 * self.element_bits()
+        self.array.core.d as u32 * self.element_bits()
     }
 
     /// Bits of an element, W.
     pub fn element_bits(&self) -> u32 {
-        Numerics::new(&self.block.core).format.width()
+        Numerics::new(&self.array.core).format.width()
     }
 
     /// Beats of a vector.
@@ -99,7 +100,7 @@ impl AxisConfig {
 
     /// How a vector is cut into beats.
     pub fn shape(&self) -> Shape {
-        Shape::new(self.block.core.d, self.element_bits(), self.beat())
+        Shape::new(self.array.core.d, self.element_bits(), self.beat())
     }
 
     /// Module and file name: the array's and `_axis`, then `_b` and the bits of a beat unless they are the default, and
@@ -111,23 +112,23 @@ impl AxisConfig {
             Values::Requested => "",
             Values::All => "_all",
         };
-        format!("{}_axis{beat}{values}", self.block.name())
+        format!("{}_axis{beat}{values}", self.array.name())
     }
 
     /// Cycles from the last beat of a block's last key to the first beat of its first result, when the key and its
     /// values do not have to wait: those of the array and [`STREAM_LATENCY`].
     pub fn latency(&self) -> u32 {
-        self.block.latency() + STREAM_LATENCY
+        self.array.latency() + STREAM_LATENCY
     }
 
     /// Cycles from block to block of `queries` queries and `keys` keys when no source and no sink pauses and values come
-    /// in time (see [`AxisConfig::value_delay`]): a beat a cycle on the busiest stream,
+    /// in time (see [`WrapperConfig::value_delay`]): a beat a cycle on the busiest stream,
     ///
     /// ```text
     /// max(keys beats, queries beats + t)
     /// ```
     ///
-    /// where t is the cycle in which the array takes a block over, as in [`BlockConfig::cycles_per_block`]. A vector of
+    /// where t is the cycle in which the array takes a block over, as in [`ArrayConfig::cycles_per_block`]. A vector of
     /// several beats hides it, because the query register fills meanwhile. With beats of whole vectors this is exact.
     /// With several beats it is a lower bound, which long blocks come close to: results and keys want the array at
     /// different times, and freezing it for one delays the other, which costs up to two vectors a block; in blocks of
@@ -135,7 +136,7 @@ impl AxisConfig {
     pub fn cycles_per_block(&self, queries: usize, keys: usize) -> usize {
         let beats = self.beats() as usize;
         let transfer = match beats {
-            1 => BlockConfig::cycles_per_block(queries, 1) - queries,
+            1 => ArrayConfig::cycles_per_block(queries, 1) - queries,
             _ => 0,
         };
         (keys * beats).max(queries * beats + transfer)
@@ -152,7 +153,7 @@ impl AxisConfig {
     ///
     /// A larger delay makes a step take `(delay + beats + 1) / (value_latency + 1)` cycles.
     pub fn value_delay(&self) -> u32 {
-        self.block.value_latency() * self.beats() - 1
+        self.array.value_latency() * self.beats() - 1
     }
 
     /// Whether the array is also frozen while the next key of a block is not there, so that steps follow each other.
@@ -169,13 +170,13 @@ impl AxisConfig {
     /// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
     /// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
     pub(crate) fn block_count_bits(&self) -> u32 {
-        bits_for(u64::from(self.block.latency() + self.block.value_latency()) + 6)
+        bits_for(u64::from(self.array.latency() + self.array.value_latency()) + 6)
     }
 
     /// Width of a counter of blocks whose keys have begun to come and whose values have not: at most one for each step
     /// before the value stage, and the one in the key register.
     pub(crate) fn value_credit_bits(&self) -> u32 {
-        bits_for(u64::from(v_step_latency(&self.block.core) + self.block.value_latency()) + 2)
+        bits_for(u64::from(v_step_latency(&self.array.core) + self.array.value_latency()) + 2)
     }
 }
 

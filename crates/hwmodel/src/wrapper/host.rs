@@ -8,7 +8,7 @@ use super::ports::{answer_lite, enter_lite};
 use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
-use crate::wrapper::{AxisConfig, Values};
+use crate::wrapper::{Values, WrapperConfig};
 
 /// What the registers are told, by parts that they tell something themselves.
 pub struct Events {
@@ -46,7 +46,7 @@ pub struct HostOutputs {
 pub fn host_control(
     around: &mut Module,
     name: &str,
-    config: &AxisConfig,
+    config: &WrapperConfig,
     rst: Wire,
     host: &Signals,
     events: &Events,

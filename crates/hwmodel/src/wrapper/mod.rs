@@ -30,7 +30,7 @@
 //! | `advance` | when the array moves |
 //! | `credit`, `logic` | what several of these need |
 //!
-//! What a user chooses is [`AxisConfig`](crate::wrapper::AxisConfig).
+//! What a user chooses is [`WrapperConfig`](crate::wrapper::WrapperConfig).
 
 mod advance;
 pub mod beat;
@@ -54,7 +54,7 @@ mod values;
 mod vector;
 
 pub use beat::Shape;
-pub use config::{AxisConfig, DEFAULT_BEAT_BITS, STREAM_LATENCY, Values};
+pub use config::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 pub use registers::{Access, Field, Register, RegisterName, registers};
 pub use requests::INDEX_BITS;
 pub use top::build;

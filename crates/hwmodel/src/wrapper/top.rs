@@ -14,7 +14,7 @@ use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use crate::wrapper::{AxisConfig, Values};
+use crate::wrapper::{Values, WrapperConfig};
 use flashd_spec::config::ConfigError;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -23,15 +23,15 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
+pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
-    let n = Arc::new(Numerics::new(&config.block.core));
+    let n = Arc::new(Numerics::new(&config.array.core));
     let shape = config.shape();
     let all = config.values == Values::All;
     let mut bench = Module::bench();
     // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
     let q = SinkInputs::open(&mut bench, &shape, true, false);
-    let k = SinkInputs::open(&mut bench, &shape, true, config.block.core.masks);
+    let k = SinkInputs::open(&mut bench, &shape, true, config.array.core.masks);
     let v = SinkInputs::open(&mut bench, &shape, all, false);
     let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
     let host = open_lite(&mut bench);
@@ -63,7 +63,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let host = host_control(m, "host", config, rst, &host, &events);
         answer_lite(m, "s_axil_", &host.lite);
         let queries = QueryInputs { stream: &q, run: host.run, ready: q_ready, ce };
-        let queries = query_stream(m, "queries", shape, config.block.queries, &queries);
+        let queries = query_stream(m, "queries", shape, config.array.queries, &queries);
         m.output("s_axis_q_tready", queries.tready);
         let keys = KeyInputs { stream: &k, block: queries.opens, length: host.length, ready: k_ready, ce };
         let keys = key_stream(m, "keys", shape, all, &keys);
@@ -94,7 +94,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
             v: &values.v,
         };
         let (array, steps) = m.gated("gate", ce, |m| {
-            let array = array(m, "array", &config.block, &n, &inputs);
+            let array = array(m, "array", &config.array, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });
@@ -155,13 +155,13 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
 }
 
 impl Events {
-    fn new(m: &mut Module, config: &AxisConfig) -> Events {
+    fn new(m: &mut Module, config: &WrapperConfig) -> Events {
         // The first two, of cycles and blocks, need no event of their own.
         let counted = counters(config).into_iter().skip(2);
         Events {
             opens: m.later(1),
             done: m.later(1),
-            taken: config.block.core.masks.then(|| m.later(1)),
+            taken: config.array.core.masks.then(|| m.later(1)),
             error: errors(config).iter().map(|_| m.later(1)).collect(),
             occurs: counted.map(|_| m.later(1)).collect(),
         }
@@ -169,10 +169,15 @@ impl Events {
 }
 
 /// The steps in the array. Values are asked for by the steps that need one, or all of them come.
-fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &ArrayOutputs) -> StepOutputs {
+fn follow_steps(
+    m: &mut Module,
+    config: &WrapperConfig,
+    keys: &KeyOutputs,
+    array: &ArrayOutputs,
+) -> StepOutputs {
     let times = StepTimes {
-        v_step_latency: v_step_latency(&config.block.core),
-        value_latency: config.block.value_latency(),
+        v_step_latency: v_step_latency(&config.array.core),
+        value_latency: config.array.value_latency(),
         dense: config.is_dense(),
     };
     let (step, ask) = match config.values {

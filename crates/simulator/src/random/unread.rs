@@ -46,7 +46,7 @@ impl Unread {
     }
 
     /// Of queries that all meet the same keys, the first ones.
-    pub(super) fn in_block(keys: usize, results: &[QueryResult]) -> Unread {
+    pub(super) fn in_array(keys: usize, results: &[QueryResult]) -> Unread {
         Unread::of(keys, results.iter().flat_map(|result| result.steps.iter().enumerate()))
     }
 

@@ -1,6 +1,6 @@
 //! Split keys as port activity.
 
-use super::{Parts, SplitInputs};
+use super::{SplitInputs, SplitWorkload};
 use crate::engine::Inputs;
 use crate::stream::{Gaps, RESET_CYCLES};
 use flashd_hwmodel::split::SplitConfig;
@@ -10,16 +10,16 @@ use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
 /// A cycle's inputs. Ports that carry nothing carry noise where there are gaps.
-pub(super) struct Offer {
+pub(super) struct SplitOffer {
     pub(super) inputs: SplitInputs,
     /// The query and step whose keys are sent.
     pub(super) step: Option<(usize, usize)>,
 }
 
 /// Drives the inputs by the port protocol.
-pub(super) struct Driver<'a> {
+pub(super) struct SplitDriver<'a> {
     config: &'a SplitConfig,
-    parts: &'a Parts,
+    parts: &'a SplitWorkload,
     rng: Option<ChaCha8Rng>,
     cycle: usize,
     loaded: usize,
@@ -29,9 +29,9 @@ pub(super) struct Driver<'a> {
     asked: VecDeque<Vec<Option<usize>>>,
 }
 
-impl<'a> Driver<'a> {
-    pub(super) fn new(config: &'a SplitConfig, parts: &'a Parts, gaps: Gaps) -> Self {
-        Driver {
+impl<'a> SplitDriver<'a> {
+    pub(super) fn new(config: &'a SplitConfig, parts: &'a SplitWorkload, gaps: Gaps) -> Self {
+        SplitDriver {
             rng: match gaps {
                 Gaps::None => None,
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
@@ -75,7 +75,7 @@ impl<'a> Driver<'a> {
     }
 
     /// The inputs of the next cycle.
-    pub(super) fn next(&mut self) -> Offer {
+    pub(super) fn next(&mut self) -> SplitOffer {
         let (source, parts) = (self.parts, self.config.parts);
         let reset = self.cycle < RESET_CYCLES;
         self.cycle += 1;
@@ -122,6 +122,6 @@ impl<'a> Driver<'a> {
         } else {
             self.step += usize::from(send);
         }
-        Offer { inputs: SplitInputs { core, k_mask }, step }
+        SplitOffer { inputs: SplitInputs { core, k_mask }, step }
     }
 }

@@ -1,8 +1,8 @@
 //! Arrays of cores in lock-step with the model and the protocol's rules.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, QueryBlock, run, run_against};
+use flashd_hwmodel::array::ArrayConfig;
+use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, QueryBlock, run, run_against};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
@@ -11,7 +11,7 @@ use flashd_workload::{round_to, synthetic};
 const GAPS: [Gaps; 2] = [Gaps::None, Gaps::Random(17)];
 
 /// A stream of blocks `(queries, keys)` over one set of keys. Scores spread widely, so that some steps hold.
-fn workload(core: &CoreConfig, blocks: &[(usize, usize)]) -> BlockWorkload {
+fn workload(core: &CoreConfig, blocks: &[(usize, usize)]) -> ArrayWorkload {
     let queries: usize = blocks.iter().map(|b| b.0).sum();
     let keys = blocks.iter().map(|b| b.1).max().unwrap();
     let a = synthetic::attention_like(3 + queries as u64, queries.max(2), keys.max(2), core.d);
@@ -24,10 +24,10 @@ fn workload(core: &CoreConfig, blocks: &[(usize, usize)]) -> BlockWorkload {
     let blocks = blocks.iter().map(|&(n, keys)| {
         QueryBlock::new((0..n).map(|_| (next.next().unwrap().to_vec(), exponent)).collect(), keys)
     });
-    BlockWorkload { d: core.d, blocks: blocks.collect(), k, v, padding: Vec::new() }
+    ArrayWorkload { d: core.d, blocks: blocks.collect(), k, v, padding: Vec::new() }
 }
 
-fn check(config: &BlockConfig, w: &BlockWorkload, disturbance: &Disturbance) -> BlockRun {
+fn check(config: &ArrayConfig, w: &ArrayWorkload, disturbance: &Disturbance) -> ArrayRun {
     let run = run(config, w, disturbance, &mut []).unwrap_or_else(|e| panic!("{disturbance:?}: {e}"));
     assert!(run.counters.comparisons > run.counters.keys);
     if disturbance.resets.is_empty() {
@@ -38,8 +38,8 @@ fn check(config: &BlockConfig, w: &BlockWorkload, disturbance: &Disturbance) -> 
     run
 }
 
-fn block(core: &CoreConfig, queries: usize) -> BlockConfig {
-    BlockConfig::new(core.clone(), queries)
+fn array_of(core: &CoreConfig, queries: usize) -> ArrayConfig {
+    ArrayConfig::new(core.clone(), queries)
 }
 
 /// Full and ragged blocks, more keys than queries, fewer, and one.
@@ -65,7 +65,7 @@ fn every_variant_in_full_and_ragged_blocks() {
             for queries in [1, 2, 3, 8] {
                 let w = workload(&core, &ragged(queries));
                 for gaps in GAPS {
-                    check(&block(&core, queries), &w, &Disturbance::gaps(gaps));
+                    check(&array_of(&core, queries), &w, &Disturbance::gaps(gaps));
                 }
             }
         }
@@ -78,7 +78,7 @@ fn sixty_four_queries() {
         let core = CoreConfig::new(design, 3, Format::BF16);
         let w = workload(&core, &[(64, 66), (64, 2), (5, 9), (64, 64), (1, 1)]);
         for gaps in GAPS {
-            check(&block(&core, 64), &w, &Disturbance::gaps(gaps));
+            check(&array_of(&core, 64), &w, &Disturbance::gaps(gaps));
         }
     }
 }
@@ -90,8 +90,8 @@ fn cycles_per_block_are_those_of_the_closed_formula() {
         for queries in [1, 2, 3, 8] {
             for keys in [1, 2, queries, queries + 1, queries + 2, 20] {
                 let w = workload(&core, &[(queries, keys); 6]);
-                let run = check(&block(&core, queries), &w, &Disturbance::gaps(Gaps::None));
-                let expected = BlockConfig::cycles_per_block(queries, keys) as u64;
+                let run = check(&array_of(&core, queries), &w, &Disturbance::gaps(Gaps::None));
+                let expected = ArrayConfig::cycles_per_block(queries, keys) as u64;
                 assert_eq!(run.periods, [expected; 5], "{queries} queries, {keys} keys");
                 assert!(keys < queries || expected as usize - keys <= 2);
             }
@@ -104,7 +104,7 @@ fn cycles_per_block_are_those_of_the_closed_formula() {
 fn an_array_of_one_is_its_core() {
     for core in CoreConfig::variants(6, Format::BF16) {
         let w = workload(&core, &[(1, 9); 4]);
-        let array = check(&block(&core, 1), &w, &Disturbance::gaps(Gaps::None));
+        let array = check(&array_of(&core, 1), &w, &Disturbance::gaps(Gaps::None));
         let alone = flashd_simulator::run(&core, &w.single(), Gaps::None, &mut []).unwrap();
         let (a, c) = (array.counters, alone.counters);
         assert_eq!((a.cycles, a.keys, a.v_reads, a.latency), (c.cycles, c.keys, c.v_reads, c.latency));
@@ -160,7 +160,7 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
             v[9] = format.max_finite();
             let exponent = flashd_golden::v_exponent(format, &[one]);
             let queries: Vec<_> = q.iter().map(|q| (q.to_vec(), exponent)).collect();
-            let w = BlockWorkload {
+            let w = ArrayWorkload {
                 d: 4,
                 blocks: vec![QueryBlock::new(queries, 3); 3],
                 k: k.concat(),
@@ -168,7 +168,7 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
                 padding: Vec::new(),
             };
             for gaps in GAPS {
-                let run = check(&block(&core, 3), &w, &Disturbance::gaps(gaps));
+                let run = check(&array_of(&core, 3), &w, &Disturbance::gaps(gaps));
                 let flags =
                     |f: fn(&QueryResult) -> bool| -> Vec<bool> { run.results[..3].iter().map(f).collect() };
                 if Model::new(&core).run(Head::new(&w.single().q(), &w.k, &w.v, &[3; 9]).with_steps())[0]
@@ -202,7 +202,7 @@ fn resets_in_the_middle() {
                 let resets: Vec<u64> = (1..8).map(|n| 10 * n + offset + n * n % step).collect();
                 for gaps in GAPS {
                     let disturbance = Disturbance { gaps, resets: resets.clone() };
-                    let run = check(&block(&core, queries), &w, &disturbance);
+                    let run = check(&array_of(&core, queries), &w, &disturbance);
                     assert!((run.counters.blocks as usize) < w.blocks.len());
                     finished += run.counters.queries;
                 }
@@ -221,7 +221,7 @@ fn exponents_belong_to_queries() {
             *exponent = *exponent + i as u64 % 3 - 1;
         }
         for gaps in GAPS {
-            let run = check(&block(&core, 4), &w, &Disturbance::gaps(gaps));
+            let run = check(&array_of(&core, 4), &w, &Disturbance::gaps(gaps));
             let overflows = run.results.iter().filter(|r| r.overflow).count();
             assert!(overflows > 0 && overflows < run.results.len(), "{}: {overflows}", core.name());
         }
@@ -234,7 +234,7 @@ fn neighbours_with_equal_keys_share_a_block() {
     let v = vec![Format::BF16.one(); 10];
     let mut w = Workload::new(Format::BF16, d, &v, &v, &v);
     w.queries[4].keys = 3;
-    let blocks = BlockWorkload::new(&w, 3);
+    let blocks = ArrayWorkload::new(&w, 3);
     let shape: Vec<(usize, usize)> = blocks.blocks.iter().map(|b| (b.queries.len(), b.keys)).collect();
     assert_eq!(shape, [(3, 5), (1, 5), (1, 3)]);
     assert_eq!(blocks.single(), w);
@@ -247,14 +247,14 @@ fn every_comparison_notices_a_fault() {
         datapath: FlashDVariant::Fixed.into(),
         ..CoreConfig::new(Design::FlashD, 4, Format::BF16)
     };
-    let config = block(&core, 3);
+    let config = array_of(&core, 3);
     let mut w = workload(&core, &[(3, 9), (2, 6)]);
     // Scores so near to each other that few keys are held.
     for q in w.blocks.iter_mut().flat_map(|block| &mut block.queries).flat_map(|(q, _)| q) {
         *q = round_to(core.format, core.format.value(*q) / 16.0);
     }
     let good = run(&config, &w, &Disturbance::gaps(Gaps::None), &mut []).unwrap().results;
-    let signal = |results: &[QueryResult], w: &BlockWorkload, config: &BlockConfig| match run_against(
+    let signal = |results: &[QueryResult], w: &ArrayWorkload, config: &ArrayConfig| match run_against(
         config,
         w,
         &Disturbance::gaps(Gaps::None),

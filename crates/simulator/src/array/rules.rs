@@ -78,7 +78,7 @@ impl Rules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashd_hwmodel::array::BlockConfig;
+    use flashd_hwmodel::array::ArrayConfig;
 
     /// Cycles between last keys when neither source pauses.
     fn periods(most: usize, blocks: &[(usize, usize)]) -> Vec<u64> {
@@ -107,7 +107,7 @@ mod tests {
     fn the_closed_formula_holds() {
         for queries in [1, 2, 3, 8, 64] {
             for keys in [1, 2, 3, 7, 8, 9, 10, 63, 64, 65, 66, 100] {
-                let expected = BlockConfig::cycles_per_block(queries, keys) as u64;
+                let expected = ArrayConfig::cycles_per_block(queries, keys) as u64;
                 let measured = periods(queries, &[(queries, keys); 5]);
                 assert!(measured.iter().all(|p| *p == expected), "{queries} {keys}: {measured:?}");
                 // Fewer queries than cores: the same formula.

@@ -1,13 +1,13 @@
 //! The array: cores between shadow registers and the queue of results.
 
 use super::LowFunction;
-use super::control::block_control;
+use super::control::array_control;
 use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
 use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
 use super::window::{key_counter, key_window};
-use crate::array::BlockConfig;
+use crate::array::ArrayConfig;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
@@ -67,11 +67,11 @@ pub struct ArrayOutputs {
     pub o_overflow: Option<Wire>,
 }
 
-/// The array of a configuration, as a block of its own.
+/// The array of a configuration, with nothing around it.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn build(config: &BlockConfig) -> Result<Circuit, ConfigError> {
+pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.core));
     let (d, width) = (config.core.d, n.format.width());
@@ -98,7 +98,7 @@ pub fn build(config: &BlockConfig) -> Result<Circuit, ConfigError> {
 pub fn array(
     around: &mut Module,
     name: impl Into<Name>,
-    config: &BlockConfig,
+    config: &ArrayConfig,
     n: &Arc<Numerics>,
     inputs: &ArrayInputs,
 ) -> ArrayOutputs {
@@ -123,7 +123,7 @@ pub fn array(
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
 
-        let control = block_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
+        let control = array_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();

@@ -1,8 +1,8 @@
 //! Stream wrappers at their ports: every result, request and counter against the model, whatever sources and sinks do.
 
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_simulator::axis::{AxisBlock, AxisWorkload, Mask, Pace, Paces, run, run_against};
+use flashd_hwmodel::array::ArrayConfig;
+use flashd_hwmodel::wrapper::{Values, WrapperConfig};
+use flashd_simulator::wrapper::{Mask, Pace, Paces, WrapperBlock, WrapperWorkload, run, run_against};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
@@ -10,7 +10,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// Blocks of these numbers of queries and keys. Scores are spread widely, so that some steps hold.
-fn workload(core: &CoreConfig, shape: &[(usize, usize)], seed: u64) -> AxisWorkload {
+fn workload(core: &CoreConfig, shape: &[(usize, usize)], seed: u64) -> WrapperWorkload {
     let format = core.format;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let encoded = |x: &[f32], factor: f64| -> Vec<u64> {
@@ -19,14 +19,14 @@ fn workload(core: &CoreConfig, shape: &[(usize, usize)], seed: u64) -> AxisWorkl
     let block = |(i, (queries, keys)): (usize, &(usize, usize))| {
         let a = synthetic::attention_like(seed * 100 + i as u64, *queries, *keys, core.d);
         let padding = (0..*keys).map(|_| core.masks && rng.random_ratio(1, 5)).collect();
-        AxisBlock { q: encoded(&a.q, 16.0), k: encoded(&a.k, 1.0), v: encoded(&a.v, 1.0), padding }
+        WrapperBlock { q: encoded(&a.q, 16.0), k: encoded(&a.k, 1.0), v: encoded(&a.v, 1.0), padding }
     };
-    let blocks: Vec<AxisBlock> = shape.iter().enumerate().map(block).collect();
+    let blocks: Vec<WrapperBlock> = shape.iter().enumerate().map(block).collect();
     // An exponent that some values go beyond, so that the flag is seen.
     let largest =
         blocks.iter().flat_map(|b| &b.v).map(|v| (v >> format.fraction_bits) & format.exponent_mask());
     let v_exponent = largest.max().unwrap_or(0).saturating_sub(seed % 2);
-    AxisWorkload { blocks, v_exponent, ..AxisWorkload::default() }
+    WrapperWorkload { blocks, v_exponent, ..WrapperWorkload::default() }
 }
 
 /// The designs that the tests go through.
@@ -55,7 +55,12 @@ fn cores(d: usize) -> Vec<CoreConfig> {
 
 const VALUES: [Values; 2] = [Values::Requested, Values::All];
 
-fn check(config: &AxisConfig, w: &AxisWorkload, paces: &Paces, seed: u64) -> flashd_simulator::axis::AxisRun {
+fn check(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    paces: &Paces,
+    seed: u64,
+) -> flashd_simulator::wrapper::WrapperRun {
     config.validate().unwrap();
     run(config, w, paces, seed)
         .unwrap_or_else(|e| panic!("{}, seed {seed}, {paces:?}, {:?}: {e}", config.name(), w.mask))
@@ -71,8 +76,8 @@ fn every_result_and_request_is_that_of_the_model() {
             for beat in [vector, vector / 2, vector / 8] {
                 for values in VALUES {
                     seed += 1;
-                    let block = BlockConfig::new(core.clone(), queries);
-                    let config = AxisConfig { beat_bits: Some(beat), values, ..AxisConfig::new(block) };
+                    let array = ArrayConfig::new(core.clone(), queries);
+                    let config = WrapperConfig { beat_bits: Some(beat), values, ..WrapperConfig::new(array) };
                     let shape = [(queries, 9), (1, 1), (queries.div_ceil(2), 3), (queries, 2), (queries, 12)];
                     let mut w = workload(&core, &shape, seed);
                     if core.masks {
@@ -95,10 +100,10 @@ fn every_result_and_request_is_that_of_the_model() {
 fn every_pace_on_every_stream() {
     for (core, beats) in [(cores(8).remove(2), 1), (cores(8).remove(4), 4)] {
         for values in VALUES {
-            let block = BlockConfig::new(core.clone(), 3);
+            let array = ArrayConfig::new(core.clone(), 3);
             let beat_bits = Some(8 * core.format.width() / beats);
-            let config = AxisConfig { beat_bits, values, ..AxisConfig::new(block) };
-            let w = AxisWorkload {
+            let config = WrapperConfig { beat_bits, values, ..WrapperConfig::new(array) };
+            let w = WrapperWorkload {
                 mask: Mask::Causal,
                 stride: 1,
                 ..workload(&core, &[(3, 7), (2, 4), (3, 5)], 5)
@@ -127,8 +132,8 @@ fn beats_that_are_no_whole_number_of_elements() {
     let core = CoreConfig::new(Design::FlashD, 6, Format::BF16);
     for beat in [8, 24, 48] {
         for values in VALUES {
-            let block = BlockConfig::new(core.clone(), 2);
-            let config = AxisConfig { beat_bits: Some(beat), values, ..AxisConfig::new(block) };
+            let array = ArrayConfig::new(core.clone(), 2);
+            let config = WrapperConfig { beat_bits: Some(beat), values, ..WrapperConfig::new(array) };
             let w = workload(&core, &[(2, 5), (1, 3), (2, 4)], 3);
             check(&config, &w, &Paces::free(0), 1);
             check(&config, &w, &Paces::random(8), 1);
@@ -140,8 +145,8 @@ fn beats_that_are_no_whole_number_of_elements() {
 #[test]
 fn blocks_of_a_given_length() {
     let core = cores(8).remove(1);
-    let config = AxisConfig::new(BlockConfig::new(core.clone(), 3));
-    let w = AxisWorkload { length: 6, ..workload(&core, &[(3, 6), (2, 6), (3, 6)], 3) };
+    let config = WrapperConfig::new(ArrayConfig::new(core.clone(), 3));
+    let w = WrapperWorkload { length: 6, ..workload(&core, &[(3, 6), (2, 6), (3, 6)], 3) };
     check(&config, &w, &Paces::random(3), 1);
 }
 
@@ -155,8 +160,8 @@ fn cycles_are_those_of_the_formula() {
                 for values in VALUES {
                     for keys in [1, queries - queries / 2, queries, queries + 1, 40] {
                         let beat_bits = Some(8 * core.format.width() / beats);
-                        let block = BlockConfig::new(core.clone(), queries);
-                        let config = AxisConfig { beat_bits, values, ..AxisConfig::new(block) };
+                        let array = ArrayConfig::new(core.clone(), queries);
+                        let config = WrapperConfig { beat_bits, values, ..WrapperConfig::new(array) };
                         let w = workload(&core, &[(queries, keys); 12], 2);
                         for delay in [0, config.value_delay() as u64] {
                             cycles(&config, &w, queries, keys, delay);
@@ -168,7 +173,7 @@ fn cycles_are_those_of_the_formula() {
     }
 }
 
-fn cycles(config: &AxisConfig, w: &AxisWorkload, queries: usize, keys: usize, delay: u64) {
+fn cycles(config: &WrapperConfig, w: &WrapperWorkload, queries: usize, keys: usize, delay: u64) {
     let run = check(config, w, &Paces::free(delay), 1);
     // Without the first blocks, before which the array is empty, and the last one, after which no key comes.
     // With several beats a block's result comes earlier or later with the values that its last keys need: keys tell.
@@ -199,12 +204,12 @@ fn late_values_cost_what_is_said() {
     let core = CoreConfig { hold: Some(Hold::None), ..cores(8).remove(1) };
     for beats in [1, 4] {
         let beat_bits = Some(8 * core.format.width() / beats);
-        let config = AxisConfig { beat_bits, ..AxisConfig::new(BlockConfig::new(core.clone(), 2)) };
+        let config = WrapperConfig { beat_bits, ..WrapperConfig::new(ArrayConfig::new(core.clone(), 2)) };
         let w = workload(&core, &[(2, 200)], 2);
-        let latency = u64::from(config.block.value_latency());
+        let latency = u64::from(config.array.value_latency());
         for delay in [config.value_delay() as u64 + 1, config.value_delay() as u64 + 8] {
             let run = check(&config, &w, &Paces::free(delay), 1);
-            let step = |run: &flashd_simulator::axis::AxisRun| run.registers["Cycles"] as f64 / 200.0;
+            let step = |run: &flashd_simulator::wrapper::WrapperRun| run.registers["Cycles"] as f64 / 200.0;
             let expected = (delay + u64::from(beats) + 1) as f64 / (latency + 1) as f64;
             let measured = step(&run);
             assert!((measured - expected).abs() < 0.15 * expected, "{measured}, expected {expected}");
@@ -217,7 +222,7 @@ fn late_values_cost_what_is_said() {
 #[test]
 fn the_check_can_fail() {
     let core = cores(8).remove(0);
-    let config = AxisConfig::new(BlockConfig::new(core.clone(), 2));
+    let config = WrapperConfig::new(ArrayConfig::new(core.clone(), 2));
     let w = workload(&core, &[(2, 6), (2, 5)], 4);
     let right = w.expected(&config);
     let against = |expected| run_against(&config, &w, &Paces::free(1), 1, expected);
@@ -240,8 +245,8 @@ fn the_check_can_fail() {
 #[test]
 fn a_workload_beyond_the_registers_is_refused() {
     let core = CoreConfig { masks: true, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };
-    let config = AxisConfig::new(BlockConfig { key_index_bits: Some(3), ..BlockConfig::new(core, 2) });
-    let mut w = AxisWorkload { mask: Mask::Window(8), ..workload(&config.block.core, &[(2, 9)], 1) };
+    let config = WrapperConfig::new(ArrayConfig { key_index_bits: Some(3), ..ArrayConfig::new(core, 2) });
+    let mut w = WrapperWorkload { mask: Mask::Window(8), ..workload(&config.array.core, &[(2, 9)], 1) };
     let refused = run(&config, &w, &Paces::free(3), 1).unwrap_err();
     assert_eq!(refused, "Window has 3 bits, which hold 0 to 7, not 8");
     w.mask = Mask::Window(7);

@@ -3,14 +3,14 @@
 //! Results, and which query reads which value, are those of the model for each query alone; when they are due, and
 //! what is ready, is what [`Rules`] say.
 
-use super::engine::{BlockEngine, BlockInputs, BlockOutputs};
+use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
 use super::rules::{QueryId, Rules};
-use super::stream::{BlockWorkload, Disturbance, Driver, Offer};
+use super::stream::{ArrayDriver, ArrayOffer, ArrayWorkload, Disturbance};
 use crate::inside::InsideSchedule;
 use crate::lockstep::{Divergence, RunError, is_zero, require_masks};
 use crate::stream::Workload;
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::bits::ones;
@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 
 /// Counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct BlockCounters {
+pub struct ArrayCounters {
     /// Cycles from the first key to the last result, both included.
     pub cycles: u64,
     /// Blocks whose last key was taken.
@@ -47,19 +47,19 @@ pub struct BlockCounters {
 }
 
 /// Sees every settled cycle.
-pub trait BlockObserver {
+pub trait ArrayObserver {
     /// Called once a cycle, before the clock rises.
     ///
     /// # Errors
     /// An I/O error ends the run.
-    fn cycle(&mut self, inputs: &BlockInputs, outputs: &BlockOutputs) -> std::io::Result<()>;
+    fn cycle(&mut self, inputs: &ArrayInputs, outputs: &ArrayOutputs) -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
 #[derive(Clone, Debug)]
-pub struct BlockRun {
+pub struct ArrayRun {
     /// Counts.
-    pub counters: BlockCounters,
+    pub counters: ArrayCounters,
     /// Cycles from each block's last key to the next one's; a reset starts afresh.
     pub periods: Vec<u64>,
     /// The model's results in the order of the queries, equal to the array's.
@@ -71,21 +71,21 @@ pub struct BlockRun {
 /// # Errors
 /// The first difference, an invalid configuration, or an observer's I/O error.
 pub fn run(
-    config: &BlockConfig,
-    workload: &BlockWorkload,
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
     disturbance: &Disturbance,
-    observers: &mut [&mut dyn BlockObserver],
-) -> Result<BlockRun, RunError> {
+    observers: &mut [&mut dyn ArrayObserver],
+) -> Result<ArrayRun, RunError> {
     config.validate()?;
     let single = workload_alone(config, workload);
     require_masks(&config.core, &single)?;
     let results = single.results(&Model::new(&config.core).with_sums(), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
-    Ok(BlockRun { counters, periods, results })
+    Ok(ArrayRun { counters, periods, results })
 }
 
 /// The queries of a workload one by one, as the array's cores see them.
-pub(crate) fn workload_alone(config: &BlockConfig, workload: &BlockWorkload) -> Workload {
+pub(crate) fn workload_alone(config: &ArrayConfig, workload: &ArrayWorkload) -> Workload {
     match config.core.masks {
         true => workload.single_up_to(ones(config.key_index_bits()) as usize),
         false => workload.single(),
@@ -97,16 +97,16 @@ pub(crate) fn workload_alone(config: &BlockConfig, workload: &BlockWorkload) -> 
 /// # Errors
 /// As [`run`].
 pub fn run_against(
-    config: &BlockConfig,
-    workload: &BlockWorkload,
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
     disturbance: &Disturbance,
-    observers: &mut [&mut dyn BlockObserver],
+    observers: &mut [&mut dyn ArrayObserver],
     results: &[QueryResult],
-) -> Result<(BlockCounters, Vec<u64>), RunError> {
-    let mut engine = BlockEngine::new(config)?;
-    let mut driver = Driver::new(config, workload, disturbance);
-    let mut checker = Checker::new(config, workload, results, &engine.inside());
-    let (mut inputs, mut outputs) = (BlockInputs::default(), BlockOutputs::default());
+) -> Result<(ArrayCounters, Vec<u64>), RunError> {
+    let mut engine = ArrayEngine::new(config)?;
+    let mut driver = ArrayDriver::new(config, workload, disturbance);
+    let mut checker = ArrayChecker::new(config, workload, results, &engine.inside());
+    let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
     // After the last key: all results, and some cycles in which nothing more may come out.
     let mut drain = checker.latency + config.queries as u64 + HISTORY as u64;
     while drain > 0 {
@@ -141,15 +141,15 @@ pub fn run_against(
 const HISTORY: usize = 6;
 
 /// A step on its way to the value stage: when it is due, its key, and the queries that meet it.
-type Step = (u64, usize, Vec<QueryId>);
+type MetStep = (u64, usize, Vec<QueryId>);
 
 /// The first entry, if it is the one.
 pub(crate) fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
     if queue.front().is_some_and(is_it) { queue.pop_front() } else { None }
 }
 
-struct Checker<'a> {
-    config: &'a BlockConfig,
+struct ArrayChecker<'a> {
+    config: &'a ArrayConfig,
     results: &'a [QueryResult],
     /// Index of each block's first query in `results`.
     first: Vec<usize>,
@@ -159,20 +159,20 @@ struct Checker<'a> {
     inside: InsideSchedule,
     latency: u64,
     value: u64,
-    steps: VecDeque<Step>,
+    steps: VecDeque<MetStep>,
     /// When a result is due, whose it is, its place in the block, and whether it is the last.
     due: VecDeque<(u64, QueryId, usize, bool)>,
     last_end: Option<u64>,
     first_key: Option<u64>,
     history: VecDeque<String>,
-    counters: BlockCounters,
+    counters: ArrayCounters,
     periods: Vec<u64>,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> ArrayChecker<'a> {
     fn new(
-        config: &'a BlockConfig,
-        workload: &BlockWorkload,
+        config: &'a ArrayConfig,
+        workload: &ArrayWorkload,
         results: &'a [QueryResult],
         inside: &[Vec<Inside>],
     ) -> Self {
@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
             queries += b.queries.len();
             queries - b.queries.len()
         });
-        Checker {
+        ArrayChecker {
             config,
             results,
             first: first.collect(),
@@ -195,7 +195,7 @@ impl<'a> Checker<'a> {
             last_end: None,
             first_key: None,
             history: VecDeque::new(),
-            counters: BlockCounters { latency: config.latency().into(), ..BlockCounters::default() },
+            counters: ArrayCounters { latency: config.latency().into(), ..ArrayCounters::default() },
             periods: Vec::new(),
         }
     }
@@ -220,7 +220,7 @@ impl<'a> Checker<'a> {
     }
 
     /// What the key that the cycle takes, if it takes one, brings inside the cores: there it may be seen in the same cycle.
-    fn look_inside(&mut self, cycle: u64, offer: &Offer) {
+    fn look_inside(&mut self, cycle: u64, offer: &ArrayOffer) {
         let taken = self.rules.clone().advance(cycle, offer.query, offer.key.map(|(_, last)| last));
         let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) else { return };
         for (core, id) in queries.into_iter().enumerate() {
@@ -230,7 +230,7 @@ impl<'a> Checker<'a> {
     }
 
     /// What of an offer is taken: query, key.
-    fn advance(&mut self, cycle: u64, offer: Offer) -> (bool, bool) {
+    fn advance(&mut self, cycle: u64, offer: ArrayOffer) -> (bool, bool) {
         let taken = self.rules.advance(cycle, offer.query, offer.key.map(|(_, last)| last));
         if let (Some(((block, place), last)), true) = (offer.query, taken.query) {
             let last = if last { ", last" } else { "" };
@@ -259,7 +259,7 @@ impl<'a> Checker<'a> {
         &mut self,
         cycle: u64,
         k_last: bool,
-        out: &BlockOutputs,
+        out: &ArrayOutputs,
         inside: &[Vec<Inside>],
     ) -> Result<(), Box<Divergence>> {
         self.counters.comparisons += out.core.inside.iter().flatten().count() as u64;

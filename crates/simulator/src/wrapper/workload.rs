@@ -1,7 +1,7 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
+use flashd_hwmodel::wrapper::{Values, WrapperConfig};
 use flashd_spec::bits::ones;
 
 /// Which keys a query sees, as MASK_MODE and WINDOW have it.
@@ -18,7 +18,7 @@ pub enum Mask {
 
 /// A block: queries that meet the same keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AxisBlock {
+pub struct WrapperBlock {
     /// Queries, `[queries, d]` encodings.
     pub q: Vec<u64>,
     /// Keys, `[keys, d]` encodings.
@@ -31,9 +31,9 @@ pub struct AxisBlock {
 
 /// Blocks, and the registers that they need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AxisWorkload {
+pub struct WrapperWorkload {
     /// The blocks.
-    pub blocks: Vec<AxisBlock>,
+    pub blocks: Vec<WrapperBlock>,
     /// Register V_EXPONENT: exponent field of the largest |v|.
     pub v_exponent: u64,
     /// Registers MASK_MODE and WINDOW.
@@ -48,7 +48,7 @@ pub struct AxisWorkload {
 
 /// What is expected of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
+pub struct ExpectedBlock {
     /// The results, with steps.
     pub results: Vec<QueryResult>,
     /// Places of the keys whose value some query needs, in order.
@@ -57,14 +57,14 @@ pub struct Expected {
     pub keys: usize,
 }
 
-impl AxisWorkload {
+impl WrapperWorkload {
     /// The model's results of every block, each query by itself.
-    pub fn expected(&self, config: &AxisConfig) -> Vec<Expected> {
-        let core = &config.block.core;
+    pub fn expected(&self, config: &WrapperConfig) -> Vec<ExpectedBlock> {
+        let core = &config.array.core;
         let model = Model::new(core);
-        let beyond = ones(config.block.key_index_bits());
+        let beyond = ones(config.array.key_index_bits());
         let mut place = self.position;
-        let block = |block: &AxisBlock| {
+        let block = |block: &WrapperBlock| {
             let (queries, keys) = (block.q.len() / core.d, block.k.len() / core.d);
             let first = place;
             // POSITION wraps around; a place of all ones stays the last one.
@@ -90,14 +90,14 @@ impl AxisWorkload {
                 results.iter().any(|r| matches!(r.steps[*key].action, Action::Load | Action::Update))
             };
             let needed = (0..keys).filter(reads).collect();
-            Expected { results, needed, keys }
+            ExpectedBlock { results, needed, keys }
         };
         self.blocks.iter().map(block).collect()
     }
 
     /// The places of the values that are sent, of every block in order.
-    pub fn sent(config: &AxisConfig, expected: &[Expected]) -> Vec<(usize, usize)> {
-        let of_block = |(b, e): (usize, &Expected)| -> Vec<(usize, usize)> {
+    pub fn sent(config: &WrapperConfig, expected: &[ExpectedBlock]) -> Vec<(usize, usize)> {
+        let of_block = |(b, e): (usize, &ExpectedBlock)| -> Vec<(usize, usize)> {
             match config.values {
                 Values::Requested => e.needed.iter().map(|key| (b, *key)).collect(),
                 Values::All => (0..e.keys).map(|key| (b, key)).collect(),

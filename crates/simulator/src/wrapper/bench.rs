@@ -1,9 +1,9 @@
 //! A wrapper with sources, sinks, a memory and a host around it.
 
-use super::engine::{AxisEngine, AxisInputs, AxisOutputs, Beat};
+use super::engine::{Beat, WrapperEngine, WrapperInputs, WrapperOutputs};
 use super::lite::{LiteAccess, LiteAnswer, LiteHost};
 use super::pace::{Pace, Side};
-use flashd_hwmodel::wrapper::{AxisConfig, Shape};
+use flashd_hwmodel::wrapper::{Shape, WrapperConfig};
 use flashd_spec::config::ConfigError;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -97,13 +97,13 @@ pub(super) fn beats(shape: Shape, vectors: &[u64], users: &[bool], packet: bool)
 type Held = (Option<u64>, Option<Beat>, Option<u64>, Option<(u64, u64)>);
 
 /// A wrapper with everything around it.
-pub struct Bench {
+pub struct WrapperBench {
     /// The wrapper.
-    pub(super) engine: AxisEngine,
+    pub(super) engine: WrapperEngine,
     /// The host.
     pub(super) host: LiteHost,
     /// The last cycle's outputs.
-    pub outputs: AxisOutputs,
+    pub outputs: WrapperOutputs,
     q: Source,
     k: Source,
     v: Source,
@@ -122,18 +122,18 @@ pub struct Bench {
     values: VecDeque<Vec<Beat>>,
 }
 
-impl Bench {
+impl WrapperBench {
     /// A wrapper after reset, with nothing to stream.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn new(config: &AxisConfig, paces: &Paces, seed: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &WrapperConfig, paces: &Paces, seed: u64) -> Result<Self, ConfigError> {
         let side = |pace, n: u64| Side::new(pace, seed.wrapping_mul(31).wrapping_add(n));
         let source = |pace, n: u64| Source::new(pace, seed.wrapping_mul(37).wrapping_add(n));
-        let mut bench = Bench {
-            engine: AxisEngine::new(config)?,
+        let mut bench = WrapperBench {
+            engine: WrapperEngine::new(config)?,
             host: LiteHost::new(paces.lite, seed),
-            outputs: AxisOutputs::default(),
+            outputs: WrapperOutputs::default(),
             q: source(paces.q, 1),
             k: source(paces.k, 2),
             v: source(paces.v, 3),
@@ -154,7 +154,7 @@ impl Bench {
     /// A reset of two cycles.
     pub fn reset(&mut self) {
         for _ in 0..2 {
-            self.engine.settle(&AxisInputs::default(), &mut self.outputs);
+            self.engine.settle(&WrapperInputs::default(), &mut self.outputs);
             self.engine.clock();
         }
         self.held = (None, None, None, None);
@@ -204,7 +204,7 @@ impl Bench {
     pub fn cycle(&mut self) -> Result<(), String> {
         let cycle = self.engine.cycle();
         self.engine.set_noise(self.rng.random());
-        let mut inputs = AxisInputs {
+        let mut inputs = WrapperInputs {
             aresetn: true,
             q: self.q.offer(cycle),
             k: self.k.offer(cycle),
@@ -258,7 +258,7 @@ impl Bench {
     }
 
     /// What was offered and not taken is still offered, unchanged.
-    fn rules(&self, cycle: u64, outputs: &AxisOutputs) -> Result<(), String> {
+    fn rules(&self, cycle: u64, outputs: &WrapperOutputs) -> Result<(), String> {
         let (vreq, o, b, r) = &self.held;
         let kept = vreq.is_none_or(|held| outputs.vreq == Some(held))
             && o.as_ref().is_none_or(|held| outputs.o.as_ref() == Some(held))
@@ -276,7 +276,7 @@ impl Bench {
     /// Makes accesses and waits for their answers, while the streams go on.
     ///
     /// # Errors
-    /// As [`Bench::cycle`], or if there is no answer.
+    /// As [`WrapperBench::cycle`], or if there is no answer.
     pub fn access(&mut self, accesses: &[LiteAccess]) -> Result<Vec<LiteAnswer>, String> {
         let first = self.host.answers.len();
         self.host.push(accesses.iter().copied());

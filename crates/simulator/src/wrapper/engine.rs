@@ -1,7 +1,7 @@
 //! Clocks one stream wrapper.
 
-use flashd_hwmodel::rtl::Design;
-use flashd_hwmodel::wrapper::{AxisConfig, build};
+use flashd_hwmodel::rtl::SimulatedCircuit;
+use flashd_hwmodel::wrapper::{WrapperConfig, build};
 use flashd_spec::config::ConfigError;
 
 /// A beat on a stream.
@@ -47,7 +47,7 @@ pub struct LiteOutputs {
 
 /// Everything that a wrapper's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct AxisInputs {
+pub(super) struct WrapperInputs {
     /// Reset, active low.
     pub aresetn: bool,
     /// The beat of queries that is offered.
@@ -66,7 +66,7 @@ pub(super) struct AxisInputs {
 
 /// Everything that a wrapper's outputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AxisOutputs {
+pub struct WrapperOutputs {
     /// A beat of queries is taken, if one is offered.
     pub q_ready: bool,
     /// A beat of keys is taken, if one is offered.
@@ -82,20 +82,20 @@ pub struct AxisOutputs {
 }
 
 /// A wrapper, its clock and its cycle count.
-pub(super) struct AxisEngine {
-    wrapper: Design,
+pub(super) struct WrapperEngine {
+    wrapper: SimulatedCircuit,
     cycle: u64,
     /// What idle data inputs carry.
     noise: u64,
 }
 
-impl AxisEngine {
+impl WrapperEngine {
     /// The wrapper of a configuration, before reset.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub(super) fn new(config: &AxisConfig) -> Result<Self, ConfigError> {
-        Ok(AxisEngine { wrapper: Design::new(build(config)?), cycle: 0, noise: 0 })
+    pub(super) fn new(config: &WrapperConfig) -> Result<Self, ConfigError> {
+        Ok(WrapperEngine { wrapper: SimulatedCircuit::new(build(config)?), cycle: 0, noise: 0 })
     }
 
     /// Cycles so far.
@@ -109,7 +109,7 @@ impl AxisEngine {
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
-    pub(super) fn settle(&mut self, inputs: &AxisInputs, outputs: &mut AxisOutputs) {
+    pub(super) fn settle(&mut self, inputs: &WrapperInputs, outputs: &mut WrapperOutputs) {
         let noise = self.noise;
         let wrapper = &mut self.wrapper;
         wrapper.set("aresetn", inputs.aresetn);

@@ -11,9 +11,9 @@ mod pace;
 mod run;
 mod workload;
 
-pub use bench::{Bench, Paces};
-pub use engine::{AxisOutputs, Beat, LiteOutputs};
+pub use bench::{Paces, WrapperBench};
+pub use engine::{Beat, LiteOutputs, WrapperOutputs};
 pub use lite::{LiteAccess, LiteAnswer};
 pub use pace::Pace;
-pub use run::{AxisRun, run, run_against};
-pub use workload::{AxisBlock, AxisWorkload, Expected, Mask};
+pub use run::{WrapperRun, run, run_against};
+pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

@@ -1,14 +1,14 @@
 //! Clocks one array.
 
 use crate::engine::{Inputs, Outputs};
-use flashd_hwmodel::array::{BlockConfig, build};
+use flashd_hwmodel::array::{ArrayConfig, build};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::rtl::SimulatedCircuit;
 use flashd_spec::config::ConfigError;
 
 /// Everything that an array's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockInputs {
+pub struct ArrayInputs {
     /// The ports that a core has too.
     pub core: Inputs,
     /// The query is its block's last.
@@ -21,7 +21,7 @@ pub struct BlockInputs {
 
 /// Everything that an array's outputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BlockOutputs {
+pub struct ArrayOutputs {
     /// The ports that a core has too.
     pub core: Outputs,
     /// A query is taken if offered.
@@ -35,21 +35,21 @@ pub struct BlockOutputs {
 }
 
 /// An array, its clock and its cycle count.
-pub(super) struct BlockEngine {
-    array: Design,
+pub(super) struct ArrayEngine {
+    array: SimulatedCircuit,
     queries: usize,
     inside: Vec<Inside>,
     cycle: u64,
 }
 
-impl BlockEngine {
+impl ArrayEngine {
     /// The array of a configuration, before reset.
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub(super) fn new(config: &BlockConfig) -> Result<Self, ConfigError> {
-        let array = Design::new(build(config)?);
-        Ok(BlockEngine { inside: Inside::of(array.circuit()), array, queries: config.queries, cycle: 0 })
+    pub(super) fn new(config: &ArrayConfig) -> Result<Self, ConfigError> {
+        let array = SimulatedCircuit::new(build(config)?);
+        Ok(ArrayEngine { inside: Inside::of(array.circuit()), array, queries: config.queries, cycle: 0 })
     }
 
     /// Cycles so far.
@@ -58,7 +58,7 @@ impl BlockEngine {
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
-    pub(super) fn settle(&mut self, inputs: &BlockInputs, outputs: &mut BlockOutputs) {
+    pub(super) fn settle(&mut self, inputs: &ArrayInputs, outputs: &mut ArrayOutputs) {
         inputs.core.drive(&mut self.array);
         self.array.set("q_last", inputs.q_last);
         self.array.set_optional("q_from", inputs.q_from);

@@ -4,10 +4,10 @@ use super::layer::Outcome;
 use super::{Progress, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_simulator::block::{
-    BlockCounters, BlockInputs, BlockObserver, BlockOutputs, BlockRun, BlockWorkload, Disturbance,
+use flashd_simulator::array::{
+    ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
     run as run_lockstep,
 };
 use flashd_simulator::{Accuracy, Gaps, Prepared, Reference, VectorFile};
@@ -19,13 +19,13 @@ use std::ops::Range;
 #[derive(Serialize)]
 struct Report {
     name: String,
-    configuration: BlockConfig,
+    configuration: ArrayConfig,
     scaling: Scaling,
     queries: usize,
     keys: usize,
     latency: u32,
     v_step_latency: u32,
-    counters: BlockCounters,
+    counters: ArrayCounters,
     /// Mean of the cycles from one block's last key to the next one's; none with a single block.
     cycles_per_block: Option<f64>,
     /// The same by the closed formula, for a block of B queries whose sources do not pause.
@@ -62,16 +62,16 @@ pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
 
 pub fn run(
     args: &SimulateArgs,
-    array: &BlockConfig,
+    array: &ArrayConfig,
     prepared: &Prepared,
     reference: &Reference,
     ranges: Option<&[Range<usize>]>,
 ) -> Result<Outcome, Failure> {
     // The core with the score shift that the scaling needs.
-    let config = BlockConfig { core: prepared.config.clone(), ..array.clone() };
+    let config = ArrayConfig { core: prepared.config.clone(), ..array.clone() };
     let workload = match ranges {
-        Some(ranges) => BlockWorkload::windows(&prepared.workload, config.queries, ranges),
-        None => BlockWorkload::new(&prepared.workload, config.queries),
+        Some(ranges) => ArrayWorkload::windows(&prepared.workload, config.queries, ranges),
+        None => ArrayWorkload::new(&prepared.workload, config.queries),
     };
     let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
     let places = ones(config.key_index_bits());
@@ -83,7 +83,7 @@ pub fn run(
     }
     let run = match args.engine {
         EngineArg::Cycle => cycle_run(args, &config, &workload)?,
-        EngineArg::Model => super::model::run_block(args, &config, &workload)?,
+        EngineArg::Model => super::model::run_array(args, &config, &workload)?,
     };
     let (c, periods) = (run.counters, run.periods);
     let keys = workload.blocks.first().map_or(0, |b| b.keys);
@@ -97,7 +97,7 @@ pub fn run(
         counters: c,
         cycles_per_block: (!periods.is_empty())
             .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
-        cycles_per_full_block: BlockConfig::cycles_per_block(config.queries, keys),
+        cycles_per_full_block: ArrayConfig::cycles_per_block(config.queries, keys),
         cycles_by_formula: ranges
             .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.keys)))),
         keys_times_queries: ranges.map(|_| run.results.len() * (workload.k.len() / workload.d)),
@@ -117,18 +117,18 @@ pub fn run(
 
 fn cycle_run(
     args: &SimulateArgs,
-    config: &BlockConfig,
-    workload: &BlockWorkload,
-) -> Result<BlockRun, Failure> {
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+) -> Result<ArrayRun, Failure> {
     let mut vectors = match &args.vectors {
         Some(path) => {
-            let file = VectorFile::for_block(path, config);
+            let file = VectorFile::for_array(path, config);
             Some(file.map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?)
         }
         None => None,
     };
     let mut progress = Progress::new(workload.keys() as u64);
-    let mut observers: Vec<&mut dyn BlockObserver> = vec![&mut progress];
+    let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
     if let Some(vectors) = &mut vectors {
         observers.push(vectors);
     }
@@ -203,8 +203,8 @@ fn text(r: &Report) -> String {
     text
 }
 
-impl BlockObserver for Progress {
-    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> std::io::Result<()> {
+impl ArrayObserver for Progress {
+    fn cycle(&mut self, i: &ArrayInputs, o: &ArrayOutputs) -> std::io::Result<()> {
         self.0.inc((i.core.k_valid && o.k_ready && !i.core.rst) as u64);
         Ok(())
     }

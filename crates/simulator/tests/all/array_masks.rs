@@ -1,8 +1,8 @@
 //! Arrays of cores with masks: each query of a block sees keys of its own.
 
 use flashd_golden::{Head, Model, QueryResult};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_simulator::block::{BlockRun, BlockWorkload, Disturbance, run, run_against};
+use flashd_hwmodel::array::ArrayConfig;
+use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, run, run_against};
 use flashd_simulator::{Gaps, RunError, Workload};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
@@ -31,7 +31,7 @@ fn spread(core: &CoreConfig, queries: usize, keys: usize, factor: f64) -> Worklo
     Workload::new(core.format, core.d, &q, &k, &v)
 }
 
-fn check(config: &BlockConfig, w: &BlockWorkload, gaps: Gaps) -> BlockRun {
+fn check(config: &ArrayConfig, w: &ArrayWorkload, gaps: Gaps) -> ArrayRun {
     let run = run(config, w, &Disturbance::gaps(gaps), &mut []).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
     let c = run.counters;
     assert_eq!((c.blocks as usize, c.queries as usize), (w.blocks.len(), run.results.len()));
@@ -65,9 +65,9 @@ fn every_variant_with_ranges_and_padding() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for core in cores(5, format) {
             for queries in [1, 2, 3, 8] {
-                let config = BlockConfig::new(core.clone(), queries);
+                let config = ArrayConfig::new(core.clone(), queries);
                 let all = workload(&core, 21, 12);
-                let mut w = BlockWorkload::new(&all, queries);
+                let mut w = ArrayWorkload::new(&all, queries);
                 for (seed, block) in w.blocks.iter_mut().enumerate() {
                     block.keys = [12, 1, 3, 12][seed % 4];
                     block.ranges = random_ranges(block.queries.len(), block.keys, seed as u64);
@@ -94,12 +94,12 @@ fn causal_blocks() {
     for design in [Design::FlashD, Design::Fa2] {
         let core = CoreConfig { masks: true, ..CoreConfig::new(design, 4, Format::BF16) };
         let all = workload(&core, 40, 40);
-        let w = BlockWorkload::windows(&all, 16, &causal(40, 40));
+        let w = ArrayWorkload::windows(&all, 16, &causal(40, 40));
         let keys: Vec<usize> = w.blocks.iter().map(|b| b.keys).collect();
         assert_eq!(keys, [16, 32, 40]);
         let alone = all.with_ranges(&causal(40, 40)).results(&Model::new(&core), false);
         for gaps in GAPS {
-            let run = check(&BlockConfig::new(core.clone(), 16), &w, gaps);
+            let run = check(&ArrayConfig::new(core.clone(), 16), &w, gaps);
             assert_eq!(run.counters.masked, 2 * (15 * 16 / 2) + 7 * 8 / 2);
             assert_eq!(run.counters.steps - run.counters.masked, 40 * 41 / 2);
             let of = |r: &QueryResult| (r.o.clone(), r.empty, r.invalid);
@@ -114,13 +114,13 @@ fn causal_blocks() {
 fn windows_leave_keys_out() {
     for core in cores(4, Format::BF16) {
         let all = workload(&core, 30, 30);
-        let w = BlockWorkload::windows(&all, 8, &causal(30, 5));
+        let w = ArrayWorkload::windows(&all, 8, &causal(30, 5));
         let shape: Vec<(usize, usize)> = w.blocks.iter().map(|b| (b.first_key, b.keys)).collect();
         assert_eq!(shape, [(0, 8), (4, 12), (12, 12), (20, 10)]);
         assert_eq!(w.blocks[1].ranges[0], 0..5);
         let alone = all.with_ranges(&causal(30, 5)).results(&Model::new(&core), false);
         for gaps in GAPS {
-            let run = check(&BlockConfig::new(core.clone(), 8), &w, gaps);
+            let run = check(&ArrayConfig::new(core.clone(), 8), &w, gaps);
             assert!(run.results.iter().zip(&alone).all(|(a, b)| a.o == b.o));
         }
     }
@@ -131,10 +131,10 @@ fn windows_leave_keys_out() {
 fn values_of_unseen_keys_are_not_read() {
     let core = CoreConfig { masks: true, ..CoreConfig::new(Design::FlashD, 4, Format::BF16) };
     let all = workload(&core, 4, 10);
-    let mut w = BlockWorkload::new(&all, 4);
+    let mut w = ArrayWorkload::new(&all, 4);
     w.blocks[0].ranges = vec![2..5, 3..4, 0..0, 7..9];
     w.padding = vec![false, false, false, false, true];
-    let run = check(&BlockConfig::new(core, 4), &w, Gaps::None);
+    let run = check(&ArrayConfig::new(core, 4), &w, Gaps::None);
     assert_eq!(run.counters.unseen, 6);
     assert!(run.counters.v_reads <= 4);
 }
@@ -144,8 +144,8 @@ fn values_of_unseen_keys_are_not_read() {
 fn the_counter_saturates() {
     for design in [Design::FlashD, Design::Fa2] {
         let core = CoreConfig { masks: true, ..CoreConfig::new(design, 4, Format::BF16) };
-        let config = BlockConfig { key_index_bits: Some(3), ..BlockConfig::new(core.clone(), 2) };
-        let mut w = BlockWorkload::new(&workload(&core, 4, 12), 2);
+        let config = ArrayConfig { key_index_bits: Some(3), ..ArrayConfig::new(core.clone(), 2) };
+        let mut w = ArrayWorkload::new(&workload(&core, 4, 12), 2);
         w.blocks[0].ranges = vec![0..12, 9..12];
         let results = check(&config, &w, Gaps::None).results;
         assert!(!results[0].empty && results[1].empty);
@@ -159,7 +159,7 @@ fn the_counter_saturates() {
 fn resets_in_the_middle() {
     for core in cores(4, Format::BF16) {
         let all = workload(&core, 60, 11);
-        let mut w = BlockWorkload::new(&all, 3);
+        let mut w = ArrayWorkload::new(&all, 3);
         for (seed, block) in w.blocks.iter_mut().enumerate() {
             block.ranges = random_ranges(3, 11, seed as u64);
         }
@@ -167,7 +167,7 @@ fn resets_in_the_middle() {
             let resets: Vec<u64> = (1..8).map(|n| 10 * n + offset + n * n % 7).collect();
             for gaps in GAPS {
                 let run = run(
-                    &BlockConfig::new(core.clone(), 3),
+                    &ArrayConfig::new(core.clone(), 3),
                     &w,
                     &Disturbance { gaps, resets: resets.clone() },
                     &mut [],
@@ -186,10 +186,10 @@ fn every_comparison_notices_a_fault() {
         // A key that is held, or weighs next to nothing, would not be missed.
         let hold = Some(Hold::None);
         let core = CoreConfig { masks: true, hold, ..CoreConfig::new(design, 4, Format::BF16) };
-        let config = BlockConfig::new(core.clone(), 3);
-        let w = BlockWorkload::windows(&spread(&core, 7, 7, 0.25), 3, &causal(7, 3));
+        let config = ArrayConfig::new(core.clone(), 3);
+        let w = ArrayWorkload::windows(&spread(&core, 7, 7, 0.25), 3, &causal(7, 3));
         let good = w.single().results(&Model::new(&core), true);
-        let signal = |w: &BlockWorkload, results: &[QueryResult]| match run_against(
+        let signal = |w: &ArrayWorkload, results: &[QueryResult]| match run_against(
             &config,
             w,
             &Disturbance::gaps(Gaps::None),

@@ -1,10 +1,10 @@
 //! Blocks of queries as port activity.
 
-use super::engine::{BlockInputs, BlockOutputs};
+use super::engine::{ArrayInputs, ArrayOutputs};
 use super::rules::QueryId;
 use crate::engine::Inputs;
 use crate::stream::{Gaps, Query, RESET_CYCLES, Workload};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::array::ArrayConfig;
 use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -38,7 +38,7 @@ impl QueryBlock {
 
 /// What a run streams through an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockWorkload {
+pub struct ArrayWorkload {
     /// Vector length.
     pub d: usize,
     /// Blocks, one after another.
@@ -51,7 +51,7 @@ pub struct BlockWorkload {
     pub padding: Vec<bool>,
 }
 
-impl BlockWorkload {
+impl ArrayWorkload {
     /// A workload's queries in blocks of at most `most`: neighbours with the same number of keys share a block.
     pub fn new(workload: &Workload, most: usize) -> Self {
         let equal_keys = workload.queries.chunk_by(|a, b| a.keys == b.keys);
@@ -59,7 +59,7 @@ impl BlockWorkload {
             |queries: &[Query]| QueryBlock::new(queries.iter().map(operands).collect(), queries[0].keys);
         let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        BlockWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
     }
 
     /// A workload's queries in blocks of `most` queries of which each sees a range of the keys. A block has the keys
@@ -89,7 +89,7 @@ impl BlockWorkload {
         };
         let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        BlockWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
     }
 
     /// Its queries one by one, in order.
@@ -144,7 +144,7 @@ impl Disturbance {
 
 /// What the driver offers in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct ArrayOffer {
     /// A query, and `q_last`.
     pub query: Option<(QueryId, bool)>,
     /// A key by block and place, and `k_last`.
@@ -152,8 +152,8 @@ pub struct Offer {
 }
 
 /// Drives an array's inputs.
-pub struct Driver<'a> {
-    workload: &'a BlockWorkload,
+pub struct ArrayDriver<'a> {
+    workload: &'a ArrayWorkload,
     most: usize,
     rng: Option<ChaCha8Rng>,
     mask: u64,
@@ -170,11 +170,11 @@ pub struct Driver<'a> {
     reset_cycles: usize,
 }
 
-impl<'a> Driver<'a> {
+impl<'a> ArrayDriver<'a> {
     /// A driver at the start of a workload.
-    pub fn new(config: &BlockConfig, workload: &'a BlockWorkload, disturbance: &Disturbance) -> Self {
+    pub fn new(config: &ArrayConfig, workload: &'a ArrayWorkload, disturbance: &Disturbance) -> Self {
         let format = config.core.format;
-        Driver {
+        ArrayDriver {
             workload,
             most: config.queries,
             rng: match disturbance.gaps {
@@ -211,16 +211,16 @@ impl<'a> Driver<'a> {
     }
 
     /// The inputs of a cycle, `previous` being the outputs of the last one.
-    pub fn next(&mut self, cycle: u64, previous: &BlockOutputs, inputs: &mut BlockInputs) -> Offer {
+    pub fn next(&mut self, cycle: u64, previous: &ArrayOutputs, inputs: &mut ArrayInputs) -> ArrayOffer {
         let (w, d) = (self.workload, self.workload.d);
         let mut i = std::mem::take(&mut inputs.core);
         for bus in [&mut i.q, &mut i.k, &mut i.v] {
             bus.resize(d, 0);
         }
-        *inputs = BlockInputs {
+        *inputs = ArrayInputs {
             core: Inputs { q: i.q, k: i.k, v: i.v, ..Inputs::default() },
             q_last: self.chance(2),
-            ..BlockInputs::default()
+            ..ArrayInputs::default()
         };
         let i = &mut inputs.core;
         if self.resets.contains(&cycle) {
@@ -243,7 +243,7 @@ impl<'a> Driver<'a> {
             self.reset_cycles -= 1;
             i.rst = true;
             (i.q_valid, i.k_valid) = (self.chance(2), self.chance(2));
-            return Offer::default();
+            return ArrayOffer::default();
         }
         let wanted = previous.core.v_ren && self.value.0 < w.blocks.len();
         self.asked.push_back(wanted.then(|| w.blocks[self.value.0].first_key + self.value.1));
@@ -256,7 +256,7 @@ impl<'a> Driver<'a> {
         if previous.core.v_step && self.value.0 < w.blocks.len() {
             self.value = following(self.value, w.blocks[self.value.0].keys);
         }
-        let mut offer = Offer::default();
+        let mut offer = ArrayOffer::default();
         if self.query.0 < w.blocks.len() && !self.chance(3) {
             let queries = &w.blocks[self.query.0].queries;
             let (q, v_exponent) = &queries[self.query.1];

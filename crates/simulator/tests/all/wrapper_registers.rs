@@ -1,8 +1,8 @@
 //! The register port of a stream wrapper, and packets that are not as they should be.
 
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::wrapper::{Access, AxisConfig, RegisterName, Values, registers};
-use flashd_simulator::axis::{Beat, Bench, LiteAccess, Pace, Paces};
+use flashd_hwmodel::array::ArrayConfig;
+use flashd_hwmodel::wrapper::{Access, RegisterName, Values, WrapperConfig, registers};
+use flashd_simulator::wrapper::{Beat, LiteAccess, Pace, Paces, WrapperBench};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
@@ -12,27 +12,27 @@ use rand_chacha::ChaCha8Rng;
 const OKAY: u64 = 0;
 const SLVERR: u64 = 2;
 
-fn config(masks: bool, beats: u32, values: Values) -> AxisConfig {
+fn config(masks: bool, beats: u32, values: Values) -> WrapperConfig {
     let core = CoreConfig { masks, ..CoreConfig::new(Design::FlashD, 8, Format::BF16) };
     let beat_bits = Some(8 * 16 / beats);
-    AxisConfig { beat_bits, values, ..AxisConfig::new(BlockConfig::new(core, 3)) }
+    WrapperConfig { beat_bits, values, ..WrapperConfig::new(ArrayConfig::new(core, 3)) }
 }
 
-fn bench(config: &AxisConfig, pace: Pace) -> Bench {
-    Bench::new(config, &Paces { lite: pace, ..Paces::free(1) }, 7).unwrap()
+fn bench(config: &WrapperConfig, pace: Pace) -> WrapperBench {
+    WrapperBench::new(config, &Paces { lite: pace, ..Paces::free(1) }, 7).unwrap()
 }
 
-fn address(config: &AxisConfig, name: RegisterName) -> u64 {
+fn address(config: &WrapperConfig, name: RegisterName) -> u64 {
     registers(config).iter().find(|r| r.name == name).map(|r| r.offset.into()).unwrap()
 }
 
-fn read(bench: &mut Bench, config: &AxisConfig, name: RegisterName) -> u64 {
+fn read(bench: &mut WrapperBench, config: &WrapperConfig, name: RegisterName) -> u64 {
     let answer = bench.access(&[LiteAccess::Read(address(config, name))]).unwrap()[0];
     assert_eq!(answer.resp, OKAY);
     answer.data
 }
 
-fn write(bench: &mut Bench, config: &AxisConfig, name: RegisterName, data: u64) {
+fn write(bench: &mut WrapperBench, config: &WrapperConfig, name: RegisterName, data: u64) {
     let answer = bench.access(&[LiteAccess::Write(address(config, name), data, 15)]).unwrap()[0];
     assert_eq!(answer.resp, OKAY);
 }
@@ -92,21 +92,21 @@ fn every_address_is_answered() {
 }
 
 /// Beats of vectors of `beats` beats, `tlast` on these of all beats.
-fn stream(config: &AxisConfig, beats: usize, last: &[usize]) -> Vec<Beat> {
+fn stream(config: &WrapperConfig, beats: usize, last: &[usize]) -> Vec<Beat> {
     let words = config.shape().words;
     let beat = |i| Beat { data: vec![0x3f80; words], last: last.contains(&i), user: 0 };
     (0..beats).map(beat).collect()
 }
 
 /// Runs until nothing moves any more.
-fn settle(bench: &mut Bench) {
+fn settle(bench: &mut WrapperBench) {
     for _ in 0..300 {
         bench.cycle().unwrap();
     }
 }
 
 /// Bits of STATUS by name, without BUSY.
-fn errors(bench: &mut Bench, config: &AxisConfig) -> Vec<String> {
+fn errors(bench: &mut WrapperBench, config: &WrapperConfig) -> Vec<String> {
     let status = read(bench, config, RegisterName::Status);
     let table = registers(config);
     let fields = &table.iter().find(|r| r.name == RegisterName::Status).unwrap().fields;
@@ -116,7 +116,7 @@ fn errors(bench: &mut Bench, config: &AxisConfig) -> Vec<String> {
 
 /// One run of packets with these last beats; the errors that it sets. The run ends: results come and BUSY falls.
 fn faults(
-    config: &AxisConfig,
+    config: &WrapperConfig,
     length: u64,
     q: (usize, &[usize]),
     k: (usize, &[usize]),

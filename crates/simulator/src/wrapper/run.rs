@@ -1,17 +1,17 @@
 //! A run of blocks through a wrapper, compared with the model.
 
-use super::bench::{Bench, Paces, beats};
+use super::bench::{Paces, WrapperBench, beats};
 use super::lite::LiteAccess;
-use super::workload::{AxisWorkload, Expected, Mask};
+use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
 use flashd_golden::QueryResult;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
-use flashd_hwmodel::wrapper::{AxisConfig, Register, RegisterName, Shape, Values, registers};
+use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, Values, WrapperConfig, registers};
 use flashd_spec::bits::ones;
 use std::collections::BTreeMap;
 
 /// A finished run without differences.
 #[derive(Clone, Debug)]
-pub struct AxisRun {
+pub struct WrapperRun {
     /// Cycles of the whole run.
     pub cycles: u64,
     /// Cycle of the first result beat of each block.
@@ -28,13 +28,13 @@ pub struct AxisRun {
 const HANG: u64 = 3000;
 
 /// A register, if the configuration has it.
-fn register(config: &AxisConfig, name: RegisterName) -> Option<Register> {
+fn register(config: &WrapperConfig, name: RegisterName) -> Option<Register> {
     registers(config).into_iter().find(|r| r.name == name)
 }
 
 /// The writes that set a workload's registers and start. A value that its register cannot hold is an error: the hardware would
 /// drop its upper bits, the model would not.
-fn setup(config: &AxisConfig, w: &AxisWorkload) -> Result<Vec<LiteAccess>, String> {
+fn setup(config: &WrapperConfig, w: &WrapperWorkload) -> Result<Vec<LiteAccess>, String> {
     let (mode, window) = match w.mask {
         Mask::None => (0, 0),
         Mask::Causal => (1, 0),
@@ -68,7 +68,12 @@ fn setup(config: &AxisConfig, w: &AxisWorkload) -> Result<Vec<LiteAccess>, Strin
 ///
 /// # Panics
 /// If the workload does not fit the configuration.
-pub fn run(config: &AxisConfig, w: &AxisWorkload, paces: &Paces, seed: u64) -> Result<AxisRun, String> {
+pub fn run(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    paces: &Paces,
+    seed: u64,
+) -> Result<WrapperRun, String> {
     run_against(config, w, paces, seed, &w.expected(config))
 }
 
@@ -77,14 +82,14 @@ pub fn run(config: &AxisConfig, w: &AxisWorkload, paces: &Paces, seed: u64) -> R
 /// # Errors
 /// As [`run`].
 pub fn run_against(
-    config: &AxisConfig,
-    w: &AxisWorkload,
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
     paces: &Paces,
     seed: u64,
-    expected: &[Expected],
-) -> Result<AxisRun, String> {
-    let (d, shape) = (config.block.core.d, config.shape());
-    let mut bench = Bench::new(config, paces, seed).map_err(|e| e.to_string())?;
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
+    let (d, shape) = (config.array.core.d, config.shape());
+    let mut bench = WrapperBench::new(config, paces, seed).map_err(|e| e.to_string())?;
     for (block, e) in w.blocks.iter().zip(expected) {
         let all = config.values == Values::All;
         let v = if all { beats(shape, &block.v, &[], true) } else { Vec::new() };
@@ -137,9 +142,9 @@ pub fn run_against(
 }
 
 /// Cycle of the last key beat of each block.
-fn last_keys(shape: Shape, expected: &[Expected], taken: &[u64]) -> Vec<u64> {
+fn last_keys(shape: Shape, expected: &[ExpectedBlock], taken: &[u64]) -> Vec<u64> {
     let mut beats = 0;
-    let last = |e: &Expected| {
+    let last = |e: &ExpectedBlock| {
         beats += e.keys * shape.beats;
         taken[beats - 1]
     };
@@ -147,10 +152,14 @@ fn last_keys(shape: Shape, expected: &[Expected], taken: &[u64]) -> Vec<u64> {
 }
 
 /// Results and requests against what is expected.
-fn compare(config: &AxisConfig, bench: &Bench, expected: &[Expected]) -> Result<AxisRun, String> {
+fn compare(
+    config: &WrapperConfig,
+    bench: &WrapperBench,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
     let shape = config.shape();
-    let core = &config.block.core;
-    let mut run = AxisRun {
+    let core = &config.array.core;
+    let mut run = WrapperRun {
         cycles: 0,
         first_results: Vec::new(),
         last_keys: Vec::new(),
@@ -202,7 +211,11 @@ fn flags(masks: bool, fixed: bool, result: &QueryResult) -> u64 {
     result.invalid as u64 | ((fixed && result.overflow) as u64) << 1 | ((masks && result.empty) as u64) << 2
 }
 
-fn read_registers(config: &AxisConfig, bench: &mut Bench, run: &mut AxisRun) -> Result<(), String> {
+fn read_registers(
+    config: &WrapperConfig,
+    bench: &mut WrapperBench,
+    run: &mut WrapperRun,
+) -> Result<(), String> {
     for register in registers(config) {
         let answers = bench.access(&[LiteAccess::Read(register.offset.into())])?;
         let name = format!("{:?}", register.name);
@@ -215,9 +228,9 @@ fn read_registers(config: &AxisConfig, bench: &mut Bench, run: &mut AxisRun) -> 
 }
 
 /// The counters against what is expected, and their sum against the cycles.
-fn counters(expected: &[Expected], run: &AxisRun) -> Result<(), String> {
+fn counters(expected: &[ExpectedBlock], run: &WrapperRun) -> Result<(), String> {
     let count = |name: RegisterName| run.registers.get(&format!("{name:?}")).copied().unwrap_or(0);
-    let total = |of: fn(&Expected) -> usize| expected.iter().map(of).sum::<usize>() as u64;
+    let total = |of: fn(&ExpectedBlock) -> usize| expected.iter().map(of).sum::<usize>() as u64;
     let (keys, read) = (total(|e| e.keys), total(|e| e.needed.len()));
     for (name, value) in [
         (RegisterName::Control, 0),

@@ -1,14 +1,14 @@
 //! An array's counts from the model's decisions and the protocol's rules, without clocking any hardware.
 
-use super::engine::{BlockInputs, BlockOutputs};
-use super::lockstep::{BlockCounters, BlockRun, workload_alone};
+use super::engine::{ArrayInputs, ArrayOutputs};
+use super::lockstep::{ArrayCounters, ArrayRun, workload_alone};
 use super::rules::Rules;
-use super::stream::{BlockWorkload, Disturbance, Driver};
+use super::stream::{ArrayDriver, ArrayWorkload, Disturbance};
 use crate::lockstep::require_masks;
 use crate::stream::Gaps;
 use crate::throughput::{Decision, Decisions};
 use flashd_golden::{Monitor, VectorModel};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::ConfigError;
 use std::collections::VecDeque;
@@ -18,25 +18,25 @@ use std::collections::VecDeque;
 /// # Errors
 /// An invalid configuration, or masked keys for cores without masks.
 pub fn run_model(
-    config: &BlockConfig,
-    workload: &BlockWorkload,
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
     gaps: Gaps,
     monitor: Monitor,
-) -> Result<BlockRun, ConfigError> {
+) -> Result<ArrayRun, ConfigError> {
     config.validate()?;
     let alone = workload_alone(config, workload);
     require_masks(&config.core, &alone)?;
     let (run, decisions) = alone.run_decisions(&VectorModel::new(&config.core), monitor);
     let (counters, periods) = count(config, workload, gaps, &decisions);
-    Ok(BlockRun { counters, periods, results: run.results })
+    Ok(ArrayRun { counters, periods, results: run.results })
 }
 
 fn count(
-    config: &BlockConfig,
-    workload: &BlockWorkload,
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
     gaps: Gaps,
     decisions: &Decisions,
-) -> (BlockCounters, Vec<u64>) {
+) -> (ArrayCounters, Vec<u64>) {
     // Index of each block's first query.
     let mut first = Vec::with_capacity(workload.blocks.len());
     let mut queries = 0;
@@ -46,10 +46,10 @@ fn count(
     }
     let latency = u64::from(config.latency());
     let value = u64::from(v_step_latency(&config.core));
-    let mut driver = Driver::new(config, workload, &Disturbance::gaps(gaps));
+    let mut driver = ArrayDriver::new(config, workload, &Disturbance::gaps(gaps));
     let mut rules = Rules::new(config.queries);
-    let (mut inputs, mut outputs) = (BlockInputs::default(), BlockOutputs::default());
-    let mut counters = BlockCounters { latency, queries: queries as u64, ..BlockCounters::default() };
+    let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
+    let mut counters = ArrayCounters { latency, queries: queries as u64, ..ArrayCounters::default() };
     let mut periods = Vec::new();
     let mut steps = VecDeque::new();
     let (mut first_key, mut last_end) = (None, None);
