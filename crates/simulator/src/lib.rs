@@ -23,24 +23,21 @@
 
 #![warn(unreachable_pub)]
 
-mod engine;
+mod core;
 mod evaluate;
 mod inside;
-mod lockstep;
 mod record;
-mod schedule;
-mod stream;
-mod throughput;
 mod wave;
 
 // A core, one cycle at a time.
-pub use engine::{Engine, Inputs, Outputs};
+pub use self::core::engine::{Engine, Inputs, Outputs};
 // What goes through its ports.
-pub use stream::{CoreDriver, Gaps, Query, RESET_CYCLES, Workload};
+pub use self::core::stream::{CoreDriver, Gaps, RESET_CYCLES};
+pub use self::core::workload::{Query, Workload};
 // The lock-step run.
-pub use lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
+pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
 // The model alone.
-pub use throughput::{Decision, Decisions, ModelRun, run_model};
+pub use self::core::model::{Decision, Decisions, ModelRun, run_model};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.

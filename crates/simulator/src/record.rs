@@ -4,8 +4,8 @@
 //! [`Layout`], which is made from the design's port list.
 
 use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
-use crate::engine::{Engine, Inputs, Outputs};
-use crate::lockstep::Observer;
+use crate::core::engine::{Engine, Inputs, Outputs};
+use crate::core::lockstep::Observer;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
 use flashd_hwmodel::array::ArrayConfig;

@@ -15,12 +15,13 @@ mod values;
 pub use directed::Coverage;
 
 use crate::array::{self, ArrayWorkload, Disturbance, QueryBlock};
-use crate::engine::{Inputs, Outputs};
-use crate::lockstep::{RunError, run};
+use crate::core::engine::{Inputs, Outputs};
+use crate::core::lockstep::{RunError, run};
+use crate::core::rules::CoreRules;
+use crate::core::stream::{CoreDriver, Gaps};
+use crate::core::workload::{Query, Workload};
 use crate::record::VectorWriter;
-use crate::schedule::Schedule;
 use crate::split;
-use crate::stream::{CoreDriver, Gaps, Query, Workload};
 use data::{Operands, Scores};
 use directed::Directed;
 use flashd_golden::{Model, v_exponent};
@@ -224,7 +225,7 @@ fn predict<W: Write>(
     out: &mut VectorWriter<W>,
 ) -> Result<Streamed, RunError> {
     let results = w.results(&Model::new(config), true);
-    let mut schedule = Schedule::new(config, &results);
+    let mut schedule = CoreRules::new(config, &results);
     let mut driver = CoreDriver::new(config, w, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     let mut counted = Streamed::default();

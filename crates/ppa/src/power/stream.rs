@@ -3,7 +3,7 @@
 use super::workload::Feed;
 use crate::Target;
 use flashd_golden::{Model, QueryResult};
-use flashd_simulator::array::{ArrayDriver, ArrayInputs, ArrayOffer, ArrayOutputs, Disturbance, Rules};
+use flashd_simulator::array::{ArrayDriver, ArrayInputs, ArrayOffer, ArrayOutputs, ArrayRules, Disturbance};
 use flashd_simulator::{CoreDriver, Gaps};
 use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 /// What offers queries and keys.
 enum PortDriver<'a> {
     Core(Box<CoreDriver<'a>>),
-    Array { driver: Box<ArrayDriver<'a>>, rules: Rules, offer: ArrayOffer },
+    Array { driver: Box<ArrayDriver<'a>>, rules: ArrayRules, offer: ArrayOffer },
 }
 
 /// A result to come.
@@ -39,7 +39,7 @@ impl<'a> PowerStream<'a> {
         let (source, results) = match (target, feed) {
             (Target::Array(config), Feed::Array(workload)) => {
                 let driver = ArrayDriver::new(config, workload, &Disturbance::gaps(Gaps::None));
-                let rules = Rules::new(config.queries);
+                let rules = ArrayRules::new(config.queries);
                 let source =
                     PortDriver::Array { driver: Box::new(driver), rules, offer: ArrayOffer::default() };
                 (source, workload.single().results(&model, false))

@@ -1,6 +1,6 @@
 //! Clocks one array.
 
-use crate::engine::{Inputs, Outputs};
+use crate::core::engine::{Inputs, Outputs};
 use flashd_hwmodel::array::{ArrayConfig, build};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::SimulatedCircuit;

@@ -1,14 +1,15 @@
 //! The lock-step run of an array: every output port in every cycle.
 //!
 //! Results, and which query reads which value, are those of the model for each query alone; when they are due, and
-//! what is ready, is what [`Rules`] say.
+//! what is ready, is what [`ArrayRules`] say.
 
 use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
-use super::rules::{QueryId, Rules};
-use super::stream::{ArrayDriver, ArrayOffer, ArrayWorkload, Disturbance};
+use super::rules::{ArrayRules, QueryId};
+use super::stream::{ArrayDriver, ArrayOffer, Disturbance};
+use super::workload::ArrayWorkload;
+use crate::core::lockstep::{Divergence, RunError, is_zero, require_masks};
+use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
-use crate::lockstep::{Divergence, RunError, is_zero, require_masks};
-use crate::stream::Workload;
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::attention::inside::Inside;
@@ -144,7 +145,7 @@ const HISTORY: usize = 6;
 type MetStep = (u64, usize, Vec<QueryId>);
 
 /// The first entry, if it is the one.
-pub(crate) fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
+fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
     if queue.front().is_some_and(is_it) { queue.pop_front() } else { None }
 }
 
@@ -155,7 +156,7 @@ struct ArrayChecker<'a> {
     first: Vec<usize>,
     /// Each block's first key.
     first_key_of: Vec<usize>,
-    rules: Rules,
+    rules: ArrayRules,
     inside: InsideSchedule,
     latency: u64,
     value: u64,
@@ -186,7 +187,7 @@ impl<'a> ArrayChecker<'a> {
             results,
             first: first.collect(),
             first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
-            rules: Rules::new(config.queries),
+            rules: ArrayRules::new(config.queries),
             inside: InsideSchedule::new(&config.core, inside),
             latency: config.latency().into(),
             value: v_step_latency(&config.core).into(),
@@ -205,7 +206,7 @@ impl<'a> ArrayChecker<'a> {
     }
 
     fn reset(&mut self) {
-        self.rules = Rules::new(self.config.queries);
+        self.rules = ArrayRules::new(self.config.queries);
         self.inside.reset();
         self.steps.clear();
         self.due.clear();

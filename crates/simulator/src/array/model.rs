@@ -2,11 +2,12 @@
 
 use super::engine::{ArrayInputs, ArrayOutputs};
 use super::lockstep::{ArrayCounters, ArrayRun, workload_alone};
-use super::rules::Rules;
-use super::stream::{ArrayDriver, ArrayWorkload, Disturbance};
-use crate::lockstep::require_masks;
-use crate::stream::Gaps;
-use crate::throughput::{Decision, Decisions};
+use super::rules::ArrayRules;
+use super::stream::{ArrayDriver, Disturbance};
+use super::workload::ArrayWorkload;
+use crate::core::lockstep::require_masks;
+use crate::core::model::{Decision, Decisions};
+use crate::core::stream::Gaps;
 use flashd_golden::{Monitor, VectorModel};
 use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
@@ -47,7 +48,7 @@ fn count(
     let latency = u64::from(config.latency());
     let value = u64::from(v_step_latency(&config.core));
     let mut driver = ArrayDriver::new(config, workload, &Disturbance::gaps(gaps));
-    let mut rules = Rules::new(config.queries);
+    let mut rules = ArrayRules::new(config.queries);
     let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
     let mut counters = ArrayCounters { latency, queries: queries as u64, ..ArrayCounters::default() };
     let mut periods = Vec::new();

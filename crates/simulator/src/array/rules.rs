@@ -23,7 +23,7 @@ pub struct Taken {
 
 /// Where a stream stands.
 #[derive(Clone, Debug)]
-pub struct Rules {
+pub struct ArrayRules {
     most: usize,
     /// The next block so far, and the first cycle in which it is complete.
     loading: VecDeque<QueryId>,
@@ -34,10 +34,10 @@ pub struct Rules {
     ended: Option<(u64, usize)>,
 }
 
-impl Rules {
+impl ArrayRules {
     /// Blocks of at most `most` queries, after reset.
     pub fn new(most: usize) -> Self {
-        Rules { most, loading: VecDeque::new(), complete_from: None, running: None, ended: None }
+        ArrayRules { most, loading: VecDeque::new(), complete_from: None, running: None, ended: None }
     }
 
     /// `q_ready` and `k_ready` of a cycle in which the key port carries this `k_last`.
@@ -82,7 +82,7 @@ mod tests {
 
     /// Cycles between last keys when neither source pauses.
     fn periods(most: usize, blocks: &[(usize, usize)]) -> Vec<u64> {
-        let mut rules = Rules::new(most);
+        let mut rules = ArrayRules::new(most);
         let (mut query, mut key) = ((0, 0), (0, 0));
         let mut ends = Vec::new();
         for cycle in 0..10_000 {

@@ -1,6 +1,6 @@
 //! What no query sees must not matter: Inf and NaN in masked keys and in values that are not read.
 
-use crate::stream::Workload;
+use crate::core::workload::Workload;
 use flashd_golden::{Action, QueryResult, Step};
 use flashd_spec::format::Format;
 use rand::RngExt;

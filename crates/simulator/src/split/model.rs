@@ -1,10 +1,12 @@
 //! Split keys in the bit-exact model alone, and the counts of a run without clocking any hardware.
 
-use super::driver::SplitDriver;
-use super::{SplitCounters, SplitRun, SplitWorkload};
-use crate::lockstep::require_partial;
-use crate::stream::{Gaps, Workload};
-use crate::throughput::Decisions;
+use super::lockstep::{SplitCounters, SplitRun};
+use super::stream::SplitDriver;
+use super::workload::SplitWorkload;
+use crate::core::lockstep::require_partial;
+use crate::core::model::Decisions;
+use crate::core::stream::Gaps;
+use crate::core::workload::Workload;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_hwmodel::split::SplitConfig;

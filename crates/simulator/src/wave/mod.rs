@@ -26,8 +26,8 @@ mod variants;
 
 pub use select::WaveSelection;
 
-use crate::engine::{Engine, Inputs, Outputs};
-use crate::lockstep::Observer;
+use crate::core::engine::{Engine, Inputs, Outputs};
+use crate::core::lockstep::Observer;
 use flashd_files::AtomicFile;
 use flashd_hwmodel::catalogue::build;
 use flashd_spec::config::{ConfigError, CoreConfig};

@@ -4,16 +4,17 @@
 //! registers. Compared with the model: every result, every request, the counters. Checked in every cycle: that what is
 //! offered stays until it is taken.
 
-mod bench;
 mod engine;
 mod lite;
+mod lockstep;
 mod pace;
-mod run;
+mod rules;
+mod stream;
 mod workload;
 
-pub use bench::{Paces, WrapperBench};
 pub use engine::{Beat, LiteOutputs, WrapperOutputs};
 pub use lite::{LiteAccess, LiteAnswer};
+pub use lockstep::{WrapperRun, run, run_against};
 pub use pace::Pace;
-pub use run::{WrapperRun, run, run_against};
+pub use stream::{Paces, WrapperBench};
 pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

@@ -3,9 +3,10 @@
 //! When a key is accepted depends on the driver alone, and everything that follows has a constant latency, so that cycles,
 //! bubbles and reads follow from the driver and the model's decisions. They are those of [`crate::run`].
 
-use crate::engine::{Inputs, Outputs};
-use crate::lockstep::{Counters, require_masks, require_partial};
-use crate::stream::{CoreDriver, Gaps, RESET_CYCLES, Workload};
+use super::engine::{Inputs, Outputs};
+use super::lockstep::{Counters, require_masks, require_partial};
+use super::stream::{CoreDriver, Gaps, RESET_CYCLES};
+use super::workload::Workload;
 use flashd_golden::{Action, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ConfigError, CoreConfig};

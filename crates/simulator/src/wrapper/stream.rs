@@ -3,6 +3,7 @@
 use super::engine::{Beat, WrapperEngine, WrapperInputs, WrapperOutputs};
 use super::lite::{LiteAccess, LiteAnswer, LiteHost};
 use super::pace::{Pace, Side};
+use super::rules::WrapperRules;
 use flashd_hwmodel::wrapper::{Shape, WrapperConfig};
 use flashd_spec::config::ConfigError;
 use rand::{RngExt, SeedableRng};
@@ -93,9 +94,6 @@ pub(super) fn beats(shape: Shape, vectors: &[u64], users: &[bool], packet: bool)
     all
 }
 
-/// What was offered and not taken: request, result beat, `bresp`, `rdata` and `rresp`.
-type Held = (Option<u64>, Option<Beat>, Option<u64>, Option<(u64, u64)>);
-
 /// A wrapper with everything around it.
 pub struct WrapperBench {
     /// The wrapper.
@@ -117,7 +115,7 @@ pub struct WrapperBench {
     pub sent: Vec<(u64, Beat)>,
     /// Cycles in which key beats were taken.
     pub keys_taken: Vec<u64>,
-    held: Held,
+    rules: WrapperRules,
     /// Values that will be asked for.
     values: VecDeque<Vec<Beat>>,
 }
@@ -144,7 +142,7 @@ impl WrapperBench {
             asked: Vec::new(),
             sent: Vec::new(),
             keys_taken: Vec::new(),
-            held: (None, None, None, None),
+            rules: WrapperRules::default(),
             values: VecDeque::new(),
         };
         bench.reset();
@@ -157,7 +155,7 @@ impl WrapperBench {
             self.engine.settle(&WrapperInputs::default(), &mut self.outputs);
             self.engine.clock();
         }
-        self.held = (None, None, None, None);
+        self.rules = WrapperRules::default();
     }
 
     /// Forgets what has not been streamed, and what came out.
@@ -231,19 +229,12 @@ impl WrapperBench {
                 }
             }
         }
-        self.rules(cycle, &outputs)?;
+        self.rules.check(cycle, &outputs)?;
         let o_taken = inputs.o_ready && outputs.o.is_some();
-        let request_taken = inputs.vreq_ready && outputs.vreq.is_some();
-        let lite = &outputs.lite;
-        self.held = (
-            outputs.vreq.filter(|_| !request_taken),
-            outputs.o.clone().filter(|_| !o_taken),
-            lite.b.filter(|_| !inputs.lite.bready),
-            lite.r.filter(|_| !inputs.lite.rready),
-        );
+        self.rules.advance(&inputs, &outputs);
         self.requests.saw(outputs.vreq.is_some());
         self.results.saw(outputs.o.is_some());
-        self.host.advance(cycle, &inputs.lite, lite)?;
+        self.host.advance(cycle, &inputs.lite, &outputs.lite)?;
         self.q.advance(outputs.q_ready);
         if self.k.advance(outputs.k_ready) {
             self.keys_taken.push(cycle);
@@ -255,22 +246,6 @@ impl WrapperBench {
         self.outputs = outputs;
         self.engine.clock();
         Ok(())
-    }
-
-    /// What was offered and not taken is still offered, unchanged.
-    fn rules(&self, cycle: u64, outputs: &WrapperOutputs) -> Result<(), String> {
-        let (vreq, o, b, r) = &self.held;
-        let kept = vreq.is_none_or(|held| outputs.vreq == Some(held))
-            && o.as_ref().is_none_or(|held| outputs.o.as_ref() == Some(held))
-            && b.is_none_or(|held| outputs.lite.b == Some(held))
-            && r.is_none_or(|held| outputs.lite.r == Some(held));
-        match kept {
-            true => Ok(()),
-            false => Err(format!(
-                "cycle {cycle}: an offer changed before it was taken: {:?}, now {outputs:?}",
-                self.held
-            )),
-        }
     }
 
     /// Makes accesses and waits for their answers, while the streams go on.

@@ -1,7 +1,7 @@
 //! A run of blocks through a wrapper, compared with the model.
 
-use super::bench::{Paces, WrapperBench, beats};
 use super::lite::LiteAccess;
+use super::stream::{Paces, WrapperBench, beats};
 use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
 use flashd_golden::QueryResult;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;

@@ -1,9 +1,10 @@
 //! The lock-step run: core and model, compared in every cycle.
 
-use crate::engine::{Engine, Inputs, Outputs};
+use super::engine::{Engine, Inputs, Outputs};
+use super::rules::{CoreRules, Pending, StepId};
+use super::stream::{CoreDriver, Gaps};
+use super::workload::Workload;
 use crate::inside::InsideSchedule;
-use crate::schedule::{Pending, Schedule, StepId};
-use crate::stream::{CoreDriver, Gaps, Workload};
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::Stages;
@@ -205,7 +206,7 @@ pub fn run_against(
 struct CoreChecker<'a> {
     config: &'a CoreConfig,
     results: &'a [QueryResult],
-    schedule: Schedule<'a>,
+    schedule: CoreRules<'a>,
     score_stage: u64,
     fixed: bool,
     fractions: (u32, u32),
@@ -224,7 +225,7 @@ impl<'a> CoreChecker<'a> {
         CoreChecker {
             config,
             results,
-            schedule: Schedule::new(config, results),
+            schedule: CoreRules::new(config, results),
             score_stage: Stages::of(config).score.into(),
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
@@ -236,7 +237,7 @@ impl<'a> CoreChecker<'a> {
         }
     }
 
-    fn accept(&mut self, cycle: u64, accepted: crate::stream::Accepted) {
+    fn accept(&mut self, cycle: u64, accepted: super::stream::Accepted) {
         self.counters.bubbles += accepted.bubble as u64;
         if let Some((query, step)) = accepted.step {
             self.first_key.get_or_insert(cycle);

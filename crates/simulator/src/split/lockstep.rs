@@ -1,20 +1,16 @@
-//! Split keys: cores that share a query, and the tree that merges their parts, in lock-step with the model.
+//! The lock-step run of a split: every output port in every cycle.
 
-mod driver;
-mod model;
-
-use crate::array::lockstep::pop_if;
-use crate::engine::{Inputs, Outputs};
+use super::engine::{SplitEngine, SplitInputs, SplitOutputs};
+use super::rules::SplitRules;
+use super::stream::SplitDriver;
+use super::workload::SplitWorkload;
+use crate::core::lockstep::{Divergence, RunError};
+use crate::core::stream::Gaps;
+use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
-use crate::lockstep::{Divergence, RunError};
-use crate::stream::{Gaps, Query, Workload};
-use driver::SplitDriver;
-use flashd_golden::{Action, Merge, Model, QueryResult};
-use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::SimulatedCircuit;
-use flashd_hwmodel::split::{SplitConfig, build};
+use flashd_golden::{Action, Model, QueryResult};
+use flashd_hwmodel::split::SplitConfig;
 use flashd_spec::config::ConfigError;
-pub use model::run_model;
 use serde::Serialize;
 use std::collections::VecDeque;
 
@@ -35,24 +31,6 @@ pub struct SplitCounters {
     pub comparisons: u64,
 }
 
-/// What cores and tree have at their inputs in one cycle.
-#[derive(Clone, Debug, Default)]
-pub struct SplitInputs {
-    /// As of a core; `k` and `v` have the vectors of all parts, `parts * d` encodings.
-    pub core: Inputs,
-    /// Whether the key of each part is hidden.
-    pub k_mask: Vec<bool>,
-}
-
-/// What they have at their outputs.
-#[derive(Clone, Debug, Default)]
-pub struct SplitOutputs {
-    /// As of a core, the result being that of all parts.
-    pub core: Outputs,
-    /// Whether each part reads its value.
-    pub v_ren: Vec<bool>,
-}
-
 /// Sees every settled cycle.
 pub trait SplitObserver {
     /// Called once a cycle, before the clock rises.
@@ -69,63 +47,6 @@ pub struct SplitRun {
     pub counters: SplitCounters,
     /// The model's results, equal to the hardware's.
     pub results: Vec<QueryResult>,
-}
-
-/// Queries whose keys are in parts of one length: part p has the keys `p n .. (p + 1) n`, as far as there are.
-pub struct SplitWorkload {
-    /// A query each part, all parts of a query one after another.
-    workload: Workload,
-    parts: usize,
-    /// Steps of each query.
-    lengths: Vec<usize>,
-}
-
-impl SplitWorkload {
-    /// The keys of every query in so many parts.
-    pub fn new(workload: &Workload, parts: usize) -> Self {
-        let length = |query: &Query| (query.keys - query.from).div_ceil(parts).max(1);
-        let of_query = |query: &Query| -> Vec<Query> {
-            let n = length(query);
-            let range = |p: usize| (query.from + p * n).min(query.keys);
-            (0..parts).map(|p| Query { from: range(p), keys: range(p + 1), ..query.clone() }).collect()
-        };
-        SplitWorkload {
-            lengths: workload.queries.iter().map(length).collect(),
-            workload: Workload {
-                queries: workload.queries.iter().flat_map(of_query).collect(),
-                ..workload.clone()
-            },
-            parts,
-        }
-    }
-
-    /// What the cores make of the parts, for each query.
-    pub(crate) fn partial_results(&self, model: &Model, record: bool) -> Vec<Vec<QueryResult>> {
-        let results = self.workload.results(model, record);
-        results.chunks(self.parts).map(<[QueryResult]>::to_vec).collect()
-    }
-
-    /// What the tree makes of that.
-    pub fn results(&self, config: &SplitConfig, partial: &[Vec<QueryResult>]) -> Vec<QueryResult> {
-        let exponents: Vec<u64> =
-            self.workload.queries.iter().step_by(self.parts).map(|q| q.v_exponent).collect();
-        Merge::new(&config.core).results(partial, &exponents)
-    }
-
-    /// The parts as queries of their own, all parts of a query one after another.
-    pub(crate) fn workload(&self) -> &Workload {
-        &self.workload
-    }
-
-    fn query(&self, query: usize, part: usize) -> &Query {
-        &self.workload.queries[query * self.parts + part]
-    }
-}
-
-/// The model's results of queries whose keys are split, without the hardware.
-pub fn split_results(config: &SplitConfig, workload: &Workload) -> Vec<QueryResult> {
-    let parts = SplitWorkload::new(workload, config.parts);
-    parts.results(config, &parts.partial_results(&Model::new(&config.core), false))
 }
 
 /// Runs a workload through cores and tree, and compares every output in every cycle with the model.
@@ -176,15 +97,9 @@ struct SplitBench<'a> {
     parts: &'a SplitWorkload,
     partial: &'a [Vec<QueryResult>],
     results: &'a [QueryResult],
-    core: SimulatedCircuit,
-    /// What is watched inside the cores, one after another.
-    watched: Vec<Inside>,
+    engine: SplitEngine,
     driver: SplitDriver<'a>,
-    cycle: u64,
-    /// Steps on their way to the value stage, and queries to the result: cycle, query, step.
-    values: VecDeque<(u64, usize, usize)>,
-    outputs_due: VecDeque<(u64, usize)>,
-    value_stage: u64,
+    rules: SplitRules,
     inside: InsideSchedule,
     first_key: Option<u64>,
     counters: SplitCounters,
@@ -200,17 +115,12 @@ impl<'a> SplitBench<'a> {
         partial: &'a [Vec<QueryResult>],
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
-        let core = SimulatedCircuit::new(build(config)?);
-        let watched = Inside::of(core.circuit());
+        let engine = SplitEngine::new(config)?;
         Ok(SplitBench {
-            inside: InsideSchedule::new(&config.core, &Inside::by_core(&watched, config.parts)),
-            core,
-            watched,
+            inside: InsideSchedule::new(&config.core, &engine.inside()),
+            engine,
             driver: SplitDriver::new(config, parts, gaps),
-            cycle: 0,
-            values: VecDeque::new(),
-            outputs_due: VecDeque::new(),
-            value_stage: flashd_hwmodel::catalogue::v_step_latency(&config.core).into(),
+            rules: SplitRules::new(config),
             first_key: None,
             counters: SplitCounters::default(),
             inputs: SplitInputs::default(),
@@ -224,25 +134,22 @@ impl<'a> SplitBench<'a> {
 
     /// The inputs of a cycle, and what the hardware makes of them.
     fn drive(&mut self) {
+        let cycle = self.engine.cycle();
         let offer = self.driver.next();
         self.inputs = offer.inputs;
-        self.settle();
+        self.engine.settle(&self.inputs, &mut self.outputs);
         if let Some((query, step)) = offer.step {
-            self.first_key.get_or_insert(self.cycle);
+            self.first_key.get_or_insert(cycle);
             self.counters.steps += 1;
-            self.values.push_back((self.cycle, query, step));
-            let last = self.inputs.core.k_last;
+            self.rules.accept(cycle, (query, step), self.inputs.core.k_last);
             for (p, part) in self.partial[query].iter().enumerate() {
                 // Of a part that has ended before, the rest is masked.
                 if let Some(step) = part.steps.get(step) {
-                    self.inside.accept(self.cycle, p, step, false);
+                    self.inside.accept(cycle, p, step, false);
                 }
             }
-            if last {
-                self.outputs_due.push_back((self.cycle, query));
-            }
         }
-        self.inside.due(self.cycle, &mut self.outputs.core.inside);
+        self.inside.due(cycle, &mut self.outputs.core.inside);
     }
 
     fn compare_and_clock(&mut self) -> Result<(), Box<Divergence>> {
@@ -251,54 +158,40 @@ impl<'a> SplitBench<'a> {
             self.compare(&outputs)?;
             self.outputs = outputs;
         }
-        self.core.clock();
-        self.cycle += 1;
+        self.engine.clock();
         Ok(())
-    }
-
-    /// Inputs to the ports, logic, and outputs from the ports.
-    fn settle(&mut self) {
-        let SplitInputs { core: i, k_mask } = &self.inputs;
-        i.drive(&mut self.core);
-        let k_mask: Vec<u64> = k_mask.iter().map(|&masked| masked.into()).collect();
-        self.core.set_words("k_mask", &k_mask);
-        self.core.settle();
-        Inside::refresh(&mut self.watched, self.core.circuit());
-        let SplitOutputs { core: o, v_ren } = &mut self.outputs;
-        o.read(&self.core);
-        o.o_scalars =
-            self.config.core.state_scalars().iter().map(|name| self.core.get(&format!("o_{name}"))).collect();
-        *v_ren = self.core.words("v_ren").map(|high| high != 0).collect();
     }
 
     fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
         let SplitOutputs { core: o, v_ren } = outputs;
         self.counters.comparisons += o.inside.iter().flatten().count() as u64;
-        if let Some((signal, values)) =
-            self.inside.differs(&o.inside, &Inside::by_core(&self.watched, self.config.parts))
-        {
+        if let Some((signal, values)) = self.inside.differs(&o.inside, &self.engine.inside()) {
             let name = self.config.name();
-            return Err(Box::new(Divergence::new(name, self.cycle, &signal, values, &VecDeque::new())));
+            return Err(Box::new(Divergence::new(
+                name,
+                self.engine.cycle(),
+                &signal,
+                values,
+                &VecDeque::new(),
+            )));
         }
-        let cycle = self.cycle;
-        let stage = self.value_stage;
-        let due = pop_if(&mut self.values, |&(at, ..)| at + stage == cycle);
+        let cycle = self.engine.cycle();
+        let due = self.rules.value(cycle);
         self.check("v_step", due.is_some().into(), o.v_step.into())?;
         let mut asked = vec![None; self.config.parts];
         for (p, asked) in asked.iter_mut().enumerate() {
-            let reads = due.is_some_and(|(_, query, step)| {
+            let reads = due.is_some_and(|(query, step)| {
                 let steps = &self.partial[query][p].steps;
                 steps.get(step).is_some_and(|s| !matches!(s.action, Action::Hold | Action::Masked))
             });
             self.check(&format!("v_ren[{p}]"), reads.into(), v_ren[p].into())?;
             self.counters.v_reads += u64::from(reads);
-            *asked = due.filter(|_| reads).map(|(_, query, step)| self.parts.query(query, p).from + step);
+            *asked = due.filter(|_| reads).map(|(query, step)| self.parts.query(query, p).from + step);
         }
         self.driver.ask(asked);
-        let latency = u64::from(self.config.latency());
-        let due = pop_if(&mut self.outputs_due, |&(at, _)| at + latency == cycle);
+        let due = self.rules.result(cycle);
         self.check("o_valid", due.is_some().into(), o.o_valid.into())?;
-        let Some((_, query)) = due else {
+        let Some(query) = due else {
             return Ok(());
         };
         let results = self.results;
@@ -319,7 +212,7 @@ impl<'a> SplitBench<'a> {
             }
         }
         self.counters.queries += 1;
-        self.counters.latency = latency;
+        self.counters.latency = self.rules.latency();
         self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
         Ok(())
     }
@@ -331,6 +224,6 @@ impl<'a> SplitBench<'a> {
         }
         let values = [expected, actual].map(|bits| (bits, bits.to_string()));
         let name = self.config.name();
-        Err(Box::new(Divergence::new(name, self.cycle, signal, values, &VecDeque::new())))
+        Err(Box::new(Divergence::new(name, self.engine.cycle(), signal, values, &VecDeque::new())))
     }
 }

@@ -1,6 +1,6 @@
 //! When what a step causes is due at the ports of a core.
 
-use crate::engine::Outputs;
+use super::engine::Outputs;
 use flashd_golden::{Action, QueryResult};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_spec::config::CoreConfig;
@@ -39,7 +39,7 @@ pub(crate) struct Due {
 }
 
 /// Every output port of a core, predicted from the model's results and the cycles in which steps are accepted.
-pub(crate) struct Schedule<'a> {
+pub(crate) struct CoreRules<'a> {
     results: &'a [QueryResult],
     stages: Stages,
     latency: u64,
@@ -49,10 +49,10 @@ pub(crate) struct Schedule<'a> {
     ends: Pending,
 }
 
-impl<'a> Schedule<'a> {
+impl<'a> CoreRules<'a> {
     /// Nothing accepted yet. `results` have their steps.
     pub(crate) fn new(config: &CoreConfig, results: &'a [QueryResult]) -> Self {
-        Schedule {
+        CoreRules {
             results,
             stages: Stages::of(config),
             latency: Numerics::new(config).latency().into(),

@@ -1,8 +1,9 @@
-//! Split keys as port activity.
+//! Queries and the keys of their parts as port activity.
 
-use super::{SplitInputs, SplitWorkload};
-use crate::engine::Inputs;
-use crate::stream::{Gaps, RESET_CYCLES};
+use super::engine::SplitInputs;
+use super::workload::SplitWorkload;
+use crate::core::engine::Inputs;
+use crate::core::stream::{Gaps, RESET_CYCLES};
 use flashd_hwmodel::split::SplitConfig;
 use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
