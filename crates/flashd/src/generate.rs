@@ -5,11 +5,9 @@ use crate::output::{Failure, print, print_json};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, Sources, axis_files_in, unit_file, write_all};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 
 pub mod testbench;

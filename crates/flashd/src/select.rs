@@ -3,10 +3,7 @@
 use crate::cli::{ArrayArgs, Selection};
 use crate::output::Failure;
 use clap::{Args, Parser};
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
-use flashd_spec::config::{CoreConfig, CoreFields};
+use flashd_spec::config::{ArrayConfig, CoreConfig, CoreFields, SplitConfig, Values, WrapperConfig};
 use std::path::Path;
 
 /// Flags without a program's name.

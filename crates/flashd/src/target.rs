@@ -6,14 +6,14 @@ use crate::select::{configuration, core_or_array, split};
 use flashd_generator::{
     GenerateError, GeneratedFile, Sources, array_files_in, core_files_in, inside_expressions, split_files_in,
 };
-use flashd_hwmodel::array::{self, ArrayConfig};
+use flashd_hwmodel::array;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue;
-use flashd_hwmodel::split::{self, SplitConfig};
+use flashd_hwmodel::split;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
 use flashd_simulator::{RunError, VectorWriter};
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use std::io::Write;
 
 /// The design.

@@ -4,8 +4,8 @@ use crate::elaborate::elaborate;
 use crate::emit::emit;
 use crate::files::{GeneratedFile, Manifest, files, manifest};
 use crate::{GenerateError, Sources};
-use flashd_hwmodel::array::TRANSFER_CYCLES;
-use flashd_hwmodel::wrapper::{self, Register, WrapperConfig, registers};
+use flashd_hwmodel::wrapper::{self, Register, registers};
+use flashd_spec::config::{STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
 mod describe;
@@ -58,7 +58,7 @@ pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<Gen
     };
     let manifest = WrapperManifest {
         beats: config.beats(),
-        stream_latency: wrapper::STREAM_LATENCY,
+        stream_latency: STREAM_LATENCY,
         value_delay: config.value_delay(),
         streams: streams(config),
         address_bits: wrapper::registers::ADDRESS_BITS,

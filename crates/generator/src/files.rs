@@ -3,11 +3,11 @@
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
 use crate::{GenerateError, Sources};
-use flashd_hwmodel::array::{self, ArrayConfig, TRANSFER_CYCLES};
+use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
-use flashd_hwmodel::split::{self, SplitConfig};
+use flashd_hwmodel::split;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, TRANSFER_CYCLES};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};

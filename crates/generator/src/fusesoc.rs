@@ -95,9 +95,7 @@ fn description(manifest: &WrapperManifest) -> String {
 mod tests {
     use super::*;
     use crate::axis_files;
-    use flashd_hwmodel::array::ArrayConfig;
-    use flashd_hwmodel::wrapper::WrapperConfig;
-    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::config::{ArrayConfig, CoreConfig, Design, WrapperConfig};
     use flashd_spec::format::Format;
 
     /// Each file of the wrapper that the description names is one that the generator writes, and its top is the

@@ -5,7 +5,7 @@ mod record;
 pub(crate) use record::{Lane, Recording, record};
 
 use crate::{GenerateError, GeneratedFile};
-use flashd_hwmodel::wrapper::WrapperConfig;
+use flashd_spec::config::WrapperConfig;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -198,9 +198,7 @@ const PASSES: RGBColor = RGBColor(205, 225, 245);
 mod tests {
     use super::record::Beat;
     use super::*;
-    use flashd_hwmodel::array::ArrayConfig;
-    use flashd_hwmodel::wrapper::Values;
-    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Values};
     use flashd_spec::format::Format;
 
     fn config(queries: usize, beat_bits: u32, values: Values) -> WrapperConfig {

@@ -1,10 +1,8 @@
 //! The files of stream wrappers: clock enables, manifest, description.
 
 use flashd_generator::{WrapperManifest, array_files, axis_files};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::netlist::is_keyword;
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,12 +4,9 @@ use flashd_generator::{
     GeneratedFile, Manifest, Sources, WrapperManifest, array_files, array_files_in, axis_files_in,
     core_files, core_files_in, split_files_in, unit_file, write_all,
 };
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::netlist::is_keyword;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_hwmodel::wrapper::WrapperConfig;
-use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant, Hold, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,7 @@
 //! What is measured.
 
 use crate::PpaError;
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig};
 
 /// A core, or an array of cores that share keys and values.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,10 +8,8 @@ use crate::core::engine::{Engine, Inputs, Outputs};
 use crate::core::lockstep::Observer;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Field, Layout, Look};
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use std::io::{Error, Result, Write};
 use std::path::Path;
 

@@ -1,20 +1,26 @@
-//! What a user chooses: the configuration of a core.
+//! What a user chooses: the configuration of a core, and of what is made of cores.
 
+mod array;
 mod datapath;
 mod fields;
 mod kinds;
 mod lists;
 mod name;
 mod options;
+mod split;
 mod validate;
 mod value;
+mod wrapper;
 
+pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind};
 pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
 pub use options::{CoreOption, OPTIONS, Range};
+pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
+pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
 use crate::format::Format;
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};

@@ -3,9 +3,8 @@
 use crate::cli::{ArrayArgs, PpaArgs, Selection};
 use crate::output::Failure;
 use crate::select::{configuration, core_or_array, parse_flags};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_ppa::Target;
-use flashd_spec::config::{CoreConfig, D_RANGE};
+use flashd_spec::config::{ArrayConfig, CoreConfig, D_RANGE};
 use flashd_spec::format::Format;
 
 /// What is asked for: cores, each followed by its arrays, and the arrays named as such.

@@ -4,7 +4,6 @@ use super::layer::Outcome;
 use super::{Progress, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::array::{
     ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
@@ -12,6 +11,7 @@ use flashd_simulator::array::{
 };
 use flashd_simulator::{Accuracy, Gaps, Prepared, Reference, VectorFile};
 use flashd_spec::bits::ones;
+use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
 use std::ops::Range;

@@ -5,12 +5,10 @@ use super::histograms::Histograms;
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::Failure;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::array::{ArrayRun, ArrayWorkload};
 use flashd_simulator::split::{self, SplitRun};
 use flashd_simulator::{Counters, Gaps, Prepared, run_model};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use serde::Serialize;
 use std::time::Instant;
 

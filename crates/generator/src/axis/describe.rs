@@ -1,7 +1,8 @@
 //! The description of a wrapper, in Markdown, from the tables that its hardware and manifest are made from.
 
 use super::WrapperManifest;
-use flashd_hwmodel::wrapper::{Access, Register, Values, WrapperConfig};
+use flashd_hwmodel::wrapper::{Access, Register};
+use flashd_spec::config::{Values, WrapperConfig};
 use std::fmt::Write;
 
 fn access(register: &Register) -> &'static str {

@@ -1,6 +1,7 @@
 //! The streams of a wrapper.
 
-use flashd_hwmodel::wrapper::{INDEX_BITS, Values, WrapperConfig};
+use flashd_hwmodel::wrapper::INDEX_BITS;
+use flashd_spec::config::{Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
 /// A signal of a stream.

@@ -4,7 +4,8 @@ use crate::GenerateError;
 use crate::axis::streams;
 use flashd_hwmodel::rtl::SimulatedCircuit;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
-use flashd_hwmodel::wrapper::{RegisterName, Values, WrapperConfig, build, registers};
+use flashd_hwmodel::wrapper::{RegisterName, build, registers};
+use flashd_spec::config::{Values, WrapperConfig};
 use std::collections::VecDeque;
 
 /// Queries and keys of the recorded block; a smaller array takes as many queries as it has.

@@ -30,10 +30,6 @@ pub mod window;
 
 pub use top::{ArrayInputs, ArrayOutputs, array, build};
 
-mod config;
-
-pub use config::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-
 use crate::function;
 
 function! {

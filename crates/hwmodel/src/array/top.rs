@@ -7,11 +7,10 @@ use super::pick::ResultPick;
 use super::results::{OrderFunction, Place, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
 use super::window::{key_counter, key_window};
-use crate::array::ArrayConfig;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
-use flashd_spec::config::{ConfigError, Design};
+use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
-use super::result::{ResultInputs, result, result_cycles};
+use super::result::{ResultInputs, result};
 use super::scalars::{scalar_outputs, scalar_part};
 use super::state::State;
 use crate::array::LowFunction;
@@ -13,8 +13,7 @@ use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use crate::split::{MERGE_CYCLES, SplitConfig};
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let cores = cores(m, config, n, &k_mask, &shared);
         let last = merged(m, config, n, &cores);
 
-        let waits = result_cycles(&config.core) as usize;
+        let waits = config.result_cycles() as usize;
         let merges = (MERGE_CYCLES * config.levels()) as usize;
         // The merged accumulators are there; and the result, where it takes a cycle more.
         let done = m.register_reset("done_q", 0, last.valid);

@@ -1,6 +1,6 @@
 //! What the host sees: registers behind an AXI4-Lite slave, and what they start.
 
-use super::credit::credit;
+use super::credit::{block_count_bits, credit};
 use super::fields::*;
 use super::lite::lite_slave;
 use super::logic::EitherFunction;
@@ -8,7 +8,7 @@ use super::ports::{answer_lite, enter_lite};
 use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
-use crate::wrapper::{Values, WrapperConfig};
+use flashd_spec::config::{Values, WrapperConfig};
 
 /// What the registers are told, by parts that they tell something themselves.
 pub struct Events {
@@ -88,7 +88,7 @@ pub fn host_control(
         let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
         m.next_all(&[run, left], &[next_run, next_left]);
         // Blocks on their way.
-        let underway = credit(m, "blocks", config.block_count_bits(), opens, done);
+        let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
         let position = written.find(RegisterName::Position);
         let sight = match (position, taken, mode, stride, window) {

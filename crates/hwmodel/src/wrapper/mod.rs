@@ -30,12 +30,11 @@
 //! | `advance` | when the array moves |
 //! | `credit`, `logic` | what several of these need |
 //!
-//! What a user chooses is [`WrapperConfig`](crate::wrapper::WrapperConfig).
+//! What a user chooses is [`WrapperConfig`](flashd_spec::config::WrapperConfig).
 
 mod advance;
 pub mod beat;
 mod buffer;
-mod config;
 mod credit;
 mod fields;
 mod host;
@@ -54,7 +53,6 @@ mod values;
 mod vector;
 
 pub use beat::Shape;
-pub use config::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 pub use registers::{Access, Field, Register, RegisterName, registers};
 pub use requests::INDEX_BITS;
 pub use top::build;

@@ -1,7 +1,7 @@
 //! The registers that a host sees: one table, from which the hardware's decoder, the manifest and the description are
 //! made.
 
-use crate::wrapper::{Values, WrapperConfig};
+use flashd_spec::config::{Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

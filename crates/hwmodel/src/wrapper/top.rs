@@ -1,6 +1,8 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
+use super::beat::Shape;
+use super::credit::value_credit_bits;
 use super::host::{Events, host_control};
 use super::keys::{KeyInputs, KeyOutputs, key_stream};
 use super::logic::Low;
@@ -14,8 +16,7 @@ use super::values::{Permit, ValueInputs, ValuePackets, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use crate::wrapper::{Values, WrapperConfig};
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use std::sync::Arc;
 pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.array.core));
-    let shape = config.shape();
+    let shape = Shape::of(config);
     let all = config.values == Values::All;
     let mut bench = Module::bench();
     // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
@@ -71,7 +72,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
-                let credit_bits = config.value_credit_bits();
+                let credit_bits = value_credit_bits(&config.array);
                 Permit::Packets(ValuePackets { block, due_last: m.later(1), credit_bits })
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),

@@ -1,7 +1,6 @@
 //! Names, limits and widths of arrays.
 
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design};
 use flashd_spec::format::Format;
 
 fn array_of(queries: usize) -> ArrayConfig {

@@ -1,10 +1,10 @@
 //! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
 
-use flashd_hwmodel::array::{self, ArrayConfig};
+use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::Circuit;
-use flashd_hwmodel::wrapper::{self, Values, WrapperConfig};
-use flashd_spec::config::{Accumulator, CoreConfig};
+use flashd_hwmodel::wrapper;
+use flashd_spec::config::{Accumulator, ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;

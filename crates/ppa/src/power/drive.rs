@@ -6,9 +6,9 @@ use super::stream::PowerStream;
 use super::workload::Feed;
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_hwmodel::array::{ArrayConfig, TRANSFER_CYCLES};
 use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::array::ArrayInputs;
+use flashd_spec::config::{ArrayConfig, TRANSFER_CYCLES};
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 

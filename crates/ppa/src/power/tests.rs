@@ -2,9 +2,8 @@ use super::conditions::Conditions;
 use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_simulator::Workload;
-use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use workload::Feed;
 

@@ -4,10 +4,9 @@ use super::drive::warm_up;
 use super::{PowerError, PowerOptions};
 use crate::Target;
 use flashd_golden::v_exponent;
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, Workload};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,

@@ -9,7 +9,7 @@ use super::{Cache, CellLibrary, Mapped, Tools};
 use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK};
 use crate::{PpaError, Target};
-use flashd_hwmodel::array::ArrayConfig;
+use flashd_spec::config::ArrayConfig;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,10 +1,10 @@
 //! Clocks one array.
 
 use crate::core::engine::{Inputs, Outputs};
-use flashd_hwmodel::array::{ArrayConfig, build};
+use flashd_hwmodel::array::build;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::SimulatedCircuit;
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ArrayConfig, ConfigError};
 
 /// Everything that an array's inputs carry in one cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

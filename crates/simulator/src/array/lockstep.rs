@@ -11,10 +11,10 @@ use crate::core::lockstep::{Divergence, RunError, is_zero, require_masks};
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::bits::ones;
+use flashd_spec::config::ArrayConfig;
 use serde::Serialize;
 use std::collections::VecDeque;
 

@@ -9,9 +9,8 @@ use crate::core::lockstep::require_masks;
 use crate::core::model::{Decision, Decisions};
 use crate::core::stream::Gaps;
 use flashd_golden::{Monitor, VectorModel};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ArrayConfig, ConfigError};
 use std::collections::VecDeque;
 
 /// Runs a workload through the model and counts what [`super::run`] counts, but for the comparisons.

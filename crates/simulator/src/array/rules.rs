@@ -78,7 +78,7 @@ impl ArrayRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashd_hwmodel::array::ArrayConfig;
+    use flashd_spec::config::ArrayConfig;
 
     /// Cycles between last keys when neither source pauses.
     fn periods(most: usize, blocks: &[(usize, usize)]) -> Vec<u64> {

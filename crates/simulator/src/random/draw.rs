@@ -3,12 +3,10 @@
 //! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
 //! drawn again: what is legal is said there alone.
 
-use flashd_hwmodel::array::{ArrayConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
-use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold, KINDS, LaneBits,
-    SCORE_SHIFT_RANGE, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE,
+    Accumulator, ArrayConfig, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold,
+    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, SplitConfig,
+    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::Format;
 use rand::RngExt;

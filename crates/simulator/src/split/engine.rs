@@ -3,8 +3,8 @@
 use crate::core::engine::{Inputs, Outputs};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::SimulatedCircuit;
-use flashd_hwmodel::split::{SplitConfig, build};
-use flashd_spec::config::ConfigError;
+use flashd_hwmodel::split::build;
+use flashd_spec::config::{ConfigError, SplitConfig};
 
 /// What cores and tree have at their inputs in one cycle.
 #[derive(Clone, Debug, Default)]

@@ -9,8 +9,7 @@ use crate::core::stream::Gaps;
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
 use flashd_golden::{Action, Model, QueryResult};
-use flashd_hwmodel::split::SplitConfig;
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, SplitConfig};
 use serde::Serialize;
 use std::collections::VecDeque;
 

@@ -9,8 +9,7 @@ use crate::core::stream::Gaps;
 use crate::core::workload::Workload;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, SplitConfig};
 use std::collections::VecDeque;
 
 /// Runs a workload through the models of cores and tree, and counts what [`super::run`] counts, but for the comparisons.

@@ -2,7 +2,7 @@
 
 use crate::core::rules::Pending;
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::split::SplitConfig;
+use flashd_spec::config::SplitConfig;
 
 /// Steps on their way to the value stage, and queries on their way to the result.
 pub(super) struct SplitRules {

@@ -2,7 +2,7 @@
 
 use crate::core::workload::{Query, Workload};
 use flashd_golden::{Merge, Model, QueryResult};
-use flashd_hwmodel::split::SplitConfig;
+use flashd_spec::config::SplitConfig;
 
 /// Queries whose keys are in parts of one length: part p has the keys `p n .. (p + 1) n`, as far as there are.
 pub struct SplitWorkload {

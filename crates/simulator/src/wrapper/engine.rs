@@ -1,8 +1,8 @@
 //! Clocks one stream wrapper.
 
 use flashd_hwmodel::rtl::SimulatedCircuit;
-use flashd_hwmodel::wrapper::{WrapperConfig, build};
-use flashd_spec::config::ConfigError;
+use flashd_hwmodel::wrapper::build;
+use flashd_spec::config::{ConfigError, WrapperConfig};
 
 /// A beat on a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

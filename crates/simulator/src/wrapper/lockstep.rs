@@ -5,8 +5,9 @@ use super::stream::{Paces, WrapperBench, beats};
 use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
 use flashd_golden::QueryResult;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
-use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, Values, WrapperConfig, registers};
+use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, registers};
 use flashd_spec::bits::ones;
+use flashd_spec::config::{Values, WrapperConfig};
 use std::collections::BTreeMap;
 
 /// A finished run without differences.
@@ -88,7 +89,7 @@ pub fn run_against(
     seed: u64,
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
-    let (d, shape) = (config.array.core.d, config.shape());
+    let (d, shape) = (config.array.core.d, Shape::of(config));
     let mut bench = WrapperBench::new(config, paces, seed).map_err(|e| e.to_string())?;
     for (block, e) in w.blocks.iter().zip(expected) {
         let all = config.values == Values::All;
@@ -157,7 +158,7 @@ fn compare(
     bench: &WrapperBench,
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
-    let shape = config.shape();
+    let shape = Shape::of(config);
     let core = &config.array.core;
     let mut run = WrapperRun {
         cycles: 0,

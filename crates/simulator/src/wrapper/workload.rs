@@ -1,8 +1,8 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
 use flashd_spec::bits::ones;
+use flashd_spec::config::{Values, WrapperConfig};
 
 /// Which keys a query sees, as MASK_MODE and WINDOW have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

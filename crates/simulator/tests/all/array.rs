@@ -1,10 +1,9 @@
 //! Arrays of cores in lock-step with the model and the protocol's rules.
 
 use flashd_golden::{Action, Head, Model, QueryResult};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, QueryBlock, run, run_against};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, RunError, Workload};
-use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 

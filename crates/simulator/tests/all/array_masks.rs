@@ -1,10 +1,9 @@
 //! Arrays of cores with masks: each query of a block sees keys of its own.
 
 use flashd_golden::{Head, Model, QueryResult};
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_simulator::array::{ArrayRun, ArrayWorkload, Disturbance, run, run_against};
 use flashd_simulator::{Gaps, RunError, Workload};
-use flashd_spec::config::{CoreConfig, Design, Hold};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};

@@ -1,11 +1,9 @@
 //! Streams that emitted testbenches run: however short one is asked for, it brings a result.
 
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use flashd_spec::format::Format;
 
 const SEEDS: std::ops::Range<u64> = 0..6;

@@ -1,12 +1,10 @@
 //! The model's counts against those of the cycle engine.
 
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
 use flashd_simulator::split::{self, SplitCounters};
 use flashd_simulator::{Counters, Gaps, Workload, run, run_model};
-use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Hold, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{Visible, round_to, synthetic};
 use rand::{RngExt, SeedableRng};

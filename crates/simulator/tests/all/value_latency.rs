@@ -1,10 +1,9 @@
 //! Values that take more than one cycle to come: later results, the same rate, the same bits.
 
 use flashd_golden::Model;
-use flashd_hwmodel::array::ArrayConfig;
 use flashd_simulator::array::{ArrayWorkload, Disturbance, run as run_array};
 use flashd_simulator::{Gaps, Workload, run};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 

@@ -1,9 +1,9 @@
 //! Stream wrappers at their ports: every result, request and counter against the model, whatever sources and sinks do.
 
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::wrapper::{Values, WrapperConfig};
 use flashd_simulator::wrapper::{Mask, Pace, Paces, WrapperBlock, WrapperWorkload, run, run_against};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, WeightUnit};
+use flashd_spec::config::{
+    ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, Values, WeightUnit, WrapperConfig,
+};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};

@@ -1,10 +1,9 @@
 //! The register port of a stream wrapper, and packets that are not as they should be.
 
-use flashd_hwmodel::array::ArrayConfig;
-use flashd_hwmodel::wrapper::{Access, RegisterName, Values, WrapperConfig, registers};
+use flashd_hwmodel::wrapper::{Access, RegisterName, Shape, registers};
 use flashd_simulator::wrapper::{Beat, LiteAccess, Pace, Paces, WrapperBench};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -93,7 +92,7 @@ fn every_address_is_answered() {
 
 /// Beats of vectors of `beats` beats, `tlast` on these of all beats.
 fn stream(config: &WrapperConfig, beats: usize, last: &[usize]) -> Vec<Beat> {
-    let words = config.shape().words;
+    let words = Shape::of(&config).words;
     let beat = |i| Beat { data: vec![0x3f80; words], last: last.contains(&i), user: 0 };
     (0..beats).map(beat).collect()
 }

@@ -1,11 +1,7 @@
 //! What a user chooses: an array of cores, the width of a beat, and which values are sent.
 
-use super::beat::Shape;
-use crate::array::ArrayConfig;
-use crate::catalogue::v_step_latency;
-use crate::word::bits_for;
-use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::numerics::Numerics;
+use super::{ArrayConfig, ConfigError, CoreConfig};
+use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Most bits of a beat by default.
@@ -98,11 +94,6 @@ impl WrapperConfig {
         self.vector_bits() / self.beat()
     }
 
-    /// How a vector is cut into beats.
-    pub fn shape(&self) -> Shape {
-        Shape::new(self.array.core.d, self.element_bits(), self.beat())
-    }
-
     /// Module and file name: the array's and `_axis`, then `_b` and the bits of a beat unless they are the default, and
     /// `_all` where all values are sent: `flash_d_bf16_d64_x8_axis_b128_all`.
     pub fn name(&self) -> String {
@@ -166,20 +157,4 @@ impl WrapperConfig {
     pub fn is_dense(&self) -> bool {
         self.values == Values::Requested && self.beats() > 1
     }
-
-    /// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
-    /// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
-    pub(crate) fn block_count_bits(&self) -> u32 {
-        bits_for(u64::from(self.array.latency() + self.array.value_latency()) + 6)
-    }
-
-    /// Width of a counter of blocks whose keys have begun to come and whose values have not: at most one for each step
-    /// before the value stage, and the one in the key register.
-    pub(crate) fn value_credit_bits(&self) -> u32 {
-        bits_for(u64::from(v_step_latency(&self.array.core) + self.array.value_latency()) + 2)
-    }
 }
-
-/// Width of a counter of blocks whose queries have begun to come and whose keys have not: one that loads, one that waits
-/// and one that the cores have taken over.
-pub(crate) const KEY_CREDIT_BITS: u32 = bits_for(3);

@@ -1,8 +1,8 @@
 //! What a user chooses: a core and how many of them share the keys.
 
-use crate::word::index_bits;
-use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::numerics::Numerics;
+use super::{ConfigError, CoreConfig};
+use crate::bits::index_bits;
+use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Smallest and largest number of queries in a block.
@@ -18,7 +18,7 @@ pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
 pub const TRANSFER_CYCLES: usize = 1;
 
 /// Configuration of an array: `queries` cores of one configuration. `C` is what is known of the core, in a file its
-/// [`CoreFields`](flashd_spec::config::CoreFields).
+/// [`CoreFields`](super::CoreFields).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayConfig<C = CoreConfig> {

@@ -1,7 +1,7 @@
 //! What a user chooses: a core, and into how many parts the keys are split.
 
-use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::numerics::Numerics;
+use super::{ConfigError, CoreConfig, Design};
+use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Fewest and most parts, powers of two.
@@ -58,6 +58,10 @@ impl SplitConfig {
     /// and, FA2, the division.
     pub fn latency(&self) -> u32 {
         let n = Numerics::new(&self.core);
-        n.latency() + MERGE_CYCLES * self.levels() + 1 + super::result::result_cycles(&self.core)
+        n.latency() + MERGE_CYCLES * self.levels() + 1 + self.result_cycles()
+    }
+    /// Cycles from the last merge's accumulators to the result: FA2 divides there.
+    pub fn result_cycles(&self) -> u32 {
+        (self.core.design() == Design::Fa2).into()
     }
 }
