@@ -75,9 +75,9 @@ pub enum Command {
     /// FlashAttention runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries. Products, sums,
     /// quotients, maxima and exponentials count one operation each.
     Traffic(TrafficArgs),
-    /// How often an update, and the read of its value, may be skipped, by which rule, at what added error
+    /// How often a step may be held, and the read of its value skipped, by which rule, at what added error
     ///
-    /// A rule decides from the scores: a skipped key is known before its value is read, never before the key is. The
+    /// A rule decides from the scores: a held key is known before its value is read, never before the key is. The
     /// added error is the distance between the results with and without the rule, as a fraction of max|v|.
     Skips(SkipsArgs),
     /// Run a small language model whose attention is computed by a core, and compare it with f32
@@ -217,7 +217,7 @@ pub struct SimulateArgs {
     /// With --masks: the query at position i sees no key before position i - W + 1
     #[arg(long, value_name = "W", value_parser = parse_positive)]
     pub window: Option<usize>,
-    /// With --partial: the keys in tiles of N, each tile starting from the state that the one before hands out
+    /// With --partial: the keys in tiles of N, each tile restoring the state that the one before hands out
     #[arg(long, value_name = "N", conflicts_with = "queries")]
     pub tile: Option<usize>,
     /// P cores for each query, 2 to 64, each with a part of the keys, and a tree that merges their results

@@ -14,7 +14,7 @@ use flashd_spec::format::Format;
 use flashd_study::grid::{GridFile, default_grid, stem};
 use flashd_study::{Heads, Prepared, equal};
 use indicatif::{ProgressBar, ProgressStyle};
-use points::{Exploration, FormatResult, Measured, Point};
+use points::{CorePoint, Exploration, FormatResult, Measured};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -158,7 +158,7 @@ fn with_errors(args: &ExploreArgs, set: &Set, heads: &Heads) -> Result<FormatRes
     let mut points = Vec::new();
     for core in &set.cores {
         let errors = prepared.errors(core).map_err(|e| failure(core, e))?;
-        points.push(Point::new(core, errors));
+        points.push(CorePoint::new(core, errors));
         bar.inc(1);
     }
     let (position, reference) = &set.reference;

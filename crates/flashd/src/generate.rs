@@ -5,11 +5,9 @@ use crate::output::{Failure, print, print_json};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, Sources, axis_files_in, unit_file, write_all};
-use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 
 pub mod testbench;
@@ -28,22 +26,22 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 }
 
 /// What the arguments select.
-enum Design {
+enum Asked {
     Unit { unit: FormatUnit, format: Format, segments: u32 },
     Targets(Vec<Target>),
-    Wrapper(AxisConfig),
+    Wrapper(WrapperConfig),
 }
 
 /// The names of the modules that the arguments select.
 pub fn selected(args: &GenerateArgs) -> Result<Vec<String>, Failure> {
     Ok(match design(args)? {
-        Design::Unit { unit, format, segments } => vec![FormatFunction::new(unit, format, segments).name()],
-        Design::Targets(targets) => targets.iter().map(Target::name).collect(),
-        Design::Wrapper(config) => vec![config.name()],
+        Asked::Unit { unit, format, segments } => vec![FormatFunction::new(unit, format, segments).name()],
+        Asked::Targets(targets) => targets.iter().map(Target::name).collect(),
+        Asked::Wrapper(config) => vec![config.name()],
     })
 }
 
-fn design(args: &GenerateArgs) -> Result<Design, Failure> {
+fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
     if let Some(name) = &args.unit {
         let unit = FormatUnit::ALL.into_iter().find(|u| u.name() == name).ok_or_else(|| {
             let known: Vec<&str> = FormatUnit::ALL.iter().map(|u| u.name()).collect();
@@ -53,11 +51,11 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
         selection.only(&["format", "segments"], "--unit")?;
         let segments = selection.fields.get("segments").unwrap_or(8);
         let format = selection.fields.get("format").unwrap_or(Format::BF16);
-        return Ok(Design::Unit { unit, format, segments });
+        return Ok(Asked::Unit { unit, format, segments });
     }
     if args.all {
         args.array.selection.only(&[], "--all")?;
-        return Ok(Design::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
+        return Ok(Asked::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
     }
     let in_file = wrapper_in_file(&args.array.selection)?;
     let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
@@ -66,9 +64,9 @@ fn design(args: &GenerateArgs) -> Result<Design, Failure> {
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and scripts/axis runs them",
         )),
-        (Target::Array(block), true) => Ok(Design::Wrapper(wrapper(args, in_file, block)?)),
+        (Target::Array(array), true) => Ok(Asked::Wrapper(wrapper(args, in_file, array)?)),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
-        (target, false) => Ok(Design::Targets(vec![target])),
+        (target, false) => Ok(Asked::Targets(vec![target])),
     }
 }
 
@@ -83,14 +81,14 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         },
     });
     match design(args)? {
-        Design::Unit { unit, format, segments } => {
+        Asked::Unit { unit, format, segments } => {
             let mut files = vec![unit_file(unit, format, segments)?];
             if let Some(plan) = plan {
                 files.extend(unit_testbench(unit, format, segments, &plan));
             }
             Ok(files)
         }
-        Design::Targets(targets) => {
+        Asked::Targets(targets) => {
             let mut files = Vec::new();
             for target in &targets {
                 files.extend(target.files_in(sources)?);
@@ -100,7 +98,7 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             }
             Ok(files)
         }
-        Design::Wrapper(config) => Ok(axis_files_in(&config, sources)?),
+        Asked::Wrapper(config) => Ok(axis_files_in(&config, sources)?),
     }
 }
 
@@ -108,15 +106,15 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
 fn wrapper(
     args: &GenerateArgs,
     in_file: Option<(Option<u32>, Values)>,
-    block: BlockConfig,
-) -> Result<AxisConfig, Failure> {
+    array: ArrayConfig,
+) -> Result<WrapperConfig, Failure> {
     let (beat_bits, values) = in_file.unwrap_or_default();
     let values = match args.values {
         Some(ValuesArg::All) => Values::All,
         Some(ValuesArg::Requested) => Values::Requested,
         None => values,
     };
-    let config = AxisConfig { block, beat_bits: args.beat.or(beat_bits), values };
+    let config = WrapperConfig { array, beat_bits: args.beat.or(beat_bits), values };
     config.validate().map_err(|e| match (&args.array.selection.config, args.beat) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),

@@ -23,13 +23,13 @@ struct Report {
     layers: usize,
     heads: usize,
     prompt_tokens: usize,
-    f32: Run,
+    f32: Written,
     core: Option<CoreReport>,
 }
 
 /// What came of one sort of attention.
 #[derive(Serialize)]
-struct Run {
+struct Written {
     /// Prompt included.
     text: String,
     tokens: Vec<usize>,
@@ -41,7 +41,7 @@ struct CoreReport {
     name: String,
     configuration: CoreConfig,
     #[serde(flatten)]
-    run: Run,
+    run: Written,
     same_text: bool,
     comparison: Comparison,
     /// The choices where the texts part: f32's, then the core's.
@@ -164,7 +164,7 @@ impl Task<'_> {
         runner: &mut Runner<A>,
         name: &str,
         between: &mut dyn FnMut(&mut A),
-    ) -> Result<(Generation, Run), Failure> {
+    ) -> Result<(Generation, Written), Failure> {
         let text = self.text.as_deref();
         // Shown on a terminal only.
         let bar = ProgressBar::new((self.steps + text.map_or(0, |t| t.len() - 1)) as u64).with_style(
@@ -183,7 +183,7 @@ impl Task<'_> {
             )));
         }
         let text = self.tokenizer.decode(&generation.tokens);
-        let run = Run { text, tokens: generation.tokens.clone(), perplexity };
+        let run = Written { text, tokens: generation.tokens.clone(), perplexity };
         Ok((generation, run))
     }
 
@@ -226,7 +226,7 @@ fn text(report: &Report) -> String {
         report.checkpoint, report.layers, report.heads, report.head_size, report.f32.text
     );
     let perplexity =
-        |run: &Run| run.perplexity.map(|p| format!("{:.4} over {} tokens", p.perplexity, p.tokens));
+        |run: &Written| run.perplexity.map(|p| format!("{:.4} over {} tokens", p.perplexity, p.tokens));
     let Some(core) = &report.core else {
         if let Some(perplexity) = perplexity(&report.f32) {
             text += &format!("\nperplexity {perplexity}");

@@ -3,10 +3,7 @@
 use crate::cli::{ArrayArgs, Selection};
 use crate::output::Failure;
 use clap::{Args, Parser};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_spec::config::{CoreConfig, CoreFields, OPTIONS};
+use flashd_spec::config::{ArrayConfig, CoreConfig, CoreFields, OPTIONS, SplitConfig, Values, WrapperConfig};
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -72,10 +69,10 @@ pub fn split(core: &CoreConfig, parts: usize) -> Result<SplitConfig, Failure> {
 }
 
 /// The selected core, and the array of it that `--queries` or the file ask for.
-pub fn core_or_block(
+pub fn core_or_array(
     flags: &ArrayArgs,
     d_from_data: Option<usize>,
-) -> Result<(CoreConfig, Option<BlockConfig>), Failure> {
+) -> Result<(CoreConfig, Option<ArrayConfig>), Failure> {
     let ArrayArgs { selection: s, queries, key_index_bits } = flags;
     let (core, in_file) = select(s, d_from_data)?;
     let key_index_bits = key_index_bits.or(in_file.as_ref().and_then(|b| b.key_index_bits));
@@ -87,12 +84,12 @@ pub fn core_or_block(
             None => Ok((core, None)),
         };
     };
-    let block = BlockConfig { key_index_bits, ..BlockConfig::new(core.clone(), n) };
-    block.validate().map_err(|e| match (&s.config, queries) {
+    let array = ArrayConfig { key_index_bits, ..ArrayConfig::new(core.clone(), n) };
+    array.validate().map_err(|e| match (&s.config, queries) {
         (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
         _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
     })?;
-    Ok((core, Some(block)))
+    Ok((core, Some(array)))
 }
 
 impl Selection {
@@ -121,8 +118,8 @@ impl Selection {
 /// What a configuration file describes.
 enum InFile {
     Core(CoreFields),
-    Array(BlockConfig<CoreFields>),
-    Wrapper(AxisConfig<CoreFields>),
+    Array(ArrayConfig<CoreFields>),
+    Wrapper(WrapperConfig<CoreFields>),
 }
 
 fn read(path: &Path) -> Result<InFile, Failure> {
@@ -138,7 +135,7 @@ fn read(path: &Path) -> Result<InFile, Failure> {
 }
 
 /// The beat and the values of the stream wrapper that the selected file describes, if it does: its array is that of
-/// [`core_or_block`].
+/// [`core_or_array`].
 pub fn wrapper_in_file(s: &Selection) -> Result<Option<(Option<u32>, Values)>, Failure> {
     match s.config.as_deref().map(read).transpose()? {
         Some(InFile::Wrapper(wrapper)) => Ok(Some((wrapper.beat_bits, wrapper.values))),
@@ -156,8 +153,8 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
     let (in_file, array) = match s.config.as_deref().map(read).transpose()? {
         None => (CoreFields::default(), None),
         Some(InFile::Core(core)) => (core, None),
-        Some(InFile::Array(block) | InFile::Wrapper(AxisConfig { block, .. })) => {
-            let BlockConfig { core, queries, key_index_bits } = block;
+        Some(InFile::Array(array) | InFile::Wrapper(WrapperConfig { array, .. })) => {
+            let ArrayConfig { core, queries, key_index_bits } = array;
             (core, Some(ArrayInFile { queries, key_index_bits }))
         }
     };

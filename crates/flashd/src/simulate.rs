@@ -1,6 +1,6 @@
 //! `flashd simulate`.
 
-mod block;
+mod array;
 mod heads;
 mod histograms;
 mod layer;
@@ -11,13 +11,13 @@ mod visible;
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::interrupt::Interruptible;
 use crate::output::{Failure, percent, table};
-use crate::select::core_or_block;
+use crate::select::core_or_array;
 use flashd_files::AtomicFile;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
-    Accuracy, Counters, Engine, Gaps, Inputs, Observer, Outputs, Prepared, Reference, Scenario, Selection,
-    VectorFile, WaveError, WaveOptions, WaveWriter, model_results, prepare, run as run_lockstep,
+    Accuracy, Counters, Engine, Gaps, Inputs, Observer, Outputs, Prepared, Reference, Scenario, VectorFile,
+    WaveError, WaveOptions, WaveSelection, WaveWriter, model_results, prepare, run as run_lockstep,
 };
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -69,7 +69,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
 
 /// The run of one head.
 fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
-    let (config, array) = core_or_block(&args.array, Some(attention.d))?;
+    let (config, array) = core_or_array(&args.array, Some(attention.d))?;
     if config.d != attention.d {
         return Err(Failure::input(format!(
             "--d: the core has d = {}, the data in {} has d = {}",
@@ -84,7 +84,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
         ));
     }
     if array.is_some() {
-        block::check(args, config.masks)?;
+        array::check(args, config.masks)?;
     }
     let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
     let visible = visible::visible(args, config.masks, &attention)?;
@@ -96,7 +96,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {
         let ranges = config.masks.then(|| scenario.ranges());
-        return block::run(args, &array, &prepared, &reference, ranges.as_deref());
+        return array::run(args, &array, &prepared, &reference, ranges.as_deref());
     }
     if let Some(split) = parts {
         return split::run(args, &split, &prepared, &reference);
@@ -204,7 +204,7 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     let mut wave = match &args.vcd {
         Some(path) => {
             let signals =
-                Selection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
+                WaveSelection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
             let options = WaveOptions { signals, from: args.from, to: args.to };
             Some((
                 path,
@@ -338,10 +338,10 @@ fn text(r: &Report) -> String {
         "cycles".into(),
         format!("{} ({:.4} keys per cycle, {} bubbles)", c.cycles, r.keys_per_cycle, c.bubbles),
     ]);
-    let skipped = percent(c.skips as f64 / c.keys.max(1) as f64);
-    rows.push(["steps held".into(), format!("{} ({skipped}), {} values read", c.skips, c.v_reads)]);
-    if c.starts > 0 {
-        rows.push(["partial results taken over".into(), c.starts.to_string()]);
+    let held = percent(c.held as f64 / c.keys.max(1) as f64);
+    rows.push(["steps held".into(), format!("{} ({held}), {} values read", c.held, c.v_reads)]);
+    if c.restored > 0 {
+        rows.push(["partial results taken over".into(), c.restored.to_string()]);
     }
     if r.configuration.masks {
         let share = percent(c.masked as f64 / c.keys.max(1) as f64);

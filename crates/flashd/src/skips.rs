@@ -9,10 +9,8 @@ use crate::sample;
 use flashd_files::AtomicFile;
 use flashd_study::By;
 use flashd_study::Heads;
-use flashd_study::skips::worst::{COUNTS, StreamSkips, WorstCase, on_streams, worst_case};
-use flashd_study::skips::{
-    GroupSkips, PAPER_SKIPPED, Rule, default_rules, default_worst_rules, group, measure,
-};
+use flashd_study::skips::worst::{COUNTS, StreamHolds, WorstCase, on_streams, worst_case};
+use flashd_study::skips::{GroupHolds, PAPER_HELD, Rule, default_rules, default_worst_rules, group, measure};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -31,14 +29,14 @@ struct Skips {
     limit: f64,
     /// Shares that the paper reports as skipped.
     paper_skipped: (f64, f64),
-    groups: Vec<GroupSkips>,
+    groups: Vec<GroupHolds>,
 }
 
 /// What is measured on constructed streams.
 #[derive(Serialize)]
 struct Worst {
     format: String,
-    streams: Vec<StreamSkips>,
+    streams: Vec<StreamHolds>,
     worst_cases: Vec<WorstCase>,
 }
 
@@ -104,7 +102,7 @@ fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
         every: args.every,
         format: args.format.to_string(),
         limit: args.limit / 100.0,
-        paper_skipped: PAPER_SKIPPED,
+        paper_skipped: PAPER_HELD,
         groups,
     })
 }

@@ -2,24 +2,24 @@
 
 use crate::cli::ArrayArgs;
 use crate::output::Failure;
-use crate::select::{configuration, core_or_block, split};
+use crate::select::{configuration, core_or_array, split};
 use flashd_generator::{
-    GenerateError, GeneratedFile, Sources, block_files_in, core_files_in, inside_expressions, split_files_in,
+    GenerateError, GeneratedFile, Sources, array_files_in, core_files_in, inside_expressions, split_files_in,
 };
-use flashd_hwmodel::array::{self, BlockConfig};
+use flashd_hwmodel::array;
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue;
-use flashd_hwmodel::split::{self, SplitConfig};
+use flashd_hwmodel::split;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{self, Expected, Stream, Streamed};
 use flashd_simulator::{RunError, VectorWriter};
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use std::io::Write;
 
 /// The design.
 pub enum Target {
     Core(CoreConfig),
-    Array(BlockConfig),
+    Array(ArrayConfig),
     Split(SplitConfig),
 }
 
@@ -29,7 +29,7 @@ impl Target {
         if let Some(parts) = parts {
             return Ok(Target::Split(split(&configuration(&flags.selection, None)?, parts)?));
         }
-        let (core, array) = core_or_block(flags, None)?;
+        let (core, array) = core_or_array(flags, None)?;
         Ok(array.map_or(Target::Core(core), Target::Array))
     }
 
@@ -60,7 +60,7 @@ impl Target {
     pub fn files_in(&self, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
         match self {
             Target::Core(config) => core_files_in(config, sources),
-            Target::Array(config) => block_files_in(config, sources),
+            Target::Array(config) => array_files_in(config, sources),
             Target::Split(config) => split_files_in(config, sources),
         }
     }
@@ -69,7 +69,7 @@ impl Target {
     pub fn layout(&self, look: Look) -> Result<Layout, ConfigError> {
         match self {
             Target::Core(config) => Layout::of_core(config, look),
-            Target::Array(config) => Layout::of_block(config, look),
+            Target::Array(config) => Layout::of_array(config, look),
             Target::Split(config) => Layout::of_split(config, look),
         }
     }

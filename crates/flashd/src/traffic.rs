@@ -28,7 +28,7 @@ const LONGEST_VECTOR: usize = 4096;
 const AGREEMENT: f64 = 1e-12;
 
 /// Heads of one shape.
-struct Source {
+struct HeadsOfShape {
     name: String,
     queries: usize,
     keys: usize,
@@ -38,7 +38,7 @@ struct Source {
 
 /// Both algorithms on the heads of one shape with one SRAM.
 #[derive(Serialize)]
-struct Point {
+struct TrafficPoint {
     source: String,
     heads: usize,
     queries: usize,
@@ -153,12 +153,12 @@ fn threshold(t: f64) -> Result<f64, Failure> {
 }
 
 /// A head for every N and d.
-fn synthetic(args: &TrafficArgs) -> Result<Vec<Source>, Failure> {
+fn synthetic(args: &TrafficArgs) -> Result<Vec<HeadsOfShape>, Failure> {
     let mut sources = Vec::new();
     for &n in &args.n {
         for &d in &args.d {
             let (heads, name) = (Vec::new(), format!("synthetic, seed {}", args.seed));
-            let mut source = Source { name, queries: n, keys: n, d, heads };
+            let mut source = HeadsOfShape { name, queries: n, keys: n, d, heads };
             // Before anything is made.
             check_size(&source)?;
             let attention = attention_like(args.seed, n, n, d);
@@ -171,18 +171,18 @@ fn synthetic(args: &TrafficArgs) -> Result<Vec<Source>, Failure> {
 }
 
 /// Recorded heads by group and shape.
-fn recorded(traces: Vec<Trace>) -> Vec<Source> {
+fn recorded(traces: Vec<Trace>) -> Vec<HeadsOfShape> {
     let mut sources: BTreeMap<_, Vec<Trace>> = BTreeMap::new();
     for trace in traces {
         let a = &trace.attention;
         sources.entry((trace.group.clone(), a.queries, a.keys, a.d)).or_default().push(trace);
     }
-    let source = |((name, queries, keys, d), heads)| Source { name, queries, keys, d, heads };
+    let source = |((name, queries, keys, d), heads)| HeadsOfShape { name, queries, keys, d, heads };
     sources.into_iter().map(source).collect()
 }
 
-fn check_size(source: &Source) -> Result<(), Failure> {
-    let Source { queries, keys, d, .. } = *source;
+fn check_size(source: &HeadsOfShape) -> Result<(), Failure> {
+    let HeadsOfShape { queries, keys, d, .. } = *source;
     // Recorded heads have their sizes from their files.
     let from = |flag: &str| match source.heads.first() {
         Some(head) => format!("--data: {}", head.name),
@@ -206,7 +206,7 @@ fn check_size(source: &Source) -> Result<(), Failure> {
 }
 
 /// SRAM sizes in elements, large enough for every d.
-fn srams(args: &TrafficArgs, sources: &[Source]) -> Result<Vec<usize>, Failure> {
+fn srams(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<usize>, Failure> {
     let bytes = args.element_bytes.unwrap_or(1);
     if bytes == 0 {
         return Err(Failure::input("--element-bytes: 0 is outside 1 and up"));
@@ -242,7 +242,7 @@ struct TiledRun {
     difference: f64,
 }
 
-fn measure(sources: &[Source], srams: &[usize], threshold: f64) -> Vec<Point> {
+fn measure(sources: &[HeadsOfShape], srams: &[usize], threshold: f64) -> Vec<TrafficPoint> {
     let heads: usize = sources.iter().map(|s| s.heads.len()).sum();
     // Shown on a terminal only.
     let bar = ProgressBar::new((heads * (srams.len() + 1)) as u64).with_style(
@@ -289,8 +289,8 @@ fn run_head(head: &Trace, srams: &[usize], threshold: f64, bar: &ProgressBar) ->
 }
 
 /// Sums over the heads.
-fn point(source: &Source, sram: usize, runs: &[HeadRun], i: usize) -> Option<Point> {
-    let Source { queries, keys, d, .. } = *source;
+fn point(source: &HeadsOfShape, sram: usize, runs: &[HeadRun], i: usize) -> Option<TrafficPoint> {
+    let HeadsOfShape { queries, keys, d, .. } = *source;
     let blocks = Blocks::of_sram(sram, d)?;
     let sizes = (queries as u64, keys as u64, d as u64);
     let formulas =
@@ -313,7 +313,7 @@ fn point(source: &Source, sram: usize, runs: &[HeadRun], i: usize) -> Option<Poi
         hold.value_elements += run.hold.value_elements;
         hold.value_elements_saved += run.hold.value_elements_saved;
     }
-    Some(Point {
+    Some(TrafficPoint {
         source: source.name.clone(),
         heads: runs.len(),
         queries,
@@ -330,8 +330,8 @@ fn point(source: &Source, sram: usize, runs: &[HeadRun], i: usize) -> Option<Poi
     })
 }
 
-fn report(points: &[Point]) -> String {
-    let shape = |p: &Point| {
+fn report(points: &[TrafficPoint]) -> String {
+    let shape = |p: &TrafficPoint| {
         let n = if p.queries == p.keys { p.keys.to_string() } else { format!("{} x {}", p.queries, p.keys) };
         vec![p.source.clone(), p.heads.to_string(), n, p.d.to_string(), p.sram.to_string()]
     };

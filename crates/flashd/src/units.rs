@@ -15,7 +15,7 @@ use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use reference::Reference;
+use reference::UnitReference;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
 use std::time::Instant;
@@ -113,7 +113,7 @@ fn bench(
 fn exhaust(args: &UnitsArgs, format: Format, binary: bool) -> Result<Vec<Row>, Failure> {
     let (layout, file, units) = bench(format, binary, args.segments)?;
     let (simulator, _) = Simulator::build(args.build.as_deref(), &layout, &[file], Compile::Whole)?;
-    let reference = Reference::new(format);
+    let reference = UnitReference::new(format);
     let (mut text, mut worst) = (layout.header(), vec![0f64; units.len()]);
     let all = ones(format.width());
     let operands: Vec<(u64, u64)> = match binary {

@@ -4,8 +4,8 @@ use crate::elaborate::elaborate;
 use crate::emit::emit;
 use crate::files::{GeneratedFile, Manifest, files, manifest};
 use crate::{GenerateError, Sources};
-use flashd_hwmodel::array::TRANSFER_CYCLES;
-use flashd_hwmodel::wrapper::{self, AxisConfig, Register, registers};
+use flashd_hwmodel::wrapper::{self, Register, registers};
+use flashd_spec::config::{STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
 mod describe;
@@ -18,10 +18,10 @@ pub use streams::{Stream, StreamSignal};
 /// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
 /// key to the first beat of its first result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AxisManifest {
+pub struct WrapperManifest {
     /// What the manifest of an array has.
     #[serde(flatten)]
-    pub array: Manifest<AxisConfig>,
+    pub array: Manifest<WrapperConfig>,
     /// Beats of a vector.
     pub beats: u32,
     /// Cycles that the streams add to the array's latency.
@@ -40,7 +40,7 @@ pub struct AxisManifest {
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn axis_files(config: &WrapperConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
     axis_files_in(config, Sources::Together)
 }
 
@@ -48,17 +48,17 @@ pub fn axis_files(config: &AxisConfig) -> Result<Vec<GeneratedFile>, GenerateErr
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn axis_files_in(config: &AxisConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let wrapper = wrapper::build(config)?;
     let emitted = emit(&elaborate(&wrapper)?)?;
     let array = Manifest {
         transfer_cycles: Some(TRANSFER_CYCLES),
         latency: config.latency(),
-        ..manifest(config.name(), &config.block.core, config.clone(), &emitted, sources)
+        ..manifest(config.name(), &config.array.core, config.clone(), &emitted, sources)
     };
-    let manifest = AxisManifest {
+    let manifest = WrapperManifest {
         beats: config.beats(),
-        stream_latency: wrapper::STREAM_LATENCY,
+        stream_latency: STREAM_LATENCY,
         value_delay: config.value_delay(),
         streams: streams(config),
         address_bits: wrapper::registers::ADDRESS_BITS,
@@ -67,7 +67,7 @@ pub fn axis_files_in(config: &AxisConfig, sources: Sources) -> Result<Vec<Genera
     };
     let does = format!(
         "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a vector",
-        config.block.queries,
+        config.array.queries,
         config.beat(),
         config.beats()
     );

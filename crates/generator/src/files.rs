@@ -3,11 +3,11 @@
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
 use crate::{GenerateError, Sources};
-use flashd_hwmodel::array::{self, BlockConfig, TRANSFER_CYCLES};
+use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
-use flashd_hwmodel::split::{self, SplitConfig};
+use flashd_hwmodel::split;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, TRANSFER_CYCLES};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
@@ -45,7 +45,7 @@ pub struct ModuleEntry {
     pub instances: usize,
 }
 
-/// What a program needs to know about an emitted core, or, with a [`BlockConfig`], about an array.
+/// What a program needs to know about an emitted core, or, with a [`ArrayConfig`], about an array.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest<C = CoreConfig> {
     /// Top module and file stem.
@@ -105,15 +105,15 @@ pub fn core_files_in(config: &CoreConfig, sources: Sources) -> Result<Vec<Genera
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn block_files(config: &BlockConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
-    block_files_in(config, Sources::Together)
+pub fn array_files(config: &ArrayConfig) -> Result<Vec<GeneratedFile>, GenerateError> {
+    array_files_in(config, Sources::Together)
 }
 
 /// The same with the Verilog in other files.
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn block_files_in(config: &BlockConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
+pub fn array_files_in(config: &ArrayConfig, sources: Sources) -> Result<Vec<GeneratedFile>, GenerateError> {
     let array = array::build(config)?;
     let emitted = emit(&elaborate(&array)?)?;
     let manifest = Manifest {

@@ -1,6 +1,6 @@
 //! The FuseSoC core description of a stream wrapper (CAPI2).
 
-use crate::{AxisManifest, GeneratedFile};
+use crate::{GeneratedFile, WrapperManifest};
 
 /// Folder beside the wrapper that holds the bench and its packets, which `testbench/axis/packets.py` writes.
 pub(crate) const BENCH_FOLDER: &str = "tb";
@@ -15,7 +15,7 @@ const PACKETS: [&str; 6] = ["q.hex", "k.hex", "v.hex", "o.hex", "r.hex", "s.hex"
 /// | `default` | the Verilog alone, for cores that depend on this one |
 /// | `lint` | Verilator, all warnings |
 /// | `sim` | Icarus, the bench of [`BENCH_FOLDER`] with random stalls; its parameters `seed` and `beats` |
-pub(crate) fn fusesoc_core(manifest: &AxisManifest) -> GeneratedFile {
+pub(crate) fn fusesoc_core(manifest: &WrapperManifest) -> GeneratedFile {
     let name = &manifest.array.name;
     let version = &manifest.array.version;
     let packets: String = PACKETS
@@ -83,11 +83,11 @@ parameters:
 }
 
 /// One line on what the wrapper is, without a character that YAML reads as its own.
-fn description(manifest: &AxisManifest) -> String {
-    let block = &manifest.array.configuration.block;
+fn description(manifest: &WrapperManifest) -> String {
+    let array = &manifest.array.configuration.array;
     format!(
         "Attention with AXI4-Stream ports, {} elements of {}, {} queries at once",
-        block.core.d, block.core.format, block.queries
+        array.core.d, array.core.format, array.queries
     )
 }
 
@@ -95,9 +95,7 @@ fn description(manifest: &AxisManifest) -> String {
 mod tests {
     use super::*;
     use crate::axis_files;
-    use flashd_hwmodel::array::BlockConfig;
-    use flashd_hwmodel::wrapper::AxisConfig;
-    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::config::{ArrayConfig, CoreConfig, Design, WrapperConfig};
     use flashd_spec::format::Format;
 
     /// Each file of the wrapper that the description names is one that the generator writes, and its top is the
@@ -105,9 +103,9 @@ mod tests {
     #[test]
     fn names_what_is_generated() {
         let core = CoreConfig::new(Design::FlashD, 4, Format::FP8_E4M3);
-        let files = axis_files(&AxisConfig::new(BlockConfig::new(core, 2))).unwrap();
+        let files = axis_files(&WrapperConfig::new(ArrayConfig::new(core, 2))).unwrap();
         let manifest = files.iter().find(|f| f.name.ends_with(".json")).unwrap();
-        let manifest: AxisManifest = serde_json::from_str(&manifest.text).unwrap();
+        let manifest: WrapperManifest = serde_json::from_str(&manifest.text).unwrap();
         let core = fusesoc_core(&manifest);
         assert_eq!(core.name, format!("{}.core", manifest.array.name));
         let rtl = core.text.split("  bench:\n").next().unwrap();

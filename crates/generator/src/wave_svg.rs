@@ -5,7 +5,7 @@ mod record;
 pub(crate) use record::{Lane, Recording, record};
 
 use crate::{GenerateError, GeneratedFile};
-use flashd_hwmodel::wrapper::AxisConfig;
+use flashd_spec::config::WrapperConfig;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -72,7 +72,7 @@ fn columns(cycles: &[Vec<Lane>]) -> Vec<Column> {
 ///
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
-pub(crate) fn packet_wave(config: &AxisConfig) -> Result<GeneratedFile, GenerateError> {
+pub(crate) fn packet_wave(config: &WrapperConfig) -> Result<GeneratedFile, GenerateError> {
     let recording = record(config)?;
     let text = draw(&config.name(), &recording).map_err(|e| GenerateError::Check {
         module: config.name(),
@@ -198,18 +198,20 @@ const PASSES: RGBColor = RGBColor(205, 225, 245);
 mod tests {
     use super::record::Beat;
     use super::*;
-    use flashd_hwmodel::array::BlockConfig;
-    use flashd_hwmodel::wrapper::Values;
-    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Values};
     use flashd_spec::format::Format;
 
-    fn config(queries: usize, beat_bits: u32, values: Values) -> AxisConfig {
+    fn config(queries: usize, beat_bits: u32, values: Values) -> WrapperConfig {
         wide(4, queries, beat_bits, values)
     }
 
-    fn wide(d: usize, queries: usize, beat_bits: u32, values: Values) -> AxisConfig {
+    fn wide(d: usize, queries: usize, beat_bits: u32, values: Values) -> WrapperConfig {
         let core = CoreConfig::new(Design::FlashD, d, Format::FP8_E4M3);
-        AxisConfig { beat_bits: Some(beat_bits), values, ..AxisConfig::new(BlockConfig::new(core, queries)) }
+        WrapperConfig {
+            beat_bits: Some(beat_bits),
+            values,
+            ..WrapperConfig::new(ArrayConfig::new(core, queries))
+        }
     }
 
     fn passed(recording: &Recording, stream: usize) -> Vec<&Beat> {

@@ -1,24 +1,22 @@
 //! The files of stream wrappers: clock enables, manifest, description.
 
-use flashd_generator::{AxisManifest, axis_files, block_files};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_generator::{WrapperManifest, array_files, axis_files};
 use flashd_hwmodel::netlist::is_keyword;
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn configs() -> Vec<AxisConfig> {
+fn configs() -> Vec<WrapperConfig> {
     let mut configs = Vec::new();
     for (i, core) in CoreConfig::variants(6, Format::BF16).into_iter().enumerate() {
         for (j, queries) in [1, 3].into_iter().enumerate() {
             let core = CoreConfig { masks: (i + j) % 2 == 0, ..core.clone() };
             let values = [Values::Requested, Values::All][(i / 2 + j) % 2];
             let beat_bits = [None, Some(48), Some(8)][(i + 2 * j) % 3];
-            configs.push(AxisConfig {
+            configs.push(WrapperConfig {
                 beat_bits,
                 values,
-                ..AxisConfig::new(BlockConfig::new(core, queries))
+                ..WrapperConfig::new(ArrayConfig::new(core, queries))
             });
         }
     }
@@ -53,7 +51,7 @@ fn without_enable(text: &str) -> String {
 fn an_array_in_a_wrapper_is_the_array_with_a_clock_enable() {
     for config in configs() {
         let wrapped = &axis_files(&config).unwrap()[0].text;
-        let alone = &block_files(&config.block).unwrap()[0].text;
+        let alone = &array_files(&config.array).unwrap()[0].text;
         let (wrapped, alone) = (modules(wrapped), modules(alone));
         assert!(!alone.keys().any(|name| name.ends_with("_ce")), "an array alone is not frozen");
         let mut frozen = 0;
@@ -99,7 +97,7 @@ fn a_wrapper_has_one_clock_and_no_gate() {
 fn manifest_and_description_say_what_the_hardware_has() {
     for config in configs() {
         let files = axis_files(&config).unwrap();
-        let manifest: AxisManifest = serde_json::from_str(&files[1].text).unwrap();
+        let manifest: WrapperManifest = serde_json::from_str(&files[1].text).unwrap();
         assert_eq!(manifest.array.configuration, config);
         assert_eq!(manifest.array.name, config.name());
         let ports: BTreeMap<&str, u32> =
@@ -132,8 +130,10 @@ fn manifest_and_description_say_what_the_hardware_has() {
 #[test]
 fn beats_that_do_not_fit_are_refused() {
     let core = CoreConfig::shipped().remove(0);
-    let config =
-        |beat| AxisConfig { beat_bits: Some(beat), ..AxisConfig::new(BlockConfig::new(core.clone(), 2)) };
+    let config = |beat| WrapperConfig {
+        beat_bits: Some(beat),
+        ..WrapperConfig::new(ArrayConfig::new(core.clone(), 2))
+    };
     let vector = config(8).vector_bits();
     for beat in [0, 4, 12, 24, vector - 8, 2 * vector] {
         let e = config(beat).validate().unwrap_err();

@@ -1,15 +1,12 @@
 //! The emitted text: sizes, names, determinism, and a small module that a person can read in a diff.
 
 use flashd_generator::{
-    AxisManifest, GeneratedFile, Manifest, Sources, axis_files_in, block_files, block_files_in, core_files,
-    core_files_in, split_files_in, unit_file, write_all,
+    GeneratedFile, Manifest, Sources, WrapperManifest, array_files, array_files_in, axis_files_in,
+    core_files, core_files_in, split_files_in, unit_file, write_all,
 };
-use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::netlist::is_keyword;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_hwmodel::wrapper::AxisConfig;
-use flashd_spec::config::{CoreConfig, Design, FlashDVariant, Hold};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant, Hold, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,8 +112,8 @@ fn manifest_states_the_contract() {
 fn an_array_instantiates_its_core_and_emits_it_once() {
     for core in CoreConfig::variants(6, Format::BF16) {
         for queries in [1, 2, 3, 8] {
-            let config = BlockConfig::new(core.clone(), queries);
-            let files = block_files(&config).unwrap();
+            let config = ArrayConfig::new(core.clone(), queries);
+            let files = array_files(&config).unwrap();
             let verilog = &files[0].text;
             let names = modules(verilog);
             assert_eq!(names[0], config.name());
@@ -127,7 +124,7 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
             for name in ports.filter_map(|l| l.trim_end_matches(',').split_whitespace().last()) {
                 assert!(!is_keyword(name), "{}: port {name}", config.name());
             }
-            let manifest: Manifest<BlockConfig> = serde_json::from_str(&files[1].text).unwrap();
+            let manifest: Manifest<ArrayConfig> = serde_json::from_str(&files[1].text).unwrap();
             assert_eq!((&manifest.name, &manifest.configuration), (&config.name(), &config));
             assert_eq!(manifest.transfer_cycles, Some(1));
             let cores = manifest.modules.iter().find(|m| m.name == core.name()).unwrap();
@@ -167,13 +164,13 @@ fn every_format_and_unit_is_emitted() {
 /// All kinds of designs: core, array, split keys, stream wrapper.
 fn kinds(sources: Sources) -> Vec<Vec<GeneratedFile>> {
     let core = CoreConfig::shipped().remove(0);
-    let block = BlockConfig::new(core.clone(), 2);
+    let array = ArrayConfig::new(core.clone(), 2);
     let split = SplitConfig::new(core, 2);
     vec![
         core_files_in(&split.core, sources).unwrap(),
-        block_files_in(&block, sources).unwrap(),
+        array_files_in(&array, sources).unwrap(),
         split_files_in(&split, sources).unwrap(),
-        axis_files_in(&AxisConfig::new(block), sources).unwrap(),
+        axis_files_in(&WrapperConfig::new(array), sources).unwrap(),
     ]
 }
 
@@ -228,8 +225,8 @@ fn no_module_has_a_clock_that_it_does_not_use() {
         .map(|core| core_files(&core).unwrap().remove(0).text)
         .collect();
     for core in variants() {
-        let block = BlockConfig::new(CoreConfig { masks: true, ..core }, 2);
-        texts.push(axis_files_in(&AxisConfig::new(block), Sources::Together).unwrap().remove(0).text);
+        let array = ArrayConfig::new(CoreConfig { masks: true, ..core }, 2);
+        texts.push(axis_files_in(&WrapperConfig::new(array), Sources::Together).unwrap().remove(0).text);
     }
     for text in texts {
         for module in text.split("\nmodule ").skip(1) {
@@ -272,10 +269,10 @@ fn a_core_reads_as_expected() {
 /// FuseSoC is told of every file.
 #[test]
 fn a_core_description_names_every_file() {
-    let config = AxisConfig::new(BlockConfig::new(CoreConfig::shipped().remove(0), 2));
+    let config = WrapperConfig::new(ArrayConfig::new(CoreConfig::shipped().remove(0), 2));
     let files = axis_files_in(&config, Sources::PerModule).unwrap();
     let text_of = |end: &str| &files.iter().find(|f| f.name.ends_with(end)).unwrap().text;
-    let manifest: AxisManifest = serde_json::from_str(text_of(".json")).unwrap();
+    let manifest: WrapperManifest = serde_json::from_str(text_of(".json")).unwrap();
     assert!(manifest.array.files.len() > 10);
     for file in &manifest.array.files {
         assert!(text_of(".core").contains(&format!("      - {file}\n")), "{file}");

@@ -11,7 +11,7 @@ use std::ops::Range;
 /// the core's format.
 ///
 /// [`Head::new`] has what every run needs. The rest is for some runs, and is set by name:
-/// `Head { starts, ..Head::new(q, k, v, lengths) }`.
+/// `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
     /// Queries, `[queries, d]`.
@@ -33,7 +33,7 @@ pub struct Head<'a> {
     pub masked: Option<Masked<'a>>,
     /// The partial result that each query starts from, where the core has partial results; none for all when empty. It is a step,
     /// [`crate::Action::Restore`], before those of the keys. The flags of a result are those of the query's own keys.
-    pub starts: &'a [Option<PartialState>],
+    pub restored: &'a [Option<PartialState>],
     /// Keep every step in [`crate::QueryResult::steps`]. [`crate::VectorModel`] refuses this: it shows steps to a
     /// [`crate::Monitor`] and keeps none.
     pub record: bool,
@@ -65,8 +65,8 @@ impl<'a> Head<'a> {
         self.from.get(query).copied().unwrap_or(0)..self.lengths[query]
     }
 
-    pub(crate) fn start(&self, query: usize) -> Option<&'a PartialState> {
-        self.starts.get(query)?.as_ref()
+    pub(crate) fn restored(&self, query: usize) -> Option<&'a PartialState> {
+        self.restored.get(query)?.as_ref()
     }
 
     /// An exponent for each query.
@@ -80,7 +80,7 @@ impl<'a> Head<'a> {
     /// # Panics
     /// If the operands do not fit each other or the core.
     pub(crate) fn check(&self, config: &CoreConfig) {
-        let Head { q, k, v, from, lengths, v_exponents, starts, .. } = self;
+        let Head { q, k, v, from, lengths, v_exponents, restored, .. } = self;
         let (d, queries) = (config.d, lengths.len());
         let all = |given: usize| given == 0 || given == queries;
         assert_eq!(q.len(), queries * d, "q must hold one query for each length");
@@ -96,8 +96,11 @@ impl<'a> Head<'a> {
         assert!(all(v_exponents.len()), "there must be one v_exponent for each query");
         let field = config.format.exponent_mask();
         assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {}'s field", config.format);
-        assert!(all(starts.len()), "there must be one start for each query");
-        assert!(config.partial || starts.iter().all(Option::is_none), "a query starts from a state");
-        assert!(starts.iter().flatten().all(|start| start.o.len() == d), "a start must have d accumulators");
+        assert!(all(restored.len()), "there must be one partial result for each query");
+        assert!(config.partial || restored.iter().all(Option::is_none), "a query starts from a state");
+        assert!(
+            restored.iter().flatten().all(|state| state.o.len() == d),
+            "a partial result must have d accumulators"
+        );
     }
 }

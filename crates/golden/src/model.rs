@@ -38,7 +38,7 @@ pub struct Step {
     pub s: i64,
     /// Argument of the weight function, 0 for the first key. `lse`: `s - L` with FL fraction bits. FA2, with FS
     /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref`: s minus the old
-    /// one. `paper`: the encoding of `D + ln w`, 0 when the static rule skipped it; `literal`: the encoding of
+    /// one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
     /// `s - m`, `m` the new maximum.
     pub x: i64,
     /// The lanes' factor; 0 where a step holds. Rounded to the format: its encoding. Otherwise `(right << bits) | m`
@@ -221,7 +221,7 @@ impl Model {
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
         let narrow = carriers == Carriers::Fastest
-            && fits_f32(format, accumulator, longest, || largest_finite(format, input.v()), input.starts());
+            && fits_f32(format, accumulator, longest, || largest_finite(format, input.v()), input.restored());
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
                 let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
@@ -289,7 +289,7 @@ pub(crate) trait Visit {
     fn v(&self) -> &[u64];
 
     /// What queries start from.
-    fn starts(&self) -> &[Option<PartialState>];
+    fn restored(&self) -> &[Option<PartialState>];
 
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Self::Output
     where
@@ -304,8 +304,8 @@ impl Visit for Head<'_> {
         self.v
     }
 
-    fn starts(&self) -> &[Option<PartialState>] {
-        self.starts
+    fn restored(&self) -> &[Option<PartialState>] {
+        self.restored
     }
 
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Vec<QueryResult>
@@ -321,13 +321,13 @@ impl Visit for Head<'_> {
 }
 
 /// Whether f32 carries float lanes exactly (see [`Carrier`]), which need `longest` bits: lanes of a format with values up to the
-/// encoding `largest`, which is asked for only where it matters, and accumulators that begin with those of `starts`.
+/// encoding `largest`, which is asked for only where it matters, and accumulators that begin with those of `restored`.
 pub fn fits_f32(
     format: Format,
     accumulator: Format,
     longest: u32,
     largest: impl FnOnce() -> u64,
-    starts: &[Option<PartialState>],
+    restored: &[Option<PartialState>],
 ) -> bool {
     if accumulator.exponent_bits <= 5 {
         return longest <= f32::PRECISION;
@@ -337,7 +337,7 @@ pub fn fits_f32(
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }
-    let mut outputs = starts.iter().flatten().flat_map(|start| &start.o);
+    let mut outputs = restored.iter().flatten().flat_map(|state| &state.o);
     longest < f32::PRECISION && below(format, 100, largest()) && outputs.all(|&o| below(accumulator, 117, o))
 }
 

@@ -69,8 +69,8 @@ where
                 .map(|(number, &special)| {
                     let exponent = v_exponents[number];
                     let mut query = self.query(self.head.keys(number), exponent, &values[&exponent]);
-                    if let Some(start) = self.head.start(number) {
-                        self.restore(&mut query, start);
+                    if let Some(partial) = self.head.restored(number) {
+                        self.restore(&mut query, partial);
                         // The state is a step, and a step looks at q.
                         query.result.invalid |= special;
                     }
@@ -131,9 +131,9 @@ where
     }
 
     /// A query goes on where a partial result ended.
-    fn restore(&self, query: &mut Query<R, L>, start: &PartialState) {
-        query.state = self.recurrence.restore(start.scalars);
-        query.o = start.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
+    fn restore(&self, query: &mut Query<R, L>, partial: &PartialState) {
+        query.state = self.recurrence.restore(partial.scalars);
+        query.o = partial.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
         query.result.empty = false;
         if self.head.record {
             query.result.steps.push(Step {

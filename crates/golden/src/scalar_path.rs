@@ -19,7 +19,7 @@ impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
         &[]
     }
 
-    fn starts(&self) -> &[Option<PartialState>] {
+    fn restored(&self) -> &[Option<PartialState>] {
         &[]
     }
 
@@ -51,7 +51,7 @@ impl Visit for Arguments<'_> {
         &[]
     }
 
-    fn starts(&self) -> &[Option<PartialState>] {
+    fn restored(&self) -> &[Option<PartialState>] {
         &[]
     }
 

@@ -182,7 +182,7 @@ pub fn core(
     core::core(around, name, kind(config), config, n, inputs)
 }
 
-/// The core of a configuration, as a block of its own.
+/// The core of a configuration, with nothing around it.
 ///
 /// # Errors
 /// If the configuration is not valid.

@@ -6,12 +6,12 @@
 //! of the port list, each in as many digits as its bits need; of a vector element 0 is lowest. Behind them may follow what is
 //! expected inside the cores ([`Quantity`]): of each quantity one bit a core that says whether it is compared, and a value a core.
 
-use crate::array::{self, BlockConfig};
+use crate::array;
 use crate::attention::inside::{Inside, Quantity};
 use crate::catalogue;
 use crate::rtl::{Block, Circuit, Probe, Tag};
-use crate::split::{self, SplitConfig};
-use flashd_spec::config::{ConfigError, CoreConfig};
+use crate::split;
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use rust_hdl::core::atom::AtomKind;
 use rust_hdl::core::prelude::Atom;
 
@@ -208,7 +208,7 @@ impl Layout {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub fn of_block(config: &BlockConfig, compare: Look) -> Result<Layout, ConfigError> {
+    pub fn of_array(config: &ArrayConfig, compare: Look) -> Result<Layout, ConfigError> {
         Ok(Layout::of(config.name(), &array::build(config)?, config.queries, compare))
     }
 

@@ -1,8 +1,7 @@
 //! What is known of a core after synthesis, timing and power.
 
 use crate::Target;
-use flashd_hwmodel::array::BlockConfig;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use serde::{Deserialize, Serialize};
 
 /// Function of a part of a core, by which area and power are added up.
@@ -210,7 +209,7 @@ impl CoreFigures {
         match self.array {
             None => Target::Core(core),
             Some(ArrayShape { queries, key_index_bits }) => {
-                Target::Array(BlockConfig { core, queries, key_index_bits })
+                Target::Array(ArrayConfig { core, queries, key_index_bits })
             }
         }
     }

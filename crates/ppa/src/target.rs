@@ -1,8 +1,7 @@
 //! What is measured.
 
 use crate::PpaError;
-use flashd_hwmodel::array::BlockConfig;
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig};
 
 /// A core, or an array of cores that share keys and values.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +9,7 @@ pub enum Target {
     /// One core.
     Core(CoreConfig),
     /// An array.
-    Array(BlockConfig),
+    Array(ArrayConfig),
 }
 
 impl Target {
@@ -56,7 +55,7 @@ impl Target {
     pub fn verilog(&self) -> Result<(String, String), PpaError> {
         let files = match self {
             Target::Core(config) => flashd_generator::core_files(config)?,
-            Target::Array(config) => flashd_generator::block_files(config)?,
+            Target::Array(config) => flashd_generator::array_files(config)?,
         };
         let file = files.into_iter().find(|file| file.name.ends_with(".v")).ok_or_else(|| {
             PpaError::Unexpected { what: self.name(), detail: "no Verilog was generated".to_string() }
@@ -71,8 +70,8 @@ impl From<CoreConfig> for Target {
     }
 }
 
-impl From<BlockConfig> for Target {
-    fn from(config: BlockConfig) -> Self {
+impl From<ArrayConfig> for Target {
+    fn from(config: ArrayConfig) -> Self {
         Target::Array(config)
     }
 }

@@ -1,10 +1,9 @@
 //! Errors of results that are merged from P parts of the keys, on recorded heads, beside those of a core that meets all keys:
 //! `cargo run --release -p flashd-simulator --example split -- FOLDER [EVERY]`. Of the folder's heads every EVERY-th (16) is taken.
 
-use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::split::split_results;
 use flashd_simulator::{Reference, Scenario, model_results, prepare};
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{CoreConfig, Design, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{TensorScale, load_dir};
 use std::path::Path;

@@ -3,7 +3,7 @@
 //! The reference is safe softmax in f64 on the data as given, before any rounding; errors are fractions of
 //! the head's largest |v|.
 
-use crate::stream::Workload;
+use crate::core::workload::Workload;
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;

@@ -9,7 +9,7 @@ use flashd_spec::format::Format;
 use std::collections::VecDeque;
 
 /// A signal of each core.
-struct Signal {
+struct InsideSignal {
     quantity: Quantity,
     width: u32,
     latency: u64,
@@ -27,14 +27,14 @@ pub(crate) struct InsideSchedule {
     format: Format,
     score_fraction: u32,
     state_fraction: u32,
-    signals: Vec<Signal>,
+    signals: Vec<InsideSignal>,
 }
 
 impl InsideSchedule {
     /// Nothing accepted yet, in cores that have this inside.
     pub(crate) fn new(config: &CoreConfig, cores: &[Vec<Inside>]) -> Self {
         let stages = Stages::of(config);
-        let signal = |inside: &Inside| Signal {
+        let signal = |inside: &Inside| InsideSignal {
             quantity: inside.quantity,
             width: inside.width,
             latency: inside.quantity.stage(&stages).into(),

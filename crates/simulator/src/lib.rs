@@ -23,35 +23,32 @@
 
 #![warn(unreachable_pub)]
 
-mod engine;
+mod core;
 mod evaluate;
 mod inside;
-mod lockstep;
 mod record;
-mod schedule;
-mod stream;
-mod throughput;
 mod wave;
 
 // A core, one cycle at a time.
-pub use engine::{Engine, Inputs, Outputs};
+pub use self::core::engine::{Engine, Inputs, Outputs};
 // What goes through its ports.
-pub use stream::{Driver, Gaps, Query, RESET_CYCLES, Workload};
+pub use self::core::stream::{CoreDriver, Gaps, RESET_CYCLES};
+pub use self::core::workload::{Query, Workload};
 // The lock-step run.
-pub use lockstep::{Counters, Divergence, Observer, Run, RunError, run, run_against};
+pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
 // The model alone.
-pub use throughput::{Decision, Decisions, ModelRun, run_model};
+pub use self::core::model::{Decision, Decisions, ModelRun, run_model};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.
 pub use record::{VectorError, VectorFile, VectorWriter};
-pub use wave::{PERIOD_NS, Selection, WaveError, WaveFiles, WaveOptions, WaveWriter};
+pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveOptions, WaveSelection, WaveWriter};
 
 // Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
 // stream wrappers driven at their ports.
-pub mod axis;
-pub mod block;
+pub mod array;
 pub mod split;
+pub mod wrapper;
 
 // What they are run on: streams that look for faults, for other simulators too, and configurations drawn from a seed.
 pub mod random;

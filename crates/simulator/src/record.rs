@@ -3,15 +3,13 @@
 //! A line is a cycle; which digits belong to which port, and what is compared when, says
 //! [`Layout`], which is made from the design's port list.
 
-use crate::block::{BlockInputs, BlockObserver, BlockOutputs};
-use crate::engine::{Engine, Inputs, Outputs};
-use crate::lockstep::Observer;
+use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
+use crate::core::engine::{Engine, Inputs, Outputs};
+use crate::core::lockstep::Observer;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Field, Layout, Look};
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
 use std::io::{Error, Result, Write};
 use std::path::Path;
 
@@ -153,8 +151,8 @@ impl<W: Write> Observer for VectorWriter<W> {
     }
 }
 
-impl<W: Write> BlockObserver for VectorWriter<W> {
-    fn cycle(&mut self, i: &BlockInputs, o: &BlockOutputs) -> Result<()> {
+impl<W: Write> ArrayObserver for VectorWriter<W> {
+    fn cycle(&mut self, i: &ArrayInputs, o: &ArrayOutputs) -> Result<()> {
         let scalars = self.scalars;
         self.write(&o.core.inside, |field, elements| {
             elements.push(match field.port.name.as_str() {
@@ -214,10 +212,10 @@ impl VectorFile {
     ///
     /// # Errors
     /// As [`VectorFile::for_core`].
-    pub fn for_block(path: &Path, config: &BlockConfig) -> std::result::Result<Self, VectorError> {
+    pub fn for_array(path: &Path, config: &ArrayConfig) -> std::result::Result<Self, VectorError> {
         Ok(VectorWriter::new(
             AtomicFile::create(path)?,
-            Layout::of_block(config, Look::Inside)?,
+            Layout::of_array(config, Look::Inside)?,
             &config.core,
         )?)
     }

@@ -14,19 +14,18 @@ mod values;
 
 pub use directed::Coverage;
 
-use crate::block::{self, BlockWorkload, Disturbance, QueryBlock};
-use crate::engine::{Inputs, Outputs};
-use crate::lockstep::{RunError, run};
+use crate::array::{self, ArrayWorkload, Disturbance, QueryBlock};
+use crate::core::engine::{Inputs, Outputs};
+use crate::core::lockstep::{RunError, run};
+use crate::core::rules::CoreRules;
+use crate::core::stream::{CoreDriver, Gaps};
+use crate::core::workload::{Query, Workload};
 use crate::record::VectorWriter;
-use crate::schedule::Schedule;
 use crate::split;
-use crate::stream::{Driver, Gaps, Query, Workload};
 use data::{Operands, Scores};
 use directed::Directed;
 use flashd_golden::{Model, v_exponent};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::io::Write;
@@ -224,8 +223,8 @@ fn predict<W: Write>(
     out: &mut VectorWriter<W>,
 ) -> Result<Streamed, RunError> {
     let results = w.results(&Model::new(config), true);
-    let mut schedule = Schedule::new(config, &results);
-    let mut driver = Driver::new(config, w, gaps);
+    let mut schedule = CoreRules::new(config, &results);
+    let mut driver = CoreDriver::new(config, w, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
     let mut counted = Streamed::default();
     let mut drain = schedule.latency() + 2;
@@ -252,18 +251,18 @@ fn predict<W: Write>(
 /// # Errors
 /// As [`core()`].
 pub fn array<W: Write>(
-    config: &BlockConfig,
+    config: &ArrayConfig,
     stream: &Stream,
     out: &mut VectorWriter<W>,
     progress: &mut dyn FnMut(&Streamed),
 ) -> Result<Streamed, RunError> {
     config.validate()?;
     rounds(stream, out, progress, |round, rng, out| {
-        let w = block_workload(config, round, stream.round, rng);
+        let w = array_workload(config, round, stream.round, rng);
         let middle = rng.random_range(w.keys() / 3..=w.keys()) as u64;
         let resets = if breaks_off(round) { vec![3 + middle] } else { Vec::new() };
         let disturbance = Disturbance { resets, ..Disturbance::gaps(gaps(round, rng)) };
-        let counters = block::run(config, &w, &disturbance, &mut [out])?.counters;
+        let counters = array::run(config, &w, &disturbance, &mut [out])?.counters;
         Ok(Streamed { keys: counters.keys.max(1), results: counters.queries, ..Streamed::default() })
     })
 }
@@ -317,7 +316,7 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     let query = |n: &usize| {
         let keys = from + n;
         let v_exponent = v_exponent(config.format, &v[from * config.d..keys * config.d]);
-        let query = Query { q: q.clone(), from, keys, start: None, v_exponent, masked: Vec::new() };
+        let query = Query { q: q.clone(), from, keys, restore: None, v_exponent, masked: Vec::new() };
         from = keys;
         query
     };
@@ -358,7 +357,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
         }
         // Of the row of the first key: in some rounds they belong together.
         let q = row(&q, from);
-        w.queries.push(Query { q, from, keys: from + n, start: None, v_exponent: exponent, masked });
+        w.queries.push(Query { q, from, keys: from + n, restore: None, v_exponent: exponent, masked });
         left -= n as i64;
     }
     match config.partial {
@@ -368,12 +367,12 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
 }
 
 /// A round for an array.
-pub(crate) fn block_workload(
-    config: &BlockConfig,
+pub(crate) fn array_workload(
+    config: &ArrayConfig,
     round: usize,
     keys: usize,
     rng: &mut ChaCha8Rng,
-) -> BlockWorkload {
+) -> ArrayWorkload {
     let core = &config.core;
     let pool = keys.clamp(4, 64);
     let Operands { q, k, v } = Operands::new(core, round, pool, rng);
@@ -398,5 +397,5 @@ pub(crate) fn block_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    BlockWorkload { d: core.d, blocks, k, v, padding }
+    ArrayWorkload { d: core.d, blocks, k, v, padding }
 }

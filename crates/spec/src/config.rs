@@ -1,20 +1,26 @@
-//! What a user chooses: the configuration of a core.
+//! What a user chooses: the configuration of a core, and of what is made of cores.
 
+mod array;
 mod datapath;
 mod fields;
 mod kinds;
 mod lists;
 mod name;
 mod options;
+mod split;
 mod validate;
 mod value;
+mod wrapper;
 
+pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind};
 pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
 pub use options::{CoreOption, OPTIONS, Range};
+pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
+pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
 use crate::format::Format;
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
@@ -79,7 +85,7 @@ pub const DEFAULT_HOLD: f64 = 12.0;
 /// Fewest and most fraction bits that a budget of the hold rule may be made for.
 pub const BUDGET_FRACTIONS: (u32, u32) = (4, 22);
 /// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
-pub const STATIC_SKIP: (f64, f64) = (-6.0, 11.0);
+pub const STATIC_HOLD: (f64, f64) = (-6.0, 11.0);
 /// Fraction bits that the accumulator has beyond the format's by default. With none, both designs lose the
 /// sum of many small updates, FLASH-D more of it; with three FLASH-D's mean error on real traces is up to 1.054
 /// times FA2's in bf16, with four up to 1.037 times, and both are smaller.

@@ -16,7 +16,7 @@ mod budget;
 pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
 
 use crate::bits::bits_for;
-use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_SKIP};
+use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::sync::Arc;
@@ -197,7 +197,7 @@ pub struct Numerics {
     /// FLASH-D's budget for what steps hold, if there is one.
     pub budget: Option<BudgetNumerics>,
     /// The paper's static rule is in force.
-    pub static_skip: bool,
+    pub static_hold: bool,
     /// Keys can be masked.
     pub masks: bool,
     /// Partial results are taken over and handed out.
@@ -251,7 +251,7 @@ impl Numerics {
             masks: config.masks,
             partial: config.partial,
             value_latency: config.value_latency,
-            static_skip: hold == Hold::Static,
+            static_hold: hold == Hold::Static,
             exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
             reciprocal: ReciprocalNumerics::new(format.precision()),
         }
@@ -338,7 +338,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
         }
         enough
     };
-    let (low, high) = STATIC_SKIP;
+    let (low, high) = STATIC_HOLD;
     (format.sign_bit() | magnitude_at_least(-low), magnitude_at_least(high))
 }
 

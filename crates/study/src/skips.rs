@@ -1,6 +1,6 @@
-//! How many updates a hold rule skips on recorded heads, and what that costs.
+//! How many steps a rule holds on recorded heads, and what that costs.
 //!
-//! A skipped update leaves o and the scalar state as they were and reads no value. Its key has been read by then: the
+//! A held step leaves o and the scalar state as they were, and the read of its value is skipped. Its key has been read by then: the
 //! score decides. So a rule saves value reads and the update of d lanes, never the dot product or the key.
 //!
 //! The *added error* of a rule is the distance between the results with and without it, as a fraction of max|v|. In
@@ -12,16 +12,16 @@ mod measure;
 mod rule;
 pub mod worst;
 
-pub use measure::{Figures, GroupSkips, HeadSkips, RuleSkips, Tally, group, measure};
+pub use measure::{Figures, GroupHolds, HeadHolds, RuleHolds, Tally, group, measure};
 pub use rule::{DEFAULT_THRESHOLDS, Decay, Rule, RuleError, default_rules, default_worst_rules};
 
-/// The share of updates that the paper's Table I reports as skipped by its static rule, smallest and largest.
-pub const PAPER_SKIPPED: (f64, f64) = (0.005, 0.028);
+/// The share of steps that the paper's static rule holds, as its Table I reports, smallest and largest.
+pub const PAPER_HELD: (f64, f64) = (0.005, 0.028);
 
 /// The first of the rules that save most in a group among those whose largest added error in f64 is below `limit`
 /// (a fraction of max|v|) and that `eligible` admits.
-pub fn best(group: &GroupSkips, limit: f64, eligible: impl Fn(&RuleSkips) -> bool) -> Option<&RuleSkips> {
-    let fits = |r: &&RuleSkips| r.exact.max_error < limit && eligible(r);
+pub fn best(group: &GroupHolds, limit: f64, eligible: impl Fn(&RuleHolds) -> bool) -> Option<&RuleHolds> {
+    let fits = |r: &&RuleHolds| r.exact.max_error < limit && eligible(r);
     // The last of equals is taken.
     group.rules.iter().rev().filter(fits).max_by(|a, b| a.exact.held.total_cmp(&b.exact.held))
 }

@@ -2,7 +2,7 @@
 //! `D = s_i - s_{i-1}` (the paper's Fig. 2): exact, from the piecewise-linear tables alone, and from the hardware.
 
 use flashd_golden::{Action, Head, Model, Step, units};
-use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Dot, Hold, STATIC_SKIP, Update, WeightUnit};
+use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Dot, Hold, STATIC_HOLD, Update, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
 use flashd_spec::pwl::exact;
@@ -20,7 +20,7 @@ const PARTS: usize = 4;
 
 /// One point.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
+pub struct CurvePoint {
     /// Difference of the scores, as the unit gets it.
     pub difference: f64,
     /// `sigmoid(D + ln w)` in f64.
@@ -54,7 +54,7 @@ pub struct Curve {
     /// Largest errors of the hardware.
     pub hardware: CurveErrors,
     /// By ascending difference.
-    pub points: Vec<Point>,
+    pub points: Vec<CurvePoint>,
 }
 
 /// `sigmoid(D + ln w)`.
@@ -102,7 +102,7 @@ fn grid() -> impl Iterator<Item = f64> {
     (0..POINTS).map(move |i| low + (high - low) * i as f64 / (POINTS - 1) as f64)
 }
 
-fn largest(points: &[Point], of: fn(&Point) -> f64) -> CurveErrors {
+fn largest(points: &[CurvePoint], of: fn(&CurvePoint) -> f64) -> CurveErrors {
     let mut errors = CurveErrors::default();
     for point in points {
         let error = (of(point) - point.exact).abs();
@@ -114,7 +114,7 @@ fn largest(points: &[Point], of: fn(&Point) -> f64) -> CurveErrors {
     errors
 }
 
-fn finished(asked: f64, previous: f64, points: Vec<Point>) -> Curve {
+fn finished(asked: f64, previous: f64, points: Vec<CurvePoint>) -> Curve {
     let (pwl, hardware) = (largest(&points, |p| p.pwl), largest(&points, |p| p.hardware));
     Curve { asked, previous, pwl, hardware, points }
 }
@@ -143,11 +143,11 @@ fn paper(core: &CoreConfig, asked: f64) -> Curve {
     let point = |difference: f64| {
         // A difference beyond the static rule's range takes an end of the table.
         let x = match core.hold() {
-            Hold::Static if difference <= STATIC_SKIP.0 => round_to(format, STATIC_SKIP.0),
-            Hold::Static if difference >= STATIC_SKIP.1 => round_to(format, STATIC_SKIP.1),
+            Hold::Static if difference <= STATIC_HOLD.0 => round_to(format, STATIC_HOLD.0),
+            Hold::Static if difference >= STATIC_HOLD.1 => round_to(format, STATIC_HOLD.1),
             _ => units::add(format, round_to(format, difference), units::ln(format, segments, bits)),
         };
-        Point {
+        CurvePoint {
             difference,
             exact: ideal(difference, previous),
             pwl: sigmoid(difference + ln(previous)),
@@ -188,7 +188,7 @@ fn lse(core: &CoreConfig, asked: f64) -> Curve {
         let k = [[0; PARTS], before, third].concat();
         let results = model.run(Head::new(&q, &k, &vec![0; k.len()], &[3]).with_steps());
         let difference = score - second;
-        Point {
+        CurvePoint {
             difference,
             exact: ideal(difference, previous),
             pwl: table(difference + previous.ln()),

@@ -32,7 +32,7 @@ const BEATS: [u64; 2] = [20_000, 1_000_000];
 /// flashd executable; by default it is built. Verilator's executables are kept in target/verilator.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
-pub struct AxisOptions {
+pub struct WrapperOptions {
     /// A million beats, and the mutants of the proofs
     #[arg(long)]
     long: bool,
@@ -127,7 +127,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// All checks of all wrappers, and the proofs.
-pub fn axis(options: &AxisOptions) -> Outcome {
+pub fn axis(options: &WrapperOptions) -> Outcome {
     require(&["iverilog", "vvp", "verilator", "yosys", "make", "g++", "python3"])?;
     let named = |case: &Case| Selection::around(case.core.clone(), case.wrapper).to_string();
     let cases: Vec<Case> = cases().into_iter().filter(|case| named(case).contains(&options.only)).collect();

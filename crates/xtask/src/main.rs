@@ -60,7 +60,7 @@ enum Command {
     Sample(generate::SampleOptions),
     Mutate(mutate::MutateOptions),
     Cosim(cosim::CosimOptions),
-    Axis(axis::AxisOptions),
+    Axis(axis::WrapperOptions),
     ProveAxis(axis::proofs::ProofOptions),
     Prove(formal::prove::ProveOptions),
     ProveFault(formal::fault::FaultOptions),

@@ -2,9 +2,7 @@
 //! made into Verilog.
 #![no_main]
 
-use flashd_hwmodel::axis::AxisConfig;
-use flashd_hwmodel::block::BlockConfig;
-use flashd_hwmodel::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, WrapperConfig};
 use libfuzzer_sys::fuzz_target;
 use serde::{Serialize, de::DeserializeOwned};
 use std::fmt::Debug;
@@ -33,16 +31,16 @@ fuzz_target!(|text: &str| {
     {
         flashd_generator::core_files(&core).expect("a valid core can be generated");
     }
-    if let Some(block) = read::<BlockConfig>(text)
-        && block.validate().is_ok()
-        && block.core.d * block.queries <= LARGEST
+    if let Some(array) = read::<ArrayConfig>(text)
+        && array.validate().is_ok()
+        && array.core.d * array.queries <= LARGEST
     {
-        flashd_generator::block_files(&block).expect("a valid array can be generated");
+        flashd_generator::array_files(&array).expect("a valid array can be generated");
     }
-    if let Some(axis) = read::<AxisConfig>(text)
-        && axis.validate().is_ok()
-        && axis.block.core.d * axis.block.queries <= LARGEST
+    if let Some(wrapper) = read::<WrapperConfig>(text)
+        && wrapper.validate().is_ok()
+        && wrapper.array.core.d * wrapper.array.queries <= LARGEST
     {
-        flashd_generator::axis_files(&axis).expect("a valid wrapper can be generated");
+        flashd_generator::axis_files(&wrapper).expect("a valid wrapper can be generated");
     }
 });

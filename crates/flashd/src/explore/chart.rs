@@ -3,7 +3,7 @@
 mod marker;
 mod place;
 
-use super::points::{Cost, Exploration, FormatResult, Point};
+use super::points::{CorePoint, Cost, Exploration, FormatResult};
 use flashd_spec::config::Design;
 use marker::{Marker, draw_marker};
 use place::{Box2, place};
@@ -26,7 +26,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A point in the plane of the chart.
 struct Drawn<'a> {
-    point: &'a Point,
+    point: &'a CorePoint,
     at: (f64, f64),
 }
 

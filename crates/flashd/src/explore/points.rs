@@ -56,7 +56,7 @@ pub struct FormatResult {
     /// Cores above the limit of the mean error.
     pub left_out: usize,
     /// The others.
-    pub points: Vec<Point>,
+    pub points: Vec<CorePoint>,
     /// One for each design.
     pub choices: Vec<Choice>,
 }
@@ -74,7 +74,7 @@ pub struct Choice {
 
 /// One core.
 #[derive(Serialize)]
-pub struct Point {
+pub struct CorePoint {
     /// Name.
     pub core: String,
     /// The name without format and vector length.
@@ -132,10 +132,10 @@ impl Cost {
     }
 }
 
-impl Point {
+impl CorePoint {
     /// A core of which only the errors on heads are known.
-    pub fn new(config: &CoreConfig, errors: TraceErrors) -> Point {
-        Point {
+    pub fn new(config: &CoreConfig, errors: TraceErrors) -> CorePoint {
+        CorePoint {
             core: config.name(),
             stem: stem(config),
             variant: variant(config),
@@ -173,7 +173,7 @@ impl FormatResult {
     fn choose(&mut self, cost: Cost) {
         // A core that does not meet the clock has no cost here, and a point without one is on no front.
         let of = |design: Option<Design>| -> Vec<pareto::Point> {
-            let cost = |p: &Point| match design.is_none_or(|design| design == p.design()) {
+            let cost = |p: &CorePoint| match design.is_none_or(|design| design == p.design()) {
                 true => p.cost(cost).unwrap_or(f64::INFINITY),
                 false => f64::INFINITY,
             };
@@ -213,7 +213,7 @@ impl Exploration {
             if let Some(cost) = self.cost {
                 result.choose(cost);
             }
-            let key = |p: &Point| match (self.cost, &p.measured) {
+            let key = |p: &CorePoint| match (self.cost, &p.measured) {
                 (Some(cost), Some(m)) => (!m.meets_clock, p.cost(cost).unwrap_or(m.minimum_period_ns)),
                 _ => (false, p.errors.mean),
             };

@@ -1,6 +1,6 @@
 //! The result in words and tables.
 
-use super::points::{Cost, Exploration, FormatResult, Measured, Point};
+use super::points::{CorePoint, Cost, Exploration, FormatResult, Measured};
 use crate::output::{percent, table};
 use flashd_ppa::report::tables::significant;
 use std::fmt::Write;
@@ -36,8 +36,8 @@ fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResul
     }
     let queries = if *every == 1 { String::new() } else { format!(", one query in {every}") };
     let _ = writeln!(text, "errors on {heads} heads of {}{queries}", data.display());
-    let in_time = |p: &&Point| p.measured.as_ref().is_none_or(|m| m.meets_clock);
-    let (in_time, late): (Vec<&Point>, Vec<&Point>) = result.points.iter().partition(in_time);
+    let in_time = |p: &&CorePoint| p.measured.as_ref().is_none_or(|m| m.meets_clock);
+    let (in_time, late): (Vec<&CorePoint>, Vec<&CorePoint>) = result.points.iter().partition(in_time);
     if !in_time.is_empty() {
         *text += &points(exploration, result, &in_time);
         *text += "\n";
@@ -65,7 +65,7 @@ fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResul
     *text += "\n";
 }
 
-fn points(exploration: &Exploration, result: &FormatResult, points: &[&Point]) -> String {
+fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint]) -> String {
     let with_power = exploration.cost == Some(Cost::Power);
     let equal = format!("{} equal", exploration.equal_scores);
     let mut header = vec!["core"];
@@ -102,7 +102,7 @@ fn figures(m: &Measured, with_power: bool) -> Vec<String> {
     cells
 }
 
-fn front(point: &Point) -> &'static str {
+fn front(point: &CorePoint) -> &'static str {
     match (point.on_front, point.on_design_front) {
         (true, _) => "both",
         (false, true) => "own",
@@ -110,7 +110,7 @@ fn front(point: &Point) -> &'static str {
     }
 }
 
-fn remarks(result: &FormatResult, point: &Point) -> String {
+fn remarks(result: &FormatResult, point: &CorePoint) -> String {
     let Some(choice) = result.choice(point.design()) else { return String::new() };
     let is = |core: &Option<String>| core.as_ref() == Some(&point.core);
     let remarks = [(is(&choice.knee), "knee"), (is(&choice.cheapest_as_accurate), "cheapest as accurate")];

@@ -3,7 +3,7 @@
 use crate::cli::WeightFigureArgs;
 use crate::output::{Failure, print, print_json, table};
 use flashd_spec::config::OptionValue;
-use flashd_study::weight::{Curve, PREVIOUS, Point, RANGE, curves};
+use flashd_study::weight::{Curve, CurvePoint, PREVIOUS, RANGE, curves};
 use plotters::prelude::*;
 use serde_json::json;
 use std::error::Error;
@@ -65,7 +65,7 @@ fn draw(curves: &[Curve], caption: &str) -> Result<String, Box<dyn Error>> {
         chart.configure_mesh().light_line_style(WHITE).y_desc("weight w").draw()?;
         for (i, curve) in curves.iter().enumerate() {
             let colour = Palette99::pick(i).to_rgba();
-            let points = |of: fn(&Point) -> f64| curve.points.iter().map(move |p| (p.difference, of(p)));
+            let points = |of: fn(&CurvePoint) -> f64| curve.points.iter().map(move |p| (p.difference, of(p)));
             chart.draw_series(LineSeries::new(points(|p| p.exact), colour.mix(0.35).stroke_width(6)))?;
             chart
                 .draw_series(LineSeries::new(points(|p| p.hardware), colour.stroke_width(2)))?
@@ -109,8 +109,9 @@ fn draw(curves: &[Curve], caption: &str) -> Result<String, Box<dyn Error>> {
             .draw()?;
         for (i, curve) in curves.iter().enumerate() {
             let colour = Palette99::pick(i).to_rgba();
-            let of =
-                |of: fn(&Point) -> f64| curve.points.iter().map(move |p| (p.difference, of(p) - p.exact));
+            let of = |of: fn(&CurvePoint) -> f64| {
+                curve.points.iter().map(move |p| (p.difference, of(p) - p.exact))
+            };
             chart.draw_series(LineSeries::new(of(|p| p.hardware), colour.stroke_width(1)))?;
             chart.draw_series(LineSeries::new(of(|p| p.pwl), BLACK.stroke_width(1)))?;
         }

@@ -2,10 +2,9 @@
 
 use crate::cli::{ArrayArgs, PpaArgs, Selection};
 use crate::output::Failure;
-use crate::select::{configuration, core_or_block, parse_flags};
-use flashd_hwmodel::array::BlockConfig;
+use crate::select::{configuration, core_or_array, parse_flags};
 use flashd_ppa::Target;
-use flashd_spec::config::{CoreConfig, D_RANGE};
+use flashd_spec::config::{ArrayConfig, CoreConfig, D_RANGE};
 use flashd_spec::format::Format;
 
 /// What is asked for: cores, each followed by its arrays, and the arrays named as such.
@@ -41,7 +40,7 @@ pub(super) fn targets(args: &PpaArgs) -> Result<Vec<Target>, Failure> {
         };
         add(target, &what)?;
         for (core, &queries) in core.iter().flat_map(|core| args.queries.iter().map(move |n| (core, n))) {
-            let array = BlockConfig::new(core.clone(), queries);
+            let array = ArrayConfig::new(core.clone(), queries);
             array.validate().map_err(|e| Failure::input(format!("--{}: {}", e.field, e.problem)))?;
             add(Target::Array(array), &what)?;
         }
@@ -56,7 +55,7 @@ fn named(text: &str, outer: &Selection) -> Result<Target, Failure> {
     if s.config.is_none() {
         s.fields = s.fields.clone().or(outer.fields.clone());
     }
-    let (core, array) = core_or_block(&flags, None)?;
+    let (core, array) = core_or_array(&flags, None)?;
     Ok(array.map_or(Target::Core(core), Target::Array))
 }
 

@@ -3,7 +3,7 @@
 use crate::output::table;
 use flashd_ppa::figures::CoreFigures;
 use flashd_ppa::report::compare::{CLOCKS_DIFFER, Pair, area_saving, energy_saving, groups};
-use flashd_ppa::report::tables::{self, Table};
+use flashd_ppa::report::tables::{self, ReportTable};
 use std::fmt::Write;
 
 /// The table of all cores and the savings; with `breakdown` also each core by function and module.
@@ -45,7 +45,7 @@ pub(super) fn figures(figures: &[CoreFigures], breakdown: bool) -> String {
     text
 }
 
-fn drawn(t: Table) -> String {
+fn drawn(t: ReportTable) -> String {
     let header: Vec<&str> = t.header.iter().map(String::as_str).collect();
     table(&header, t.rows)
 }

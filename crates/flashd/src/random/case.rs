@@ -6,11 +6,11 @@ use crate::generate::testbench::{Plan, testbench};
 use crate::target::Target;
 use flashd_generator::{axis_files, write_all};
 use flashd_hwmodel::vectors::{Layout, Look};
-use flashd_hwmodel::wrapper::AxisConfig;
-use flashd_simulator::block::{self, Disturbance};
+use flashd_simulator::array::{self, Disturbance};
 use flashd_simulator::random::{Compared, Drawn, compare, packets};
 use flashd_simulator::selftest::{Expected, Stream};
 use flashd_simulator::{Gaps, VectorWriter};
+use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -149,17 +149,17 @@ impl Case<'_> {
     /// A wrapper's testbench in Icarus, with pauses on every stream.
     fn packets(
         &self,
-        config: &AxisConfig,
+        config: &WrapperConfig,
         design: &Path,
         folder: &Path,
         rng: &mut ChaCha8Rng,
     ) -> Result<u64, String> {
         let problem = |e: &dyn Display| format!("testbench: {e}");
         let w = packets(config, self.args.keys as usize, rng);
-        let layout = Layout::of_block(&config.block, Look::Ports).map_err(|e| problem(&e))?;
-        let mut out = VectorWriter::new(Vec::new(), layout, &config.block.core).map_err(|e| problem(&e))?;
+        let layout = Layout::of_array(&config.array, Look::Ports).map_err(|e| problem(&e))?;
+        let mut out = VectorWriter::new(Vec::new(), layout, &config.array.core).map_err(|e| problem(&e))?;
         let gaps = Disturbance::gaps(Gaps::Random(rng.random()));
-        block::run(&config.block, &w, &gaps, &mut [&mut out]).map_err(|e| problem(&e))?;
+        array::run(&config.array, &w, &gaps, &mut [&mut out]).map_err(|e| problem(&e))?;
         let (vectors, _) = out.finish().map_err(|e| problem(&e))?;
         fs::create_dir_all(folder).map_err(|e| problem(&e))?;
         let array = folder.join("array.vec");

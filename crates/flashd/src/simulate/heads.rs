@@ -55,7 +55,8 @@ struct Totals {
     keys: u64,
     cycles: u64,
     bubbles: u64,
-    skips: u64,
+    #[serde(rename = "skips")]
+    steps_held: u64,
     v_reads: u64,
 }
 
@@ -123,7 +124,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
         total.keys += c.keys;
         total.cycles += c.cycles;
         total.bubbles += c.bubbles;
-        total.skips += c.skips;
+        total.steps_held += c.held;
         total.v_reads += c.v_reads;
     }
     let resumed = done.iter().filter(|(_, resumed)| *resumed).count();
@@ -282,13 +283,13 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 fn text(r: &Report) -> String {
     let t = &r.total;
-    let held = percent(t.skips as f64 / t.keys.max(1) as f64);
+    let held = percent(t.steps_held as f64 / t.keys.max(1) as f64);
     let mut rows = vec![
         [if r.cores.len() == 1 { "core" } else { "cores" }.to_string(), r.cores.join(", ")],
         ["heads".into(), format!("{}, {} of them were there", r.heads, r.resumed)],
         ["queries, keys".into(), format!("{}, {}", t.queries, t.keys)],
         ["cycles".into(), format!("{} ({} bubbles)", t.cycles, t.bubbles)],
-        ["steps held".into(), format!("{} ({held}), {} values read", t.skips, t.v_reads)],
+        ["steps held".into(), format!("{} ({held}), {} values read", t.steps_held, t.v_reads)],
     ];
     rows.extend(r.engine.rows());
     table(&["run", ""], rows.into_iter().map(|row| row.to_vec()).collect())

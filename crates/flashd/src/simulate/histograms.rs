@@ -20,7 +20,8 @@ pub struct Counts {
     pub loads: u64,
     pub updates: u64,
     /// Partial results taken over.
-    pub starts: u64,
+    #[serde(rename = "starts")]
+    pub restored: u64,
     /// Of the steps whose key is seen: the score, by its integer part; in base 2, but natural in `paper` and `literal`.
     pub score: Bins,
     /// Of the held and updating ones: the argument of the weight function, likewise.
@@ -63,7 +64,7 @@ impl Histograms {
                 Action::Masked => &mut counts.masked,
                 Action::Load => &mut counts.loads,
                 Action::Update => &mut counts.updates,
-                Action::Restore => &mut counts.starts,
+                Action::Restore => &mut counts.restored,
             } += 1;
             if !matches!(step.action, Action::Masked | Action::Restore) {
                 bin(&mut counts.score, self.units.score(step));

@@ -5,12 +5,10 @@ use super::histograms::Histograms;
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::Failure;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_simulator::block::{BlockRun, BlockWorkload};
+use flashd_simulator::array::{ArrayRun, ArrayWorkload};
 use flashd_simulator::split::{self, SplitRun};
 use flashd_simulator::{Counters, Gaps, Prepared, run_model};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -144,14 +142,14 @@ pub fn run_split(
 }
 
 /// Blocks of queries through an array.
-pub fn run_block(
+pub fn run_array(
     args: &SimulateArgs,
-    config: &BlockConfig,
-    workload: &BlockWorkload,
-) -> Result<BlockRun, Failure> {
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+) -> Result<ArrayRun, Failure> {
     let steps = workload.blocks.iter().map(|b| b.keys * b.queries.len()).sum::<usize>() as u64;
     let run = |monitor: Monitor| {
-        flashd_simulator::block::run_model(config, workload, gaps(args), monitor)
+        flashd_simulator::array::run_model(config, workload, gaps(args), monitor)
             .map_err(|e| Failure::input(e.to_string()))
     };
     Ok(monitored(args, &config.core, steps, run)?.0)

@@ -5,9 +5,9 @@ use super::model::{Speed, gaps};
 use super::{remarks, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
-use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
 use flashd_simulator::{Accuracy, Prepared, Reference, VectorError, VectorFile, model_results};
+use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! Added error over the share of value reads saved: a panel for each group, a curve for each family of rules.
 
 use super::Skips;
-use flashd_study::skips::{GroupSkips, Rule};
+use flashd_study::skips::{GroupHolds, Rule};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -24,7 +24,7 @@ const DEPTH: f64 = 1e3;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// Share of reads saved and largest added error, percent.
-type Point = (f64, f64);
+type Place = (f64, f64);
 
 /// A family of rules with its ink.
 struct Family {
@@ -65,12 +65,12 @@ fn families(rules: &[Rule]) -> Vec<Family> {
 }
 
 /// The points of a family that are drawn, by share.
-fn points(family: &Family, group: &GroupSkips, limit: f64) -> Vec<Point> {
+fn points(family: &Family, group: &GroupHolds, limit: f64) -> Vec<Place> {
     let point = |&i: &usize| {
         let figures = &group.rules[i].exact;
         (100.0 * figures.held, 100.0 * figures.max_error)
     };
-    let mut points: Vec<Point> =
+    let mut points: Vec<Place> =
         family.rules.iter().map(point).filter(|p| p.1 > 100.0 * limit / DEPTH).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points
@@ -79,7 +79,7 @@ fn points(family: &Family, group: &GroupSkips, limit: f64) -> Vec<Point> {
 /// One panel for each group, or one for all if they are many.
 pub fn draw(skips: &Skips, rules: &[Rule]) -> Result<String, Box<dyn Error>> {
     let families = families(rules);
-    let panels: Vec<Vec<&GroupSkips>> = match skips.groups.len() {
+    let panels: Vec<Vec<&GroupHolds>> = match skips.groups.len() {
         0..=MOST_PANELS => skips.groups.iter().map(|group| vec![group]).collect(),
         _ => vec![skips.groups.iter().collect()],
     };
@@ -109,7 +109,7 @@ fn one_panel(
     area: &Area,
     skips: &Skips,
     families: &[Family],
-    groups: &[&GroupSkips],
+    groups: &[&GroupHolds],
     (least, most): (f64, f64),
 ) -> Result<(), Box<dyn Error>> {
     let caption = match groups {
@@ -166,7 +166,7 @@ fn one_panel(
 }
 
 /// Mean share and mean of the largest errors over groups, by rule.
-fn mean_points(family: &Family, groups: &[&GroupSkips], limit: f64) -> Vec<Point> {
+fn mean_points(family: &Family, groups: &[&GroupHolds], limit: f64) -> Vec<Place> {
     let mean = |&i: &usize| {
         let sum = groups
             .iter()
@@ -174,7 +174,7 @@ fn mean_points(family: &Family, groups: &[&GroupSkips], limit: f64) -> Vec<Point
             .fold((0.0, 0.0), |(x, y), figures| (x + 100.0 * figures.held, y + 100.0 * figures.max_error));
         (sum.0 / groups.len() as f64, sum.1 / groups.len() as f64)
     };
-    let mut points: Vec<Point> =
+    let mut points: Vec<Place> =
         family.rules.iter().map(mean).filter(|p| p.1 > 100.0 * limit / DEPTH).collect();
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     points

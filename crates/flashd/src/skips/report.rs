@@ -2,7 +2,7 @@
 
 use super::{Skips, Worst};
 use crate::output::{percent, table};
-use flashd_study::skips::{Figures, GroupSkips, Rule, RuleSkips, best};
+use flashd_study::skips::{Figures, GroupHolds, Rule, RuleHolds, best};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -29,8 +29,8 @@ pub fn text(skips: &Skips, svg: Option<&Path>) -> String {
     text
 }
 
-fn rules(group: &GroupSkips) -> String {
-    let row = |r: &RuleSkips| {
+fn rules(group: &GroupHolds) -> String {
+    let row = |r: &RuleHolds| {
         let Figures { held, loaded, computed, mean_error, max_error } = r.exact;
         let mut row = vec![r.rule.to_string()];
         row.extend([held, loaded, computed].map(percent));
@@ -75,11 +75,11 @@ fn error(x: f64) -> String {
 /// The rules that save most below the limit: of the fixed thresholds, of all, of those that never add more.
 fn chosen(skips: &Skips) -> String {
     let (least, most) = skips.paper_skipped;
-    let row = |group: &GroupSkips| {
+    let row = |group: &GroupHolds| {
         let skipped =
             group.rules.iter().find(|r| r.rule == Rule::Static).map(|r| r.exact.held + r.exact.loaded);
         let mut row = vec![group.group.clone(), skipped.map_or_else(String::new, percent)];
-        let kinds: [&dyn Fn(&RuleSkips) -> bool; 3] =
+        let kinds: [&dyn Fn(&RuleHolds) -> bool; 3] =
             [&|r| matches!(r.rule, Rule::Hold(_)), &|_| true, &|r| {
                 r.bound_for_any_n && r.bound.is_some_and(|bound| bound < skips.limit)
             }];
@@ -96,14 +96,14 @@ fn chosen(skips: &Skips) -> String {
     };
     let limit = percent(skips.limit);
     let bounded = format!("below {limit} for any N");
-    let mut header = vec!["heads of", "static skips"];
+    let mut header = vec!["heads of", "static holds"];
     for best in ["best hold:T", "best rule", &bounded] {
         header.extend([best, "saves", "x paper", "max added"]);
     }
     let rows = skips.groups.iter().map(row).collect();
     format!(
         "\nThe rule that saves most with a largest added error below {limit}, and its share as a multiple of the {} to \
-         {} that the\npaper skips\n{}\n",
+         {} that the\npaper holds\n{}\n",
         percent(most),
         percent(least),
         table(&header, rows)

@@ -1,6 +1,6 @@
 //! Accesses against the size of the SRAM, or against the number of keys.
 
-use super::Point;
+use super::TrafficPoint;
 use plotters::prelude::*;
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ type Curve = Vec<(f64, f64, f64)>;
 
 /// Counted accesses as points on the lines of the formulas, both axes logarithmic. The x axis is the SRAM, unless all
 /// points have the same; then it is N.
-pub fn accesses(points: &[Point]) -> Result<String, Box<dyn std::error::Error>> {
+pub fn accesses(points: &[TrafficPoint]) -> Result<String, Box<dyn std::error::Error>> {
     let over_sram = points.iter().any(|p| p.sram != points[0].sram);
     let mut curves: BTreeMap<(u8, String), Curve> = BTreeMap::new();
     for p in points {

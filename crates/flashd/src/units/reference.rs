@@ -12,14 +12,14 @@ struct Candidate {
 }
 
 /// All numbers of a format that are not negative, in order.
-pub struct Reference {
+pub struct UnitReference {
     format: Format,
     candidates: Vec<Candidate>,
 }
 
-impl Reference {
+impl UnitReference {
     /// The list of a format of up to 16 bits.
-    pub fn new(format: Format) -> Reference {
+    pub fn new(format: Format) -> UnitReference {
         let mut candidates = vec![Candidate { value: 0.0, magnitude: 0, even: true }];
         if format.subnormals == Subnormals::Flushed {
             // The octave below the smallest normal number: rounded as if it were there, then zero.
@@ -37,7 +37,7 @@ impl Reference {
                 _ => {}
             }
         }
-        Reference { format, candidates }
+        UnitReference { format, candidates }
     }
 
     /// The nearest number, ties to the even one; beyond the largest, the largest. `negative` is the sign of a zero.
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn neighbours_and_ties() {
-        let e4m3 = Reference::new(Format::FP8_E4M3);
+        let e4m3 = UnitReference::new(Format::FP8_E4M3);
         // 17 is between 16 (even) and 18; 19 between 18 and 20 (even).
         assert_eq!(decode(Format::FP8_E4M3, e4m3.round(17.0, false)), Some(16.0));
         assert_eq!(decode(Format::FP8_E4M3, e4m3.round(19.0, false)), Some(20.0));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn bfloat16_is_that_of_half() {
-        let reference = Reference::new(Format::BF16);
+        let reference = UnitReference::new(Format::BF16);
         let mut x = 1.0e-37f64;
         while x < 1e38 {
             // One rounding: the operand is a float32.

@@ -8,6 +8,7 @@ mod common;
 mod cosim_build;
 mod documents;
 mod engine;
+mod equations;
 mod explore;
 mod faults;
 mod hostile;

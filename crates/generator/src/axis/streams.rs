@@ -1,6 +1,7 @@
 //! The streams of a wrapper.
 
-use flashd_hwmodel::wrapper::{AxisConfig, INDEX_BITS, Values};
+use flashd_hwmodel::wrapper::INDEX_BITS;
+use flashd_spec::config::{Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
 /// A signal of a stream.
@@ -59,9 +60,9 @@ fn stream(
 }
 
 /// The streams of a wrapper, in the order of its ports.
-pub(crate) fn streams(config: &AxisConfig) -> Vec<Stream> {
-    let core = &config.block.core;
-    let queries = config.block.queries;
+pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
+    let core = &config.array.core;
+    let queries = config.array.queries;
     let vector = (
         config.beats(),
         config.beat(),

@@ -8,7 +8,7 @@ fn visible<'a>(s: &'a [f64], v: &'a [f64], d: usize) -> impl Iterator<Item = (f6
     s.iter().copied().zip(v.chunks_exact(d)).filter(|(s, _)| *s > f64::NEG_INFINITY)
 }
 
-/// FlashAttention, divided in every step (Alg. 1): `m_i = max(m_{i-1}, s_i)`,
+/// FlashAttention, divided in every step (Alg. 1, its output (3)): `m_i = max(m_{i-1}, s_i)`,
 /// `l_i = l_{i-1} e^(m_{i-1} - m_i) + e^(s_i - m_i)`,
 /// `o_i = o_{i-1} l_{i-1} e^(m_{i-1} - m_i) / l_i + v_i e^(s_i - m_i) / l_i`, result `o_N`.
 pub fn flash_attention(s: &[f64], v: &[f64], d: usize) -> Row {
@@ -41,7 +41,7 @@ pub fn flash_attention2(s: &[f64], v: &[f64], d: usize) -> Row {
     if l > 0.0 { Row::of_sums(o, l, m) } else { Row::identity(d) }
 }
 
-/// FLASH-D (Alg. 3, with the sign of eq. (11): its line 5 prints `- ln w_{i-1}`): `w_1 = 1`,
+/// FLASH-D (Alg. 3: eq. (11) with its sign, where line 5 prints `- ln w_{i-1}`, and (12)): `w_1 = 1`,
 /// `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})`, `o_i = o_{i-1} + (v_i - o_{i-1}) w_i`, result `o_N`.
 /// The log-sum-exp is `s_N - ln w_N`.
 ///
@@ -56,7 +56,7 @@ pub fn flash_d(s: &[f64], v: &[f64], d: usize) -> Row {
     Row { o, lse: weight.lse() }
 }
 
-/// The weights `w_i` of FLASH-D's recurrence: `w_i = e^(s_i) / sum_{j <= i} e^(s_j)`, 0 for a masked key.
+/// The weights `w_i` of FLASH-D's recurrence, (6): `w_i = e^(s_i) / sum_{j <= i} e^(s_j)`, 0 for a masked key.
 pub fn flash_d_weights(s: &[f64]) -> Vec<f64> {
     let mut weight = FlashDWeight::default();
     s.iter().map(|&s| if s > f64::NEG_INFINITY { weight.step(s) } else { 0.0 }).collect()
@@ -95,7 +95,7 @@ impl FlashDWeight {
         w
     }
 
-    /// `s_i - ln w_i`, none before the first key.
+    /// `s_i - ln w_i`, (8); none before the first key.
     fn lse(&self) -> Option<LogSum> {
         self.previous.map(|(s, (high, low))| LogSum::of(s, -high).plus(-low))
     }

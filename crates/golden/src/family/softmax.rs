@@ -18,7 +18,7 @@ pub fn add_mask(s: &[f64], mask: &[f64]) -> Vec<f64> {
     s.iter().zip(mask).map(|(s, mask)| s + mask).collect()
 }
 
-/// Softmax without subtraction of the maximum: `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, the weights divided first.
+/// Softmax without subtraction of the maximum, (1): `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, the weights divided first.
 ///
 /// Its domain is what f64 can hold. Above, the sum of the exponentials overflows at 709.78: with N scores it is
 /// safe while `max s <= 709.78 - ln N`, so that scores up to 700 allow 17,000 keys. Below, exponentials under
@@ -38,7 +38,7 @@ pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
     Some(Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
 }
 
-/// Safe softmax: `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
+/// Safe softmax, (2): `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.
 pub fn safe_softmax(s: &[f64], v: &[f64], d: usize) -> Row {
     let m = s.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if m == f64::NEG_INFINITY {

@@ -1,4 +1,4 @@
-//! FLASH-D's fixed-point update, relative to the power of two `2^(X - bias + 1)` above every value.
+//! FLASH-D's fixed-point update, (12), relative to the power of two `2^(X - bias + 1)` above every value.
 
 use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};

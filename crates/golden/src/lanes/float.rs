@@ -1,4 +1,4 @@
-//! Float lanes whose every operation is rounded: FLASH-D's rounded update, the paper's, and FA2 in the format.
+//! Float lanes whose every operation is rounded: FLASH-D's rounded update and the paper's, (12), and FA2 in the format.
 
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;

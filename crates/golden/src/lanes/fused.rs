@@ -1,4 +1,4 @@
-//! FLASH-D's fused float update: one alignment, integers, one rounding.
+//! FLASH-D's fused float update, (12): one alignment, integers, one rounding.
 //!
 //! The carrier's numbers serve as the integers: scaled by a power of two that both operands share, they are
 //! truncated, and every difference, product and sum that follows is exact in the carrier (the longest, difference

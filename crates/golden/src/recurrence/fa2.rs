@@ -1,4 +1,4 @@
-//! FlashAttention-2 with one exponential: of the two factors one is always 1.
+//! FlashAttention-2 with one exponential: of the two factors one is always 1. Its sum is (4).
 
 use super::{Decision, FixedScore, Recurrence};
 use crate::base2::{Base2, Factor};

@@ -1,4 +1,4 @@
-//! FLASH-D with the log-sum-exp as its state, all in base 2.
+//! FLASH-D, (11), with the log-sum-exp as its state, all in base 2.
 
 use super::{Decision, FixedScore, Recurrence};
 use crate::base2::{Base2, Factor};

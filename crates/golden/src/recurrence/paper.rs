@@ -1,4 +1,4 @@
-//! The recurrences with every operation in the format: the paper's Alg. 3, and FlashAttention-2 as drawn.
+//! The recurrences with every operation in the format: the paper's Alg. 3, (11), and FlashAttention-2 as drawn, its Alg. 2.
 
 use super::{Decision, Recurrence};
 use crate::lanes::{FloatEnding, FloatOp};
@@ -28,7 +28,7 @@ impl Paper {
         Paper {
             scalar: Scalar::new(n.format, n.exp.clone()),
             score_shift: n.score_shift,
-            static_range: n.static_skip.then(|| (decode(n.format, low), decode(n.format, high))),
+            static_range: n.static_hold.then(|| (decode(n.format, low), decode(n.format, high))),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::TILE;
 use super::block::{BlockCore, Layout, Outputs, TileWork};
-use super::fixed::{BlendLanes, Step};
+use super::fixed::{BlendLanes, BlendStep};
 use super::isa::{Isa, Kernel};
 use super::lse::{Blend, LseLanes, State};
 use super::operands::{Convert, Decoder, Survey, convert};
@@ -100,7 +100,7 @@ pub(crate) struct BlendState {
     o: Outputs<i32>,
     scores: [Block<i32>; TILE],
     blends: [Blend; TILE],
-    steps: [Step; TILE],
+    steps: [BlendStep; TILE],
     /// The keys of the steps.
     read: Vec<usize>,
 }
@@ -127,14 +127,14 @@ impl BlockCore for Blending {
             o: Outputs::new(self.d, layout),
             scores: [[0; BLOCK]; TILE],
             blends: [Blend::NOTHING; TILE],
-            steps: [Step::NOTHING; TILE],
+            steps: [BlendStep::NOTHING; TILE],
             read: Vec::with_capacity(TILE),
         })
     }
 
-    fn restore(&self, state: &mut Box<BlendState>, query: usize, start: &PartialState) {
-        self.lse.restore(&mut state.state, query, start.scalars);
-        for (o, &bits) in state.o.of_mut(query).zip(&start.o) {
+    fn restore(&self, state: &mut Box<BlendState>, query: usize, partial: &PartialState) {
+        self.lse.restore(&mut state.state, query, partial.scalars);
+        for (o, &bits) in state.o.of_mut(query).zip(&partial.o) {
             *o = self.reference.accumulator(bits);
         }
     }

@@ -55,7 +55,7 @@ pub(crate) trait BlockCore: Sync {
     fn start(&self, layout: Layout) -> Self::State;
 
     /// A query of a block before its first key goes on where a partial result ended.
-    fn restore(&self, state: &mut Self::State, query: usize, start: &PartialState);
+    fn restore(&self, state: &mut Self::State, query: usize, partial: &PartialState);
 
     /// The partial result of a query that has seen a key.
     fn save(&self, state: &Self::State, query: usize) -> PartialState;
@@ -108,7 +108,7 @@ pub(crate) trait AnyValues: Send + Sync {
 
 /// A block under way; see [`BlockCore`].
 pub(crate) trait AnyBlock {
-    fn restore(&mut self, query: usize, start: &PartialState);
+    fn restore(&mut self, query: usize, partial: &PartialState);
 
     fn save(&self, query: usize) -> PartialState;
 
@@ -162,8 +162,8 @@ struct Running<'a, C: BlockCore> {
 }
 
 impl<C: BlockCore> AnyBlock for Running<'_, C> {
-    fn restore(&mut self, query: usize, start: &PartialState) {
-        self.values.core.restore(&mut self.state, query, start);
+    fn restore(&mut self, query: usize, partial: &PartialState) {
+        self.values.core.restore(&mut self.state, query, partial);
     }
 
     fn save(&self, query: usize) -> PartialState {

@@ -22,8 +22,8 @@ impl Visit for ByQuery<'_> {
         self.0.head.v
     }
 
-    fn starts(&self) -> &[Option<PartialState>] {
-        self.0.head.starts
+    fn restored(&self) -> &[Option<PartialState>] {
+        self.0.head.restored
     }
 
     fn visit<R, L>(self, _: &Model, recurrence: &R, lanes: &L, _: crate::carrier::Carriers) -> VectorRun
@@ -72,10 +72,10 @@ where
         State { states: [None; BLOCK], o: vec![L::Output::default(); BLOCK * self.d], saturated: [0; BLOCK] }
     }
 
-    fn restore(&self, state: &mut State<R, L>, query: usize, start: &PartialState) {
-        state.states[query] = self.recurrence.restore(start.scalars);
+    fn restore(&self, state: &mut State<R, L>, query: usize, partial: &PartialState) {
+        state.states[query] = self.recurrence.restore(partial.scalars);
         let o = &mut state.o[query * self.d..(query + 1) * self.d];
-        o.iter_mut().zip(&start.o).for_each(|(o, &bits)| *o = self.lanes.accumulator(bits));
+        o.iter_mut().zip(&partial.o).for_each(|(o, &bits)| *o = self.lanes.accumulator(bits));
     }
 
     fn save(&self, state: &State<R, L>, query: usize) -> PartialState {

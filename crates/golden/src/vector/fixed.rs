@@ -31,7 +31,7 @@ pub(crate) struct BlendLanes {
 /// A step as the kernel takes it. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct Step {
+pub(crate) struct BlendStep {
     m: Block<i32>,
     /// Added where y is negative.
     negative: Block<i32>,
@@ -41,8 +41,8 @@ pub(crate) struct Step {
     any_upper: bool,
 }
 
-impl Step {
-    pub(crate) const NOTHING: Step = Step {
+impl BlendStep {
+    pub(crate) const NOTHING: BlendStep = BlendStep {
         m: [0; BLOCK],
         negative: [0; BLOCK],
         round: [0; BLOCK],
@@ -67,7 +67,7 @@ impl BlendLanes {
     }
 
     #[inline(always)]
-    pub(crate) fn prepare(&self, blend: &Blend, step: &mut Step) {
+    pub(crate) fn prepare(&self, blend: &Blend, step: &mut BlendStep) {
         let below = self.below as i32;
         for i in 0..BLOCK {
             // The product is left with one bit below the accumulator's last one.
@@ -90,7 +90,7 @@ impl BlendLanes {
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[BlendStep],
         values: &[&[i32]],
         o: &mut [Block<i32>],
     ) {
@@ -114,7 +114,7 @@ impl BlendLanes {
     #[inline(always)]
     fn some<const N: usize, const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[BlendStep],
         values: &[&[i32]],
         start: usize,
         o: &mut [Block<i32>],
@@ -140,7 +140,7 @@ impl BlendLanes {
     #[inline(always)]
     fn vector<const ELEMENTS: bool>(
         &self,
-        step: &Step,
+        step: &BlendStep,
         o: &mut Block<i32>,
         v: impl Fn(usize) -> i32,
         base: impl Fn(usize, i32) -> i32,

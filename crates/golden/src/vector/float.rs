@@ -33,7 +33,7 @@ const SAFE_SHIFT: i32 = 70;
 /// A step as the kernel takes it. No vector of it crosses a cache line.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct Step {
+pub(crate) struct FloatStep {
     scale: Scale,
     e: Block<f32>,
     read: Block<i32>,
@@ -51,9 +51,9 @@ enum Kind {
     Reference,
 }
 
-impl Step {
-    pub(crate) const NOTHING: Step =
-        Step { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference };
+impl FloatStep {
+    pub(crate) const NOTHING: FloatStep =
+        FloatStep { scale: Scale::NOTHING, e: [0.0; BLOCK], read: [0; BLOCK], kind: Kind::Reference };
 
     #[inline(always)]
     /// `idle`: queries whose accumulators do not count, as they have not met a key.
@@ -157,7 +157,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[FloatStep],
         values: &[&[f32]],
         reach: &Reach,
         safe_values: bool,
@@ -185,7 +185,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     fn quickly<const N: usize, const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[FloatStep],
         values: &[&[f32]],
         start: usize,
         o: &mut [Block<f32>],
@@ -214,7 +214,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     fn quick_steps<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[FloatStep],
         values: &[&[f32]],
         start: usize,
         work: &mut [Block<f32>; N],
@@ -245,7 +245,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     fn carefully<const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[FloatStep],
         values: &[&[f32]],
         mut start: usize,
         o: &mut [Block<f32>],
@@ -265,7 +265,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     fn few<const N: usize, const ELEMENTS: bool>(
         &self,
-        steps: &[Step],
+        steps: &[FloatStep],
         values: &[&[f32]],
         start: usize,
         o: &mut [Block<f32>],
@@ -306,7 +306,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(always)]
     fn step<const N: usize, const ODD: bool, const ELEMENTS: bool>(
         &self,
-        step: &Step,
+        step: &FloatStep,
         values: &[f32],
         work: &mut [Block<f32>; N],
         rounding: &Rounding<impl Fn(f32) -> f32, impl Fn(f32) -> (f32, bool)>,
@@ -316,7 +316,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
             let operands = |_, o, v| (v, o);
             return rounding.step::<N, ODD, ELEMENTS>(&step.e, values, work, bad, operands, |_, _, _, r| r);
         }
-        let Step { scale, read, e, .. } = step;
+        let FloatStep { scale, read, e, .. } = step;
         let load = self.load;
         rounding.step::<N, ODD, ELEMENTS>(
             e,
@@ -337,7 +337,7 @@ impl<const FLUSH: bool> Scaling<FLUSH> {
     #[inline(never)]
     fn by_reference<const N: usize, const ELEMENTS: bool>(
         &self,
-        step: &Step,
+        step: &FloatStep,
         values: &[f32],
         work: &mut [Block<f32>; N],
         saturated: &mut Block<u64>,

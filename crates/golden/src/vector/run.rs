@@ -91,7 +91,7 @@ impl VectorModel {
         assert!(!head.record, "a monitor sees the steps, and none is kept");
         let exponents = head.exponents(numerics.format);
         let head = Head { v_exponents: &exponents, ..head };
-        let (Head { q, k, v, starts, .. }, d, partial) = (head, config.d, config.partial);
+        let (Head { q, k, v, restored, .. }, d, partial) = (head, config.d, config.partial);
         let survey = |bits| Survey::of(self.isa, numerics.format, d, bits);
         let (q_survey, (k_survey, v_survey)) =
             rayon::join(|| survey(q), || rayon::join(|| survey(k), || survey(v)));
@@ -102,10 +102,10 @@ impl VectorModel {
             if let Some(core) = Blending::new(&self.model) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<true>::new(&self.model, values, starts) {
+            if let Some(core) = ScalingCore::<true>::new(&self.model, values, restored) {
                 return task.run(&core);
             }
-            if let Some(core) = ScalingCore::<false>::new(&self.model, values, starts) {
+            if let Some(core) = ScalingCore::<false>::new(&self.model, values, restored) {
                 return task.run(&core);
             }
         }
@@ -195,11 +195,11 @@ impl Task<'_> {
         let mut results = vec![QueryResult { empty: true, ..QueryResult::default() }; queries.len()];
         let mut totals = vec![StepCounts::default(); queries.len()];
         for (i, &query) in queries.iter().enumerate() {
-            let Some(start) = self.head.start(query) else { continue };
-            block.restore(i, start);
+            let Some(partial) = self.head.restored(query) else { continue };
+            block.restore(i, partial);
             results[i].empty = false;
             results[i].invalid = q_survey.special[query];
-            totals[i].starts = 1;
+            totals[i].restored = 1;
             if let Some(watch) = self.monitor.watch {
                 watch(query, 0, &[RESTORE]);
             }
@@ -249,7 +249,7 @@ impl Task<'_> {
                 result.overflow |= work.overflow[i] != 0;
                 steps += met as u64;
                 if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {
-                    let step = total.starts as usize + from - ranges[i].start;
+                    let step = total.restored as usize + from - ranges[i].start;
                     watch(query, step, work.watched.of(i, place..place + met));
                 }
             }

@@ -3,7 +3,7 @@
 use super::TILE;
 use super::block::{BlockCore, Layout, Outputs, TileWork};
 use super::fa2::{Scale, SoftmaxLanes, State};
-use super::float::{Reach, Scaling, Step};
+use super::float::{FloatStep, Reach, Scaling};
 use super::isa::{Isa, Kernel};
 use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
@@ -29,11 +29,11 @@ pub(crate) struct ScalingCore<const FLUSH: bool> {
 }
 
 impl<const FLUSH: bool> ScalingCore<FLUSH> {
-    /// The core, if it is one of these and its numbers fit with these starts and values.
+    /// The core, if it is one of these and its numbers fit with these partial results and values.
     pub(crate) fn new(
         model: &Model,
         values: Extent,
-        starts: &[Option<PartialState>],
+        restored: &[Option<PartialState>],
     ) -> Option<ScalingCore<FLUSH>> {
         let (config, n) = (model.config(), model.numerics());
         let kind = config.kind();
@@ -46,7 +46,7 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         let longest = reference.factor_bits() + n.accumulator.precision();
         let longest = longest.max(n.product.precision().max(n.accumulator.precision()) + 2);
         let flushes = n.accumulator.subnormals == Subnormals::Flushed;
-        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || values.largest, starts) {
+        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || values.largest, restored) {
             return None;
         }
         let lanes = Scaling::new(n.format, n.accumulator, n.product, shared);
@@ -71,7 +71,7 @@ pub(crate) struct ScaleState {
     saturated: Block<u64>,
     scores: [Block<i32>; TILE],
     scales: [Scale; TILE],
-    steps: [Step; TILE],
+    steps: [FloatStep; TILE],
     /// The keys of the steps.
     read: Vec<usize>,
     reach: Reach,
@@ -112,17 +112,17 @@ impl<const FLUSH: bool> BlockCore for ScalingCore<FLUSH> {
             saturated: [0; BLOCK],
             scores: [[0; BLOCK]; TILE],
             scales: [Scale::NOTHING; TILE],
-            steps: [Step::NOTHING; TILE],
+            steps: [FloatStep::NOTHING; TILE],
             read: Vec::with_capacity(TILE),
             reach: Reach::NOTHING,
         })
     }
 
-    fn restore(&self, state: &mut Box<ScaleState>, query: usize, start: &PartialState) {
-        if let Some(sum) = self.reference.restore(start.scalars) {
+    fn restore(&self, state: &mut Box<ScaleState>, query: usize, partial: &PartialState) {
+        if let Some(sum) = self.reference.restore(partial.scalars) {
             SoftmaxLanes::restore(&mut state.state, query, sum);
         }
-        for (o, &bits) in state.o.of_mut(query).zip(&start.o) {
+        for (o, &bits) in state.o.of_mut(query).zip(&partial.o) {
             *o = self.lanes.reference.accumulator(bits);
         }
     }

@@ -22,7 +22,7 @@ pub struct StepCounts {
     /// Steps that took the value as it is; see [`Action::Load`].
     pub loads: u64,
     /// Partial results that were taken over, before the keys; see [`Action::Restore`].
-    pub starts: u64,
+    pub restored: u64,
 }
 
 impl StepCounts {
@@ -34,13 +34,13 @@ impl StepCounts {
     /// The counts of recorded steps.
     pub fn of(steps: &[Step]) -> StepCounts {
         let count = |action| steps.iter().filter(|step| step.action == action).count() as u64;
-        let starts = count(Action::Restore);
+        let restored = count(Action::Restore);
         StepCounts {
-            keys: steps.len() as u64 - starts,
+            keys: steps.len() as u64 - restored,
             held: count(Action::Hold),
             masked: count(Action::Masked),
             loads: count(Action::Load),
-            starts,
+            restored,
         }
     }
 
@@ -50,7 +50,7 @@ impl StepCounts {
         self.held += other.held;
         self.masked += other.masked;
         self.loads += other.loads;
-        self.starts += other.starts;
+        self.restored += other.restored;
     }
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Tally {
     pub(crate) loads: Block<i32>,
 }
 
-/// Sees the steps of a query from one of them on, in order: query, place of the first, steps. A start is the step before
+/// Sees the steps of a query from one of them on, in order: query, place of the first, steps. A restored state is the step before
 /// those of the keys. Queries come from many threads.
 pub type Watch<'a> = &'a (dyn Fn(usize, usize, &[Step]) + Sync);
 

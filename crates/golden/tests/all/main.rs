@@ -11,6 +11,7 @@ mod carrier_choice;
 mod common;
 mod contract;
 mod cores;
+mod equations;
 mod family;
 mod family_counts;
 mod fixed;

@@ -89,7 +89,7 @@ pub struct ControlOutputs {
 }
 
 /// Control for blocks of at most `queries` queries. `q`: one is offered, and it is its block's last; `k`: the same of a key.
-pub fn block_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
+pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
         format!("block_control_{queries}"),

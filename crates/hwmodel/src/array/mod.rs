@@ -1,4 +1,4 @@
-//! Blocks of queries: B cores that share one key and one value stream.
+//! Arrays: B cores that share one key and one value stream, for a block of B queries.
 //!
 //! ```text
 //!  q --> shadow 0 .. B-1 --> core 0 .. B-1 --> o of core 0 ----------------------> o
@@ -12,7 +12,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `block` | the array: everything below around cores of any kind |
+//! | `top` | the array: everything below around cores of any kind |
 //! | `control` | the two handshakes, and who has a query |
 //! | `shadow` | the queries of the next block |
 //! | `results` | results that wait for the port |
@@ -20,19 +20,15 @@
 //! | `window` | with masks: which keys each query sees |
 //! | `flag_tree` | flags of all cores together |
 
-mod block;
 pub mod control;
 pub mod flag_tree;
 pub mod pick;
 pub mod results;
 pub mod shadow;
+mod top;
 pub mod window;
 
-pub use block::{ArrayInputs, ArrayOutputs, array, build};
-
-mod config;
-
-pub use config::{BlockConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
+pub use top::{ArrayInputs, ArrayOutputs, array, build};
 
 use crate::function;
 

@@ -71,7 +71,7 @@ function! {
 }
 
 function! {
-    /// The log-sum-exp of the keys so far.
+    /// The log-sum-exp of the keys so far, (8).
     pub struct LogSumExpFunction { numerics: Arc<Numerics> }
     name(this) = "log_sum_exp";
     doc = "L = score - min(x, 0) + (grows ? tail : 0), rounded half up: what the next x is relative to.";

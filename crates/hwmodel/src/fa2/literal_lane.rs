@@ -1,4 +1,4 @@
-//! FA2's lane as the paper draws it: two multipliers for the update and one for the division.
+//! FA2's lane as the paper draws it, Alg. 2: two multipliers for the update and one for the division.
 
 use super::separate_lane::SEPARATE;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};

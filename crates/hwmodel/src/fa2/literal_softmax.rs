@@ -1,4 +1,4 @@
-//! The literal variant's maximum and two exponentials, everything in the format.
+//! The literal variant's maximum and two exponentials, everything in the format: Alg. 2 as the paper has it.
 
 use super::scalars::step_ports;
 use crate::arith::exp::{exp_unit, reciprocal_unit};

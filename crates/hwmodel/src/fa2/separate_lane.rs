@@ -1,4 +1,4 @@
-//! FA2's output update, and a final scale by a multiplier of its own.
+//! FA2's output update, and a final scale by a multiplier of its own: what (3) divides in every step is divided once.
 
 use crate::arith::normalise::normalise_product;
 use crate::arith::round::{Unrounded, round_pack};

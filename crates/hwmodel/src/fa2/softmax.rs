@@ -1,4 +1,4 @@
-//! FA2's maximum, exponential and running sum.
+//! FA2's maximum, exponential and running sum: (2) one key at a time.
 //!
 //! With `m = max(m_old, s)`, one of `c = exp(m_old - m)` and `e = exp(s - m)` is always exactly 1: a single
 //! exponential `exp(-|s - m_old|)` and one bit that says whether the maximum moved carry both.

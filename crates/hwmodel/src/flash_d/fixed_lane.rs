@@ -1,4 +1,4 @@
-//! FLASH-D's output update in fixed point: `o <- o + w (v - o)`.
+//! FLASH-D's output update, (12), in fixed point: `o <- o + w (v - o)`.
 //!
 //! ```text
 //!  v  | sign | VW - 1 fraction |          relative to the largest exponent of V, rounded

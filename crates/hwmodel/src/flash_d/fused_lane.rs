@@ -1,4 +1,4 @@
-//! FLASH-D's output update with one alignment and one rounding.
+//! FLASH-D's output update, (12), with one alignment and one rounding.
 
 use super::rounded_lane::{Operands, ROUNDED, float_lane};
 use crate::arith::fused::flash_d_update;

@@ -1,5 +1,5 @@
 //! The weight unit of the paper's Alg. 3, everything in the format:
-//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (11), and its static skip rule.
+//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (10) and (11), and its static rule.
 
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
@@ -14,9 +14,9 @@ use std::sync::Arc;
 
 function! {
     /// The static rule on `D = s_i - s_{i-1}`.
-    pub struct StaticSkipFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
+    pub struct StaticHoldFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_static_skip", this.numerics.format.ident());
-    doc = match this.numerics.static_skip {
+    doc = match this.numerics.static_hold {
         true => "D <= -6 keeps o, D >= 11 loads v; a first key loads v.".to_string(),
         false => "Only a first key loads v.".to_string(),
     };
@@ -24,7 +24,7 @@ function! {
     outputs { keeps: 1, loads: 1 }
     eval<W> {
         let fmt = this.numerics.format;
-        if !this.numerics.static_skip {
+        if !this.numerics.static_hold {
             return [W::zero(1), first];
         }
         let (low, high) = this.limits;
@@ -36,7 +36,7 @@ function! {
 }
 
 function! {
-    /// `ln w`.
+    /// `ln w`, as (10) takes it.
     pub struct LnFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_ln_weight", this.numerics.format.ident());
     doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
@@ -65,7 +65,7 @@ fn weight_text(weight: f64) -> String {
 }
 
 function! {
-    /// The weight after first-key and skip rules.
+    /// The weight after the rules for first and held keys.
     pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
     doc = {
@@ -115,7 +115,7 @@ pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInput
         let previous = m.register_if("score_q", late_valid, late_score);
         let sub = MixedFunction::of(Operation::Sub, fmt, fmt, fmt);
         let [difference] = m.call("difference", sub, [late_score, previous]);
-        let skip = StaticSkipFunction { numerics: numerics(), limits: static_limits(fmt) };
+        let skip = StaticHoldFunction { numerics: numerics(), limits: static_limits(fmt) };
         let [keeps, loads] = m.call("skip", skip, [difference, late_first]);
 
         let difference = m.register("difference_q", difference);

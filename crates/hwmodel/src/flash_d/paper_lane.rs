@@ -1,4 +1,4 @@
-//! The output update of the paper's Alg. 3: every operation rounded to the accumulator's format.
+//! The output update, (12), of the paper's Alg. 3: every operation rounded to the accumulator's format.
 
 use super::rounded_lane::{ROUNDED, float_outputs};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};

@@ -105,12 +105,12 @@ impl Circuit {
 }
 
 /// A circuit that is simulated: driven and read by its ports' names, a cycle in two calls.
-pub struct Design(Circuit);
+pub struct SimulatedCircuit(Circuit);
 
-impl Design {
+impl SimulatedCircuit {
     /// The design that a circuit is.
-    pub fn new(circuit: Circuit) -> Design {
-        Design(circuit)
+    pub fn new(circuit: Circuit) -> SimulatedCircuit {
+        SimulatedCircuit(circuit)
     }
 
     /// For probes.
@@ -124,7 +124,7 @@ impl Design {
     }
 }
 
-impl Deref for Design {
+impl Deref for SimulatedCircuit {
     type Target = Circuit;
 
     fn deref(&self) -> &Circuit {
@@ -132,7 +132,7 @@ impl Deref for Design {
     }
 }
 
-impl DerefMut for Design {
+impl DerefMut for SimulatedCircuit {
     fn deref_mut(&mut self) -> &mut Circuit {
         &mut self.0
     }

@@ -25,7 +25,7 @@ mod structure;
 pub mod tag;
 mod watch;
 
-pub use circuit::{Circuit, Design};
+pub use circuit::{Circuit, SimulatedCircuit};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
 pub use tag::{Tag, TagKind};

@@ -4,9 +4,9 @@
 //! | --- | --- | --- |
 //! | `dot` | products and adder tree | `q . k`, every operation rounded |
 //! | `fused_dot`, `term_sum` | terms and integer adders | `q . k`, rounded once |
-//! | `score` | the score | `s = q . k * scale * log2(e)` |
+//! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
 //! | `special` | Inf and NaN in a vector | |
-//! | `sum` | FA2's running sum | `l <- l c + e`, `1 / l` |
+//! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
 
 pub mod dot;
 pub mod fused_dot;

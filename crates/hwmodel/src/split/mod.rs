@@ -22,7 +22,6 @@
 //! | `result` | from the last merge to the format |
 //! | `tree` | cores and a tree of merges |
 
-mod config;
 pub mod fa2;
 pub mod lane;
 pub mod node;
@@ -31,7 +30,6 @@ pub mod scalars;
 mod tree;
 pub mod weight;
 
-pub use config::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use flashd_spec::numerics::merge_numerics;
 pub use tree::build;
 

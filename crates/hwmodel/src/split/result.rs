@@ -7,7 +7,6 @@ use crate::flash_d::fixed_lane::FixedToFormatFunction;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::SumReciprocalFunction;
 use crate::units::ConvertFunction;
-use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -81,9 +80,4 @@ fn scaled(
     let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)
-}
-
-/// Cycles from the last merge's accumulators to the result.
-pub fn result_cycles(config: &CoreConfig) -> u32 {
-    (config.design() == Design::Fa2).into()
 }

@@ -3,7 +3,7 @@
 use super::ZeroFunction;
 use super::lane::MergeKind;
 use super::node::merge_node;
-use super::result::{result, result_cycles};
+use super::result::result;
 use super::scalars::{State, scalar_outputs, scalar_part};
 use crate::array::LowFunction;
 use crate::array::flag_tree::flag_tree;
@@ -12,12 +12,11 @@ use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use crate::split::{MERGE_CYCLES, SplitConfig};
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Cores and tree of a configuration, as a block of their own.
+/// Cores and tree of a configuration, with nothing around them.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -62,7 +61,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let cores = cores(m, config, n, &k_mask, &shared);
         let last = merged(m, config, n, &cores);
 
-        let waits = result_cycles(&config.core) as usize;
+        let waits = config.result_cycles() as usize;
         let merges = (MERGE_CYCLES * config.levels()) as usize;
         // The merged accumulators are there; and the result, where it takes a cycle more.
         let done = m.register_reset("done_q", 0, last.valid);

@@ -2,6 +2,7 @@
 
 use crate::rtl::{Pins, Tag, VectorFunction};
 use crate::word::{Word, index_bits, ones};
+use flashd_spec::config::WrapperConfig;
 
 /// Which beat of a vector is stored.
 pub struct BeatSelect {
@@ -71,8 +72,13 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// That of a wrapper.
+    pub fn of(config: &WrapperConfig) -> Self {
+        Shape::new(config.array.core.d, config.element_bits(), config.beat())
+    }
+
     /// Vectors of `d` elements of `width` bits in beats of `beat` bits.
-    pub fn new(d: usize, width: u32, beat: u32) -> Self {
+    fn new(d: usize, width: u32, beat: u32) -> Self {
         let (mut a, mut b) = (width, beat);
         while b != 0 {
             (a, b) = (b, a % b);

@@ -2,12 +2,12 @@
 
 use super::fields::*;
 use super::lite::lite_slave;
-use super::logic::{EitherFunction, credit};
+use super::logic::{EitherFunction, block_count_bits, credit};
 use super::ports::{answer_lite, enter_lite};
 use super::registers::{Access, Register, RegisterName, errors, registers};
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
-use crate::wrapper::{AxisConfig, Values};
+use flashd_spec::config::{Values, WrapperConfig};
 
 /// What the registers are told, by parts that they tell something themselves.
 pub struct Events {
@@ -45,7 +45,7 @@ pub struct HostOutputs {
 pub fn host_control(
     around: &mut Module,
     name: &str,
-    config: &AxisConfig,
+    config: &WrapperConfig,
     rst: Wire,
     host: &Signals,
     events: &Events,
@@ -87,7 +87,7 @@ pub fn host_control(
         let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
         m.next_all(&[run, left], &[next_run, next_left]);
         // Blocks on their way.
-        let underway = credit(m, "blocks", config.block_count_bits(), opens, done);
+        let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
         let position = written.find(RegisterName::Position);
         // The next query's place, the first key that it sees, and the first one that it sees no more.

@@ -1,8 +1,7 @@
 //! The key stream.
 
 use super::beat::Shape;
-use super::config::KEY_CREDIT_BITS;
-use super::logic::credit;
+use super::logic::{KEY_CREDIT_BITS, credit};
 use super::packet::{NextPlaceFunction, TakeFunction};
 use super::ports::{Last, SinkInputs};
 use super::vector::vector_input;

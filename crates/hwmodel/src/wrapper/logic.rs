@@ -2,8 +2,11 @@
 
 use super::packet::UpDownFunction;
 use crate::array::LowFunction;
+use crate::catalogue::v_step_latency;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
+use crate::word::bits_for;
+use flashd_spec::config::ArrayConfig;
 
 /// A constant zero of a module, made where it is first needed, once for all that need it.
 #[derive(Default)]
@@ -35,6 +38,22 @@ function! {
     outputs { y: 1 }
     eval<W> { [a.or(&b)] }
 }
+
+/// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
+/// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
+pub fn block_count_bits(array: &ArrayConfig) -> u32 {
+    bits_for(u64::from(array.latency() + array.value_latency()) + 6)
+}
+
+/// Width of a counter of blocks whose keys have begun to come and whose values have not: at most one for each step
+/// before the value stage, and the one in the key register.
+pub fn value_credit_bits(array: &ArrayConfig) -> u32 {
+    bits_for(u64::from(v_step_latency(&array.core) + array.value_latency()) + 2)
+}
+
+/// Width of a counter of blocks whose queries have begun to come and whose keys have not: one that loads, one that waits
+/// and one that the cores have taken over.
+pub const KEY_CREDIT_BITS: u32 = bits_for(3);
 
 /// Counts what has begun (`up`) and has not been followed up (`down`), in so many bits, at least two. Whether any are left.
 pub fn credit(around: &mut Module, name: impl Into<Name>, bits: u32, up: Wire, down: Wire) -> Wire {

@@ -30,12 +30,11 @@
 //! | `advance` | when the array moves |
 //! | `logic` | what several of these need |
 //!
-//! What a user chooses is [`AxisConfig`](crate::wrapper::AxisConfig).
+//! What a user chooses is [`WrapperConfig`](flashd_spec::config::WrapperConfig).
 
 mod advance;
 pub mod beat;
 mod buffer;
-mod config;
 mod fields;
 mod host;
 mod keys;
@@ -53,7 +52,6 @@ mod values;
 mod vector;
 
 pub use beat::Shape;
-pub use config::{AxisConfig, DEFAULT_BEAT_BITS, STREAM_LATENCY, Values};
 pub use registers::{Access, Field, Register, RegisterName, registers};
 pub use requests::INDEX_BITS;
 pub use top::build;

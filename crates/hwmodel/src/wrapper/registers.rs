@@ -1,7 +1,7 @@
 //! The registers that a host sees: one table, from which the hardware's decoder, the manifest and the description are
 //! made.
 
-use crate::wrapper::{AxisConfig, Values};
+use flashd_spec::config::{Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -124,7 +124,7 @@ const V_ERRORS: StreamErrors = &[
 
 /// The errors of queries, of keys and, where all are sent, of values, as bits of STATUS; of each stream in the order of its error
 /// port. With beats of whole vectors no packet ends inside one.
-pub fn errors(config: &AxisConfig) -> Vec<Field> {
+pub fn errors(config: &WrapperConfig) -> Vec<Field> {
     let values = if config.values == Values::All { V_ERRORS } else { &[] };
     let (mut first, mut fields) = (FIRST_ERROR, Vec::new());
     for errors in [Q_ERRORS, K_ERRORS, values] {
@@ -145,7 +145,7 @@ pub const RUN_BIT: u32 = 0;
 pub const CLEAR_BIT: u32 = 1;
 
 /// The bits of STATUS.
-fn status(config: &AxisConfig) -> Vec<Field> {
+fn status(config: &WrapperConfig) -> Vec<Field> {
     let busy = field("BUSY", BUSY_BIT, "RUN is set, or a block is on its way");
     [busy].into_iter().chain(errors(config)).collect()
 }
@@ -188,7 +188,7 @@ impl RegisterName {
     }
 
     /// Its parts, if it has more than one.
-    fn fields(self, config: &AxisConfig) -> Vec<Field> {
+    fn fields(self, config: &WrapperConfig) -> Vec<Field> {
         let run = "blocks may begin; cleared by writing 0, or when BLOCKS blocks have begun. A block that has begun is \
                    completed";
         let clear = "writing 1 sets all counters to zero; reads as 0";
@@ -202,14 +202,14 @@ impl RegisterName {
 
 /// The registers of a wrapper in ascending order of address. A register that a configuration does not have leaves its
 /// address unknown.
-pub fn registers(config: &AxisConfig) -> Vec<Register> {
+pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     use Access::{ClearByOne, ReadOnly, ReadWrite};
     use RegisterName::*;
-    let masks = config.block.core.masks;
-    let fixed = config.block.core.has_fixed_lanes();
+    let masks = config.array.core.masks;
+    let fixed = config.array.core.has_fixed_lanes();
     let requested = config.values == Values::Requested;
-    let exponent_bits = Numerics::new(&config.block.core).format.exponent_bits;
-    let key_bits = config.block.key_index_bits();
+    let exponent_bits = Numerics::new(&config.array.core).format.exponent_bits;
+    let key_bits = config.array.key_index_bits();
     let status_bits = status(config).iter().map(|field| field.bit + 1).max().unwrap_or(1);
     // Where there is one, its address, what a host may do, and its width.
     let rows = [
@@ -244,7 +244,7 @@ pub fn registers(config: &AxisConfig) -> Vec<Register> {
 pub const COUNTER_BITS: u32 = 32;
 
 /// The counters among the registers, in order of address: that of the events that they count.
-pub fn counters(config: &AxisConfig) -> Vec<RegisterName> {
+pub fn counters(config: &WrapperConfig) -> Vec<RegisterName> {
     let is_counter = |r: &Register| r.access == Access::ReadOnly;
     registers(config).into_iter().filter(is_counter).map(|r| r.name).collect()
 }

@@ -1,9 +1,10 @@
 //! The wrapper: streams and registers around an array.
 
 use super::advance::*;
+use super::beat::Shape;
 use super::host::{Events, host_control};
 use super::keys::{KeyOutputs, key_stream};
-use super::logic::Low;
+use super::logic::{Low, value_credit_bits};
 use super::ports::*;
 use super::queries::query_stream;
 use super::registers::{counters, errors};
@@ -15,8 +16,7 @@ use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use crate::wrapper::{AxisConfig, Values};
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If the configuration is not valid.
-pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
+pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
-    let n = Arc::new(Numerics::new(&config.block.core));
-    let shape = config.shape();
+    let n = Arc::new(Numerics::new(&config.array.core));
+    let shape = Shape::of(config);
     let all = config.values == Values::All;
     let mut bench = Module::bench();
     // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
     let q = SinkInputs::open(&mut bench, &shape, true, false);
-    let k = SinkInputs::open(&mut bench, &shape, true, config.block.core.masks);
+    let k = SinkInputs::open(&mut bench, &shape, true, config.array.core.masks);
     let v = SinkInputs::open(&mut bench, &shape, all, false);
     let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
     let host = open_lite(&mut bench);
@@ -64,7 +64,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let host = host_control(m, "host", config, rst, &host, &events);
         answer_lite(m, "s_axil_", &host.lite);
         let ports = [("run", host.run), ("ready", q_ready), ("ce", ce)];
-        let queries = query_stream(m, "queries", shape, config.block.queries, &q, ports);
+        let queries = query_stream(m, "queries", shape, config.array.queries, &q, ports);
         m.output("s_axis_q_tready", queries.tready);
         let ports = [("block", queries.opens), ("length", host.length), ("ready", k_ready), ("ce", ce)];
         let keys = key_stream(m, "keys", shape, all, &k, ports);
@@ -72,7 +72,8 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
             (None, Some(block)) => {
-                Permit::Packets { block, due_last: m.later(1), credit_bits: config.value_credit_bits() }
+                let credit_bits = value_credit_bits(&config.array);
+                Permit::Packets { block, due_last: m.later(1), credit_bits }
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
@@ -95,7 +96,7 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
         };
         let inputs = ArrayInputs { core, q_last: queries.q_last, q_from: host.q_from, q_to: host.q_to };
         let (array, steps) = m.gated("gate", ce, |m| {
-            let array = array(m, "array", &config.block, &n, &inputs);
+            let array = array(m, "array", &config.array, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);
             (array, steps)
         });
@@ -157,13 +158,13 @@ pub fn build(config: &AxisConfig) -> Result<Circuit, ConfigError> {
 }
 
 impl Events {
-    fn new(m: &mut Module, config: &AxisConfig) -> Events {
+    fn new(m: &mut Module, config: &WrapperConfig) -> Events {
         // The first two, of cycles and blocks, need no event of their own.
         let counted = counters(config).into_iter().skip(2);
         Events {
             opens: m.later(1),
             done: m.later(1),
-            taken: config.block.core.masks.then(|| m.later(1)),
+            taken: config.array.core.masks.then(|| m.later(1)),
             error: errors(config).iter().map(|_| m.later(1)).collect(),
             occurs: counted.map(|_| m.later(1)).collect(),
         }
@@ -171,10 +172,15 @@ impl Events {
 }
 
 /// The steps in the array. Values are asked for by the steps that need one, or all of them come.
-fn follow_steps(m: &mut Module, config: &AxisConfig, keys: &KeyOutputs, array: &ArrayOutputs) -> StepOutputs {
+fn follow_steps(
+    m: &mut Module,
+    config: &WrapperConfig,
+    keys: &KeyOutputs,
+    array: &ArrayOutputs,
+) -> StepOutputs {
     let times = StepTimes {
-        v_step_latency: v_step_latency(&config.block.core),
-        value_latency: config.block.value_latency(),
+        v_step_latency: v_step_latency(&config.array.core),
+        value_latency: config.array.value_latency(),
         dense: config.is_dense(),
     };
     let (step, ask) = match config.values {

@@ -1,10 +1,10 @@
 //! RustHDL's own checks on every kind of core and of array: no open input, no logic loop, no write to an input.
 
-use flashd_hwmodel::array::{self, BlockConfig};
+use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::Circuit;
-use flashd_hwmodel::wrapper::{self, AxisConfig, Values};
-use flashd_spec::config::{Accumulator, CoreConfig};
+use flashd_hwmodel::wrapper;
+use flashd_spec::config::{Accumulator, ArrayConfig, CoreConfig, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rust_hdl::core::check_error::check_all;
 use rust_hdl::core::prelude::Block;
@@ -42,7 +42,7 @@ fn arrays_pass_rusthdl_checks() {
     for queries in [1, 2, 3, 4, 5, 8, 13] {
         for core in CoreConfig::variants(3, Format::BF16) {
             for masks in [false, true] {
-                let config = BlockConfig::new(CoreConfig { masks, ..core.clone() }, queries);
+                let config = ArrayConfig::new(CoreConfig { masks, ..core.clone() }, queries);
                 let array = array::build(&config).unwrap();
                 check_all(&array).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
             }
@@ -56,8 +56,9 @@ fn wrappers_pass_rusthdl_checks() {
         for core in CoreConfig::variants(3, Format::BF16) {
             for (masks, values) in [(false, Values::Requested), (true, Values::All)] {
                 for beat_bits in [48, 24, 8] {
-                    let block = BlockConfig::new(CoreConfig { masks, ..core.clone() }, queries);
-                    let config = AxisConfig { beat_bits: Some(beat_bits), values, ..AxisConfig::new(block) };
+                    let array = ArrayConfig::new(CoreConfig { masks, ..core.clone() }, queries);
+                    let config =
+                        WrapperConfig { beat_bits: Some(beat_bits), values, ..WrapperConfig::new(array) };
                     let wrapper = wrapper::build(&config).unwrap();
                     check_all(&wrapper).unwrap_or_else(|e| panic!("{}: {e:?}", config.name()));
                 }

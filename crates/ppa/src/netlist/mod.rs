@@ -20,7 +20,7 @@ pub use simulate::Simulation;
 
 use crate::liberty::{Cell, Direction, Library};
 use program::Program;
-use schedule::Run;
+use schedule::EqualCells;
 use std::path::{Path, PathBuf};
 
 /// Number of a net of a [`Netlist`]; 0 is constant 0, 1 is constant 1.
@@ -47,8 +47,8 @@ pub struct Netlist {
     /// Names of the cells of each distinct module.
     names: Vec<Vec<String>>,
     pins: Vec<Net>,
-    flip_flops: Vec<Run>,
-    logic: Vec<Run>,
+    flip_flops: Vec<EqualCells>,
+    logic: Vec<EqualCells>,
 }
 
 /// A port of the top module.

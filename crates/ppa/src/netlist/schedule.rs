@@ -9,7 +9,7 @@ use crate::liberty::Expression;
 /// Equal cells that are evaluated one after another. Output `o` of cell `i` is net `first_output + o * cells + i`;
 /// in a flip-flop output 0 is the state.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct EqualCells {
     pub kind: u32,
     pub cells: usize,
     /// Nets of the program's inputs, `[input][cell]`.
@@ -108,7 +108,7 @@ pub(super) fn schedule(flat: Flat) -> Result<Netlist, NetlistError> {
             }
         }
         done += cells;
-        let run = Run { kind, cells, sources, first_output };
+        let run = EqualCells { kind, cells, sources, first_output };
         match description.next {
             Some(_) => netlist.flip_flops.push(run),
             None => netlist.logic.push(run),

@@ -1,7 +1,7 @@
 //! Simulation of 64 machines, one in each bit of a word, without delays.
 
 use super::program::{BLOCK, Program, Words};
-use super::schedule::Run;
+use super::schedule::EqualCells;
 use super::{Net, Netlist};
 
 /// State of 64 machines that run the same netlist on different inputs.
@@ -140,7 +140,7 @@ impl<'a> Simulation<'a> {
 /// Loads a block's inputs into the first registers.
 fn gather(
     program: &Program,
-    run: &Run,
+    run: &EqualCells,
     start: usize,
     length: usize,
     values: &[u64],

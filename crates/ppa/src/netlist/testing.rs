@@ -4,9 +4,8 @@ use super::Netlist;
 use crate::Target;
 use crate::liberty::Library;
 use flashd_generator::unit_file;
-use flashd_hwmodel::array::BlockConfig;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::format::Format;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +37,7 @@ pub(crate) fn map_core(config: &CoreConfig) -> Option<MappedDesign> {
 }
 
 /// An array, likewise.
-pub(crate) fn map_array(config: &BlockConfig) -> Option<MappedDesign> {
+pub(crate) fn map_array(config: &ArrayConfig) -> Option<MappedDesign> {
     map_target(&config.clone().into())
 }
 

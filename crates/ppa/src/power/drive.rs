@@ -2,13 +2,13 @@
 
 use super::PowerError;
 use super::conditions::Conditions;
-use super::stream::Stream;
+use super::stream::PowerStream;
 use super::workload::Feed;
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
-use flashd_hwmodel::array::{BlockConfig, TRANSFER_CYCLES};
 use flashd_simulator::RESET_CYCLES;
-use flashd_simulator::block::BlockInputs;
+use flashd_simulator::array::ArrayInputs;
+use flashd_spec::config::{ArrayConfig, TRANSFER_CYCLES};
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 
@@ -60,7 +60,7 @@ pub(super) fn drive(
     observer: Observer,
 ) -> Result<Activity, PowerError> {
     let ports = Ports::new(target, netlist)?;
-    let mut streams: Vec<Stream> = feeds.par_iter().map(|feed| Stream::new(target, feed)).collect();
+    let mut streams: Vec<PowerStream> = feeds.par_iter().map(|feed| PowerStream::new(target, feed)).collect();
     let mut simulation = Simulation::new(netlist, streams.len() as u32);
     let mut conditions = Conditions::new(netlist);
     let mut checked = 0;
@@ -151,7 +151,7 @@ impl<'a> Ports<'a> {
         };
         let bit = |name: &str, is_input| wide(name, is_input, 1).map(|nets| nets[0]);
         let vector = config.d * width;
-        let array = |array: &BlockConfig| -> Result<ArrayPorts<'a>, PowerError> {
+        let array = |array: &ArrayConfig| -> Result<ArrayPorts<'a>, PowerError> {
             let limit = |name| match config.masks {
                 true => wide(name, true, array.key_index_bits() as usize),
                 false => Ok(&[][..]),
@@ -194,8 +194,8 @@ impl<'a> Ports<'a> {
     }
 
     /// Puts the streams' inputs on the netlist's.
-    fn drive(&self, simulation: &mut Simulation, streams: &[Stream]) {
-        let mut bit = |net: Net, value: fn(&BlockInputs) -> bool| {
+    fn drive(&self, simulation: &mut Simulation, streams: &[PowerStream]) {
+        let mut bit = |net: Net, value: fn(&ArrayInputs) -> bool| {
             let word = streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) as u64) << s);
             simulation.set(net, word.sum());
         };
@@ -209,7 +209,7 @@ impl<'a> Ports<'a> {
         if let Some(array) = &self.array {
             bit(array.q_last, |inputs| inputs.q_last);
         }
-        let mut number = |nets: &[Net], value: fn(&BlockInputs) -> u64| {
+        let mut number = |nets: &[Net], value: fn(&ArrayInputs) -> u64| {
             for (b, &net) in nets.iter().enumerate() {
                 let word =
                     streams.iter().enumerate().map(|(s, stream)| (value(&stream.inputs) >> b & 1) << s);
@@ -221,7 +221,7 @@ impl<'a> Ports<'a> {
             number(array.q_from, |inputs| inputs.q_from);
             number(array.q_to, |inputs| inputs.q_to);
         }
-        let mut vector = |nets: &[Net], value: fn(&BlockInputs) -> &[u64]| {
+        let mut vector = |nets: &[Net], value: fn(&ArrayInputs) -> &[u64]| {
             for (j, nets) in nets.chunks_exact(self.width).enumerate() {
                 let mut words = [0; STREAMS];
                 for (word, stream) in words.iter_mut().zip(streams) {
@@ -239,7 +239,7 @@ impl<'a> Ports<'a> {
     }
 
     /// Reads the netlist's outputs into the streams; `o` only where it is valid.
-    fn read(&self, simulation: &Simulation, streams: &mut [Stream]) {
+    fn read(&self, simulation: &Simulation, streams: &mut [PowerStream]) {
         let bit = |net: Net, s: usize| simulation.value(net) >> s & 1 != 0;
         for (s, stream) in streams.iter_mut().enumerate() {
             let number = |nets: &[Net]| {

@@ -3,15 +3,15 @@
 use super::workload::Feed;
 use crate::Target;
 use flashd_golden::{Model, QueryResult};
-use flashd_simulator::block::{BlockInputs, BlockOutputs, Disturbance, Driver as BlockDriver, Offer, Rules};
-use flashd_simulator::{Driver, Gaps};
+use flashd_simulator::array::{ArrayDriver, ArrayInputs, ArrayOffer, ArrayOutputs, ArrayRules, Disturbance};
+use flashd_simulator::{CoreDriver, Gaps};
 use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 
 /// What offers queries and keys.
-enum Source<'a> {
-    Core(Box<Driver<'a>>),
-    Array { driver: Box<BlockDriver<'a>>, rules: Rules, offer: Offer },
+enum PortDriver<'a> {
+    Core(Box<CoreDriver<'a>>),
+    Array { driver: Box<ArrayDriver<'a>>, rules: ArrayRules, offer: ArrayOffer },
 }
 
 /// A result to come.
@@ -22,37 +22,38 @@ struct Due {
 }
 
 /// A machine and what it still owes.
-pub(super) struct Stream<'a> {
-    source: Source<'a>,
+pub(super) struct PowerStream<'a> {
+    source: PortDriver<'a>,
     /// Of a core, only what it has.
-    pub inputs: BlockInputs,
+    pub inputs: ArrayInputs,
     /// The same.
-    pub outputs: BlockOutputs,
+    pub outputs: ArrayOutputs,
     results: VecDeque<QueryResult>,
     due: VecDeque<Due>,
     latency: usize,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> PowerStream<'a> {
     pub(super) fn new(target: &Target, feed: &'a Feed) -> Self {
         let model = Model::new(target.core());
         let (source, results) = match (target, feed) {
             (Target::Array(config), Feed::Array(workload)) => {
-                let driver = BlockDriver::new(config, workload, &Disturbance::gaps(Gaps::None));
-                let rules = Rules::new(config.queries);
-                let source = Source::Array { driver: Box::new(driver), rules, offer: Offer::default() };
+                let driver = ArrayDriver::new(config, workload, &Disturbance::gaps(Gaps::None));
+                let rules = ArrayRules::new(config.queries);
+                let source =
+                    PortDriver::Array { driver: Box::new(driver), rules, offer: ArrayOffer::default() };
                 (source, workload.single().results(&model, false))
             }
             (_, Feed::Core(workload)) => {
-                let driver = Driver::new(target.core(), workload, Gaps::None);
-                (Source::Core(Box::new(driver)), workload.results(&model, false))
+                let driver = CoreDriver::new(target.core(), workload, Gaps::None);
+                (PortDriver::Core(Box::new(driver)), workload.results(&model, false))
             }
             (Target::Core(_), Feed::Array(_)) => unreachable!("the feeds are made for the target"),
         };
-        Stream {
+        PowerStream {
             source,
-            inputs: BlockInputs::default(),
-            outputs: BlockOutputs::default(),
+            inputs: ArrayInputs::default(),
+            outputs: ArrayOutputs::default(),
             results: results.into(),
             due: VecDeque::new(),
             latency: Numerics::new(target.core()).latency() as usize,
@@ -62,12 +63,12 @@ impl<'a> Stream<'a> {
     /// The inputs of a cycle.
     pub(super) fn drive(&mut self, cycle: usize) {
         match &mut self.source {
-            Source::Core(driver) => {
+            PortDriver::Core(driver) => {
                 if driver.next(&self.outputs.core, &mut self.inputs.core).last {
                     self.due.push_back(Due { cycle: cycle + self.latency, place: (0, false) });
                 }
             }
-            Source::Array { driver, offer, .. } => {
+            PortDriver::Array { driver, offer, .. } => {
                 *offer = driver.next(cycle as u64, &self.outputs, &mut self.inputs);
             }
         }
@@ -84,8 +85,8 @@ impl<'a> Stream<'a> {
             }
         };
         let o = &self.outputs.core;
-        let is_array = matches!(self.source, Source::Array { .. });
-        if let Source::Array { rules, .. } = &self.source {
+        let is_array = matches!(self.source, PortDriver::Array { .. });
+        if let PortDriver::Array { rules, .. } = &self.source {
             let (q_ready, k_ready) = rules.ready(cycle as u64, self.inputs.core.k_last);
             equal("q_ready", self.outputs.q_ready.into(), q_ready.into())?;
             equal("k_ready", self.outputs.k_ready.into(), k_ready.into())?;
@@ -110,7 +111,7 @@ impl<'a> Stream<'a> {
 
     /// What of an array's offer was taken.
     fn advance(&mut self, cycle: usize) {
-        let Source::Array { driver, rules, offer } = &mut self.source else { return };
+        let PortDriver::Array { driver, rules, offer } = &mut self.source else { return };
         let taken = rules.advance(cycle as u64, offer.query, offer.key.map(|(_, last)| last));
         driver.advance(taken.query, taken.key.is_some());
         if let (true, Some(queries)) = (taken.end, &taken.key) {

@@ -2,9 +2,8 @@ use super::conditions::Conditions;
 use super::*;
 use crate::figures::Part;
 use crate::netlist::{Simulation, testing};
-use flashd_hwmodel::array::BlockConfig;
 use flashd_simulator::Workload;
-use flashd_spec::config::{CoreConfig, Design, FlashDVariant};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use workload::Feed;
 
@@ -168,7 +167,7 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
 fn a_mapped_array_agrees_with_the_model() {
     for masks in [false, true] {
         let core = CoreConfig { masks, ..CoreConfig::new(Design::FlashD, 3, Format::FP8_E4M3) };
-        let array = BlockConfig { key_index_bits: masks.then_some(9), ..BlockConfig::new(core, 3) };
+        let array = ArrayConfig { key_index_bits: masks.then_some(9), ..ArrayConfig::new(core, 3) };
         let Some(mapped) = testing::map_array(&array) else { return };
         let target = array.into();
         let mut cycles = 0;

@@ -4,10 +4,9 @@ use super::drive::warm_up;
 use super::{PowerError, PowerOptions};
 use crate::Target;
 use flashd_golden::v_exponent;
-use flashd_hwmodel::array::BlockConfig;
-use flashd_simulator::block::BlockWorkload;
+use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, Workload};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,
@@ -18,7 +17,7 @@ use std::path::Path;
 /// What a stream carries, by what it is for.
 pub(super) enum Feed {
     Core(Workload),
-    Array(BlockWorkload),
+    Array(ArrayWorkload),
 }
 
 /// A feed for each stream.
@@ -85,16 +84,16 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
 }
 
 /// Queries in blocks, as many as the array has cores.
-fn blocks(array: &BlockConfig, mut workload: Workload) -> BlockWorkload {
+fn blocks(array: &ArrayConfig, mut workload: Workload) -> ArrayWorkload {
     if array.core.masks {
         let ranges: Vec<_> = workload.queries.iter().map(|query| 0..query.keys).collect();
-        return BlockWorkload::windows(&workload, array.queries, &ranges);
+        return ArrayWorkload::windows(&workload, array.queries, &ranges);
     }
     for block in workload.queries.chunks_mut(array.queries) {
         let keys = block.iter().map(|query| query.keys).max().unwrap_or(0);
         block.iter_mut().for_each(|query| query.keys = keys);
     }
-    BlockWorkload::new(&workload, array.queries)
+    ArrayWorkload::new(&workload, array.queries)
 }
 
 /// The heads of a folder that streams for cores of vector length `d` are made of, and how wide they are.

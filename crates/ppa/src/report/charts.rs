@@ -3,7 +3,7 @@
 //! A panel for each vector length, because areas of different lengths would not be readable on one axis; in it
 //! a pair of bars for each format.
 
-use super::compare::{Group, Pair, area_saving, energy_saving, groups, in_words, same_clock};
+use super::compare::{Compared, Pair, area_saving, energy_saving, groups, in_words, same_clock};
 use super::layout::{axis, caption, rows_of_legend, wrap};
 use super::tables::significant;
 use crate::figures::{CoreFigures, Part};
@@ -122,7 +122,7 @@ fn colour(part: Part) -> RGBColor {
 
 impl Plan {
     /// `None` if there is nothing to compare.
-    fn new(group: &Group, measure: Measure) -> Option<Plan> {
+    fn new(group: &Compared, measure: Measure) -> Option<Plan> {
         let drawn = |pair: &Pair| measure == Measure::Area || energy_saving(pair.flash_d, pair.fa2).is_some();
         let pairs: Vec<Pair> = group.pairs().into_iter().filter(drawn).collect();
         let cores = || pairs.iter().flat_map(|pair| [pair.fa2, pair.flash_d]);

@@ -12,7 +12,7 @@ pub const CLOCKS_DIFFER: &str = "The cores of a pair run at clocks of their own,
 
 /// Cores that were measured alike: same library, clock, options and tools.
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct Compared<'a> {
     /// What they were measured with.
     pub run: &'a Run,
     /// The library's name in its file.
@@ -49,12 +49,12 @@ pub struct Matrix<'a> {
 }
 
 /// Sorts figures into groups, in the order in which they come.
-pub fn groups(figures: &[CoreFigures]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn groups(figures: &[CoreFigures]) -> Vec<Compared<'_>> {
+    let mut groups: Vec<Compared> = Vec::new();
     for core in figures {
         match groups.iter_mut().find(|g| *g.run == core.run && g.library == core.library) {
             Some(group) => group.cores.push(core),
-            None => groups.push(Group { run: &core.run, library: &core.library, cores: vec![core] }),
+            None => groups.push(Compared { run: &core.run, library: &core.library, cores: vec![core] }),
         }
     }
     groups
@@ -90,7 +90,7 @@ pub(crate) fn in_words(saving: f64) -> String {
     }
 }
 
-impl<'a> Group<'a> {
+impl<'a> Compared<'a> {
     /// The clock asked for, in words.
     pub fn clock(&self) -> String {
         match self.run.clock {

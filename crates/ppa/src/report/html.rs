@@ -1,9 +1,9 @@
 //! The HTML page.
 
 use super::charts::{Chart, DrawingError, Measure, charts};
-use super::compare::{CLOCKS_DIFFER, Group, Pair, area_saving, energy_saving, groups};
+use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, groups};
 use super::page::{commands, details, element, page, table};
-use super::tables::{self, Table};
+use super::tables::{self, ReportTable};
 use crate::figures::CoreFigures;
 
 /// How the figures of a report can be made again; the command line is not known here.
@@ -33,7 +33,7 @@ pub fn html(figures: &[CoreFigures], how: &Commands) -> Result<String, DrawingEr
 }
 
 /// What was measured, and what the figures mean.
-fn measured(groups: &[Group]) -> String {
+fn measured(groups: &[Compared]) -> String {
     let mut body = element("h2", "What was measured");
     let rows = groups.iter().map(|group| {
         let run = group.run;
@@ -47,7 +47,7 @@ fn measured(groups: &[Group]) -> String {
         ]
     });
     let header = ["library", "file", "clock", "hierarchy", "cores", "mapped and timed with"];
-    body += &table(&Table { header: header.map(String::from).to_vec(), rows: rows.collect() });
+    body += &table(&ReportTable { header: header.map(String::from).to_vec(), rows: rows.collect() });
     let meaning = [
         "Area is that of the cells, without wires and clock tree. kGE are thousands of the library's smallest NAND \
          of two inputs.",
@@ -64,7 +64,7 @@ fn measured(groups: &[Group]) -> String {
 }
 
 /// Charts and tables of FLASH-D against FA2.
-fn compared(groups: &[Group], charts: &[Chart]) -> String {
+fn compared(groups: &[Compared], charts: &[Chart]) -> String {
     let mut body = element("h2", "FLASH-D against FA2");
     if charts.is_empty() {
         return body
@@ -99,7 +99,7 @@ fn compared(groups: &[Group], charts: &[Chart]) -> String {
     body
 }
 
-fn all_cores(groups: &[Group]) -> String {
+fn all_cores(groups: &[Compared]) -> String {
     let mut body = element("h2", "All cores");
     for group in groups {
         body += &element("h3", &format!("{}, clock: {}", group.library, group.clock()));
@@ -161,7 +161,7 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
     body
 }
 
-fn reproduce(groups: &[Group], how: &Commands) -> String {
+fn reproduce(groups: &[Compared], how: &Commands) -> String {
     let mut body = element("h2", "How to reproduce");
     body += &commands(&how.whole);
     body += &element(
@@ -182,5 +182,5 @@ fn reproduce(groups: &[Group], how: &Commands) -> String {
     let mut rows: Vec<Vec<String>> = rows.collect();
     rows.dedup();
     let header = ["library", "SHA-256", "Yosys", "OpenSTA", "flashd"];
-    body + &table(&Table { header: header.map(String::from).to_vec(), rows })
+    body + &table(&ReportTable { header: header.map(String::from).to_vec(), rows })
 }

@@ -1,6 +1,6 @@
 //! Words in a chart: where lines break, what the legend and the axis say.
 
-use super::compare::{CLOCKS_DIFFER, Group, Pair, in_words, mean};
+use super::compare::{CLOCKS_DIFFER, Compared, Pair, in_words, mean};
 use plotters::style::RGBColor;
 
 /// Width of a letter, as a part of its height: more than that of most fonts, so that nothing overlaps.
@@ -70,7 +70,7 @@ pub(super) fn axis(y: f64) -> String {
 }
 
 /// The average of savings, and which cores are drawn where there was a choice; `None` without a saving.
-pub(super) fn caption(savings: &[f64], pairs: &[Pair], group: &Group) -> Option<String> {
+pub(super) fn caption(savings: &[f64], pairs: &[Pair], group: &Compared) -> Option<String> {
     let average = match savings {
         [one] => format!("FLASH-D over FA2: {}.", in_words(*one)),
         many => format!(

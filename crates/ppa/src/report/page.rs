@@ -1,6 +1,6 @@
 //! HTML as text: escaped, every element closed, so that it is XML too.
 
-use super::tables::Table;
+use super::tables::ReportTable;
 
 /// Text that may stand in an element or an attribute.
 pub(super) fn escape(text: &str) -> String {
@@ -28,7 +28,7 @@ pub(super) fn commands(lines: &[String]) -> String {
 }
 
 /// A table; cells that begin with a digit or are empty values are aligned to the right.
-pub(super) fn table(table: &Table) -> String {
+pub(super) fn table(table: &ReportTable) -> String {
     let number = |cell: &str| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit());
     let numbers: Vec<bool> = (0..table.header.len())
         .map(|column| !table.rows.is_empty() && table.rows.iter().all(|row| number(&row[column])))

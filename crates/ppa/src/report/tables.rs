@@ -1,6 +1,6 @@
 //! The tables of a report, as text: for a terminal and for HTML alike.
 
-use super::compare::{Group, Matrix, area_saving, energy_saving, in_words};
+use super::compare::{Compared, Matrix, area_saving, energy_saving, in_words};
 use crate::figures::{CoreFigures, Part, PowerFigures};
 
 /// Modules that a breakdown lists.
@@ -8,16 +8,16 @@ const MODULES: usize = 8;
 
 /// A table of text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct ReportTable {
     /// Heads of the columns.
     pub header: Vec<String>,
     /// Rows, as wide as the header.
     pub rows: Vec<Vec<String>>,
 }
 
-impl Table {
-    fn new(header: &[&str], rows: Vec<Vec<String>>) -> Table {
-        Table { header: header.iter().map(|head| head.to_string()).collect(), rows }
+impl ReportTable {
+    fn new(header: &[&str], rows: Vec<Vec<String>>) -> ReportTable {
+        ReportTable { header: header.iter().map(|head| head.to_string()).collect(), rows }
     }
 }
 
@@ -32,7 +32,7 @@ fn share(value: f64, total: f64) -> String {
 }
 
 /// Arrays next to as many single cores.
-pub fn arrays(group: &Group) -> Table {
+pub fn arrays(group: &Compared) -> ReportTable {
     let rows = group.arrays().into_iter().map(|(array, core, queries)| {
         let n = queries as f64;
         let over = |value: f64, alone: f64| format!("{:+.1} %", 100.0 * (value / (n * alone) - 1.0));
@@ -51,11 +51,11 @@ pub fn arrays(group: &Group) -> Table {
         row
     });
     let header = ["array", "queries", "um2", "cores alone", "more", "pJ a key", "cores alone", "more"];
-    Table::new(&header, rows.collect())
+    ReportTable::new(&header, rows.collect())
 }
 
 /// Every core with its area, timing and power.
-pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> Table {
+pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportTable {
     let rows = cores.into_iter().map(|f| {
         let power = |value: &dyn Fn(&PowerFigures) -> f64| match &f.power {
             Some(p) => significant(value(p)),
@@ -91,11 +91,11 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> Table {
         "internal",
         "leakage",
     ];
-    Table::new(&header, rows.collect())
+    ReportTable::new(&header, rows.collect())
 }
 
 /// What the FLASH-D core of each pair saves over the FA2 core.
-pub fn pairs(group: &Group) -> Table {
+pub fn pairs(group: &Compared) -> ReportTable {
     let rows = group.pairs().into_iter().map(|pair| {
         let c = &pair.flash_d.configuration;
         vec![
@@ -111,11 +111,11 @@ pub fn pairs(group: &Group) -> Table {
             energy_saving(pair.flash_d, pair.fa2).map_or("-".to_string(), in_words),
         ]
     });
-    Table::new(&["format", "d", "FLASH-D", "FA2", "clock ns", "area", "energy"], rows.collect())
+    ReportTable::new(&["format", "d", "FLASH-D", "FA2", "clock ns", "area", "energy"], rows.collect())
 }
 
 /// What each FLASH-D core (rows) saves over each FA2 core (columns).
-pub fn matrix(matrix: &Matrix, saving: &dyn Fn(&CoreFigures, &CoreFigures) -> Option<f64>) -> Table {
+pub fn matrix(matrix: &Matrix, saving: &dyn Fn(&CoreFigures, &CoreFigures) -> Option<f64>) -> ReportTable {
     let mut header = vec!["FLASH-D over FA2".to_string()];
     header.extend(matrix.fa2.iter().map(|core| core.core.clone()));
     let rows = matrix.flash_d.iter().map(|flash_d| {
@@ -123,11 +123,11 @@ pub fn matrix(matrix: &Matrix, saving: &dyn Fn(&CoreFigures, &CoreFigures) -> Op
         row.extend(matrix.fa2.iter().map(|fa2| saving(flash_d, fa2).map_or("-".to_string(), in_words)));
         row
     });
-    Table { header, rows: rows.collect() }
+    ReportTable { header, rows: rows.collect() }
 }
 
 /// Area and power by function; `None` for a core whose hierarchy was dissolved.
-pub fn functions(f: &CoreFigures) -> Option<Table> {
+pub fn functions(f: &CoreFigures) -> Option<ReportTable> {
     if f.area.by_part.is_empty() {
         return None;
     }
@@ -141,11 +141,11 @@ pub fn functions(f: &CoreFigures) -> Option<Table> {
         row
     });
     let header = ["function", "um2", "of all", "mW", "of all"];
-    Some(Table::new(&header[..if f.power.is_some() { 5 } else { 3 }], rows.to_vec()))
+    Some(ReportTable::new(&header[..if f.power.is_some() { 5 } else { 3 }], rows.to_vec()))
 }
 
 /// The modules that take most area, and how they were mapped.
-pub fn modules(f: &CoreFigures) -> Table {
+pub fn modules(f: &CoreFigures) -> ReportTable {
     let rows = f.area.by_module.iter().take(MODULES).map(|m| {
         vec![
             m.name.clone(),
@@ -155,15 +155,15 @@ pub fn modules(f: &CoreFigures) -> Table {
             m.mapping.clone(),
         ]
     });
-    Table::new(&["module", "instances", "um2 each", "of all", "mapping"], rows.collect())
+    ReportTable::new(&["module", "instances", "um2 each", "of all", "mapping"], rows.collect())
 }
 
 /// The worst path: a sentence, and the delay in each module instance on it.
-pub fn worst_path(f: &CoreFigures) -> (String, Table) {
+pub fn worst_path(f: &CoreFigures) -> (String, ReportTable) {
     let path = &f.timing.path;
     let rows = path.through.iter().map(|(instance, ns)| vec![format!("{ns:.3}"), instance.clone()]).collect();
     let sentence = format!("Worst path: {} gates from {} to {}", path.gates, path.from, path.to);
-    (sentence, Table::new(&["ns", "in"], rows))
+    (sentence, ReportTable::new(&["ns", "in"], rows))
 }
 
 /// What the power figures are from, in a sentence.

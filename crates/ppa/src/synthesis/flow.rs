@@ -9,7 +9,7 @@ use super::{Cache, CellLibrary, Mapped, Tools};
 use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK};
 use crate::{PpaError, Target};
-use flashd_hwmodel::array::BlockConfig;
+use flashd_spec::config::ArrayConfig;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -269,7 +269,7 @@ impl Flow {
             configuration: target.core().clone(),
             array: match target {
                 Target::Core(_) => None,
-                Target::Array(BlockConfig { queries, key_index_bits, .. }) => {
+                Target::Array(ArrayConfig { queries, key_index_bits, .. }) => {
                     Some(ArrayShape { queries: *queries, key_index_bits: *key_index_bits })
                 }
             },

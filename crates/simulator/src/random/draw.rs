@@ -3,12 +3,10 @@
 //! Every option is drawn by itself; those that the datapath does not have go, and what [`CoreConfig::validate`] and the like refuse is
 //! drawn again: what is legal is said there alone.
 
-use flashd_hwmodel::array::{BlockConfig, KEY_INDEX_BITS_RANGE, QUERIES_RANGE};
-use flashd_hwmodel::split::{PARTS_RANGE, SplitConfig};
-use flashd_hwmodel::wrapper::{AxisConfig, Values};
 use flashd_spec::config::{
-    Accumulator, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold, KINDS, LaneBits,
-    SCORE_SHIFT_RANGE, VALUE_LATENCY_RANGE, WEIGHT_BITS_RANGE,
+    Accumulator, ArrayConfig, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold,
+    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, SplitConfig,
+    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::Format;
 use rand::RngExt;
@@ -27,11 +25,11 @@ pub enum Drawn {
     /// A core.
     Core(CoreConfig),
     /// Cores that share their keys.
-    Array(BlockConfig),
+    Array(ArrayConfig),
     /// Cores that share a query.
     Split(SplitConfig),
     /// An array with streams around it.
-    Wrapper(AxisConfig),
+    Wrapper(WrapperConfig),
 }
 
 impl Drawn {
@@ -53,7 +51,7 @@ impl Drawn {
             Drawn::Core(config) => (config, 1),
             Drawn::Array(config) => (&config.core, config.queries),
             Drawn::Split(config) => (&config.core, config.parts),
-            Drawn::Wrapper(config) => (&config.block.core, config.block.queries),
+            Drawn::Wrapper(config) => (&config.array.core, config.array.queries),
         }
     }
 
@@ -103,24 +101,24 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
             Drawn::Split(SplitConfig { core: short_enough(rng, core, parts), parts })
         }
         _ => {
-            let block = array(rng, core);
+            let array = array(rng, core);
             let values = any(rng, &[Values::Requested, Values::All]);
-            let wrapper = AxisConfig { block, beat_bits: None, values };
+            let wrapper = WrapperConfig { array, beat_bits: None, values };
             // Beats are those of an array that is legal.
-            if wrapper.block.validate().is_err() {
+            if wrapper.array.validate().is_err() {
                 return Drawn::Wrapper(wrapper);
             }
             let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));
-            Drawn::Wrapper(AxisConfig { beat_bits, ..wrapper })
+            Drawn::Wrapper(WrapperConfig { beat_bits, ..wrapper })
         }
     }
 }
 
-fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> BlockConfig {
+fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> ArrayConfig {
     let (fewest, most) = QUERIES_RANGE;
     let queries = if rng.random_ratio(1, 5) { most } else { 6 };
     let queries = rng.random_range(fewest..=queries);
-    BlockConfig {
+    ArrayConfig {
         core: short_enough(rng, core, queries),
         queries,
         key_index_bits: seldom(rng, 3, |rng| {

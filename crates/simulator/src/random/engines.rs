@@ -3,17 +3,15 @@
 use super::Drawn;
 use super::unread::Unread;
 use super::wrapper;
-use crate::block::{self, BlockCounters, BlockWorkload, Disturbance};
-use crate::lockstep::{Counters, run};
-use crate::selftest::{ROUND_KINDS, block_workload, workload};
-use crate::split::{self, Parts, SplitCounters};
-use crate::stream::{Gaps, Workload};
-use crate::throughput::run_model;
+use crate::array::{self, ArrayCounters, ArrayWorkload, Disturbance};
+use crate::core::lockstep::{Counters, run};
+use crate::core::model::run_model;
+use crate::core::stream::Gaps;
+use crate::core::workload::Workload;
+use crate::selftest::{ROUND_KINDS, array_workload, workload};
+use crate::split::{self, SplitCounters, SplitWorkload};
 use flashd_golden::{Model, Monitor, QueryResult};
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_hwmodel::wrapper::AxisConfig;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, WrapperConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
@@ -67,7 +65,7 @@ pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String
     let rounds = 2 * ROUND_KINDS;
     for round in 0..rounds {
         let gaps = if round < ROUND_KINDS { Gaps::None } else { Gaps::Random(rng.random()) };
-        let stream = Stream { round, keys: keys.div_ceil(rounds).max(4), gaps, poisoned: rng.random() };
+        let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), gaps, poisoned: rng.random() };
         let one = match drawn {
             Drawn::Core(config) => core(config, &stream, &mut rng),
             Drawn::Array(config) => array(config, &stream, &mut rng),
@@ -82,7 +80,7 @@ pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String
 
 /// A stream.
 #[derive(Clone, Copy, Debug)]
-struct Stream {
+struct DrawnStream {
     round: usize,
     keys: usize,
     gaps: Gaps,
@@ -90,7 +88,7 @@ struct Stream {
     poisoned: bool,
 }
 
-impl Stream {
+impl DrawnStream {
     /// Puts Inf and NaN where nobody looks, if that is what this stream is for.
     fn poison(
         &self,
@@ -130,7 +128,7 @@ fn same_results(what: &str, expected: &[QueryResult], actual: &[QueryResult]) ->
 const ENGINE: &str = "vector engine against cycle engine";
 const UNREAD: &str = "Inf and NaN that no query sees against finite numbers";
 
-fn core(config: &CoreConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
     let mut w = workload(config, stream.round, stream.keys, rng);
     let plain = w.results(&Model::new(config), true);
     let unread = Unread::in_workload(&w, &plain);
@@ -143,18 +141,18 @@ fn core(config: &CoreConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Co
     same(ENGINE, &Counters { comparisons: 0, ..c }, &model.counters)?;
     Ok(Compared {
         cycles: c.cycles,
-        steps: c.keys + c.starts,
-        held: c.skips,
+        steps: c.keys + c.restored,
+        held: c.held,
         values_read: c.v_reads,
         comparisons: c.comparisons,
         ..specials
     })
 }
 
-fn array(config: &BlockConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
-    let mut w = block_workload(config, stream.round, stream.keys, rng);
-    let results = |w: &BlockWorkload| {
-        let alone = block::lockstep::workload_alone(config, w);
+fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    let mut w = array_workload(config, stream.round, stream.keys, rng);
+    let results = |w: &ArrayWorkload| {
+        let alone = array::lockstep::workload_alone(config, w);
         let results = alone.results(&Model::new(&config.core), true);
         (alone, results)
     };
@@ -162,12 +160,12 @@ fn array(config: &BlockConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<
     let unread = Unread::in_workload(&alone, &plain);
     let specials = stream.poison(&config.core, &unread, &mut w.k, &mut w.v, rng);
     let cycle =
-        block::run(config, &w, &Disturbance::gaps(stream.gaps), &mut []).map_err(|e| e.to_string())?;
+        array::run(config, &w, &Disturbance::gaps(stream.gaps), &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = block::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model = array::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
-    same(ENGINE, &BlockCounters { comparisons: 0, ..c }, &model.counters)?;
+    same(ENGINE, &ArrayCounters { comparisons: 0, ..c }, &model.counters)?;
     same(ENGINE, &cycle.periods, &model.periods)?;
     Ok(Compared {
         cycles: c.cycles,
@@ -179,12 +177,12 @@ fn array(config: &BlockConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<
     })
 }
 
-fn split_keys(config: &SplitConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
     // Queries begin with a key; their parts are what is merged.
     let core = CoreConfig { partial: false, ..config.core.clone() };
     let mut w = workload(&core, stream.round, stream.keys, rng);
     let results = |w: &Workload| {
-        let parts = Parts::new(w, config.parts);
+        let parts = SplitWorkload::new(w, config.parts);
         let partial = parts.partial_results(&Model::new(&config.core), true);
         let unread = Unread::in_workload(parts.workload(), &partial.concat());
         (parts.results(config, &partial), unread)
@@ -209,20 +207,20 @@ fn split_keys(config: &SplitConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Re
 }
 
 /// A wrapper at its ports, which has no vector engine of its own; its array has.
-fn streams(config: &AxisConfig, stream: &Stream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
-    let mut all = array(&config.block, stream, rng)?;
+fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
+    let mut all = array(&config.array, stream, rng)?;
     let mut w = wrapper::streams(config, stream.round, stream.keys, rng);
     let plain = w.expected(config);
-    let d = config.block.core.d;
+    let d = config.array.core.d;
     for (block, expected) in w.blocks.iter_mut().zip(&plain) {
-        let unread = Unread::in_block(block.k.len() / d, &expected.results);
-        all += stream.poison(&config.block.core, &unread, &mut block.k, &mut block.v, rng);
+        let unread = Unread::in_array(block.k.len() / d, &expected.results);
+        all += stream.poison(&config.array.core, &unread, &mut block.k, &mut block.v, rng);
     }
     let paces = match stream.gaps {
-        Gaps::None => crate::axis::Paces::free(rng.random_range(0..4)),
-        Gaps::Random(seed) => crate::axis::Paces::random(seed),
+        Gaps::None => crate::wrapper::Paces::free(rng.random_range(0..4)),
+        Gaps::Random(seed) => crate::wrapper::Paces::random(seed),
     };
-    let run = crate::axis::run_against(config, &w, &paces, rng.random(), &plain)?;
+    let run = crate::wrapper::run_against(config, &w, &paces, rng.random(), &plain)?;
     all += Compared { cycles: run.cycles, comparisons: run.comparisons, ..Compared::default() };
     Ok(all)
 }

@@ -1,6 +1,6 @@
 //! What no query sees must not matter: Inf and NaN in masked keys and in values that are not read.
 
-use crate::stream::Workload;
+use crate::core::workload::Workload;
 use flashd_golden::{Action, QueryResult, Step};
 use flashd_spec::format::Format;
 use rand::RngExt;
@@ -46,7 +46,7 @@ impl Unread {
     }
 
     /// Of queries that all meet the same keys, the first ones.
-    pub(super) fn in_block(keys: usize, results: &[QueryResult]) -> Unread {
+    pub(super) fn in_array(keys: usize, results: &[QueryResult]) -> Unread {
         Unread::of(keys, results.iter().flat_map(|result| result.steps.iter().enumerate()))
     }
 

@@ -1,22 +1,22 @@
 //! Streams for wrappers.
 
-use crate::axis::{AxisBlock, AxisWorkload, Mask};
-use crate::block::{BlockWorkload, QueryBlock};
+use crate::array::{ArrayWorkload, QueryBlock};
 use crate::selftest::operands;
+use crate::wrapper::{Mask, WrapperBlock, WrapperWorkload};
 use flashd_golden::v_exponent;
-use flashd_hwmodel::wrapper::AxisConfig;
 use flashd_spec::bits::ones;
+use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::ops::Range;
 
 /// Queries and keys of blocks, `keys` keys in all or a few more; blocks of one query and key among them.
-fn shapes(config: &AxisConfig, keys: usize, most: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
+fn shapes(config: &WrapperConfig, keys: usize, most: usize, rng: &mut ChaCha8Rng) -> Vec<(usize, usize)> {
     let mut shapes = Vec::new();
     let mut left = keys as i64;
     while left > 0 {
         let queries =
-            if rng.random() { config.block.queries } else { rng.random_range(1..=config.block.queries) };
+            if rng.random() { config.array.queries } else { rng.random_range(1..=config.array.queries) };
         let longest = if rng.random() { 4.min(most) } else { most };
         let keys = rng.random_range(1..=longest);
         shapes.push((queries, keys));
@@ -35,26 +35,31 @@ fn mask(masks: bool, places: u64, rng: &mut ChaCha8Rng) -> Mask {
 }
 
 /// What goes through a wrapper's ports: blocks with keys and values of their own, registers of any values.
-pub(super) fn streams(config: &AxisConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> AxisWorkload {
-    let core = &config.block.core;
+pub(super) fn streams(
+    config: &WrapperConfig,
+    round: usize,
+    keys: usize,
+    rng: &mut ChaCha8Rng,
+) -> WrapperWorkload {
+    let core = &config.array.core;
     let most = keys.clamp(4, 24);
-    let [q, k, v] = operands(core, round, most.max(config.block.queries), rng);
+    let [q, k, v] = operands(core, round, most.max(config.array.queries), rng);
     let rows = |x: &[u64], n: usize| x[..n * core.d].to_vec();
     let shapes = shapes(config, keys, most, rng);
     let padding = |keys: usize, rng: &mut ChaCha8Rng| -> Vec<bool> {
         (0..keys).map(|_| core.masks && rng.random_ratio(1, 5)).collect()
     };
-    let block = |&(queries, keys): &(usize, usize)| AxisBlock {
+    let block = |&(queries, keys): &(usize, usize)| WrapperBlock {
         q: rows(&q, queries),
         k: rows(&k, keys),
         v: rows(&v, keys),
         padding: padding(keys, rng),
     };
-    let blocks: Vec<AxisBlock> = shapes.iter().map(block).collect();
+    let blocks: Vec<WrapperBlock> = shapes.iter().map(block).collect();
     let low = if rng.random_ratio(1, 4) { rng.random_range(1..4) } else { 0 };
-    let places = ones(config.block.key_index_bits());
+    let places = ones(config.array.key_index_bits());
     let equal = shapes.iter().all(|&(_, keys)| keys == shapes[0].1);
-    AxisWorkload {
+    WrapperWorkload {
         blocks,
         v_exponent: v_exponent(core.format, &v).saturating_sub(low),
         mask: mask(core.masks, places, rng),
@@ -66,12 +71,12 @@ pub(super) fn streams(config: &AxisConfig, round: usize, keys: usize, rng: &mut 
 
 /// What goes through the wrapper's array to become the packets of `testbench/axis`: all that registers can say, and so no more
 /// than that.
-pub fn packets(config: &AxisConfig, keys: usize, rng: &mut ChaCha8Rng) -> BlockWorkload {
-    let core = &config.block.core;
-    let places = ones(config.block.key_index_bits());
+pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> ArrayWorkload {
+    let core = &config.array.core;
+    let places = ones(config.array.key_index_bits());
     let most = usize::try_from(places).unwrap_or(usize::MAX).min(keys.clamp(4, 24));
     let round = rng.random_range(0..crate::selftest::ROUND_KINDS);
-    let pool = most.max(config.block.queries);
+    let pool = most.max(config.array.queries);
     let [q, k, v] = operands(core, round, pool, rng);
     let exponent = v_exponent(core.format, &v);
     let shapes = shapes(config, keys, most, rng);
@@ -98,5 +103,5 @@ pub fn packets(config: &AxisConfig, keys: usize, rng: &mut ChaCha8Rng) -> BlockW
     };
     let blocks = shapes.iter().map(block).collect();
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
-    BlockWorkload { d: core.d, blocks, k, v, padding }
+    ArrayWorkload { d: core.d, blocks, k, v, padding }
 }

@@ -12,7 +12,7 @@ mod reach;
 mod rows;
 
 use candidates::{at_limits, candidates};
-use changes::Kind;
+use changes::ChangeKind;
 use flashd_golden::{Model, Step};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -73,7 +73,7 @@ struct Search<'a> {
     original: Model,
     rows: Rows,
     /// What no query has shown so far.
-    kinds: Vec<Kind>,
+    kinds: Vec<ChangeKind>,
     k: Vec<u64>,
     lengths: Vec<usize>,
     coverage: Coverage,
@@ -82,7 +82,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(config: &'a CoreConfig) -> Search<'a> {
         let numerics = Numerics::new(config);
-        let kinds = Kind::all(&numerics, config);
+        let kinds = ChangeKind::all(&numerics, config);
         let changes = kinds.iter().map(|kind| kind.left.len()).sum();
         Search {
             config,
@@ -97,7 +97,7 @@ impl<'a> Search<'a> {
     }
 
     /// The model with a change of these entries.
-    fn changed(&self, kind: &Kind, entries: &[usize]) -> Model {
+    fn changed(&self, kind: &ChangeKind, entries: &[usize]) -> Model {
         Model::new(self.config).with_numerics(kind.changed(&self.numerics, entries))
     }
 

@@ -1,14 +1,15 @@
 //! Split keys in the bit-exact model alone, and the counts of a run without clocking any hardware.
 
-use super::driver::Driver;
-use super::{Parts, SplitCounters, SplitRun};
-use crate::lockstep::require_partial;
-use crate::stream::{Gaps, Workload};
-use crate::throughput::Decisions;
+use super::lockstep::{SplitCounters, SplitRun};
+use super::stream::SplitDriver;
+use super::workload::SplitWorkload;
+use crate::core::lockstep::require_partial;
+use crate::core::model::Decisions;
+use crate::core::stream::Gaps;
+use crate::core::workload::Workload;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_hwmodel::split::SplitConfig;
-use flashd_spec::config::ConfigError;
+use flashd_spec::config::{ConfigError, SplitConfig};
 use std::collections::VecDeque;
 
 /// Runs a workload through the models of cores and tree, and counts what [`super::run`] counts, but for the comparisons.
@@ -23,7 +24,7 @@ pub fn run_model(
 ) -> Result<SplitRun, ConfigError> {
     config.validate()?;
     require_partial(&config.core, workload)?;
-    let parts = Parts::new(workload, config.parts);
+    let parts = SplitWorkload::new(workload, config.parts);
     let model = VectorModel::new(&config.core);
     let (run, cycles) = match gaps {
         // Steps follow each other: queries are loaded with the last keys of the one before.
@@ -51,9 +52,9 @@ pub fn run_model(
 }
 
 /// Cycles from the first keys to the last ones, both included: asks the driver, and answers as the cores would.
-fn driven(config: &SplitConfig, parts: &Parts, gaps: Gaps, decisions: &Decisions) -> u64 {
+fn driven(config: &SplitConfig, parts: &SplitWorkload, gaps: Gaps, decisions: &Decisions) -> u64 {
     let stage = u64::from(v_step_latency(&config.core));
-    let mut driver = Driver::new(config, parts, gaps);
+    let mut driver = SplitDriver::new(config, parts, gaps);
     let mut values = VecDeque::new();
     let (mut first, mut last) = (None, None);
     for cycle in 0u64.. {

@@ -24,10 +24,10 @@ mod signals;
 #[cfg(test)]
 mod variants;
 
-pub use select::Selection;
+pub use select::WaveSelection;
 
-use crate::engine::{Engine, Inputs, Outputs};
-use crate::lockstep::Observer;
+use crate::core::engine::{Engine, Inputs, Outputs};
+use crate::core::lockstep::Observer;
 use flashd_files::AtomicFile;
 use flashd_hwmodel::catalogue::build;
 use flashd_spec::config::{ConfigError, CoreConfig};
@@ -47,7 +47,7 @@ pub(crate) const NUMBER_SUFFIX: &str = "_real";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaveOptions {
     /// Which signals.
-    pub signals: Selection,
+    pub signals: WaveSelection,
     /// The first cycle recorded; cycle 0 is the first of reset.
     pub from: u64,
     /// The last cycle recorded; the end of the run when absent.
@@ -194,8 +194,8 @@ impl WaveWriter {
             layout: &self.layout,
             longest: &longest,
             others: match selection {
-                Selection::Default | Selection::All => None,
-                Selection::Patterns(_) => Some("Selected"),
+                WaveSelection::Default | WaveSelection::All => None,
+                WaveSelection::Patterns(_) => Some("Selected"),
             },
         }
         .text();

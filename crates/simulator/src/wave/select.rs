@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Which signals to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Selection {
+pub enum WaveSelection {
     /// What the save file shows: control, the scalar path, and the first four elements of every vector.
     #[default]
     Default,
@@ -20,7 +20,7 @@ pub enum Selection {
     Patterns(Vec<String>),
 }
 
-impl Selection {
+impl WaveSelection {
     /// Reads `default`, `all`, or patterns separated by commas.
     ///
     /// # Errors
@@ -30,9 +30,9 @@ impl Selection {
             text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(String::from).collect();
         match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
             [] => Err(WaveError::NoPattern),
-            ["default"] => Ok(Selection::Default),
-            all if all.contains(&"all") => Ok(Selection::All),
-            _ => Ok(Selection::Patterns(parts)),
+            ["default"] => Ok(WaveSelection::Default),
+            all if all.contains(&"all") => Ok(WaveSelection::All),
+            _ => Ok(WaveSelection::Patterns(parts)),
         }
     }
 
@@ -44,9 +44,9 @@ impl Selection {
             signals.iter().map(|s| paths.contains(s.below_core())).collect()
         };
         let patterns = match self {
-            Selection::Default => return Ok(shown()),
-            Selection::All => return Ok(vec![true; signals.len()]),
-            Selection::Patterns(patterns) => patterns,
+            WaveSelection::Default => return Ok(shown()),
+            WaveSelection::All => return Ok(vec![true; signals.len()]),
+            WaveSelection::Patterns(patterns) => patterns,
         };
         let mut chosen = vec![false; signals.len()];
         for pattern in patterns {
@@ -69,10 +69,10 @@ impl Selection {
     }
 }
 
-impl FromStr for Selection {
+impl FromStr for WaveSelection {
     type Err = WaveError;
     fn from_str(text: &str) -> Result<Self, WaveError> {
-        Selection::parse(text)
+        WaveSelection::parse(text)
     }
 }
 
@@ -172,12 +172,12 @@ mod tests {
 
     #[test]
     fn words_and_lists() {
-        assert_eq!(Selection::parse("default").unwrap(), Selection::Default);
-        assert_eq!(Selection::parse(" all ").unwrap(), Selection::All);
+        assert_eq!(WaveSelection::parse("default").unwrap(), WaveSelection::Default);
+        assert_eq!(WaveSelection::parse(" all ").unwrap(), WaveSelection::All);
         assert_eq!(
-            Selection::parse("o_*, *.w").unwrap(),
-            Selection::Patterns(vec!["o_*".into(), "*.w".into()])
+            WaveSelection::parse("o_*, *.w").unwrap(),
+            WaveSelection::Patterns(vec!["o_*".into(), "*.w".into()])
         );
-        assert_eq!(Selection::parse(" , ").unwrap_err().to_string(), WaveError::NoPattern.to_string());
+        assert_eq!(WaveSelection::parse(" , ").unwrap_err().to_string(), WaveError::NoPattern.to_string());
     }
 }

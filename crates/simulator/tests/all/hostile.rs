@@ -66,7 +66,7 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
     all
 }
 
-fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_simulator::Run {
+fn lockstep(config: &CoreConfig, attention: &Attention, gaps: Gaps) -> flashd_simulator::CoreRun {
     let scenario = scenario(attention.clone());
     let prepared = prepare(config, &scenario, &Reference::new(&scenario)).unwrap();
     run(&prepared.config, &prepared.workload, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"))
@@ -172,7 +172,7 @@ fn four_thousand_equal_scores_give_the_mean() {
         let accuracy = reference.accuracy(&prepared, &run.results);
         println!("{}: 4096 equal scores, error {:.5} of max|v|", config.name(), accuracy.max);
         assert!(accuracy.max < tolerance, "{}: {accuracy:?}", config.name());
-        assert_eq!(run.counters.skips, 0);
+        assert_eq!(run.counters.held, 0);
     }
 }
 
@@ -267,7 +267,7 @@ fn adversarial_streams_are_followed() {
                 if d == 16 && accumulator.is_none() {
                     let run = run(&prepared.config, w, Gaps::None, &mut [])
                         .unwrap_or_else(|e| panic!("{name}: {e}"));
-                    assert_eq!(run.counters.skips as usize, results.iter().map(holds).sum::<usize>());
+                    assert_eq!(run.counters.held as usize, results.iter().map(holds).sum::<usize>());
                 }
                 println!(
                     "{name:10} {:28} held {held:4}, error {error:.5}, bound {:.5}",
@@ -325,7 +325,7 @@ fn budgets_are_spent_and_given_back_in_lockstep() {
                     .remove(0)
                     .steps;
                 let held = steps.iter().filter(|step| step.action == Action::Hold).count();
-                assert_eq!(run.counters.skips as usize, held, "{}", config.name());
+                assert_eq!(run.counters.held as usize, held, "{}", config.name());
                 let x = |step: &flashd_golden::Step| {
                     step.x as f64 * (-f64::from(config.state_fraction_bits)).exp2()
                 };

@@ -19,7 +19,7 @@ fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Wor
     all.with_lengths(ranges.into_iter().map(|range| range.end))
 }
 
-fn check(config: &CoreConfig, attention: &Attention, causal: bool, gaps: Gaps) -> flashd_simulator::Run {
+fn check(config: &CoreConfig, attention: &Attention, causal: bool, gaps: Gaps) -> flashd_simulator::CoreRun {
     let mut config = config.clone();
     let w = workload(&mut config, attention, causal);
     let run = run(&config, &w, gaps, &mut []).unwrap_or_else(|e| panic!("{e}"));

@@ -2,10 +2,8 @@
 //!
 //! One executable for all files: it is linked once, and its tests share the processors.
 
-mod axis;
-mod axis_registers;
-mod block;
-mod block_masks;
+mod array;
+mod array_masks;
 mod hostile;
 mod lockstep;
 mod masks;
@@ -18,3 +16,5 @@ mod throughput;
 mod units;
 mod value_latency;
 mod wave;
+mod wrapper;
+mod wrapper_registers;

@@ -1,7 +1,7 @@
 //! Keys that a query does not see: cores in lock-step with the model, and what masks must not do.
 
 use flashd_golden::{Head, Model, QueryResult};
-use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
+use flashd_simulator::{CoreRun, Gaps, RunError, Workload, run, run_against};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
@@ -33,7 +33,7 @@ fn workload(core: &CoreConfig, queries: usize, keys: usize) -> Workload {
     w
 }
 
-fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> Run {
+fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> CoreRun {
     let run = run(core, w, gaps, &mut []).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
     assert_eq!(run.counters.keys as usize, w.steps());
     assert_eq!(run.counters.queries as usize, w.queries.len());

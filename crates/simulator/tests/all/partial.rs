@@ -1,7 +1,7 @@
 //! Partial results: keys in tiles of any size, through core and model, give bit for bit what one call gives.
 
 use flashd_golden::{Model, Monitor, PartialState, QueryResult, VectorModel};
-use flashd_simulator::{Gaps, Run, RunError, Workload, run, run_against};
+use flashd_simulator::{CoreRun, Gaps, RunError, Workload, run, run_against};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
@@ -45,11 +45,11 @@ fn mask(w: &mut Workload, seed: u64) {
     }
 }
 
-fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> Run {
+fn lockstep(core: &CoreConfig, w: &Workload, gaps: Gaps) -> CoreRun {
     let run = run(core, w, gaps, &mut []).unwrap_or_else(|e| panic!("{gaps:?}: {e}"));
-    let starts = w.queries.iter().filter(|q| q.start.is_some()).count();
-    assert_eq!(run.counters.starts as usize, starts);
-    assert_eq!(run.counters.keys as usize, w.steps() - starts);
+    let restored = w.queries.iter().filter(|q| q.restore.is_some()).count();
+    assert_eq!(run.counters.restored as usize, restored);
+    assert_eq!(run.counters.keys as usize, w.steps() - restored);
     assert_eq!(run.counters.queries as usize, w.queries.len());
     run
 }
@@ -96,7 +96,7 @@ fn every_core_in_lockstep_tile_by_tile() {
     }
 }
 
-/// Without a start, a core with partial results is the core without.
+/// Without a partial result, a core with partial results is the core without.
 #[test]
 fn one_call_is_what_a_plain_core_gives() {
     for (_, format) in Format::NAMED {
@@ -119,10 +119,10 @@ fn a_start_takes_one_cycle() {
         let w = workload(&core, 3, 8, 9);
         let whole = lockstep(&core, &w, Gaps::None).counters;
         let tiles = lockstep(&core, &w.tiled(&model, 2), Gaps::None).counters;
-        assert_eq!(tiles.starts, 9);
-        assert_eq!(tiles.cycles, whole.cycles + tiles.starts, "{}", core.name());
+        assert_eq!(tiles.restored, 9);
+        assert_eq!(tiles.cycles, whole.cycles + tiles.restored, "{}", core.name());
         assert_eq!((tiles.latency, tiles.bubbles), (whole.latency, 0));
-        assert_eq!((tiles.v_reads, tiles.skips), (whole.v_reads, whole.skips));
+        assert_eq!((tiles.v_reads, tiles.held), (whole.v_reads, whole.held));
     }
 }
 
@@ -135,7 +135,7 @@ fn a_start_hands_itself_out() {
         let results = w.results(&model, false);
         let mut only = w.clone();
         for (query, result) in only.queries.iter_mut().zip(&results) {
-            (query.from, query.start) = (query.keys, result.state.clone());
+            (query.from, query.restore) = (query.keys, result.state.clone());
         }
         let run = lockstep(&core, &only, Gaps::Random(5));
         for (again, result) in run.results.iter().zip(&results) {
@@ -152,7 +152,7 @@ fn a_start_without_a_visible_key_says_that_its_query_is_special() {
         let mut w = workload(&core, 4, 6, 2);
         let results = w.results(&model, false);
         for (i, (query, result)) in w.queries.iter_mut().zip(&results).enumerate() {
-            query.start = result.state.clone();
+            query.restore = result.state.clone();
             query.masked = vec![true; query.keys];
             if i % 2 == 1 {
                 query.q[i] = core.format.max_finite() + 1;
@@ -192,7 +192,7 @@ fn any_state_in_lockstep() {
                 true => rng.random::<u64>() & ones(core.accumulator_bits()),
                 false => round_to(format, rng.random_range(-4.0..4.0)),
             });
-            query.start = Some(PartialState { scalars, o: o.collect() });
+            query.restore = Some(PartialState { scalars, o: o.collect() });
         }
         lockstep(&core, &w, Gaps::Random(3));
     }

@@ -29,7 +29,7 @@ fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
         Drawn::Array(array) => add(to_value(array).unwrap()),
         Drawn::Split(split) => add(to_value(split).unwrap()),
         Drawn::Wrapper(wrapper) => {
-            add(to_value(&wrapper.block).unwrap());
+            add(to_value(&wrapper.array).unwrap());
             add(to_value(wrapper).unwrap());
         }
     }
@@ -133,7 +133,7 @@ fn narrow_registers_hold_what_is_drawn_for_them() {
     for seed in (0..3000).chain([10438]) {
         let drawn = drawn(seed, 4);
         let Drawn::Wrapper(wrapper) = &drawn else { continue };
-        if !wrapper.block.core.masks || wrapper.block.key_index_bits() > 3 {
+        if !wrapper.array.core.masks || wrapper.array.key_index_bits() > 3 {
             continue;
         }
         narrow += 1;

@@ -1,11 +1,9 @@
 //! Streams that emitted testbenches run: however short one is asked for, it brings a result.
 
-use flashd_hwmodel::array::BlockConfig;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::VectorWriter;
 use flashd_simulator::selftest::{self, Expected, Stream};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use flashd_spec::format::Format;
 
 const SEEDS: std::ops::Range<u64> = 0..6;
@@ -31,8 +29,8 @@ fn the_shortest_stream_of_arrays_and_split_keys_brings_a_result() {
         for seed in SEEDS {
             let stream = Stream::of(seed, 1);
             for masks in [false, true] {
-                let config = BlockConfig::new(CoreConfig { masks, ..core.clone() }, 3);
-                let layout = Layout::of_block(&config, Look::Inside).unwrap();
+                let config = ArrayConfig::new(CoreConfig { masks, ..core.clone() }, 3);
+                let layout = Layout::of_array(&config, Look::Inside).unwrap();
                 let mut out = VectorWriter::new(Vec::new(), layout, &config.core).unwrap();
                 let streamed = selftest::array(&config, &stream, &mut out, &mut |_| ()).unwrap();
                 assert!(streamed.results > 0, "{} seed {seed}: no result", config.name());

@@ -2,10 +2,9 @@
 
 use flashd_golden::Merge;
 use flashd_golden::Model;
-use flashd_hwmodel::split::SplitConfig;
 use flashd_simulator::split::{run, split_results};
 use flashd_simulator::{Gaps, Workload};
-use flashd_spec::config::{CoreConfig, Hold};
+use flashd_spec::config::{CoreConfig, Hold, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 use rand::{RngExt, SeedableRng};

@@ -1,10 +1,9 @@
 //! Values that take more than one cycle to come: later results, the same rate, the same bits.
 
 use flashd_golden::Model;
-use flashd_hwmodel::array::BlockConfig;
-use flashd_simulator::block::{BlockWorkload, Disturbance, run as run_block};
+use flashd_simulator::array::{ArrayWorkload, Disturbance, run as run_array};
 use flashd_simulator::{Gaps, Workload, run};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
 
@@ -62,11 +61,11 @@ fn arrays_wait_too() {
         for (queries, value_latency) in [(1, 4), (3, 2), (4, 9)] {
             let core = CoreConfig { value_latency, ..core.clone() };
             let w = workload(&core, 6);
-            let array = BlockConfig::new(core, queries);
-            let blocks = BlockWorkload::new(&w, queries);
+            let array = ArrayConfig::new(core, queries);
+            let blocks = ArrayWorkload::new(&w, queries);
             for gaps in [Gaps::None, Gaps::Random(4)] {
                 let disturbance = Disturbance::gaps(gaps);
-                run_block(&array, &blocks, &disturbance, &mut []).unwrap_or_else(|e| panic!("{e}"));
+                run_array(&array, &blocks, &disturbance, &mut []).unwrap_or_else(|e| panic!("{e}"));
             }
         }
     }

@@ -9,8 +9,8 @@ use checks::{Checks, check_ports};
 use flashd_golden::{Action, QueryResult, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{
-    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, Selection, WaveError, WaveFiles,
-    WaveOptions, WaveWriter, Workload, run,
+    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, WaveError, WaveFiles, WaveOptions,
+    WaveSelection, WaveWriter, Workload, run,
 };
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
@@ -67,7 +67,7 @@ fn waves_are_what_the_run_did() {
                     config.hold = Some(Hold::Below(2.0));
                 }
                 let (config, w) = workload(config, 3, 14);
-                let signals = Selection::parse("default,*.lane_?.o_q.q").unwrap();
+                let signals = WaveSelection::parse("default,*.lane_?.o_q.q").unwrap();
                 let run =
                     record(folder.path(), &config, &w, WaveOptions { signals, ..WaveOptions::default() });
                 let vcd = Vcd::read(&run.files.vcd);
@@ -90,7 +90,7 @@ fn waves_are_what_the_run_did() {
 fn the_clock_rises_with_every_cycle() {
     let folder = tempfile::tempdir().unwrap();
     let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
-    let options = WaveOptions { signals: Selection::All, from: 3, to: None };
+    let options = WaveOptions { signals: WaveSelection::All, from: 3, to: None };
     let run = record(folder.path(), &config, &w, options);
     let vcd = Vcd::read(&run.files.vcd);
     let end = run.seen.len() as u64;
@@ -119,11 +119,11 @@ fn window_and_selection() {
         folder.path(),
         &config,
         &w,
-        WaveOptions { signals: Selection::parse("all").unwrap(), ..WaveOptions::default() },
+        WaveOptions { signals: WaveSelection::parse("all").unwrap(), ..WaveOptions::default() },
     );
     let everything = Vcd::read(&all.files.vcd);
     check_ports(&config, &everything, &all.seen);
-    let patterns = Selection::parse("o_1?, *.lane_9.o_q.q,fa2_*.sum.sum_q.*").unwrap();
+    let patterns = WaveSelection::parse("o_1?, *.lane_9.o_q.q,fa2_*.sum.sum_q.*").unwrap();
     let part = record(folder.path(), &config, &w, WaveOptions { signals: patterns, from: 10, to: Some(20) });
     let vcd = Vcd::read(&part.files.vcd);
     let mut names: Vec<&str> = vcd.signals.keys().map(String::as_str).collect();
@@ -143,7 +143,7 @@ fn window_and_selection() {
             }
         }
     }
-    let default = Selection::parse("default,*.lane_9.o_q.q").unwrap();
+    let default = WaveSelection::parse("default,*.lane_9.o_q.q").unwrap();
     let vcd = Vcd::read(
         &record(folder.path(), &config, &w, WaveOptions { signals: default, ..WaveOptions::default() })
             .files
@@ -159,7 +159,7 @@ fn outside_the_window_nothing_looks_at_the_design() {
     let config = CoreConfig::new(Design::FlashD, 5, Format::BF16);
     // A core with other signals, which ends the recording as soon as it is looked at.
     let mut cores = [&config, &CoreConfig { d: 8, ..config.clone() }].map(|c| Engine::new(c).unwrap());
-    let options = WaveOptions { signals: Selection::All, from: 5, to: Some(8) };
+    let options = WaveOptions { signals: WaveSelection::All, from: 5, to: Some(8) };
     let mut wave = WaveWriter::create(&folder.path().join("window.vcd"), &config, options).unwrap();
     let (inputs, mut outputs) = (Inputs::default(), Outputs::default());
     for cycle in 0..20 {
@@ -186,7 +186,7 @@ fn the_weight_brings_along_what_it_is_computed_from() {
             CoreConfig { datapath: update.into(), ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
         let (config, w) = workload(config, 1, 4);
         let options =
-            WaveOptions { signals: Selection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
+            WaveOptions { signals: WaveSelection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
         let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.vcd);
         assert!(vcd.signals.contains_key("weight.weight_real") && vcd.signals.contains_key("weight.w"));
     }
@@ -228,7 +228,7 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
             for selection in ["default", "all", "default,*.q", "o_0"] {
                 let folder = tempfile::tempdir().unwrap();
                 let (config, w) = workload(config.clone(), 1, 4);
-                let signals = Selection::parse(selection).unwrap();
+                let signals = WaveSelection::parse(selection).unwrap();
                 let run = record(folder.path(), &config, &w, WaveOptions { signals, from: 1, to: Some(5) });
                 let vcd = Vcd::read(&run.files.vcd);
                 assert_eq!(run.files.gtkw, run.files.vcd.with_extension("gtkw"));
@@ -356,7 +356,7 @@ fn mistakes_are_explained() {
         WaveWriter::create(&folder.path().join(name), &config, options).map(|_| ()).unwrap_err().to_string()
     };
     let select = |patterns: &str| WaveOptions {
-        signals: Selection::parse(patterns).unwrap(),
+        signals: WaveSelection::parse(patterns).unwrap(),
         ..WaveOptions::default()
     };
     let text = create("a.vcd", select("o_*,*.scroe"));
@@ -373,7 +373,7 @@ fn mistakes_are_explained() {
     assert_eq!(text, "the wave window ends in cycle 8, before it begins in cycle 9");
     let text = create("no/such/folder/a.vcd", WaveOptions::default());
     assert!(text.starts_with("cannot write ") && text.contains("a.vcd: "), "{text}");
-    assert!(matches!(Selection::parse(" ,"), Err(WaveError::NoPattern)));
+    assert!(matches!(WaveSelection::parse(" ,"), Err(WaveError::NoPattern)));
 
     let late = WaveOptions { from: 1000, ..WaveOptions::default() };
     let mut wave = WaveWriter::create(&folder.path().join("late.vcd"), &config, late).unwrap();

@@ -5,7 +5,7 @@ use super::cores::on_cores;
 use crate::by::By;
 use crate::heads::{Head, HeadsError};
 use flashd_golden::family::{StaticStep, scores, static_steps, weights_under};
-use flashd_spec::config::STATIC_SKIP;
+use flashd_spec::config::STATIC_HOLD;
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
@@ -88,7 +88,7 @@ impl From<&Tally> for Figures {
 
 /// All rules on one head.
 #[derive(Clone, Debug)]
-pub struct HeadSkips {
+pub struct HeadHolds {
     /// For each rule, in f64.
     pub exact: Vec<Tally>,
     /// For each rule that a core has, on its bit-exact model.
@@ -97,7 +97,7 @@ pub struct HeadSkips {
 
 /// One rule on the heads of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct RuleSkips {
+pub struct RuleHolds {
     /// As it is written.
     #[serde(serialize_with = "as_written")]
     pub rule: Rule,
@@ -119,7 +119,7 @@ fn as_written<S: Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Err
 
 /// All rules on the heads of a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct GroupSkips {
+pub struct GroupHolds {
     /// Its name.
     pub group: String,
     /// Heads in it.
@@ -127,19 +127,19 @@ pub struct GroupSkips {
     /// Updates of each rule: pairs of a query and a key that it sees.
     pub updates: u64,
     /// In the order of the rules.
-    pub rules: Vec<RuleSkips>,
+    pub rules: Vec<RuleHolds>,
 }
 
 /// Runs rules on a head in f64, and those that a core has on its bit-exact model in a format, if one is given.
 ///
 /// # Errors
 /// A score scale that no core can apply.
-pub fn measure(head: &Head, rules: &[Rule], format: Option<Format>) -> Result<HeadSkips, HeadsError> {
+pub fn measure(head: &Head, rules: &[Rule], format: Option<Format>) -> Result<HeadHolds, HeadsError> {
     let core = match format {
         Some(format) => on_cores(head, rules, format)?,
         None => vec![None; rules.len()],
     };
-    Ok(HeadSkips { exact: in_f64(head, rules), core })
+    Ok(HeadHolds { exact: in_f64(head, rules), core })
 }
 
 fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
@@ -179,7 +179,7 @@ pub(super) struct Outcome {
 pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> Outcome {
     let count = |n: usize| n as u64;
     let Some(mut rule) = rule.hold_rule() else {
-        let steps = static_steps(s, STATIC_SKIP);
+        let steps = static_steps(s, STATIC_HOLD);
         let how_many = |step| count(steps.iter().filter(|s| **s == step).count());
         return Outcome {
             held: how_many(StaticStep::Hold),
@@ -221,8 +221,8 @@ pub(super) fn weighted_mean(weights: &[f64], v: &[f64], d: usize) -> Vec<f64> {
 ///
 /// # Errors
 /// A head whose name does not say its group.
-pub fn group(heads: &[Head], skips: &[HeadSkips], rules: &[Rule], by: By) -> Result<Vec<GroupSkips>, String> {
-    let mut groups: BTreeMap<String, Vec<&HeadSkips>> = BTreeMap::new();
+pub fn group(heads: &[Head], skips: &[HeadHolds], rules: &[Rule], by: By) -> Result<Vec<GroupHolds>, String> {
+    let mut groups: BTreeMap<String, Vec<&HeadHolds>> = BTreeMap::new();
     for (head, skips) in heads.iter().zip(skips) {
         groups.entry(by.of(&head.trace)?).or_default().push(skips);
     }
@@ -231,11 +231,11 @@ pub fn group(heads: &[Head], skips: &[HeadSkips], rules: &[Rule], by: By) -> Res
         tallies.for_each(|tally| sum += tally);
         sum
     };
-    let one = |(group, heads): (String, Vec<&HeadSkips>)| {
+    let one = |(group, heads): (String, Vec<&HeadHolds>)| {
         let of_rule = |(i, rule): (usize, &Rule)| {
             let exact = sum(&mut heads.iter().map(|h| &h.exact[i]));
             let core = sum(&mut heads.iter().filter_map(|h| h.core[i].as_ref()));
-            RuleSkips {
+            RuleHolds {
                 rule: *rule,
                 exact: Figures::from(&exact),
                 most_held: exact.most_held,
@@ -244,9 +244,9 @@ pub fn group(heads: &[Head], skips: &[HeadSkips], rules: &[Rule], by: By) -> Res
                 core: heads.iter().all(|h| h.core[i].is_some()).then(|| Figures::from(&core)),
             }
         };
-        let rules: Vec<RuleSkips> = rules.iter().enumerate().map(of_rule).collect();
+        let rules: Vec<RuleHolds> = rules.iter().enumerate().map(of_rule).collect();
         let updates = heads.iter().filter_map(|h| h.exact.first()).map(|t| t.steps).sum();
-        GroupSkips { group, heads: heads.len(), updates, rules }
+        GroupHolds { group, heads: heads.len(), updates, rules }
     };
     Ok(groups.into_iter().map(one).collect())
 }

@@ -24,7 +24,7 @@ const THREE: &str = "three";
 
 /// A rule on a stream.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StreamSkips {
+pub struct StreamHolds {
     /// Name of the stream, see [`adversarial_stream`]; `three` is 0, -20, -9 with values 1, -1, -1.
     pub stream: String,
     /// Keys of the stream.
@@ -96,7 +96,7 @@ fn core_errors(rule: &Rule, format: Format, s: &[f64], v: &[f64], lengths: &[usi
 }
 
 /// Rules on all adversarial streams.
-pub fn on_streams(rules: &[Rule], format: Format) -> Vec<StreamSkips> {
+pub fn on_streams(rules: &[Rule], format: Format) -> Vec<StreamHolds> {
     let names: Vec<&str> = std::iter::once(THREE).chain(ADVERSARIAL).collect();
     let pairs: Vec<(&str, &Rule)> =
         names.iter().flat_map(|&name| rules.iter().map(move |rule| (name, rule))).collect();
@@ -106,7 +106,7 @@ pub fn on_streams(rules: &[Rule], format: Format) -> Vec<StreamSkips> {
         let error =
             |&n: &usize| (result(rule, &s[..n], &v[..n]).0 - safe_softmax(&s[..n], &v[..n], 1).o[0]).abs();
         let (last, held) = result(rule, s, v);
-        Some(StreamSkips {
+        Some(StreamHolds {
             stream: name.to_string(),
             keys: s.len(),
             rule: rule.to_string(),

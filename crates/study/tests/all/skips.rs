@@ -110,7 +110,7 @@ fn groups_add_up_and_the_best_rule_is_below_the_limit() {
         }
         let chosen = best(group, 1e-3, |r| r.bound_for_any_n).unwrap();
         assert!(chosen.exact.max_error < 1e-3 && chosen.bound_for_any_n);
-        let better = |r: &&flashd_study::skips::RuleSkips| {
+        let better = |r: &&flashd_study::skips::RuleHolds| {
             r.bound_for_any_n && r.exact.max_error < 1e-3 && r.exact.held > chosen.exact.held
         };
         assert!(!group.rules.iter().any(|r| better(&r)));

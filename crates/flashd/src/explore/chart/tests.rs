@@ -4,7 +4,7 @@ use flashd_spec::format::Format;
 use flashd_study::grid::default_grid;
 
 /// The default grid with made-up figures: cost rises and error falls with the widths.
-fn cores() -> Vec<Point> {
+fn cores() -> Vec<CorePoint> {
     let cores = default_grid(16, Format::BF16).into_iter().enumerate().map(|(i, config)| {
         let lane = config.lane_bits();
         let bits = if config.has_fixed_lanes() {
@@ -19,7 +19,7 @@ fn cores() -> Vec<Point> {
         let mean = 0.4 * 0.5f64.powf(f64::from(bits) / 8.0) + 0.0002;
         let cost = 2500.0 + f64::from(bits).powi(2) + 2.0 * spread + shift;
         let made_up = point(config.design(), cost, [mean; 2]);
-        Point { measured: made_up.measured, ..Point::new(&config, made_up.errors) }
+        CorePoint { measured: made_up.measured, ..CorePoint::new(&config, made_up.errors) }
     });
     cores.collect()
 }
@@ -59,7 +59,7 @@ fn few_points_are_drawn() {
 
 #[test]
 fn a_step_line_goes_down_to_a_point_and_along_to_the_next() {
-    let of = |cost, mean| Point { on_design_front: true, ..point(Design::Fa2, cost, [mean; 2]) };
+    let of = |cost, mean| CorePoint { on_design_front: true, ..point(Design::Fa2, cost, [mean; 2]) };
     let points = [of(1.0, 3.0), of(2.0, 1.0)];
     let drawn: Vec<Drawn> =
         points.iter().map(|p| Drawn { point: p, at: (p.cost(Cost::Area).unwrap(), p.errors.mean) }).collect();

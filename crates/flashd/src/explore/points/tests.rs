@@ -2,7 +2,7 @@ use super::*;
 use flashd_study::GroupErrors;
 
 /// A core with made-up figures: design, cost, mean error in each of two groups.
-pub fn point(design: Design, cost: f64, means: [f64; 2]) -> Point {
+pub fn point(design: Design, cost: f64, means: [f64; 2]) -> CorePoint {
     let groups = ["a", "b"].iter().zip(means).map(|(group, mean)| GroupErrors {
         group: group.to_string(),
         heads: 1,
@@ -15,7 +15,7 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> Point {
         ..errors.clone()
     };
     let as_accurate_as_reference = errors.within(&reference);
-    Point {
+    CorePoint {
         core: format!("{design:?} {cost}"),
         as_accurate_as_reference,
         measured: Some(Measured {
@@ -25,11 +25,11 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> Point {
             meets_clock: true,
             power_mw: Some(1.0 / cost),
         }),
-        ..Point::new(&CoreConfig::new(design, 16, Format::BF16), errors)
+        ..CorePoint::new(&CoreConfig::new(design, 16, Format::BF16), errors)
     }
 }
 
-pub fn exploration(cost: Cost, points: Vec<Point>) -> Exploration {
+pub fn exploration(cost: Cost, points: Vec<CorePoint>) -> Exploration {
     let result = FormatResult {
         format: Format::BF16,
         reference: "reference".into(),
@@ -53,15 +53,15 @@ pub fn exploration(cost: Cost, points: Vec<Point>) -> Exploration {
     exploration.with_choices()
 }
 
-fn explored(cost: Cost, points: Vec<Point>) -> FormatResult {
+fn explored(cost: Cost, points: Vec<CorePoint>) -> FormatResult {
     exploration(cost, points).formats.remove(0)
 }
 
-fn costs(points: &[Point], which: impl Fn(&Point) -> bool) -> Vec<f64> {
+fn costs(points: &[CorePoint], which: impl Fn(&CorePoint) -> bool) -> Vec<f64> {
     points.iter().filter(|p| which(p)).map(|p| p.measured.as_ref().unwrap().area_um2).collect()
 }
 
-fn some_points() -> Vec<Point> {
+fn some_points() -> Vec<CorePoint> {
     let (a, b) = (Design::FlashD, Design::Fa2);
     vec![
         point(b, 80.0, [0.9, 0.9]),

@@ -27,9 +27,9 @@ struct Workload {
     lengths: Vec<usize>,
     v_exponents: Vec<u64>,
     masked: Option<Vec<Vec<bool>>>,
-    /// Empty, or one for each query, like the starts.
+    /// Empty, or one for each query, like the partial results.
     from: Vec<usize>,
-    starts: Vec<Option<PartialState>>,
+    restored: Vec<Option<PartialState>>,
 }
 
 /// What operands are like.
@@ -95,7 +95,7 @@ fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usiz
     Workload {
         v_exponents: (0..queries).map(|_| exponent(rng)).collect(),
         from: if tiled { lengths.iter().map(|&n| rng.random_range(0..=n)).collect() } else { Vec::new() },
-        starts: if config.partial {
+        restored: if config.partial {
             (0..queries).map(|_| rng.random_bool(0.6).then(|| state(rng, config))).collect()
         } else {
             Vec::new()
@@ -145,7 +145,7 @@ impl Workload {
             let mut all = self
                 .with_head(|head| model.run(Head { from: &[], masked: Some(&masked), ..head }.with_steps()));
             for (query, result) in all.iter_mut().enumerate() {
-                let start = usize::from(self.start(query));
+                let start = usize::from(self.is_restored(query));
                 result.steps.drain(start..start + from(query));
             }
             assert_eq!(results, all, "{}", config.name());
@@ -158,18 +158,18 @@ impl Workload {
         run(Head {
             from: &self.from,
             masked: self.masked.as_ref().map(|_| &masked as Masked),
-            starts: &self.starts,
+            restored: &self.restored,
             ..Head::new(&self.q, &self.k, &self.v, &self.lengths).with_exponents(&self.v_exponents)
         })
     }
 
-    fn start(&self, query: usize) -> bool {
-        self.starts.get(query).is_some_and(Option::is_some)
+    fn is_restored(&self, query: usize) -> bool {
+        self.restored.get(query).is_some_and(Option::is_some)
     }
 
     fn steps(&self) -> usize {
-        let starts = self.starts.iter().flatten().count();
-        self.lengths.iter().sum::<usize>() - self.from.iter().sum::<usize>() + starts
+        let restored = self.restored.iter().flatten().count();
+        self.lengths.iter().sum::<usize>() - self.from.iter().sum::<usize>() + restored
     }
 
     /// Results with the steps that were watched, and counts.

@@ -39,7 +39,7 @@ impl Place {
 }
 
 /// A kind of change: everything of it that is left is made at once.
-pub(super) struct Kind {
+pub(super) struct ChangeKind {
     pub(super) what: What,
     /// Entries that no query has shown so far; of a limit there is one.
     pub(super) left: Vec<usize>,
@@ -53,20 +53,20 @@ pub(super) enum What {
     Threshold(i64),
 }
 
-impl Kind {
+impl ChangeKind {
     /// All changes of what a core has.
-    pub(super) fn all(numerics: &Numerics, config: &CoreConfig) -> Vec<Kind> {
+    pub(super) fn all(numerics: &Numerics, config: &CoreConfig) -> Vec<ChangeKind> {
         let mut kinds = Vec::new();
         for &place in Place::of_core(config) {
             for (which, change) in [(0, 1), (0, -1), (1, 1), (1, -1)] {
                 let table = place.of(&mut numerics.clone()).clone();
                 let coefficients = if which == 0 { &table.c0 } else { &table.c1 };
                 let left = (0..coefficients.len()).filter(|&i| possible(&table, which, i, change)).collect();
-                kinds.push(Kind { what: What::Coefficients(place, which, change), left });
+                kinds.push(ChangeKind { what: What::Coefficients(place, which, change), left });
             }
         }
         if numerics.hold_threshold.is_some() {
-            kinds.extend([1, -1].map(|change| Kind { what: What::Threshold(change), left: vec![0] }));
+            kinds.extend([1, -1].map(|change| ChangeKind { what: What::Threshold(change), left: vec![0] }));
         }
         kinds
     }

@@ -5,7 +5,7 @@
 //! argument. A fourth one shows what the third made of the state.
 
 use super::candidates::BEYOND;
-use super::changes::{Kind, What};
+use super::changes::{ChangeKind, What};
 use super::{Scores, Search};
 use flashd_golden::Step;
 use rand::RngExt;
@@ -47,7 +47,7 @@ pub(super) fn queries(search: &Search, rng: &mut ChaCha8Rng) -> Vec<Scores> {
 }
 
 /// Arguments of an entry that a change is made in; None where the change is none of a table.
-fn cell(search: &Search, kind: &Kind, entry: usize) -> Option<Cell> {
+fn cell(search: &Search, kind: &ChangeKind, entry: usize) -> Option<Cell> {
     let What::Coefficients(place, ..) = kind.what else { return None };
     let n = &search.numerics;
     let table = place.of(&mut n.clone()).clone();
@@ -69,7 +69,7 @@ fn cell(search: &Search, kind: &Kind, entry: usize) -> Option<Cell> {
 }
 
 /// Those of some arguments at which a change shows in the weight or in what the state grows by.
-fn shown_at(search: &Search, kind: &Kind, entry: usize, magnitudes: &[i64]) -> Vec<i64> {
+fn shown_at(search: &Search, kind: &ChangeKind, entry: usize, magnitudes: &[i64]) -> Vec<i64> {
     let good = search.original.at_arguments(magnitudes).unwrap_or_default();
     let bad = search.changed(kind, &[entry]).at_arguments(magnitudes).unwrap_or_default();
     let both = magnitudes.iter().zip(good.iter().zip(&bad));

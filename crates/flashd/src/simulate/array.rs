@@ -1,0 +1,211 @@
+//! `flashd simulate --queries B`: an array of cores.
+
+use super::layer::Outcome;
+use super::{Progress, scales};
+use crate::cli::{EngineArg, SimulateArgs};
+use crate::output::{Failure, percent, table};
+use flashd_hwmodel::catalogue::v_step_latency;
+use flashd_simulator::array::{
+    ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
+    run as run_lockstep,
+};
+use flashd_simulator::{Accuracy, Gaps, Prepared, Reference, VectorFile};
+use flashd_spec::bits::ones;
+use flashd_spec::config::ArrayConfig;
+use flashd_workload::Scaling;
+use serde::Serialize;
+use std::ops::Range;
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    configuration: ArrayConfig,
+    scaling: Scaling,
+    queries: usize,
+    keys: usize,
+    latency: u32,
+    v_step_latency: u32,
+    counters: ArrayCounters,
+    /// Mean of the cycles from one block's last key to the next one's; none with a single block.
+    cycles_per_block: Option<f64>,
+    /// The same by the closed formula, for a block of B queries whose sources do not pause.
+    cycles_per_full_block: usize,
+    /// With masks, whose blocks differ: cycles of the whole run by the formula.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles_by_formula: Option<usize>,
+    /// With masks: queries times the keys of the whole sequence, what a core alone would be sent without them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys_times_queries: Option<usize>,
+    keys_per_cycle: f64,
+    cycles_per_query: f64,
+    /// Values that the queries need, one by one, for each that was read.
+    queries_per_value_read: f64,
+    mismatches: Option<u64>,
+    invalid_queries: usize,
+    empty_queries: usize,
+    saturated_inputs: [usize; 3],
+    accuracy: Accuracy,
+}
+
+/// Refuses options that an array has no meaning for.
+pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
+    if args.causal && !masks {
+        return Err(Failure::input(
+            "--causal: all queries of a block meet the same keys; add --masks, or leave --causal or --queries out",
+        ));
+    }
+    if args.vcd.is_some() {
+        return Err(Failure::input("--vcd: waves are those of a core; leave --vcd or --queries out"));
+    }
+    Ok(())
+}
+
+pub fn run(
+    args: &SimulateArgs,
+    array: &ArrayConfig,
+    prepared: &Prepared,
+    reference: &Reference,
+    ranges: Option<&[Range<usize>]>,
+) -> Result<Outcome, Failure> {
+    // The core with the score shift that the scaling needs.
+    let config = ArrayConfig { core: prepared.config.clone(), ..array.clone() };
+    let workload = match ranges {
+        Some(ranges) => ArrayWorkload::windows(&prepared.workload, config.queries, ranges),
+        None => ArrayWorkload::new(&prepared.workload, config.queries),
+    };
+    let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
+    let places = ones(config.key_index_bits());
+    if ranges.is_some() && most as u64 > places {
+        let bits = config.key_index_bits();
+        return Err(Failure::input(format!(
+            "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
+        )));
+    }
+    let run = match args.engine {
+        EngineArg::Cycle => cycle_run(args, &config, &workload)?,
+        EngineArg::Model => super::model::run_array(args, &config, &workload)?,
+    };
+    let (c, periods) = (run.counters, run.periods);
+    let keys = workload.blocks.first().map_or(0, |b| b.keys);
+    let report = Report {
+        name: array.name(),
+        scaling: prepared.scaling,
+        queries: run.results.len(),
+        keys,
+        latency: config.latency(),
+        v_step_latency: v_step_latency(&config.core),
+        counters: c,
+        cycles_per_block: (!periods.is_empty())
+            .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
+        cycles_per_full_block: ArrayConfig::cycles_per_block(config.queries, keys),
+        cycles_by_formula: ranges
+            .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.keys)))),
+        keys_times_queries: ranges.map(|_| run.results.len() * (workload.k.len() / workload.d)),
+        keys_per_cycle: c.keys as f64 / c.cycles.max(1) as f64,
+        cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
+        queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
+        // A difference would have ended the run.
+        mismatches: (args.engine == EngineArg::Cycle).then_some(0),
+        invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
+        empty_queries: run.results.iter().filter(|r| r.empty).count(),
+        saturated_inputs: prepared.saturated_inputs,
+        accuracy: reference.accuracy(prepared, &run.results),
+        configuration: config,
+    };
+    Outcome::new(&report, text(&report), prepared, &run.results)
+}
+
+fn cycle_run(
+    args: &SimulateArgs,
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+) -> Result<ArrayRun, Failure> {
+    let mut vectors = match &args.vectors {
+        Some(path) => {
+            let file = VectorFile::for_array(path, config);
+            Some(file.map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?)
+        }
+        None => None,
+    };
+    let mut progress = Progress::new(workload.keys() as u64);
+    let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
+    if let Some(vectors) = &mut vectors {
+        observers.push(vectors);
+    }
+    let disturbance = Disturbance::gaps(args.gaps.map_or(Gaps::None, Gaps::Random));
+    let run = run_lockstep(config, workload, &disturbance, &mut observers);
+    drop(progress);
+    if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
+        vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
+    }
+    Ok(run?)
+}
+
+fn text(r: &Report) -> String {
+    let c = &r.counters;
+    let mut cycles = format!("{} ({:.4} keys per cycle)", c.cycles, r.keys_per_cycle);
+    if let Some(formula) = r.cycles_by_formula {
+        cycles += &format!("; {formula} by the formula without pauses");
+    }
+    let full = match r.cycles_by_formula {
+        Some(_) => String::new(),
+        None => format!(", {} by the formula", r.cycles_per_full_block),
+    };
+    let per_block = match r.cycles_per_block {
+        Some(cycles) => format!("{cycles:.2} measured{full}"),
+        None => format!("one block only{full}"),
+    };
+    let mut rows = vec![
+        ["array", &r.name].map(String::from),
+        ["latency".into(), format!("{} cycles from a block's last key to its first result", r.latency)],
+        ["blocks, queries, keys".into(), format!("{}, {}, {}", c.blocks, c.queries, c.keys)],
+        ["cycles".into(), cycles],
+        ["cycles per block".into(), per_block],
+        ["cycles per query".into(), format!("{:.2}", r.cycles_per_query)],
+        [
+            "values read".into(),
+            format!(
+                "{}, each for {:.2} queries; one by one {}",
+                c.v_reads, r.queries_per_value_read, c.v_reads_alone
+            ),
+        ],
+        ["scales".into(), scales(&r.scaling)],
+    ];
+    if let Some(all) = r.keys_times_queries {
+        let share = percent(c.masked as f64 / c.steps.max(1) as f64);
+        rows.push([
+            "steps masked".into(),
+            format!("{} of {} ({share}); keys times queries {all}", c.masked, c.steps),
+        ]);
+        rows.push(["keys that no query saw".into(), c.unseen.to_string()]);
+    }
+    rows.extend(super::remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
+    let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
+    let rows = vec![
+        match r.mismatches {
+            Some(mismatches) => vec![
+                "hardware against bit-exact model".into(),
+                format!("{mismatches} mismatches"),
+                format!("{} comparisons", c.comparisons),
+            ],
+            None => {
+                vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()]
+            }
+        },
+        vec![
+            format!("{} against f64", r.name),
+            format!("max {}", percent(r.accuracy.max)),
+            format!("mean {}", percent(r.accuracy.mean)),
+        ],
+    ];
+    text += "\n\n";
+    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    text
+}
+
+impl ArrayObserver for Progress {
+    fn cycle(&mut self, i: &ArrayInputs, o: &ArrayOutputs) -> std::io::Result<()> {
+        self.0.inc((i.core.k_valid && o.k_ready && !i.core.rst) as u64);
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! The array: cores between shadow registers and the queue of results.
+
+use super::LowFunction;
+use super::control::array_control;
+use super::flag_tree::flag_tree;
+use super::pick::ResultPick;
+use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
+use super::shadow::{Query, query_shadow};
+use super::window::{key_counter, key_window};
+use crate::attention::ports::{CoreInputs, CoreOutputs};
+use crate::catalogue::core;
+use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
+use flashd_spec::config::{ArrayConfig, ConfigError, Design};
+use flashd_spec::numerics::Numerics;
+use std::sync::Arc;
+
+/// What an array gets. The names are those of the contract.
+pub struct ArrayInputs<'a> {
+    /// As a core: `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that no query sees the key.
+    pub core: CoreInputs<'a>,
+    /// The query is its block's last.
+    pub q_last: Wire,
+    /// With masks: the first key that the query sees.
+    pub q_from: Option<Wire>,
+    /// With masks: the first one that it sees no more.
+    pub q_to: Option<Wire>,
+}
+
+/// What an array hands out.
+pub struct ArrayOutputs {
+    /// A query is taken if offered.
+    pub q_ready: Wire,
+    /// A key is taken if offered.
+    pub k_ready: Wire,
+    /// As a core: `v_ren` says that some query of the block needs its value.
+    pub core: CoreOutputs,
+    /// The result is its block's last.
+    pub o_last: Wire,
+}
+
+/// The array of a configuration, with nothing around it.
+///
+/// # Errors
+/// If the configuration is not valid.
+pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
+    config.validate()?;
+    let n = Arc::new(Numerics::new(&config.core));
+    let (d, width) = (config.core.d, n.format.width());
+    let mut bench = Module::bench();
+    let b = &mut bench;
+    let core = CoreInputs {
+        q: &b.opens(d, width),
+        q_valid: b.open(1),
+        v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        k: &b.opens(d, width),
+        k_valid: b.open(1),
+        k_last: b.open(1),
+        k_mask: n.masks.then(|| b.open(1)),
+        k_state: None,
+        state_scalars: &[],
+        state_o: &[],
+        v: &b.opens(d, width),
+    };
+    let q_last = b.open(1);
+    let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));
+    let inputs = ArrayInputs { core, q_last, q_from, q_to };
+    array(b, "top", config, &n, &inputs);
+    Ok(bench.into_circuit())
+}
+
+/// The array of a (valid) configuration: every key meets the query of every core.
+pub fn array(
+    around: &mut Module,
+    name: impl Into<Name>,
+    config: &ArrayConfig,
+    n: &Arc<Numerics>,
+    &ArrayInputs { core: inputs, q_last, q_from, q_to }: &ArrayInputs,
+) -> ArrayOutputs {
+    let queries = config.queries;
+    let tag = Tag::module(
+        config.name(),
+        format!("{queries} queries at once: every key meets the query of every core."),
+    );
+    around.part(name, tag, |m| {
+        m.clock();
+        m.reset();
+        let q = m.inputs("q", inputs.q);
+        let [q_valid, q_last] = m.input_each([("q_valid", inputs.q_valid), ("q_last", q_last)]);
+        m.reserve_ports(&["q_ready"]);
+        let q_from = m.optional_input("q_from", q_from);
+        let q_to = m.optional_input("q_to", q_to);
+        let v_exponent = inputs.v_exponent.map(|exponent| m.input("v_exponent", exponent));
+        let k = m.inputs("k", inputs.k);
+        let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
+        m.reserve_ports(&["k_ready"]);
+        let k_mask = m.optional_input("k_mask", inputs.k_mask);
+        m.reserve_ports(&["v_step", "v_ren"]);
+        let v = m.inputs("v", inputs.v);
+
+        let control = array_control(m, queries, [q_valid, q_last], [k_valid, k_last]);
+        let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
+        let waiting: Vec<Query> =
+            control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
+        // The first core has a query in every block.
+        let masks = k_mask.map(|k_mask| {
+            let index = key_counter(m, config.key_index_bits(), control.key[0], k_last);
+            let window =
+                |b: usize| key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
+            (0..queries).map(window).collect::<Vec<Wire>>()
+        });
+        let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
+            .map(|(b, query)| {
+                let inputs = CoreInputs {
+                    q: &query.q,
+                    q_valid: control.take_query[b],
+                    v_exponent: query.exponent,
+                    k: &k,
+                    k_valid: control.key[b],
+                    k_last,
+                    k_mask: masks.as_ref().map(|masks| masks[b]),
+                    v: &v,
+                    ..inputs
+                };
+                core(m, ("core", b), &config.core, n, &inputs)
+            })
+            .collect();
+        let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
+        let v_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
+        let v_ren = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
+
+        let holds = config.core.design() == Design::Fa2 && queries > 1;
+        let results = results(m, &cores, holds);
+        m.reserve(&["pick", "more"]);
+        let index = m.state("index_q", config.index_bits());
+        let o = if holds { picked(m, &cores, index) } else { results.first.o };
+        let more = match results.second {
+            Some([own, behind]) => {
+                m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
+            }
+            None => results.low,
+        };
+        let order = OrderFunction { bits: config.index_bits() };
+        let [last, next_index] = m.call("order", order, [results.first.valid, more, index]);
+        m.next(index, next_index);
+        let flags = results.first.flags;
+        let o_empty = cores[0].o_empty.and(flags.last().copied());
+        let o_overflow = cores[0].o_overflow.map(|_| flags[1]);
+        m.reserve_ports(&["o", "o_valid", "o_index"]);
+        m.output("o_index", index);
+        ArrayOutputs {
+            q_ready: m.output("q_ready", control.q_ready),
+            k_ready: m.output("k_ready", control.k_ready),
+            o_last: m.output("o_last", last),
+            core: CoreOutputs {
+                v_step: m.output("v_step", v_step),
+                v_ren: m.output("v_ren", v_ren),
+                o: m.outputs("o", &o),
+                o_valid: m.output("o_valid", results.first.valid),
+                o_invalid: m.output("o_invalid", flags[0]),
+                o_empty: m.optional_output("o_empty", o_empty),
+                o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
+                state_scalars: Vec::new(),
+                o_state: Vec::new(),
+            },
+        }
+    })
+}
+
+/// The results' way to the port.
+struct Results {
+    /// What is on the port; without its elements if the cores hold them.
+    first: QueryResult,
+    /// In an array of several cores, whether another result follows: the second core's when the cores' are complete,
+    /// otherwise the one behind the first place of the queue.
+    second: Option<[Wire; 2]>,
+    /// Constant zero.
+    low: Wire,
+}
+
+/// Queues the results of all cores. One core alone: its results need no place to wait.
+fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
+    let own: Vec<QueryResult> = (cores.iter())
+        .map(|core| QueryResult {
+            o: if holds { Vec::new() } else { core.o.clone() },
+            valid: core.o_valid,
+            flags: [Some(core.o_invalid), core.o_overflow, core.o_empty].into_iter().flatten().collect(),
+        })
+        .collect();
+    let [low] = m.call("low", LowFunction {}, []);
+    let take = own[0].valid;
+    let followers = &own[1..];
+    // From the last one on, behind which there is nothing: any data do.
+    m.reserve(&["kept"]);
+    let mut kept: Vec<QueryResult> = Vec::new();
+    for (i, own) in followers.iter().enumerate().rev() {
+        let nothing = QueryResult { valid: low, flags: vec![low; own.flags.len()], ..own.clone() };
+        let behind = kept.first().unwrap_or(&nothing);
+        kept.insert(0, kept_result(m, i, take, own, behind));
+    }
+    match kept.first() {
+        Some(behind) => Results {
+            first: result_select(m, ("front", 0), take, &own[0], behind),
+            second: Some([own[1].valid, kept.get(1).map_or(low, |second| second.valid)]),
+            low,
+        },
+        None => Results { first: own[0].clone(), second: None, low },
+    }
+}
+
+/// The result at an index, of those that the cores hold.
+fn picked(m: &mut Module, cores: &[CoreOutputs], index: Wire) -> Vec<Wire> {
+    let elements = cores[0].o.iter().enumerate();
+    elements
+        .map(|(j, element)| {
+            let pick = ResultPick { queries: cores.len(), width: element.width() };
+            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|core| core.o[j])).collect();
+            m.leaf(("pick", j), VectorLeaf::new(pick), &inputs)[0]
+        })
+        .collect()
+}

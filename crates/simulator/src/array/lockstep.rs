@@ -1,0 +1,331 @@
+//! The lock-step run of an array: every output port in every cycle.
+//!
+//! Results, and which query reads which value, are those of the model for each query alone; when they are due, and
+//! what is ready, is what [`ArrayRules`] say.
+
+use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
+use super::rules::{ArrayRules, QueryId};
+use super::stream::{ArrayDriver, ArrayOffer, Disturbance};
+use super::workload::ArrayWorkload;
+use crate::core::lockstep::{Divergence, RunError, is_zero, require_masks};
+use crate::core::workload::Workload;
+use crate::inside::InsideSchedule;
+use flashd_golden::{Action, Model, QueryResult};
+use flashd_hwmodel::attention::inside::Inside;
+use flashd_hwmodel::catalogue::v_step_latency;
+use flashd_spec::bits::ones;
+use flashd_spec::config::ArrayConfig;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ArrayCounters {
+    /// Cycles from the first key to the last result, both included.
+    pub cycles: u64,
+    /// Blocks whose last key was taken.
+    pub blocks: u64,
+    /// Queries with a result.
+    pub queries: u64,
+    /// Keys taken, each counted once however many queries it met.
+    pub keys: u64,
+    /// Steps: keys taken, counted for each query that met them.
+    pub steps: u64,
+    /// Values read.
+    pub v_reads: u64,
+    /// Values that the queries would have read one by one.
+    pub v_reads_alone: u64,
+    /// Steps whose key was masked.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub masked: u64,
+    /// Keys that no query of their block saw.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unseen: u64,
+    /// Cycles from a block's last key to its first result.
+    pub latency: u64,
+    /// Single comparisons made.
+    pub comparisons: u64,
+}
+
+/// Sees every settled cycle.
+pub trait ArrayObserver {
+    /// Called once a cycle, before the clock rises.
+    ///
+    /// # Errors
+    /// An I/O error ends the run.
+    fn cycle(&mut self, inputs: &ArrayInputs, outputs: &ArrayOutputs) -> std::io::Result<()>;
+}
+
+/// A finished run without differences.
+#[derive(Clone, Debug)]
+pub struct ArrayRun {
+    /// Counts.
+    pub counters: ArrayCounters,
+    /// Cycles from each block's last key to the next one's; a reset starts afresh.
+    pub periods: Vec<u64>,
+    /// The model's results in the order of the queries, equal to the array's.
+    pub results: Vec<QueryResult>,
+}
+
+/// Runs a workload through array and model; `observers` see every cycle.
+///
+/// # Errors
+/// The first difference, an invalid configuration, or an observer's I/O error.
+pub fn run(
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+    disturbance: &Disturbance,
+    observers: &mut [&mut dyn ArrayObserver],
+) -> Result<ArrayRun, RunError> {
+    config.validate()?;
+    let single = workload_alone(config, workload);
+    require_masks(&config.core, &single)?;
+    let results = single.results(&Model::new(&config.core).with_sums(), true);
+    let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
+    Ok(ArrayRun { counters, periods, results })
+}
+
+/// The queries of a workload one by one, as the array's cores see them.
+pub(crate) fn workload_alone(config: &ArrayConfig, workload: &ArrayWorkload) -> Workload {
+    match config.core.masks {
+        true => workload.single_up_to(ones(config.key_index_bits()) as usize),
+        false => workload.single(),
+    }
+}
+
+/// [`run`] against given results (with steps), one for each query in order: the check itself, apart from the model.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_against(
+    config: &ArrayConfig,
+    workload: &ArrayWorkload,
+    disturbance: &Disturbance,
+    observers: &mut [&mut dyn ArrayObserver],
+    results: &[QueryResult],
+) -> Result<(ArrayCounters, Vec<u64>), RunError> {
+    let mut engine = ArrayEngine::new(config)?;
+    let mut driver = ArrayDriver::new(config, workload, disturbance);
+    let mut checker = ArrayChecker::new(config, workload, results, &engine.inside());
+    let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
+    // After the last key: all results, and some cycles in which nothing more may come out.
+    let mut drain = checker.latency + config.queries as u64 + HISTORY as u64;
+    while drain > 0 {
+        if driver.finished() {
+            drain -= 1;
+        }
+        let cycle = engine.cycle();
+        let offer = driver.next(cycle, &outputs, &mut inputs);
+        engine.settle(&inputs, &mut outputs);
+        if !inputs.core.rst {
+            checker.look_inside(cycle, &offer);
+        }
+        checker.inside.due(cycle, &mut outputs.core.inside);
+        for observer in observers.iter_mut() {
+            observer.cycle(&inputs, &outputs)?;
+        }
+        if inputs.core.rst {
+            checker.reset();
+        } else {
+            checker
+                .compare(cycle, inputs.core.k_last, &outputs, &engine.inside())
+                .map_err(RunError::Divergence)?;
+            let (query, key) = checker.advance(cycle, offer);
+            driver.advance(query, key);
+        }
+        engine.clock();
+    }
+    Ok((checker.counters, checker.periods))
+}
+
+/// How many events a divergence reports.
+const HISTORY: usize = 6;
+
+/// A step on its way to the value stage: when it is due, its key, and the queries that meet it.
+type MetStep = (u64, usize, Vec<QueryId>);
+
+/// The first entry, if it is the one.
+fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(is_it) { queue.pop_front() } else { None }
+}
+
+struct ArrayChecker<'a> {
+    config: &'a ArrayConfig,
+    results: &'a [QueryResult],
+    /// Index of each block's first query in `results`.
+    first: Vec<usize>,
+    /// Each block's first key.
+    first_key_of: Vec<usize>,
+    rules: ArrayRules,
+    inside: InsideSchedule,
+    latency: u64,
+    value: u64,
+    steps: VecDeque<MetStep>,
+    /// When a result is due, whose it is, its place in the block, and whether it is the last.
+    due: VecDeque<(u64, QueryId, usize, bool)>,
+    last_end: Option<u64>,
+    first_key: Option<u64>,
+    history: VecDeque<String>,
+    counters: ArrayCounters,
+    periods: Vec<u64>,
+}
+
+impl<'a> ArrayChecker<'a> {
+    fn new(
+        config: &'a ArrayConfig,
+        workload: &ArrayWorkload,
+        results: &'a [QueryResult],
+        inside: &[Vec<Inside>],
+    ) -> Self {
+        let mut queries = 0;
+        let first = workload.blocks.iter().map(|b| {
+            queries += b.queries.len();
+            queries - b.queries.len()
+        });
+        ArrayChecker {
+            config,
+            results,
+            first: first.collect(),
+            first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
+            rules: ArrayRules::new(config.queries),
+            inside: InsideSchedule::new(&config.core, inside),
+            latency: config.latency().into(),
+            value: v_step_latency(&config.core).into(),
+            steps: VecDeque::new(),
+            due: VecDeque::new(),
+            last_end: None,
+            first_key: None,
+            history: VecDeque::new(),
+            counters: ArrayCounters { latency: config.latency().into(), ..ArrayCounters::default() },
+            periods: Vec::new(),
+        }
+    }
+
+    fn result(&self, (block, place): QueryId) -> &'a QueryResult {
+        &self.results[self.first[block] + place]
+    }
+
+    fn reset(&mut self) {
+        self.rules = ArrayRules::new(self.config.queries);
+        self.inside.reset();
+        self.steps.clear();
+        self.due.clear();
+        self.last_end = None;
+    }
+
+    fn remember(&mut self, event: String) {
+        if self.history.len() == HISTORY {
+            self.history.pop_front();
+        }
+        self.history.push_back(event);
+    }
+
+    /// What the key that the cycle takes, if it takes one, brings inside the cores: there it may be seen in the same cycle.
+    fn look_inside(&mut self, cycle: u64, offer: &ArrayOffer) {
+        let taken = self.rules.clone().advance(cycle, offer.query, offer.key.map(|(_, last)| last));
+        let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) else { return };
+        for (core, id) in queries.into_iter().enumerate() {
+            let step = &self.result(id).steps[self.first_key_of[block] + key];
+            self.inside.accept(cycle, core, step, taken.end);
+        }
+    }
+
+    /// What of an offer is taken: query, key.
+    fn advance(&mut self, cycle: u64, offer: ArrayOffer) -> (bool, bool) {
+        let taken = self.rules.advance(cycle, offer.query, offer.key.map(|(_, last)| last));
+        if let (Some(((block, place), last)), true) = (offer.query, taken.query) {
+            let last = if last { ", last" } else { "" };
+            self.remember(format!("cycle {cycle}: query {place} of block {block} taken{last}"));
+        }
+        let key_taken = taken.key.is_some();
+        if let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) {
+            let last = if taken.end { ", last" } else { "" };
+            self.remember(format!("cycle {cycle}: key {key} of block {block} taken{last}"));
+            self.first_key.get_or_insert(cycle);
+            self.counters.keys += 1;
+            self.counters.steps += queries.len() as u64;
+            if taken.end {
+                self.counters.blocks += 1;
+                self.periods.extend(self.last_end.replace(cycle).map(|end| cycle - end));
+                let n = queries.len();
+                let due = queries.iter().enumerate();
+                self.due.extend(due.map(|(i, id)| (cycle + self.latency + i as u64, *id, i, i + 1 == n)));
+            }
+            self.steps.push_back((cycle + self.value, self.first_key_of[block] + key, queries));
+        }
+        (taken.query, key_taken)
+    }
+
+    fn compare(
+        &mut self,
+        cycle: u64,
+        k_last: bool,
+        out: &ArrayOutputs,
+        inside: &[Vec<Inside>],
+    ) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += out.core.inside.iter().flatten().count() as u64;
+        if let Some((signal, values)) = self.inside.differs(&out.core.inside, inside) {
+            return Err(Box::new(Divergence::new(self.config.name(), cycle, &signal, values, &self.history)));
+        }
+        let (q_ready, k_ready) = self.rules.ready(cycle, k_last);
+        self.check(cycle, "q_ready", q_ready as u64, out.q_ready as u64)?;
+        self.check(cycle, "k_ready", k_ready as u64, out.k_ready as u64)?;
+
+        let step = pop_if(&mut self.steps, |(at, ..)| *at == cycle);
+        let (mut readers, mut masked, mut met) = (0, 0, 0);
+        for (key, id) in step.iter().flat_map(|(_, key, queries)| queries.iter().map(move |id| (*key, *id))) {
+            met += 1;
+            match self.result(id).steps[key].action {
+                Action::Masked => masked += 1,
+                Action::Hold => {}
+                Action::Load | Action::Update | Action::Restore => readers += 1,
+            }
+        }
+        self.counters.masked += masked;
+        self.counters.unseen += (met > 0 && masked == met) as u64;
+        self.check(cycle, "v_step", step.is_some() as u64, out.core.v_step as u64)?;
+        self.check(cycle, "v_ren", (readers > 0) as u64, out.core.v_ren as u64)?;
+        self.counters.v_reads += (readers > 0) as u64;
+        self.counters.v_reads_alone += readers;
+
+        let due = pop_if(&mut self.due, |(at, ..)| *at == cycle);
+        self.check(cycle, "o_valid", due.is_some() as u64, out.core.o_valid as u64)?;
+        self.check(cycle, "o_last", due.is_some_and(|d| d.3) as u64, out.o_last as u64)?;
+        if let Some((_, id, place, _)) = due {
+            let result = self.result(id);
+            self.check(cycle, "o_index", place as u64, out.o_index)?;
+            self.check(cycle, "o_invalid", result.invalid as u64, out.core.o_invalid as u64)?;
+            self.check(cycle, "o_overflow", result.overflow as u64, out.core.o_overflow as u64)?;
+            if self.config.core.masks {
+                self.check(cycle, "o_empty", result.empty as u64, out.core.o_empty as u64)?;
+            }
+            for (j, (expected, actual)) in result.o.iter().zip(&out.core.o).enumerate() {
+                if expected != actual {
+                    self.check(
+                        cycle,
+                        &format!("o[{j}] of query {} of block {}", id.1, id.0),
+                        *expected,
+                        *actual,
+                    )?;
+                }
+            }
+            self.counters.comparisons += result.o.len() as u64;
+            self.counters.queries += 1;
+            self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, cycle: u64, signal: &str, expected: u64, actual: u64) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += 1;
+        if expected == actual {
+            return Ok(());
+        }
+        let text = |bits: u64| match signal.starts_with("o[") {
+            true => self.config.core.format.value(bits).to_string(),
+            false => bits.to_string(),
+        };
+        let values = [expected, actual].map(|bits| (bits, text(bits)));
+        Err(Box::new(Divergence::new(self.config.name(), cycle, signal, values, &self.history)))
+    }
+}

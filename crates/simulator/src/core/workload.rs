@@ -1,0 +1,194 @@
+//! What a run streams through a core: queries, and what each sees of the keys.
+
+use flashd_golden::{Head, Masked, Model, PartialState, QueryResult, v_exponent};
+use flashd_spec::format::Format;
+use std::ops::Range;
+
+/// One query and the keys it attends to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    /// d encodings.
+    pub q: Vec<u64>,
+    /// First key; 0 but for tiles of keys.
+    pub from: usize,
+    /// Keys `from..keys`. A query that has neither a key nor a partial result is not sent to a core: its result is zeros and
+    /// [`QueryResult::empty`], as that of a query whose keys are all masked.
+    pub keys: usize,
+    /// The partial result that the query starts from, in a core with partial results.
+    pub restore: Option<PartialState>,
+    /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
+    pub v_exponent: u64,
+    /// Keys that the query does not see, from the first; it sees those for which nothing is said.
+    pub masked: Vec<bool>,
+}
+
+impl Query {
+    /// Steps that the query takes: its partial result, if it starts from one, and its keys.
+    pub fn steps(&self) -> usize {
+        self.restores() + self.keys - self.from
+    }
+
+    /// The key of a step; None for the partial result.
+    pub fn key(&self, step: usize) -> Option<usize> {
+        Some(self.from + step.checked_sub(self.restores())?)
+    }
+
+    /// Whether there is anything to send to a core.
+    pub(crate) fn is_sent(&self) -> bool {
+        self.steps() > 0
+    }
+
+    fn restores(&self) -> usize {
+        self.restore.is_some().into()
+    }
+
+    /// Whether the query does not see a key.
+    pub fn masks(&self, key: usize) -> bool {
+        self.masked.get(key).is_some_and(|&masked| masked)
+    }
+}
+
+/// What a run streams through a core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// Vector length.
+    pub d: usize,
+    /// Queries, one after another.
+    pub queries: Vec<Query>,
+    /// Keys, `[keys, d]` encodings.
+    pub k: Vec<u64>,
+    /// Values, `[keys, d]` encodings.
+    pub v: Vec<u64>,
+}
+
+impl Workload {
+    /// Every query against all keys.
+    ///
+    /// `v_exponent` is that of the values in `format`.
+    pub fn new(format: Format, d: usize, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+        let v_exponent = v_exponent(format, v);
+        let keys = k.len() / d;
+        let query = |q: &[u64]| Query { q: q.to_vec(), keys, v_exponent, ..Query::default() };
+        Workload { d, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
+    }
+
+    /// The same keys for every query, of which each sees only those of a range: for cores with masks.
+    #[must_use]
+    pub fn with_ranges(mut self, ranges: &[Range<usize>]) -> Self {
+        for (query, range) in self.queries.iter_mut().zip(ranges) {
+            query.masked = (0..query.keys).map(|key| !range.contains(&key)).collect();
+        }
+        self
+    }
+
+    /// For each query only the first so many keys: for cores without masks.
+    #[must_use]
+    pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {
+        for (query, length) in self.queries.iter_mut().zip(lengths) {
+            query.keys = length;
+        }
+        self
+    }
+
+    /// The first query that is sent to a core, from this one on; their number if none is.
+    pub(super) fn sent_from(&self, query: usize) -> usize {
+        (query..self.queries.len()).find(|&i| self.queries[i].is_sent()).unwrap_or(self.queries.len())
+    }
+
+    /// Steps over all queries.
+    pub fn steps(&self) -> usize {
+        self.queries.iter().map(Query::steps).sum()
+    }
+
+    /// Keys per query.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.queries.iter().map(|q| q.keys).collect()
+    }
+
+    /// Exponent field per query.
+    pub fn v_exponents(&self) -> Vec<u64> {
+        self.queries.iter().map(|q| q.v_exponent).collect()
+    }
+
+    /// Keys that queries do not see, over all queries.
+    pub fn masked(&self) -> usize {
+        self.queries.iter().map(|q| (q.from..q.keys).filter(|&key| q.masks(key)).count()).sum()
+    }
+
+    /// What a model makes of the workload.
+    pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
+        self.with_head(|head| model.run(Head { record, ..head }))
+    }
+
+    /// Shows the workload as what a model takes.
+    pub(crate) fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
+        let masked = |query: usize, key: usize| self.queries[query].masks(key);
+        let any = self.queries.iter().any(|q| q.masked.contains(&true));
+        let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
+        let restored: Vec<_> = self.queries.iter().map(|q| q.restore.clone()).collect();
+        run(Head {
+            from: &from,
+            masked: any.then_some(&masked as Masked),
+            restored: &restored,
+            ..Head::new(&self.q(), &self.k, &self.v, &self.lengths()).with_exponents(&self.v_exponents())
+        })
+    }
+
+    /// The same queries with their keys in tiles of at most `tile` keys: each tile is a query that starts from the state
+    /// of the one before. `model` is that of a core with partial results.
+    ///
+    /// # Panics
+    /// If `tile` is 0 or the core has no partial results.
+    #[must_use]
+    pub fn tiled(&self, model: &Model, tile: usize) -> Workload {
+        self.tiled_by(tile, |round| round.results(model, false))
+    }
+
+    /// [`Workload::tiled`] with states from whatever gives results.
+    ///
+    /// # Panics
+    /// As there.
+    #[must_use]
+    pub fn tiled_by(&self, tile: usize, run: impl Fn(&Workload) -> Vec<QueryResult>) -> Workload {
+        assert!(tile > 0, "a tile must have keys");
+        let tiles = |query: &Query| query.keys.saturating_sub(query.from).div_ceil(tile);
+        let most = self.queries.iter().map(tiles).max().unwrap_or(0);
+        let mut states: Vec<Option<PartialState>> = self.queries.iter().map(|q| q.restore.clone()).collect();
+        let mut queries: Vec<Vec<Query>> = vec![Vec::new(); self.queries.len()];
+        for n in 0..most {
+            let of_query = |(query, state): (&Query, &Option<PartialState>)| {
+                let from = (query.from + n * tile).min(query.keys);
+                let keys = (from + tile).min(query.keys);
+                Query { from, keys, restore: state.clone(), ..query.clone() }
+            };
+            let round: Vec<Query> = self.queries.iter().zip(&states).map(of_query).collect();
+            let round = Workload { queries: round, ..self.clone() };
+            let results = run(&round);
+            for (i, (query, result)) in round.queries.into_iter().zip(results).enumerate() {
+                states[i] = result.state;
+                if query.from < query.keys {
+                    queries[i].push(query);
+                }
+            }
+        }
+        Workload { queries: queries.into_iter().flatten().collect(), ..self.clone() }
+    }
+
+    /// For each of the queries in whole, its last tile's place among `tiled` ones.
+    pub fn last_tiles(&self, tile: usize) -> Vec<usize> {
+        let tiles = self.queries.iter().map(|q| (q.keys - q.from).div_ceil(tile));
+        tiles
+            .scan(0, |end, n| {
+                Some({
+                    *end += n;
+                    *end - 1
+                })
+            })
+            .collect()
+    }
+
+    /// All queries, `[queries, d]`.
+    pub fn q(&self) -> Vec<u64> {
+        self.queries.iter().flat_map(|q| q.q.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,228 @@
+//! The lock-step run of a split: every output port in every cycle.
+
+use super::engine::{SplitEngine, SplitInputs, SplitOutputs};
+use super::rules::SplitRules;
+use super::stream::SplitDriver;
+use super::workload::SplitWorkload;
+use crate::core::lockstep::{Divergence, RunError};
+use crate::core::stream::Gaps;
+use crate::core::workload::Workload;
+use crate::inside::InsideSchedule;
+use flashd_golden::{Action, Model, QueryResult};
+use flashd_spec::config::{ConfigError, SplitConfig};
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// Counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SplitCounters {
+    /// Cycles from the first accepted keys to the last result, both included.
+    pub cycles: u64,
+    /// Steps, of a key for each part.
+    pub steps: u64,
+    /// Values read.
+    pub v_reads: u64,
+    /// Queries with a result.
+    pub queries: u64,
+    /// Cycles from the acceptance of the last keys to the result.
+    pub latency: u64,
+    /// Single comparisons made.
+    pub comparisons: u64,
+}
+
+/// Sees every settled cycle.
+pub trait SplitObserver {
+    /// Called once a cycle, before the clock rises.
+    ///
+    /// # Errors
+    /// An I/O error ends the run.
+    fn cycle(&mut self, inputs: &SplitInputs, outputs: &SplitOutputs) -> std::io::Result<()>;
+}
+
+/// A finished run without differences.
+#[derive(Clone, Debug)]
+pub struct SplitRun {
+    /// Counts.
+    pub counters: SplitCounters,
+    /// The model's results, equal to the hardware's.
+    pub results: Vec<QueryResult>,
+}
+
+/// Runs a workload through cores and tree, and compares every output in every cycle with the model.
+///
+/// # Errors
+/// The first difference, or an invalid configuration.
+pub fn run(
+    config: &SplitConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    observers: &mut [&mut dyn SplitObserver],
+) -> Result<SplitRun, RunError> {
+    let parts = SplitWorkload::new(workload, config.parts);
+    let partial = parts.partial_results(&Model::new(&config.core).with_sums(), true);
+    let results = parts.results(config, &partial);
+    let counters = run_against(config, workload, gaps, &partial, &results, observers)?;
+    Ok(SplitRun { counters, results })
+}
+
+/// [`run`] against given results of the parts, with steps, and of the tree.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_against(
+    config: &SplitConfig,
+    workload: &Workload,
+    gaps: Gaps,
+    partial: &[Vec<QueryResult>],
+    results: &[QueryResult],
+    observers: &mut [&mut dyn SplitObserver],
+) -> Result<SplitCounters, RunError> {
+    let parts = SplitWorkload::new(workload, config.parts);
+    let mut bench = SplitBench::new(config, &parts, gaps, partial, results)?;
+    let mut drain = u64::from(config.latency()) + 4;
+    while drain > 0 {
+        drain -= u64::from(bench.driver.finished());
+        bench.drive();
+        for observer in &mut *observers {
+            observer.cycle(&bench.inputs, &bench.outputs)?;
+        }
+        bench.compare_and_clock().map_err(RunError::Divergence)?;
+    }
+    Ok(bench.counters)
+}
+
+struct SplitBench<'a> {
+    config: &'a SplitConfig,
+    parts: &'a SplitWorkload,
+    partial: &'a [Vec<QueryResult>],
+    results: &'a [QueryResult],
+    engine: SplitEngine,
+    driver: SplitDriver<'a>,
+    rules: SplitRules,
+    inside: InsideSchedule,
+    first_key: Option<u64>,
+    counters: SplitCounters,
+    inputs: SplitInputs,
+    outputs: SplitOutputs,
+}
+
+impl<'a> SplitBench<'a> {
+    fn new(
+        config: &'a SplitConfig,
+        parts: &'a SplitWorkload,
+        gaps: Gaps,
+        partial: &'a [Vec<QueryResult>],
+        results: &'a [QueryResult],
+    ) -> Result<Self, ConfigError> {
+        let engine = SplitEngine::new(config)?;
+        Ok(SplitBench {
+            inside: InsideSchedule::new(&config.core, &engine.inside()),
+            engine,
+            driver: SplitDriver::new(config, parts, gaps),
+            rules: SplitRules::new(config),
+            first_key: None,
+            counters: SplitCounters::default(),
+            inputs: SplitInputs::default(),
+            outputs: SplitOutputs::default(),
+            config,
+            parts,
+            partial,
+            results,
+        })
+    }
+
+    /// The inputs of a cycle, and what the hardware makes of them.
+    fn drive(&mut self) {
+        let cycle = self.engine.cycle();
+        let offer = self.driver.next();
+        self.inputs = offer.inputs;
+        self.engine.settle(&self.inputs, &mut self.outputs);
+        if let Some((query, step)) = offer.step {
+            self.first_key.get_or_insert(cycle);
+            self.counters.steps += 1;
+            self.rules.accept(cycle, (query, step), self.inputs.core.k_last);
+            for (p, part) in self.partial[query].iter().enumerate() {
+                // Of a part that has ended before, the rest is masked.
+                if let Some(step) = part.steps.get(step) {
+                    self.inside.accept(cycle, p, step, false);
+                }
+            }
+        }
+        self.inside.due(cycle, &mut self.outputs.core.inside);
+    }
+
+    fn compare_and_clock(&mut self) -> Result<(), Box<Divergence>> {
+        if !self.inputs.core.rst {
+            let outputs = std::mem::take(&mut self.outputs);
+            self.compare(&outputs)?;
+            self.outputs = outputs;
+        }
+        self.engine.clock();
+        Ok(())
+    }
+
+    fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
+        let SplitOutputs { core: o, v_ren } = outputs;
+        self.counters.comparisons += o.inside.iter().flatten().count() as u64;
+        if let Some((signal, values)) = self.inside.differs(&o.inside, &self.engine.inside()) {
+            let name = self.config.name();
+            return Err(Box::new(Divergence::new(
+                name,
+                self.engine.cycle(),
+                &signal,
+                values,
+                &VecDeque::new(),
+            )));
+        }
+        let cycle = self.engine.cycle();
+        let due = self.rules.value(cycle);
+        self.check("v_step", due.is_some().into(), o.v_step.into())?;
+        let mut asked = vec![None; self.config.parts];
+        for (p, asked) in asked.iter_mut().enumerate() {
+            let reads = due.is_some_and(|(query, step)| {
+                let steps = &self.partial[query][p].steps;
+                steps.get(step).is_some_and(|s| !matches!(s.action, Action::Hold | Action::Masked))
+            });
+            self.check(&format!("v_ren[{p}]"), reads.into(), v_ren[p].into())?;
+            self.counters.v_reads += u64::from(reads);
+            *asked = due.filter(|_| reads).map(|(query, step)| self.parts.query(query, p).from + step);
+        }
+        self.driver.ask(asked);
+        let due = self.rules.result(cycle);
+        self.check("o_valid", due.is_some().into(), o.o_valid.into())?;
+        let Some(query) = due else {
+            return Ok(());
+        };
+        let results = self.results;
+        let result = &results[query];
+        self.check("o_invalid", result.invalid.into(), o.o_invalid.into())?;
+        self.check("o_empty", result.empty.into(), o.o_empty.into())?;
+        self.check("o_overflow", result.overflow.into(), o.o_overflow.into())?;
+        for (j, (expected, actual)) in result.o.iter().zip(&o.o).enumerate() {
+            self.check(&format!("o[{j}]"), *expected, *actual)?;
+        }
+        if let Some(expected) = &result.state {
+            let names = self.config.core.state_scalars();
+            for ((expected, actual), name) in expected.scalars.iter().zip(&o.o_scalars).zip(names) {
+                self.check(&format!("o_{name}"), *expected, *actual)?;
+            }
+            for (j, (expected, actual)) in expected.o.iter().zip(&o.o_state).enumerate() {
+                self.check(&format!("o_state[{j}]"), *expected, *actual)?;
+            }
+        }
+        self.counters.queries += 1;
+        self.counters.latency = self.rules.latency();
+        self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
+        Ok(())
+    }
+
+    fn check(&mut self, signal: &str, expected: u64, actual: u64) -> Result<(), Box<Divergence>> {
+        self.counters.comparisons += 1;
+        if expected == actual {
+            return Ok(());
+        }
+        let values = [expected, actual].map(|bits| (bits, bits.to_string()));
+        let name = self.config.name();
+        Err(Box::new(Divergence::new(name, self.engine.cycle(), signal, values, &VecDeque::new())))
+    }
+}

@@ -1,0 +1,128 @@
+//! Queries and the keys of their parts as port activity.
+
+use super::engine::SplitInputs;
+use super::workload::SplitWorkload;
+use crate::core::engine::Inputs;
+use crate::core::stream::{Gaps, RESET_CYCLES};
+use flashd_spec::bits::ones;
+use flashd_spec::config::SplitConfig;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::collections::VecDeque;
+
+/// A cycle's inputs. Ports that carry nothing carry noise where there are gaps.
+pub(super) struct SplitOffer {
+    pub(super) inputs: SplitInputs,
+    /// The query and step whose keys are sent.
+    pub(super) step: Option<(usize, usize)>,
+}
+
+/// Drives the inputs by the port protocol.
+pub(super) struct SplitDriver<'a> {
+    config: &'a SplitConfig,
+    parts: &'a SplitWorkload,
+    rng: Option<ChaCha8Rng>,
+    cycle: usize,
+    loaded: usize,
+    query: usize,
+    step: usize,
+    /// Keys asked for by the parts in the cycles before.
+    asked: VecDeque<Vec<Option<usize>>>,
+}
+
+impl<'a> SplitDriver<'a> {
+    pub(super) fn new(config: &'a SplitConfig, parts: &'a SplitWorkload, gaps: Gaps) -> Self {
+        SplitDriver {
+            rng: match gaps {
+                Gaps::None => None,
+                Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
+            },
+            cycle: 0,
+            loaded: 0,
+            query: 0,
+            step: 0,
+            asked: (0..config.core.value_latency).map(|_| vec![None; config.parts]).collect(),
+            config,
+            parts,
+        }
+    }
+
+    /// Whether every key has been sent.
+    pub(super) fn finished(&self) -> bool {
+        self.query == self.parts.lengths.len()
+    }
+
+    /// The keys whose values the parts ask for in a cycle after the reset.
+    pub(super) fn ask(&mut self, keys: Vec<Option<usize>>) {
+        self.asked.push_back(keys);
+    }
+
+    fn chance(&mut self, one_in: u32) -> bool {
+        self.rng.as_mut().is_some_and(|rng| rng.random_ratio(1, one_in))
+    }
+
+    /// The contents of a bus that carries nothing.
+    fn noise(&mut self, width: u32) -> u64 {
+        self.rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width))
+    }
+
+    /// A vector, or what is on the bus without one.
+    fn vector(&mut self, data: &[u64], key: Option<usize>) -> Vec<u64> {
+        let (d, width) = (self.config.core.d, self.config.core.format.width());
+        match key {
+            Some(key) => data[key * d..(key + 1) * d].to_vec(),
+            None => (0..d).map(|_| self.noise(width)).collect(),
+        }
+    }
+
+    /// The inputs of the next cycle.
+    pub(super) fn next(&mut self) -> SplitOffer {
+        let (source, parts) = (self.parts, self.config.parts);
+        let reset = self.cycle < RESET_CYCLES;
+        self.cycle += 1;
+        let send = !reset && self.query < self.loaded && !self.finished() && !self.chance(3);
+        let mut k = vec![None; parts];
+        if send {
+            for (p, k) in k.iter_mut().enumerate() {
+                let query = source.query(self.query, p);
+                let key = query.from + self.step;
+                *k = (key < query.keys && !query.masks(key)).then_some(key);
+            }
+        }
+        let last = send && self.step + 1 == source.lengths[self.query];
+        // The next query may be loaded from the cycle of the previous one's last keys on.
+        let idle = self.query + usize::from(last) == self.loaded;
+        let load = !reset && idle && self.loaded < source.lengths.len() && !self.chance(3);
+        let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
+        let w = &source.workload;
+        let sent = k.iter().flat_map(|&key| self.vector(&w.k, key)).collect();
+        let v = (0..parts).flat_map(|p| self.vector(&w.v, arriving.get(p).copied().flatten())).collect();
+        let exponent = self.noise(self.config.core.format.exponent_bits);
+        let (q, v_exponent) = match load {
+            true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
+            false => (self.vector(&w.k, None), exponent),
+        };
+        let idle_last = !send && self.chance(2);
+        let k_mask = k.iter().map(|key| if send { key.is_none() } else { self.chance(2) }).collect();
+        let core = Inputs {
+            rst: reset,
+            q,
+            // Nothing that comes with a reset is taken.
+            q_valid: load || reset && self.chance(2),
+            v_exponent,
+            k: sent,
+            k_valid: send || reset && self.chance(2),
+            k_last: last || idle_last,
+            v,
+            ..Inputs::default()
+        };
+        let step = send.then_some((self.query, self.step));
+        self.loaded += usize::from(load);
+        if last {
+            (self.query, self.step) = (self.query + 1, 0);
+        } else {
+            self.step += usize::from(send);
+        }
+        SplitOffer { inputs: SplitInputs { core, k_mask }, step }
+    }
+}

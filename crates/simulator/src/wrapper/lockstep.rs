@@ -1,0 +1,255 @@
+//! A run of blocks through a wrapper, compared with the model.
+
+use super::lite::LiteAccess;
+use super::stream::{Paces, WrapperBench, beats};
+use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
+use flashd_golden::QueryResult;
+use flashd_hwmodel::wrapper::registers::RUN_BIT;
+use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, registers};
+use flashd_spec::bits::ones;
+use flashd_spec::config::{Values, WrapperConfig};
+use std::collections::BTreeMap;
+
+/// A finished run without differences.
+#[derive(Clone, Debug)]
+pub struct WrapperRun {
+    /// Cycles of the whole run.
+    pub cycles: u64,
+    /// Cycle of the first result beat of each block.
+    pub first_results: Vec<u64>,
+    /// Cycle in which the last beat of each block's last key was taken.
+    pub last_keys: Vec<u64>,
+    /// Registers at the end, by name; those that a configuration does not have are absent.
+    pub registers: BTreeMap<String, u64>,
+    /// Single comparisons made.
+    pub comparisons: u64,
+}
+
+/// Cycles without any transfer after which a run counts as hanging.
+const HANG: u64 = 3000;
+
+/// A register, if the configuration has it.
+fn register(config: &WrapperConfig, name: RegisterName) -> Option<Register> {
+    registers(config).into_iter().find(|r| r.name == name)
+}
+
+/// The writes that set a workload's registers and start. A value that its register cannot hold is an error: the hardware would
+/// drop its upper bits, the model would not.
+fn setup(config: &WrapperConfig, w: &WrapperWorkload) -> Result<Vec<LiteAccess>, String> {
+    let (mode, window) = match w.mask {
+        Mask::None => (0, 0),
+        Mask::Causal => (1, 0),
+        Mask::Window(window) => (2, window),
+    };
+    let values = [
+        (RegisterName::Blocks, w.blocks.len() as u64),
+        (RegisterName::Length, w.length),
+        (RegisterName::VExponent, w.v_exponent),
+        (RegisterName::MaskMode, mode),
+        (RegisterName::Window, window),
+        (RegisterName::Stride, w.stride),
+        (RegisterName::Position, w.position),
+        (RegisterName::Control, 1 << RUN_BIT),
+    ];
+    let mut writes = Vec::new();
+    for (name, value) in values {
+        let Some(Register { width, offset, .. }) = register(config, name) else { continue };
+        if value > ones(width) {
+            return Err(format!("{name:?} has {width} bits, which hold 0 to {}, not {value}", ones(width)));
+        }
+        writes.push(LiteAccess::Write(offset.into(), value, 15));
+    }
+    Ok(writes)
+}
+
+/// Runs a workload; everything that comes out is compared with the model.
+///
+/// # Errors
+/// The first difference, a broken rule, or a run that hangs, as text with the cycle.
+///
+/// # Panics
+/// If the workload does not fit the configuration.
+pub fn run(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    paces: &Paces,
+    seed: u64,
+) -> Result<WrapperRun, String> {
+    run_against(config, w, paces, seed, &w.expected(config))
+}
+
+/// [`run`] against given expectations: the check itself, apart from the model.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_against(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    paces: &Paces,
+    seed: u64,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
+    let (d, shape) = (config.array.core.d, Shape::of(config));
+    let mut bench = WrapperBench::new(config, paces, seed).map_err(|e| e.to_string())?;
+    for (block, e) in w.blocks.iter().zip(expected) {
+        let all = config.values == Values::All;
+        let v = if all { beats(shape, &block.v, &[], true) } else { Vec::new() };
+        bench.stream(beats(shape, &block.q, &[], true), beats(shape, &block.k, &block.padding, true), v);
+        for key in e.needed.iter().filter(|_| !all) {
+            bench.remember(beats(shape, &block.v[key * d..(key + 1) * d], &[], false));
+        }
+    }
+    // Nothing moves before the start.
+    for _ in 0..20 {
+        bench.cycle()?;
+        let o = &bench.outputs;
+        if o.q_ready || o.k_ready || o.v_ready || o.vreq.is_some() || o.o.is_some() {
+            return Err(format!("cycle {}: a stream moves before the start", bench.engine.cycle() - 1));
+        }
+    }
+    for answer in bench.access(&setup(config, w)?)? {
+        if answer.resp != 0 {
+            return Err(format!("{answer:?}: a write was refused"));
+        }
+    }
+    let results: usize = expected.iter().map(|e| e.results.len()).sum();
+    let (mut before, mut still) = (0, 0);
+    while !bench.is_streamed() || bench.sent.len() < results * shape.beats {
+        bench.cycle()?;
+        let moved = bench.sent.len() + bench.asked.len() + bench.keys_taken.len() + bench.queries_left();
+        still = if moved == before { still + 1 } else { 0 };
+        before = moved;
+        if still > HANG {
+            return Err(format!(
+                "cycle {}: nothing has moved for {HANG} cycles: {} of {} result beats, {} requests",
+                bench.engine.cycle(),
+                bench.sent.len(),
+                results * shape.beats,
+                bench.asked.len()
+            ));
+        }
+    }
+    let cycles = bench.engine.cycle();
+    // Nothing more may come.
+    for _ in 0..60 {
+        bench.cycle()?;
+    }
+    let mut run = compare(config, &bench, expected)?;
+    run.cycles = cycles;
+    read_registers(config, &mut bench, &mut run)?;
+    counters(expected, &run)?;
+    run.last_keys = last_keys(shape, expected, &bench.keys_taken);
+    Ok(run)
+}
+
+/// Cycle of the last key beat of each block.
+fn last_keys(shape: Shape, expected: &[ExpectedBlock], taken: &[u64]) -> Vec<u64> {
+    let mut beats = 0;
+    let last = |e: &ExpectedBlock| {
+        beats += e.keys * shape.beats;
+        taken[beats - 1]
+    };
+    expected.iter().map(last).collect()
+}
+
+/// Results and requests against what is expected.
+fn compare(
+    config: &WrapperConfig,
+    bench: &WrapperBench,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
+    let shape = Shape::of(config);
+    let core = &config.array.core;
+    let mut run = WrapperRun {
+        cycles: 0,
+        first_results: Vec::new(),
+        last_keys: Vec::new(),
+        registers: BTreeMap::new(),
+        comparisons: 0,
+    };
+    let mut results = bench.sent.chunks(shape.beats);
+    for (b, e) in expected.iter().enumerate() {
+        for (i, result) in e.results.iter().enumerate() {
+            let beats = results.next().ok_or(format!("result {i} of block {b} is missing"))?;
+            let at = beats[0].0;
+            if i == 0 {
+                run.first_results.push(at);
+            }
+            let words: Vec<Vec<u64>> = beats.iter().map(|(_, beat)| beat.data.clone()).collect();
+            let flags = flags(core.masks, core.has_fixed_lanes(), result);
+            for (j, (_, beat)) in beats.iter().enumerate() {
+                let last = i + 1 == e.results.len() && j + 1 == beats.len();
+                if (beat.last, beat.user) != (last, flags) {
+                    return Err(format!(
+                        "cycle {at}, result {i} of block {b}, beat {j}: tlast {}, tuser {}; expected {last}, {flags}",
+                        beat.last, beat.user
+                    ));
+                }
+                run.comparisons += 2;
+            }
+            let o = shape.vector_of(&words);
+            if o != result.o {
+                return Err(format!("cycle {at}, result {i} of block {b}: {o:x?}; expected {:x?}", result.o));
+            }
+            run.comparisons += o.len() as u64;
+        }
+    }
+    if results.next().is_some() {
+        return Err("more results than queries".into());
+    }
+    if config.values == Values::Requested {
+        let asked: Vec<u64> = bench.asked.iter().map(|(_, place)| *place).collect();
+        let needed: Vec<u64> = expected.iter().flat_map(|e| e.needed.iter().map(|key| *key as u64)).collect();
+        if asked != needed {
+            return Err(format!("values asked for: {asked:?}; expected {needed:?}"));
+        }
+        run.comparisons += asked.len() as u64;
+    }
+    Ok(run)
+}
+
+fn flags(masks: bool, fixed: bool, result: &QueryResult) -> u64 {
+    result.invalid as u64 | ((fixed && result.overflow) as u64) << 1 | ((masks && result.empty) as u64) << 2
+}
+
+fn read_registers(
+    config: &WrapperConfig,
+    bench: &mut WrapperBench,
+    run: &mut WrapperRun,
+) -> Result<(), String> {
+    for register in registers(config) {
+        let answers = bench.access(&[LiteAccess::Read(register.offset.into())])?;
+        let name = format!("{:?}", register.name);
+        match answers[..] {
+            [answer] if answer.resp == 0 => run.registers.insert(name, answer.data),
+            _ => return Err(format!("{name}: {answers:?}")),
+        };
+    }
+    Ok(())
+}
+
+/// The counters against what is expected, and their sum against the cycles.
+fn counters(expected: &[ExpectedBlock], run: &WrapperRun) -> Result<(), String> {
+    let count = |name: RegisterName| run.registers.get(&format!("{name:?}")).copied().unwrap_or(0);
+    let total = |of: fn(&ExpectedBlock) -> usize| expected.iter().map(of).sum::<usize>() as u64;
+    let (keys, read) = (total(|e| e.keys), total(|e| e.needed.len()));
+    for (name, value) in [
+        (RegisterName::Control, 0),
+        (RegisterName::Status, 0),
+        (RegisterName::BlocksDone, expected.len() as u64),
+        (RegisterName::Keys, keys),
+        (RegisterName::ValuesRead, read),
+        (RegisterName::ValuesSkipped, keys - read),
+    ] {
+        if count(name) != value {
+            return Err(format!("{name:?} is {}, expected {value}", count(name)));
+        }
+    }
+    use RegisterName::{Cycles, Keys, StallRequest, StallResult, StallValue, WaitKeys, WaitQueries};
+    let parts = [Keys, StallValue, StallResult, StallRequest, WaitKeys, WaitQueries].map(count);
+    // What is left: a cycle in which the array takes a block over, and the way of the last results.
+    if parts.iter().sum::<u64>() > count(Cycles) || count(Cycles) > run.cycles {
+        return Err(format!("CYCLES {} of {}, parts {parts:?}", count(Cycles), run.cycles));
+    }
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! The stream wrapper, driven at its ports.
+//!
+//! Sources and sinks pause as they like, a memory answers requests after some cycles, a host writes and reads
+//! registers. Compared with the model: every result, every request, the counters. Checked in every cycle: that what is
+//! offered stays until it is taken.
+
+mod engine;
+mod lite;
+mod lockstep;
+mod pace;
+mod rules;
+mod stream;
+mod workload;
+
+pub use engine::{Beat, LiteOutputs, WrapperOutputs};
+pub use lite::{LiteAccess, LiteAnswer};
+pub use lockstep::{WrapperRun, run, run_against};
+pub use pace::Pace;
+pub use stream::{Paces, WrapperBench};
+pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

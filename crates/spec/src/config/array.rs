@@ -1,0 +1,121 @@
+//! What a user chooses: a core and how many of them share the keys.
+
+use super::{ConfigError, CoreConfig};
+use crate::bits::index_bits;
+use crate::numerics::Numerics;
+use serde::{Deserialize, Serialize};
+
+/// Smallest and largest number of queries in a block.
+pub const QUERIES_RANGE: (usize, usize) = (1, 64);
+
+/// Default width of a key's place in its block, enough for 65,536 keys: a limit can be one more than the last place.
+pub const DEFAULT_KEY_INDEX_BITS: u32 = 17;
+/// Fewest and most bits of a key's place.
+pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
+
+/// Cycles between the loading of a block's last query and of the next block's first one: the cycle in which the
+/// cores take the block over. `q_ready` is a register, so that no path leads from the key port to the query port.
+pub const TRANSFER_CYCLES: usize = 1;
+
+/// Configuration of an array: `queries` cores of one configuration. `C` is what is known of the core, in a file its
+/// [`CoreFields`](super::CoreFields).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrayConfig<C = CoreConfig> {
+    /// The core.
+    pub core: C,
+    /// Most queries in a block, B: 1 to 64.
+    pub queries: usize,
+    /// Width of a key's place in its block, for cores with masks; [`DEFAULT_KEY_INDEX_BITS`] when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_index_bits: Option<u32>,
+}
+
+impl ArrayConfig {
+    /// An array of `queries` cores.
+    pub fn new(core: CoreConfig, queries: usize) -> Self {
+        ArrayConfig { core, queries, key_index_bits: None }
+    }
+
+    /// Checks the core's configuration and the number of queries.
+    ///
+    /// # Errors
+    /// Names the field, what was given and what is allowed.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let refuse = |field, problem: String| Err(ConfigError { field, problem });
+        let (lo, hi) = QUERIES_RANGE;
+        if !(lo..=hi).contains(&self.queries) {
+            return refuse("queries", format!("{} is outside {lo} to {hi}", self.queries));
+        }
+        if let Some(bits) = self.key_index_bits {
+            let (lo, hi) = KEY_INDEX_BITS_RANGE;
+            if !self.core.masks {
+                let problem = "only an array of cores with masks counts its keys; leave it out";
+                return refuse("key_index_bits", problem.into());
+            }
+            if !(lo..=hi).contains(&bits) {
+                return refuse("key_index_bits", format!("{bits} is outside {lo} to {hi}"));
+            }
+        }
+        if self.core.partial {
+            let problem = "an array has no ports for partial results; use single cores, or masks alone";
+            return refuse("partial", problem.into());
+        }
+        self.core.validate()
+    }
+
+    /// Width of a key's place in its block and of a query's limits. Keys from the place of all ones on are seen by no
+    /// query.
+    pub fn key_index_bits(&self) -> u32 {
+        self.key_index_bits.unwrap_or(DEFAULT_KEY_INDEX_BITS)
+    }
+
+    /// Module and file name: the core's and `_xB`, as in `flash_d_bf16_d64_x8`, and the width of a key's place, if it is
+    /// not the default. A core's name ends with its vector
+    /// length, so that no core has the name of an array. An array of one core has `_x1`: its ports differ.
+    pub fn name(&self) -> String {
+        let bits = self.key_index_bits.filter(|&bits| bits != DEFAULT_KEY_INDEX_BITS);
+        let bits = bits.map_or(String::new(), |bits| format!("_k{bits}"));
+        format!("{}_x{}{bits}", self.core.name(), self.queries)
+    }
+
+    /// Cycles from an accepted last key to the block's first result, those of the core; result i comes i cycles later.
+    pub fn latency(&self) -> u32 {
+        Numerics::new(&self.core).latency()
+    }
+
+    /// Cycles from `v_ren` to the cycle in which the value is on the port.
+    pub fn value_latency(&self) -> u32 {
+        self.core.value_latency
+    }
+
+    /// Width of `o_index`.
+    pub fn index_bits(&self) -> u32 {
+        index_bits(self.queries)
+    }
+
+    /// Cycles from the last key of one block to that of the next, for blocks of `queries` queries and `keys` keys that
+    /// follow each other without a pause of the sources: `max(keys, queries + TRANSFER_CYCLES)`.
+    pub fn cycles_per_block(queries: usize, keys: usize) -> usize {
+        keys.max(queries + TRANSFER_CYCLES)
+    }
+
+    /// Cycles from the first key to the last result, both included, of blocks of `(queries, keys)` whose sources do not
+    /// pause. Block b starts at `s_b = max(e_{b-1}, s_{b-1} + n_b + TRANSFER_CYCLES)`, its queries being loaded one a
+    /// cycle after the start of the block before; its last key comes at `e_b = max(s_b + keys_b, e_{b-1} + n_{b-1})`,
+    /// when the results of the block before have left.
+    pub fn cycles(&self, blocks: impl IntoIterator<Item = (usize, usize)>) -> usize {
+        let (mut start, mut end, mut before) = (0usize, 0usize, None::<usize>);
+        for (queries, keys) in blocks {
+            if let Some(results) = before {
+                let earliest = end + results;
+                start = end.max(start + queries + TRANSFER_CYCLES);
+                end = earliest.max(start + keys);
+            } else {
+                end = keys;
+            }
+            before = Some(queries);
+        }
+        before.map_or(0, |results| end + self.latency() as usize + results - 1)
+    }
+}
