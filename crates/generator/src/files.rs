@@ -7,7 +7,7 @@ use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split;
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, TRANSFER_CYCLES};
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, TRANSFER_CYCLES};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
@@ -202,10 +202,8 @@ pub(crate) fn manifest<C>(
         widths.extend([("score", n.format.width()), ("exp_argument", n.exp.argument_bits())]);
     } else {
         widths.extend([("score", n.score_bits()), ("exp_argument", n.octave_argument_bits())]);
-        widths.push(match config.design() {
-            Design::FlashD => ("score_difference", n.state_bits() + 1),
-            Design::Fa2 => ("running_sum", n.sum_bits()),
-        });
+        let (name, width) = config.kind().scalar;
+        widths.push((name, width(&n)));
     }
     Manifest {
         files: sources.names(&name, emitted),

@@ -6,6 +6,7 @@ mod fields;
 mod kinds;
 mod lists;
 mod name;
+mod option;
 mod options;
 mod split;
 mod validate;
@@ -16,7 +17,8 @@ pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERI
 pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind};
 pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
-pub use options::{CoreOption, OPTIONS, Range};
+pub use option::{Applies, CoreOption, Range};
+pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;
 pub use value::{OptionValue, Word};

@@ -3,6 +3,7 @@
 
 use super::{Design, Fa2Variant, FlashDVariant, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::Format;
+use crate::numerics::Numerics;
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +74,10 @@ pub struct Kind {
     /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results. `room`
     /// is what is left of a budget.
     pub state: &'static [&'static str],
+    /// The formats in which it is its design's default: fixed-point lanes are narrower than wide significands.
+    pub ships: fn(Format) -> bool,
+    /// The widest scalar of the state, by the name that manifests give it.
+    pub scalar: (&'static str, fn(&Numerics) -> u32),
     /// The lane's multiplier also scales the result by the reciprocal of the sum.
     pub scales_in_lane: bool,
 }
@@ -106,6 +111,8 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -
         lane: flash_d_lane,
         hold: HoldRules::Budget,
         state: &["lse", ROOM],
+        ships: |_| false,
+        scalar: ("score_difference", |n| n.state_bits() + 1),
         scales_in_lane: false,
     }
 }
@@ -122,6 +129,8 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str) -> Kind {
         lane: fa2_lane,
         hold: HoldRules::Threshold,
         state: &["m", "l"],
+        ships: |_| false,
+        scalar: ("running_sum", Numerics::sum_bits),
         scales_in_lane: false,
     }
 }
@@ -134,10 +143,16 @@ static FLASH_D_PAPER: Kind = Kind {
     state: &[],
     ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper")
 };
-static FLASH_D_ROUNDED: Kind = flash_d(FlashDVariant::Rounded, Update::Rounded, "rounded");
+static FLASH_D_ROUNDED: Kind = Kind {
+    ships: |format| format.precision() > WIDEST_LANE_WEIGHT,
+    ..flash_d(FlashDVariant::Rounded, Update::Rounded, "rounded")
+};
 static FLASH_D_FUSED: Kind = flash_d(FlashDVariant::Fused, Update::Fused, "fused");
-static FLASH_D_FIXED: Kind =
-    Kind { arithmetic: Arithmetic::Fixed, ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed") };
+static FLASH_D_FIXED: Kind = Kind {
+    arithmetic: Arithmetic::Fixed,
+    ships: |format| format.precision() <= WIDEST_LANE_WEIGHT,
+    ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed")
+};
 static FA2_SEPARATE: Kind = fa2(Fa2Variant::SeparateScale, "separate");
 static FA2_LITERAL: Kind = Kind {
     arithmetic: Arithmetic::Letter,
@@ -145,7 +160,8 @@ static FA2_LITERAL: Kind = Kind {
     state: &[],
     ..fa2(Fa2Variant::Literal, "literal")
 };
-static FA2_SHARED: Kind = Kind { scales_in_lane: true, ..fa2(Fa2Variant::SharedScale, "shared") };
+static FA2_SHARED: Kind =
+    Kind { scales_in_lane: true, ships: |_| true, ..fa2(Fa2Variant::SharedScale, "shared") };
 static FA2_FIXED: Kind =
     Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::Fixed, "fixed") };
 static FA2_LOG_REFERENCE: Kind =
@@ -167,19 +183,19 @@ pub static KINDS: [&Kind; 9] = [
 impl Datapath {
     /// FLASH-D as it ships, but for formats whose significand is too wide for fixed-point lanes, and FA2 as it ships.
     pub fn shipped(design: Design, format: Format) -> Datapath {
-        match design {
-            Design::FlashD if format.precision() > WIDEST_LANE_WEIGHT => FlashDVariant::Rounded.into(),
-            Design::FlashD => FlashDVariant::Fixed.into(),
-            Design::Fa2 => Fa2Variant::SharedScale.into(),
-        }
+        Self::best(design, format, |_| true)
     }
 
     /// FLASH-D with a weight unit, as it ships.
     pub fn with_weight(weight: WeightUnit, format: Format) -> Datapath {
-        match weight {
-            WeightUnit::Lse => Datapath::shipped(Design::FlashD, format),
-            WeightUnit::Paper => FlashDVariant::Paper.into(),
-        }
+        Self::best(Design::FlashD, format, |kind| kind.weight == Some(weight))
+    }
+
+    /// The one that ships among those of a design that fit, or the first of them.
+    fn best(design: Design, format: Format, fits: impl Fn(&Kind) -> bool) -> Datapath {
+        let mut all = KINDS.into_iter().filter(|kind| kind.design == design && fits(kind));
+        let first = all.clone().next().unwrap_or(KINDS[0]);
+        all.find(|kind| (kind.ships)(format)).unwrap_or(first).datapath
     }
 
     /// Its row.

@@ -61,7 +61,7 @@ impl CoreConfig {
             (HoldRules::Budget, _) => problem("the lse weight unit takes a threshold T, a budget or none"),
             (HoldRules::Threshold, _) => problem("fa2 takes a threshold T or none"),
             (HoldRules::Static, _) => problem("the paper weight unit takes static or none"),
-            (HoldRules::Never, _) => problem("the literal variant has no hold rule"),
+            (HoldRules::Never, _) => problem("there is no hold rule"),
         }
     }
 
