@@ -51,7 +51,7 @@
 //! | --- | --- |
 //! | `ports` | what a module takes in and hands out |
 //! | `parts` | leaves, registers, gates and modules in it |
-//! | `build` | from what was described to a [`Structure`] |
+//! | `build` | from what was described to a `Structure` |
 
 mod build;
 mod parts;

@@ -92,7 +92,7 @@ fn every_address_is_answered() {
 
 /// Beats of vectors of `beats` beats, `tlast` on these of all beats.
 fn stream(config: &WrapperConfig, beats: usize, last: &[usize]) -> Vec<Beat> {
-    let words = Shape::of(&config).words;
+    let words = Shape::of(config).words;
     let beat = |i| Beat { data: vec![0x3f80; words], last: last.contains(&i), user: 0 };
     (0..beats).map(beat).collect()
 }
