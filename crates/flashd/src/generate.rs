@@ -48,7 +48,8 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
             Failure::input(format!("--unit: unknown unit '{name}': known units are {}", known.join(", ")))
         })?;
         let selection = &args.array.selection;
-        selection.only(&["format", "segments"], "--unit")?;
+        let takes: &[&str] = if unit.has_segments() { &["format", "segments"] } else { &["format"] };
+        selection.only(takes, &format!("--unit {name}"))?;
         let segments = selection.fields.get("segments").unwrap_or(8);
         let format = selection.fields.get("format").unwrap_or(Format::BF16);
         return Ok(Asked::Unit { unit, format, segments });
@@ -62,7 +63,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
     match (Target::new(&args.array, args.parts)?, wrapped) {
         (_, true) if args.testbench.is_some() => Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
-             it, and scripts/axis runs them",
+             it, and `cargo xtask axis` runs them",
         )),
         (Target::Array(array), true) => Ok(Asked::Wrapper(wrapper(args, in_file, array)?)),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),

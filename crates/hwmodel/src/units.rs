@@ -97,6 +97,13 @@ pub struct FormatFunction {
     reciprocal: Arc<ReciprocalNumerics>,
 }
 
+impl FormatUnit {
+    /// Whether the unit has a table whose number of segments is chosen. That of the reciprocal follows from the format.
+    pub fn has_segments(self) -> bool {
+        matches!(self, FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp)
+    }
+}
+
 impl FormatFunction {
     /// A unit with tables of this many segments.
     pub fn new(unit: FormatUnit, format: Format, segments: u32) -> Self {
@@ -111,13 +118,9 @@ impl FormatFunction {
 
     /// Module name: `bf16_add`; segments other than the default 8 are a suffix of the PWL units.
     pub fn name(&self) -> String {
-        let suffix = match self.unit {
-            FormatUnit::Sigmoid | FormatUnit::Softplus | FormatUnit::Ln | FormatUnit::Exp
-                if self.segments != 8 =>
-            {
-                format!("_seg{}", self.segments)
-            }
-            _ => String::new(),
+        let suffix = match self.unit.has_segments() && self.segments != 8 {
+            true => format!("_seg{}", self.segments),
+            false => String::new(),
         };
         format!("{}_{}{suffix}", self.format.ident(), self.unit.name())
     }

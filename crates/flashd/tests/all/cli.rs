@@ -219,7 +219,7 @@ fn bad_selections_are_refused() {
         refused(&[
             "generate", "--design", "flash-d", "--update", "rounded", "--d", "16", "--lane", "18,11,7"
         ])
-        .contains("--lane: only the fixed update")
+        .contains("--lane: only fixed-point lanes have these widths")
     );
     assert!(
         refused(&["generate", "--design", "flash-d", "--update", "fixed", "--d", "16", "--lane", "18,11"])
