@@ -52,6 +52,10 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         ["--design fa2 --fa2 separate-scale", "the final scale has multipliers of its own"],
         ["--design fa2 --fa2 fixed", "fixed point, relative to the maximum"],
         ["--design fa2 --fa2 log-reference", "fixed point, relative to the exponent of the running sum"],
+        [
+            "--design fa2 --fa2 lazy-reference",
+            "the reference moves rarely, by whole octaves: rescaling is a shift",
+        ],
         ["--design fa2 --fa2 literal", "FlashAttention-2 as the paper draws it"],
         ["--dot tree", "either design with every product and sum of the dot product rounded"],
         ["--queries B", "an array of B cores of either design that share one key and one value stream"],

@@ -5,7 +5,7 @@ use crate::dot::dot_unit;
 use crate::head::Head;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes};
 use crate::recurrence::{
-    Fa2, Fa2Fixed, FactorWeight, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
+    Fa2, Fa2Fixed, FactorWeight, Lazy, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
 };
 use crate::round::{decode, encode, pow2};
 use crate::run::Run;
@@ -18,7 +18,7 @@ use flashd_spec::numerics::Numerics;
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key (all but `paper`, `literal` and FA2's shared scale turn a -0 into +0), or the paper's static rule. FA2's
+    /// `o = v`: a first key (all but `paper`, `literal` and FA2's shared scale and lazy reference turn a -0 into +0), or the paper's static rule. FA2's
     /// fixed-point sums take the value times its exponential.
     Load,
     /// `o` was updated.
@@ -37,16 +37,17 @@ pub struct Step {
     /// Score: in base 2, an integer with FS fraction bits; for `paper` and `literal` the natural one, an encoding.
     pub s: i64,
     /// Argument of the weight function, 0 for the first key. `lse`: `s - L` with FL fraction bits. FA2, with FS
-    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref`: s minus the old
-    /// one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
+    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref` and `lazy`: s minus
+    /// the old one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
     /// `s - m`, `m` the new maximum.
     pub x: i64,
     /// The lanes' factor; 0 where a step holds. Rounded to the format: its encoding. Otherwise `(right << bits) | m`
     /// for the factor `m 2^-(bits-1) 2^-right`. `lse`: the smaller one of `w` and `1 - w`, 0 for first keys;
-    /// `paper`: `w`; FA2: the exponential. One for first keys but in `lse`, `fixed` and `logref`.
+    /// `paper`: `w`; FA2: the exponential, in `lazy` relative to the largest, `2^slack`. One for first keys but in `lse`, `fixed`,
+    /// `logref` and `lazy`.
     pub w: u64,
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the same
-    /// effect; `fixed` and `logref`: the reference moved. False for first keys, and always in `paper` and `literal`.
+    /// effect; `fixed`, `logref` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
     /// What happened to the output.
     pub action: Action,
@@ -199,6 +200,11 @@ impl Model {
                 let longest = recurrence.factor_bits() + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
+            Datapath::Fa2(Fa2Variant::LazyReference) => {
+                let recurrence = Lazy::new(n);
+                let longest = recurrence.factor_bits + n.accumulator.precision();
+                self.float_lanes(input, &recurrence, n.product, longest, carriers)
+            }
             Datapath::Fa2(Fa2Variant::Fixed) => self.sum_lanes(input, Reference::Maximum, carriers),
             Datapath::Fa2(Fa2Variant::LogReference) => self.sum_lanes(input, Reference::Sum, carriers),
         }
@@ -333,7 +339,7 @@ pub fn fits_f32(
         return longest <= f32::PRECISION;
     }
     // One bit less, so that a product next to the smallest normal number is still exact; and values so small that
-    // neither a difference nor FA2's growing sum (which gets stuck at 2^(p+1) values) leaves f32.
+    // neither a difference nor FA2's growing sum (which gets stuck at 2^(p+1) addends, a value times 2^slack at most) leaves f32.
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }

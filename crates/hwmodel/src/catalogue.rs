@@ -4,12 +4,13 @@ use crate::attention::core::{self, CoreKind};
 use crate::attention::factor::FactorForm;
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::attention::schedule::score_stage;
+use crate::fa2::lazy_reference::lazy_reference;
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
 use crate::fa2::reference::maximum_reference;
 use crate::fa2::shared_softmax::shared_softmax;
 use crate::fa2::softmax::softmax;
-use crate::fa2::{self, literal_lane, separate_lane, shared_lane};
+use crate::fa2::{self, lazy_lane, literal_lane, separate_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
@@ -114,6 +115,15 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     ..FA2_FIXED
 };
 
+/// FlashAttention-2 with a reference that moves rarely, by whole octaves.
+const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
+    scalar_path: lazy_reference,
+    lanes: &lazy_lane::LAZY,
+    state_after: &[],
+    ..FA2_SHARED
+};
+
 /// FlashAttention-2 as the paper draws it.
 const FA2_LITERAL: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core as the paper draws it: two exponentials, two multipliers a lane.",
@@ -138,6 +148,7 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
         Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
         Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
         Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
+        Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
         Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
     }
 }

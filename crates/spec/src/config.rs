@@ -14,7 +14,7 @@ mod value;
 mod wrapper;
 
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind};
+pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind, LAZY_SLACK};
 pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
@@ -226,10 +226,13 @@ impl CoreConfig {
         }
     }
 
-    /// The accumulator's float format.
+    /// The accumulator's float format. Where exponentials exceed 1, formats with few exponents take one bit more of them: then
+    /// 65,536 of the largest exponentials of values up to 1 fit.
     pub fn accumulator_format(&self) -> Format {
+        let grows = self.kind().slack > 0 && self.format.exponent_bits < Format::BF16.exponent_bits;
         match (self.accumulator, self.accumulator_fraction()) {
             (Some(Accumulator::Float(format)), _) => format,
+            (None | Some(Accumulator::Fraction(_)), bits) if grows => self.format.intermediate(bits),
             (_, bits) if bits != self.format.fraction_bits => self.format.accumulator(bits),
             _ => self.format,
         }

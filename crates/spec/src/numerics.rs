@@ -33,8 +33,13 @@ pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
 /// Bits of the octave `k` of a base-2 argument `t = k + f`: enough that `2^-t` has vanished below the last
 /// fraction bit of the state and, for a weight that is rounded to the format, below its smallest number.
 pub fn octave_bits(format: Option<Format>, state_fraction: u32) -> u32 {
+    bits_for(vanished_octave(format, state_fraction).into())
+}
+
+/// The octave in which `2^-t` has vanished.
+fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
     let below_format = format.map_or(0, |f| f.bias as u32 + f.fraction_bits + 1);
-    bits_for(below_format.max(state_fraction + 2).into())
+    below_format.max(state_fraction + 2)
 }
 
 /// Fraction bits that the natural score has beyond those of the base-2 score made from it.
@@ -182,6 +187,8 @@ pub struct Numerics {
     pub lane: Option<LaneBits>,
     /// FA2's reference follows the exponent of l.
     pub log_reference: bool,
+    /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to this much above it.
+    pub slack: u32,
     /// Levels of the adder tree, `ceil(log2 d)`.
     pub tree_levels: u32,
     /// Power of two applied to the dot product.
@@ -222,7 +229,11 @@ impl Numerics {
         Numerics {
             dot: config.dot(),
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
-            octave_bits: octave_bits((!fixed_lanes).then_some(weight), config.state_fraction_bits),
+            octave_bits: {
+                let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction_bits);
+                bits_for((vanished + config.kind().slack).into())
+            },
+            slack: config.kind().slack,
             log_reference: config.fa2() == Some(Fa2Variant::LogReference),
             lane: fixed_lanes.then(|| config.lane_bits()),
             format,
@@ -303,9 +314,9 @@ impl Numerics {
         config.state_scalars().iter().map(of).collect()
     }
 
-    /// Width of FA2's running sum.
+    /// Width of FA2's running sum: 65,536 scores as far above the reference as they may be give exactly `2^(16 + slack)`.
     pub fn sum_bits(&self) -> u32 {
-        SUM_INTEGER_BITS + self.state_fraction
+        SUM_INTEGER_BITS + self.slack + self.state_fraction
     }
 
     /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, and more where the value takes more than one

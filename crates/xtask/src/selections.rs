@@ -127,6 +127,7 @@ pub fn with_options() -> Vec<Selection> {
         datapath(Fa2Variant::SeparateScale, D, FORMAT),
         datapath(Fa2Variant::Fixed, D, FORMAT),
         datapath(Fa2Variant::LogReference, D, FORMAT),
+        datapath(Fa2Variant::LazyReference, D, FORMAT),
         datapath(Fa2Variant::Literal, D, FORMAT),
     ];
     cores.iter().flat_map(options).collect()

@@ -119,6 +119,7 @@ fn every_core_has_the_positions_of_the_whole_head() {
         ("--design flash-d --weight paper --segments 32", 0.3),
         ("--design fa2", 1e-3),
         ("--design fa2 --fa2 log-reference", 1e-3),
+        ("--design fa2 --fa2 lazy-reference", 1e-3),
     ];
     let ways = ["", "--masks", "--masks --queries 4", "--masks --partial --tile 5", "--parts 2"];
     let heads = [
@@ -139,7 +140,7 @@ fn every_core_has_the_positions_of_the_whole_head() {
             for way in ways {
                 let takes_masks = way.contains("--masks");
                 let partial = way.contains("--partial") || way.contains("--parts");
-                let no_state = core.contains("paper") || core.contains("log-reference");
+                let no_state = core.contains("paper") || core.contains("-reference");
                 if (visible.window.is_some() && !takes_masks) || (partial && no_state) {
                     continue;
                 }

@@ -33,6 +33,7 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         update(FlashDVariant::Fused),
         variant(Fa2Variant::SeparateScale),
         variant(Fa2Variant::SharedScale),
+        variant(Fa2Variant::LazyReference),
         variant(Fa2Variant::Literal),
     ];
     let mut cores = Vec::new();

@@ -16,6 +16,7 @@ mod family;
 mod family_counts;
 mod fixed;
 mod hold;
+mod lazy;
 mod merge;
 mod properties;
 mod rounding;

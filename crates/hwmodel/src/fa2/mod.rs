@@ -6,9 +6,12 @@
 //! | shared scale | `shared_softmax` | `shared_lane` |
 //! | fixed | `reference` | `fixed_lane` |
 //! | log-reference | `log_reference` | `fixed_lane` |
+//! | lazy-reference | `lazy_reference` | `lazy_lane` |
 //! | literal | `literal_softmax` | `literal_lane` |
 
 pub mod fixed_lane;
+pub mod lazy_lane;
+pub mod lazy_reference;
 pub mod literal_lane;
 pub mod literal_softmax;
 pub mod log_reference;

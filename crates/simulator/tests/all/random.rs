@@ -67,7 +67,7 @@ fn every_value_of_every_option_is_drawn() {
         (
             "fa2",
             text(
-                ["separate-scale", "literal", "shared-scale", "fixed", "log-reference"]
+                ["separate-scale", "literal", "shared-scale", "fixed", "log-reference", "lazy-reference"]
                     .map(Value::from)
                     .to_vec(),
             ),

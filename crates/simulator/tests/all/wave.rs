@@ -205,7 +205,7 @@ fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
         Datapath::Fa2(Fa2Variant::SeparateScale | Fa2Variant::SharedScale) => {
             ["score and maximum", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
-        Datapath::Fa2(Fa2Variant::Fixed) => {
+        Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LazyReference) => {
             ["score and reference", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
         Datapath::Fa2(Fa2Variant::LogReference) => [

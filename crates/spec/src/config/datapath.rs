@@ -80,7 +80,14 @@ pub struct Kind {
     pub scalar: (&'static str, fn(&Numerics) -> u32),
     /// The lane's multiplier also scales the result by the reciprocal of the sum.
     pub scales_in_lane: bool,
+    /// Octaves by which a score may exceed FA2's reference before the reference moves. Exponentials reach 2 to that power, and
+    /// sum and accumulators have as much more room.
+    pub slack: u32,
 }
+
+/// The slack of a reference that moves rarely, as in FlashAttention-4: o and l are rescaled when a score is more than 8 octaves, a
+/// factor of 256, above it.
+pub const LAZY_SLACK: u32 = 8;
 
 /// FLASH-D rounds the difference of two rounded numbers, which takes six bits of v beyond the format's precision where FA2 takes v as
 /// it is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of the float
@@ -114,6 +121,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -
         ships: |_| false,
         scalar: ("score_difference", |n| n.state_bits() + 1),
         scales_in_lane: false,
+        slack: 0,
     }
 }
 
@@ -132,6 +140,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str) -> Kind {
         ships: |_| false,
         scalar: ("running_sum", Numerics::sum_bits),
         scales_in_lane: false,
+        slack: 0,
     }
 }
 
@@ -166,9 +175,11 @@ static FA2_FIXED: Kind =
     Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::Fixed, "fixed") };
 static FA2_LOG_REFERENCE: Kind =
     Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::LogReference, "logref") };
+static FA2_LAZY_REFERENCE: Kind =
+    Kind { scales_in_lane: true, slack: LAZY_SLACK, state: &[], ..fa2(Fa2Variant::LazyReference, "lazy") };
 
 /// All of them.
-pub static KINDS: [&Kind; 9] = [
+pub static KINDS: [&Kind; 10] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
     &FLASH_D_FUSED,
@@ -178,6 +189,7 @@ pub static KINDS: [&Kind; 9] = [
     &FA2_SHARED,
     &FA2_FIXED,
     &FA2_LOG_REFERENCE,
+    &FA2_LAZY_REFERENCE,
 ];
 
 impl Datapath {
@@ -211,6 +223,7 @@ impl Datapath {
             Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
             Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
             Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
+            Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
         }
     }
 }

@@ -69,6 +69,9 @@ pub enum Fa2Variant {
     Fixed,
     /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
     LogReference,
+    /// The lanes of [`Fa2Variant::SharedScale`] with a reference that moves by whole octaves, and only for a score
+    /// that is more than [`LAZY_SLACK`](crate::config::LAZY_SLACK) octaves above it, as FlashAttention-4 rescales: rescaling is a shift, and rare.
+    LazyReference,
 }
 
 /// How the dot product is formed.

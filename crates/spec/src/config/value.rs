@@ -81,6 +81,10 @@ impl Choice for Fa2Variant {
         (Fa2Variant::SharedScale, "The lane's multiplier also does the final scale"),
         (Fa2Variant::Fixed, "Fixed point, relative to the maximum"),
         (Fa2Variant::LogReference, "Fixed point, relative to the exponent of the running sum"),
+        (
+            Fa2Variant::LazyReference,
+            "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
+        ),
     ];
 }
 

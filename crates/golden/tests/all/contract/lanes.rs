@@ -4,7 +4,7 @@ use super::scalar::{Lane, Scalar, fields, floor_and_bit, significand};
 use crate::common::Dyadic;
 use flashd_golden::{decode, encode};
 use flashd_spec::config::{Design, Fa2Variant, Update};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Subnormals};
 
 /// `x 2^-places`, rounded down.
 fn down(x: i128, places: i128) -> i128 {
@@ -103,6 +103,21 @@ pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: 
     addend.add(product).round(n.accumulator)
 }
 
+/// An accumulator with delta less in its exponent, below the smallest normal number cut at the quantum; encodings.
+fn rescaled(format: Format, o: u64, delta: i128) -> u64 {
+    let (sign, significand, field) = fields(format, o);
+    let field = field - delta;
+    let (kept, field) = match field {
+        1.. => (significand, field),
+        _ if format.subnormals == Subnormals::Flushed => (0, 1),
+        _ => (down(significand, 1 - field), 1),
+    };
+    let hidden = kept >> format.fraction_bits;
+    let magnitude =
+        ((field - 1 + hidden) << format.fraction_bits) | (kept & i128::from(format.fraction_mask()));
+    if kept == 0 { 0 } else { magnitude as u64 | if sign < 0 { format.sign_bit() } else { 0 } }
+}
+
 /// One query's lanes: encodings of the accumulator, or two's complement numbers.
 pub struct Lanes {
     o: Vec<i128>,
@@ -127,6 +142,10 @@ impl Lanes {
                     (fixed(scalar, *o, v, (m, right), upper), self.overflow | over)
                 }
                 Lane::Blend { m, right, upper } => (fused(scalar, bits, v, (m, right), upper).into(), false),
+                Lane::Shift { m, shift, delta } => {
+                    let o = rescaled(scalar.n.accumulator, bits, delta);
+                    (scaled(scalar, o, v, (m, shift), false).into(), false)
+                }
                 Lane::Scale { m, shift, moved } => (scaled(scalar, bits, v, (m, shift), moved).into(), false),
                 Lane::Sum { m, right, delta } => {
                     let (new, over) = sum(scalar, *o, v, x, (m, right, delta));
@@ -174,7 +193,7 @@ impl Lanes {
                 let exponent = excess + unit - vr as i32 - right;
                 Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
             }
-            Some(Fa2Variant::SharedScale) => {
+            Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference) => {
                 let wm = scalar.shared_bits();
                 // The exponent of l may be negative in the fixed-point variants only.
                 let (m, right) = significand(r, vr + 1, right.into(), wm);

@@ -72,6 +72,12 @@ pub enum Lane {
         shift: i128,
         moved: bool,
     },
+    /// FA2 with a reference that moves rarely: `o 2^-delta + v e`, `e = m 2^-shift`.
+    Shift {
+        m: i128,
+        shift: i128,
+        delta: i128,
+    },
     /// FA2 in fixed point.
     Sum {
         m: i128,
@@ -174,6 +180,7 @@ impl<'a> Scalar<'a> {
             (Design::FlashD, _) => self.flash_d(s),
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),
             (_, Some(Fa2Variant::LogReference)) => self.log_reference(s),
+            (_, Some(Fa2Variant::LazyReference)) => self.lazy_reference(s),
             _ => self.fa2(s),
         }
     }
@@ -342,6 +349,31 @@ impl<'a> Scalar<'a> {
             lane: Lane::Sum { m, right, delta },
             overflow: false,
         }
+    }
+
+    fn lazy_reference(&mut self, s: i128) -> Outcome {
+        let (n, fs, wm) = (self.n, self.score_fraction(), self.shared_bits());
+        // FlashAttention-4's threshold.
+        let slack = 8;
+        let first = self.reference.is_none();
+        let old = self.reference.unwrap_or(s);
+        let x = s - old;
+        if !first && self.holds(x, fs) {
+            return Self::held(s, x);
+        }
+        let delta = if x > slack << fs { x >> fs } else { 0 };
+        let new = old + (delta << fs);
+        let (k, f) = self.argument((slack << fs) - (s - new), fs);
+        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
+        let shift = i128::from(wm) - 1 + right - slack;
+        let addend = round_half_up(m << n.state_fraction, shift as i32);
+        self.l = ((self.l >> delta.min(100)) + addend).min((1 << (25 + n.state_fraction)) - 1);
+        self.reference = Some(new);
+        let lane = match first {
+            true => Lane::Scale { m: 0, shift: 0, moved: true },
+            false => Lane::Shift { m, shift, delta },
+        };
+        Outcome { s, x, w: right << wm | m, upper: delta > 0, lane, overflow: false }
     }
 
     /// `r` (VR fraction bits) and `top - FL` of `1/l = r 2^-VR 2^-(top - FL)`.

@@ -5,7 +5,7 @@ use super::vcd::Vcd;
 use flashd_golden::{Action, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{Inputs, Outputs, Workload};
-use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Update, WeightUnit};
+use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, LAZY_SLACK, Update, WeightUnit};
 use flashd_spec::numerics::{Numerics, fixed_result_bits};
 
 /// Every port of every cycle.
@@ -187,6 +187,20 @@ impl Checks<'_> {
                 assert!((1.0..2.0).contains(&l), "{at}: sum {l}");
                 vcd.real("weight.decide.reference_next_real", cycle + 1)
             }
+            Some(Fa2Variant::LazyReference) => {
+                let unit = power(-(Numerics::new(config).score_fraction as i32));
+                let (slack, before) = (f64::from(LAZY_SLACK), vcd.real("weight.reference_q.q_real", cycle));
+                assert!(first || before == s - step.x as f64 * unit, "{at}: reference {before}");
+                let new = vcd.real("weight.reference.reference_next_real", cycle);
+                let right = match s - before {
+                    _ if first => s,
+                    x if x > slack => before + x.floor(),
+                    _ => before,
+                };
+                assert_eq!(new, right, "{at}");
+                assert_eq!(vcd.real("weight.reference.tau_real", cycle), slack - (s - new), "{at}");
+                new
+            }
             _ => {
                 let unit = self.fa2_unit();
                 if !first {
@@ -201,10 +215,14 @@ impl Checks<'_> {
         let held = step.action == Action::Hold;
         if !held {
             // Where the maximum moves, the default's exponential is the factor of the old output.
-            let exponent =
-                if step.upper && !config.has_fixed_lanes() { old - reference } else { s - reference };
+            let exponent = if step.upper && !config.has_fixed_lanes() && config.kind().slack == 0 {
+                old - reference
+            } else {
+                s - reference
+            };
             let e = vcd.real(&format!("{}_real", self.factor_path()), cycle + 2);
-            let expected = exponent.exp2();
+            // The lazy reference's factors are relative to the largest.
+            let expected = (exponent - f64::from(config.kind().slack)).exp2();
             assert!(
                 (e - expected).abs() <= 0.05 * expected + power(-9),
                 "{at}: e {e}, expected about {expected}"
@@ -212,10 +230,10 @@ impl Checks<'_> {
         }
         if last && !(held && config.fa2() == Some(Fa2Variant::LogReference)) {
             let l: f64 = before.iter().chain((!held).then_some(&s)).map(|s| (s - reference).exp2()).sum();
-            let (sum, right) = (self.sum_path(), format!("{}.right_real", self.fa2_unit()));
+            let (sum, right) = (self.sum_path(), format!("{}.right_real", self.divider()));
             let sum = vcd.real(&format!("{sum}.reciprocal.sum_real"), cycle + 3);
             assert!((sum / l - 1.0).abs() < 0.1, "{at}: sum {sum}, expected about {l}");
-            let r = vcd.real(&format!("{}.r_real", self.fa2_unit()), cycle + 3);
+            let r = vcd.real(&format!("{}.r_real", self.divider()), cycle + 3);
             let right = vcd.real(&right, cycle + 3);
             assert!((sum * r * (-right).exp2() - 1.0).abs() < 0.02, "{at}: 1 / {sum} is not {r} 2^-{right}");
         }
@@ -225,9 +243,17 @@ impl Checks<'_> {
         if self.config.fa2() == Some(Fa2Variant::SharedScale) { "weight.softmax" } else { "weight" }
     }
 
+    /// Where the reciprocal of the sum is found.
+    fn divider(&self) -> &'static str {
+        if self.config.kind().slack > 0 { "weight.reciprocal" } else { self.fa2_unit() }
+    }
+
     fn sum_path(&self) -> String {
         let unit = self.fa2_unit();
-        if self.config.has_fixed_lanes() { unit.into() } else { format!("{unit}.sum") }
+        match self.config.has_fixed_lanes() || self.config.kind().slack > 0 {
+            true => unit.into(),
+            false => format!("{unit}.sum"),
+        }
     }
 
     /// Where the model's factor is found.
@@ -247,7 +273,9 @@ impl Checks<'_> {
         let significand = match (config.update(), config.fa2()) {
             _ if config.has_fixed_lanes() => Some(config.lane_bits().w),
             (Some(Update::Fused), _) => Some(fmt.precision()),
-            (_, Some(Fa2Variant::SharedScale)) if config.design() == Design::Fa2 => {
+            (_, Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference))
+                if config.design() == Design::Fa2 =>
+            {
                 Some(fmt.fraction_bits + 4)
             }
             _ => None,
@@ -302,7 +330,7 @@ impl Checks<'_> {
             (Design::FlashD, _) => (5, 1.0),
             (_, Some(Fa2Variant::Literal)) => (4, vcd.real("weight.r_real", cycle + 3)),
             _ => {
-                let read = |name: &str| vcd.real(&format!("{}.{name}_real", self.fa2_unit()), cycle + 3);
+                let read = |name: &str| vcd.real(&format!("{}.{name}_real", self.divider()), cycle + 3);
                 (4, read("r") * (-read("right")).exp2())
             }
         };

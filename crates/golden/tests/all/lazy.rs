@@ -1,0 +1,170 @@
+//! FA2 with a reference that moves rarely: when it moves, by how much, and what becomes of l and o.
+
+use crate::common::{bits_of, normal, rng, values, variants};
+use flashd_golden::{Action, Head, Model, QueryResult, Step, encode};
+use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, LAZY_SLACK};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
+
+const D: usize = 4;
+/// A unit of the score is `2^-FS`.
+const FS: u32 = 10;
+const OCTAVE: i64 = 1 << FS;
+const SLACK: i64 = LAZY_SLACK as i64 * OCTAVE;
+
+/// Formats whose sums of four products reach every score.
+const FORMATS: [Format; 3] = [Format::BF16, Format::FP16, Format::FP32];
+
+fn lazy(format: Format) -> CoreConfig {
+    let core = CoreConfig::with_datapath(Fa2Variant::LazyReference.into(), D, format);
+    CoreConfig { score_shift: Some(0), ..core }
+}
+
+/// A key whose product with ones is a score of so many units: the natural score has two bits more, and takes log2(e).
+fn key(format: Format, score: i64) -> Vec<u64> {
+    let natural = (score as f64 * 4.0 * f64::from(1 << LOG2E_FRACTION) / LOG2E as f64).round() as i64;
+    let part = |i: u32| {
+        let byte = natural.abs() >> (8 * i) & 255;
+        (natural.signum() * byte) as f64 * 2f64.powi(8 * i as i32 - FS as i32 - 2)
+    };
+    (0..D as u32).map(|i| bits_of(format, part(i))).collect()
+}
+
+/// A query with these scores.
+fn run(config: &CoreConfig, scores: &[i64], v: &[u64]) -> QueryResult {
+    let k: Vec<u64> = scores.iter().flat_map(|&s| key(config.format, s)).collect();
+    let q = vec![config.format.one(); D];
+    let model = Model::new(config).with_sums();
+    let result = model.run(Head::new(&q, &k, v, &[scores.len()]).with_steps()).remove(0);
+    let seen: Vec<i64> = result.steps.iter().map(|step| step.s).collect();
+    assert_eq!(seen, scores, "{}", config.name());
+    result
+}
+
+fn ones(format: Format, keys: usize) -> Vec<u64> {
+    vec![format.one(); D * keys]
+}
+
+/// The reference before each step after the first: what the score is larger by than the argument.
+fn references(result: &QueryResult) -> Vec<i64> {
+    result.steps[1..].iter().map(|step| step.s - step.x).collect()
+}
+
+#[test]
+fn the_reference_moves_where_a_score_is_beyond_the_slack() {
+    for format in FORMATS {
+        for first in [0, 137, -3001, 5 * OCTAVE] {
+            let at = |x: i64| first + x;
+            let cases = [
+                // Up to the slack it stays, and a unit more moves it by the octaves below.
+                (vec![at(0), at(SLACK), at(0)], vec![0, 0], vec![false, false]),
+                (vec![at(0), at(SLACK + 1), at(0)], vec![0, SLACK], vec![true, false]),
+                (vec![at(0), at(SLACK + OCTAVE - 1), at(0)], vec![0, SLACK], vec![true, false]),
+                (vec![at(0), at(SLACK + OCTAVE), at(0)], vec![0, SLACK + OCTAVE], vec![true, false]),
+                // From where it is, it takes the slack again.
+                (
+                    vec![at(0), at(SLACK + 1), at(2 * SLACK), at(2 * SLACK + 1), at(0)],
+                    vec![0, SLACK, SLACK, 2 * SLACK],
+                    vec![true, false, true, false],
+                ),
+                // Never down.
+                (vec![at(0), at(-7 * OCTAVE), at(SLACK)], vec![0, 0], vec![false, false]),
+            ];
+            for (scores, wanted, moves) in cases {
+                let result = run(&lazy(format), &scores, &ones(format, scores.len()));
+                let wanted: Vec<i64> = wanted.into_iter().map(at).collect();
+                assert_eq!(references(&result), wanted, "{format}, {scores:?}");
+                let upper: Vec<bool> = result.steps[1..].iter().map(|step| step.upper).collect();
+                assert_eq!(upper, moves, "{format}, {scores:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_first_key_counts_one_and_sums_are_shifted() {
+    for format in FORMATS {
+        let config = lazy(format);
+        let one = 1u64 << config.state_fraction_bits;
+        let scores = [77, 77 + SLACK, 77 + SLACK + OCTAVE, 77];
+        let result = run(&config, &scores, &ones(format, scores.len()));
+        let sums: Vec<u64> = result.steps.iter().map(|step| step.l.unwrap()).collect();
+        // Whole octaves are exact: 1, 1 + 2^8, that 2^-9 + 1, and a key 9 octaves below.
+        let shifted = ((one << 8) + one) >> 9;
+        assert_eq!(sums, [one, one + (one << 8), shifted + one, shifted + one + (one >> 9)], "{format}");
+        assert_eq!(result.steps[0].action, Action::Load);
+        assert_eq!(values(format, &result.o), [1.0; D], "{format}");
+    }
+}
+
+/// The most that l has to hold, and that the accumulators do.
+#[test]
+fn scores_at_the_slack_do_not_overflow() {
+    const KEYS: usize = 65_536;
+    for (_, format) in Format::NAMED {
+        // In octaves of a natural score, which narrow formats do not reach: the slack by equal keys instead.
+        if !FORMATS.contains(&format) {
+            continue;
+        }
+        let config = lazy(format);
+        let mut scores = vec![SLACK; KEYS];
+        scores[0] = 0;
+        let result = run(&config, &scores, &ones(format, KEYS));
+        let one = 1u64 << config.state_fraction_bits;
+        let last = result.steps.last().unwrap();
+        assert_eq!(last.l, Some(one + (KEYS as u64 - 1) * (one << LAZY_SLACK)), "{format}");
+        assert_eq!((result.saturated, last.upper), (0, false), "{format}");
+    }
+}
+
+#[test]
+fn what_is_far_below_a_new_reference_vanishes() {
+    for format in FORMATS {
+        let v: Vec<u64> = [-0.5, 3.0, 1.25, -2.0].map(|v| encode(format, v)).repeat(2);
+        let mut v = v;
+        v[..D].fill(encode(format, -1.0));
+        for octaves in [30, 60, 250, 700] {
+            let scores = [-350 * OCTAVE, (octaves - 350) * OCTAVE];
+            let result = run(&lazy(format), &scores, &v);
+            assert!(result.steps[1].upper);
+            assert_eq!(result.o, v[D..], "{format}, {octaves} octaves");
+        }
+    }
+}
+
+/// The reference is at most FA2's maximum, and at most the slack below it: what is held is at most what FA2 holds.
+#[test]
+fn the_reference_follows_the_maximum_from_below() {
+    let (seed, d, keys, queries) = (3, 16, 300, 20);
+    let mut rng = rng(seed);
+    for (_, format) in Format::NAMED {
+        let [.., shared, _, _, lazy] = variants(d, format);
+        for deviation in [1.0, 6.0] {
+            let q = normal(&mut rng, format, deviation, queries * d);
+            let k = normal(&mut rng, format, 1.0, keys * d);
+            let v = normal(&mut rng, format, 1.0, keys * d);
+            for hold in [None, Some(Hold::Below(3.0)), Some(Hold::None)] {
+                let [lazy, shared] = [&lazy, &shared].map(|core| {
+                    let core = CoreConfig { hold, ..core.clone() };
+                    Model::new(&core).run(Head::new(&q, &k, &v, &vec![keys; queries]).with_steps())
+                });
+                let moves = |step: &&Step| step.upper;
+                let held = |step: &&Step| step.action == Action::Hold;
+                let count = |results: &[QueryResult], which: &dyn Fn(&&Step) -> bool| {
+                    results.iter().flat_map(|result| &result.steps).filter(|step| which(step)).count()
+                };
+                for (lazy, shared) in lazy.iter().zip(&shared) {
+                    for (step, other) in lazy.steps.iter().zip(&shared.steps).skip(1) {
+                        let (reference, maximum) = (step.s - step.x, other.s - other.x);
+                        assert!((maximum - SLACK..=maximum).contains(&reference), "{format}");
+                        assert!(step.action != Action::Hold || other.action == Action::Hold, "{format}");
+                    }
+                }
+                // FA2 rescales for every score that is a maximum: some ln(keys) times a query.
+                let (rare, often) = (count(&lazy, &moves), count(&shared, &moves));
+                assert!(rare * if deviation > 1.0 { 2 } else { 10 } < often, "{format}: {rare}, {often}");
+                assert!(count(&lazy, &held) <= count(&shared, &held), "{format}");
+            }
+        }
+    }
+}
