@@ -94,8 +94,9 @@ fn every_flag_is_honoured_or_refused() {
                 // The words of a datapath may say again what is chosen.
                 Ok(_) => ["weight", "update", "fa2"].contains(&option.field),
             };
-            // A switch that is there already, and a word that the choice itself says, leave all as it is.
-            let said = choice.contains(&flag);
+            // What the choice says or brings along stays as it is: split keys are cores with masks and partial results.
+            let implied = choice.contains("--parts") && ["masks", "partial"].contains(&option.field);
+            let said = choice.contains(&flag) || implied;
             let refusals = outcome.iter().filter(|outcome| outcome.is_err()).count();
             assert!(
                 changes || (refusals > 0 && outcome.iter().all(names_it)) || said,
