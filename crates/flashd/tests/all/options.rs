@@ -64,7 +64,15 @@ fn every_flag_is_honoured_or_refused() {
                 "--design fa2 --d 4 --queries 2 --wrapper axis",
             ],
         ),
-        (ppa, &["", "--variants --d 4", "--core --design=flash-d --d 4", "--design fa2 --d 4 --queries 2"]),
+        (
+            ppa,
+            &[
+                "--d 16",
+                "--variants --d 4",
+                "--core --design=flash-d --d 4",
+                "--design fa2 --d 4 --queries 2",
+            ],
+        ),
     ];
     for (command, all) in more {
         choices.extend(all.iter().map(|text| (command, text.to_string())));
