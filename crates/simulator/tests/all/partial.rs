@@ -13,11 +13,12 @@ use rand_chacha::ChaCha8Rng;
 
 /// Every core that takes partial results, with the default hold rule, with a threshold, and without.
 fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
-    let variants = || CoreConfig::variants(d, format).into_iter().filter(CoreConfig::can_be_partial);
+    let variants = || CoreConfig::variants(d, format).into_iter();
     let holds = [None, Some(Hold::Below(6.0)), Some(Hold::None)];
     let with_holds = holds.into_iter().flat_map(|hold| variants().map(move |c| CoreConfig { hold, ..c }));
     let mixed = CoreConfig::mixed_precision(d).into_iter().filter(move |c| c.format == format);
-    with_holds.chain(mixed).map(|c| CoreConfig { masks: true, partial: true, ..c }).collect()
+    let able = with_holds.chain(mixed).filter(CoreConfig::can_be_partial);
+    able.map(|c| CoreConfig { masks: true, partial: true, ..c }).collect()
 }
 
 fn plain(core: &CoreConfig) -> CoreConfig {
