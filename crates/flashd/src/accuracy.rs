@@ -99,6 +99,11 @@ fn counts(args: &AccuracyArgs) -> Result<Vec<usize>, Failure> {
     Ok(counts)
 }
 
+/// The names of the cores that the arguments select; vectors are as long as those of each head.
+pub fn selected(args: &AccuracyArgs) -> Result<Vec<String>, Failure> {
+    Ok(sets(args)?.iter().flat_map(|(_, cores)| cores).map(CoreConfig::name).collect())
+}
+
 /// The cores asked for, by format.
 fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     let mut formats: Vec<Format> = Vec::new();
@@ -125,6 +130,14 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
         };
         let selection: Selection =
             parse_flags(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
+        for (field, why) in
+            [("d", "each head has its own"), ("score_shift", "it follows from each head's scale")]
+        {
+            if selection.fields.has(field) {
+                let flag = field.replace('_', "-");
+                return Err(Failure::input(format!("--core \"{text}\": --{flag}: {why}; leave it out")));
+            }
+        }
         if selection.fields.has("format") || selection.config.is_some() {
             add(configuration(&selection, Some(d)))?;
             continue;

@@ -4,6 +4,7 @@ mod accuracy;
 mod core;
 mod cosim;
 mod measure;
+pub mod needs;
 mod random;
 mod skips;
 mod units;
@@ -136,10 +137,10 @@ pub struct GenerateArgs {
     #[arg(long, value_enum, conflicts_with_all = ["unit", "all", "parts"])]
     pub wrapper: Option<WrapperArg>,
     /// With --wrapper: bits of a beat, which divide those of a vector (default: the most up to 512)
-    #[arg(long, value_name = "BITS", requires = "wrapper")]
+    #[arg(long, value_name = "BITS")]
     pub beat: Option<u32>,
     /// With --wrapper: the values that it takes (default: requested)
-    #[arg(long, value_enum, requires = "wrapper")]
+    #[arg(long, value_enum)]
     pub values: Option<ValuesArg>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
     #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits"])]
@@ -157,10 +158,10 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "COMPARE", num_args = 0..=1, default_missing_value = "inside")]
     pub testbench: Option<LookArg>,
     /// Seed of the testbench's vectors
-    #[arg(long, default_value_t = 1, requires = "testbench")]
+    #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Keys in the testbench's vectors (default: as many as an interpreting simulator manages in seconds)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), requires = "testbench")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub keys: Option<u64>,
     /// Folder to write to
     #[arg(long, default_value = "rtl-out", value_name = "DIR")]
@@ -189,11 +190,11 @@ pub struct SimulateArgs {
     pub q: Option<PathBuf>,
     /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
     /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", requires = "results", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "vectors", "scale"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "vectors", "scale"])]
     pub data: Option<PathBuf>,
     /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
     /// are there already, from the same inputs and core, are not run again
-    #[arg(long, value_name = "DIR", requires = "data")]
+    #[arg(long, value_name = "DIR")]
     pub results: Option<PathBuf>,
     /// With --engine model: write histograms of scores, arguments and weights as JSON
     #[arg(long, value_name = "FILE")]
@@ -242,13 +243,13 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub vcd: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas
-    #[arg(long, default_value = "default", requires = "vcd")]
+    #[arg(long, default_value = "default")]
     pub signals: String,
     /// First cycle of the wave
-    #[arg(long, default_value_t = 0, requires = "vcd", value_name = "CYCLE")]
+    #[arg(long, default_value_t = 0, value_name = "CYCLE")]
     pub from: u64,
     /// Last cycle of the wave
-    #[arg(long, requires = "vcd", value_name = "CYCLE")]
+    #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
     #[arg(long, value_name = "FILE")]
@@ -306,7 +307,7 @@ pub struct ListArgs {
     #[arg(long, conflicts_with = "json")]
     pub variants: bool,
     /// Vector length of those
-    #[arg(long, default_value_t = 16, requires = "variants")]
+    #[arg(long, default_value_t = 16)]
     pub d: usize,
 }
 

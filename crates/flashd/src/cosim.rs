@@ -80,6 +80,11 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     if failed.is_empty() { Ok(()) } else { Err(Failure::Check(failed.join("\n"))) }
 }
 
+/// The names of what the arguments select.
+pub fn selected(args: &CosimArgs) -> Result<Vec<String>, Failure> {
+    Ok(targets(args)?.iter().map(Target::name).collect())
+}
+
 fn targets(args: &CosimArgs) -> Result<Vec<Target>, Failure> {
     let mut targets = Vec::new();
     if args.shipped {

@@ -27,15 +27,20 @@ mod target;
 mod traffic;
 mod units;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use cli::{Cli, Command};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The program: reads the process's arguments, runs what they ask for and says how it ended.
 pub fn main() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match parse(std::env::args_os()) {
+        Ok(command) => command,
+        Err(Refused::ByClap(error)) => error.exit(),
+        Err(Refused::ByUs(failure)) => return ended(Err(failure)),
+    };
     interrupt::install();
-    let result = match command {
+    ended(match command {
         Command::Generate(args) => generate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Cosim(args) => cosim::run(&args),
@@ -51,7 +56,32 @@ pub fn main() -> ExitCode {
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
         Command::List(args) => list::run(&args),
-    };
+    })
+}
+
+/// Why arguments are no command.
+enum Refused {
+    ByClap(clap::Error),
+    ByUs(output::Failure),
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refused::ByClap(error) => error.fmt(f),
+            Refused::ByUs(failure) => failure.fmt(f),
+        }
+    }
+}
+
+/// From words, the program's name first, to a command.
+fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Command, Refused> {
+    let matches = Cli::command().try_get_matches_from(words).map_err(Refused::ByClap)?;
+    cli::needs::check(&matches).map_err(Refused::ByUs)?;
+    Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(Refused::ByClap)
+}
+
+fn ended(result: Result<(), output::Failure>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -61,26 +91,26 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The names of the modules that arguments of `flashd generate` select, or what is wrong with them.
+/// The names of the modules, cores and arrays that a command and its arguments select, or what is wrong with them; none if the
+/// command takes no core.
 ///
 /// # Errors
 /// What the program would print before it ends with 2.
 pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
-    let words = ["flashd", "generate"].into_iter().chain(arguments);
-    match Cli::try_parse_from(words).map_err(|e| e.to_string())?.command {
-        Command::Generate(args) => generate::selected(&args).map_err(|e| e.to_string()),
-        _ => Err("not the arguments of generate".into()),
+    let words = ["flashd"].into_iter().chain(arguments);
+    match parse(words).map_err(|e| e.to_string())? {
+        Command::Generate(args) => generate::selected(&args),
+        Command::Simulate(args) => simulate::selected(&args),
+        Command::Cosim(args) => cosim::selected(&args),
+        Command::Ppa(args) => ppa::selected(&args),
+        Command::Accuracy(args) => accuracy::selected(&args),
+        Command::Llm(args) => llm::selected(&args),
+        _ => Ok(Vec::new()),
     }
+    .map_err(|e| e.to_string())
 }
 
-/// The names of the cores and arrays that arguments of `flashd ppa` select, or what is wrong with them.
-///
-/// # Errors
-/// What the program would print before it ends with 2.
-pub fn measured<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
-    let words = ["flashd", "ppa"].into_iter().chain(arguments);
-    match Cli::try_parse_from(words).map_err(|e| e.to_string())?.command {
-        Command::Ppa(args) => ppa::measured(&args).map_err(|e| e.to_string()),
-        _ => Err("not the arguments of ppa".into()),
-    }
+/// The names of all commands.
+pub fn commands() -> Vec<String> {
+    Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect()
 }

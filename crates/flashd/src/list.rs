@@ -3,14 +3,14 @@
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Hold};
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Design, Hold, KINDS, Kind};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use serde::Serialize;
 
 #[derive(Serialize)]
 struct Listing {
-    designs: Vec<[&'static str; 2]>,
+    designs: Vec<[String; 2]>,
     formats: Vec<&'static str>,
     units: Vec<&'static str>,
     configurations: Vec<Core>,
@@ -36,30 +36,36 @@ fn variants(d: usize) -> Result<Vec<String>, Failure> {
     Ok(cores.iter().filter(|core| !shipped.contains(&core.name())).map(CoreConfig::flags).collect())
 }
 
+/// The flags of each datapath, those that ship first, and what it is; then what can be added to any of them.
+fn designs() -> Vec<[String; 2]> {
+    let (d, format) = (16, Format::BF16);
+    let row = |kind: &Kind| {
+        let core = CoreConfig::with_datapath(kind.datapath, d, format);
+        let flags = core.flags().replace(&format!(" --d {d} --format {format}"), "");
+        [flags, format!("{}: {}", kind.design.title(), kind.words)]
+    };
+    let of = |design: Design| {
+        let shipped = Datapath::shipped(design, format);
+        let (first, rest): (Vec<_>, Vec<_>) =
+            KINDS.iter().filter(|kind| kind.design == design).partition(|kind| kind.datapath == shipped);
+        first.into_iter().chain(rest).map(|kind| row(kind))
+    };
+    let mut rows: Vec<_> = Design::ALL.into_iter().flat_map(of).collect();
+    rows.extend(
+        [
+            ["--dot tree", "either design with every product and sum of the dot product rounded"],
+            ["--queries B", "an array of B cores of either design that share one key and one value stream"],
+        ]
+        .map(|row| row.map(String::from)),
+    );
+    rows
+}
+
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.variants {
         return print(&variants(args.d)?.join("\n"));
     }
-    let designs = vec![
-        ["--design flash-d", "FLASH-D, weight from the log-sum-exp, the update in fixed point"],
-        ["--design flash-d --update rounded", "the update in float, every operation rounded"],
-        ["--design flash-d --update fused", "the update in float, rounded once"],
-        ["--design flash-d --weight paper", "FLASH-D as in the paper's Alg. 3"],
-        [
-            "--design fa2",
-            "FlashAttention-2, one exponential, one multiplier a lane, which also does the final scale",
-        ],
-        ["--design fa2 --fa2 separate-scale", "the final scale has multipliers of its own"],
-        ["--design fa2 --fa2 fixed", "fixed point, relative to the maximum"],
-        ["--design fa2 --fa2 log-reference", "fixed point, relative to the exponent of the running sum"],
-        [
-            "--design fa2 --fa2 lazy-reference",
-            "the reference moves rarely, by whole octaves: rescaling is a shift",
-        ],
-        ["--design fa2 --fa2 literal", "FlashAttention-2 as the paper draws it"],
-        ["--dot tree", "either design with every product and sum of the dot product rounded"],
-        ["--queries B", "an array of B cores of either design that share one key and one value stream"],
-    ];
+    let designs = designs();
     let configurations: Vec<Core> = CoreConfig::shipped()
         .into_iter()
         .map(|c| Core { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
@@ -70,7 +76,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         return print_json(&Listing { designs, formats, units, configurations });
     }
     let mut text = String::from("Designs\n");
-    text += &table(&["options", "datapath"], designs.iter().map(|d| d.map(String::from).to_vec()).collect());
+    text += &table(&["options", "datapath"], designs.into_iter().map(Vec::from).collect());
     text += "\n\nFormats\n";
     let formats = Format::NAMED.iter().map(|(name, f)| {
         vec![

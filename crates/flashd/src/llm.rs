@@ -72,27 +72,42 @@ struct Task<'a> {
     text: Option<Vec<usize>>,
 }
 
-pub fn run(mut args: LlmArgs) -> Result<(), Failure> {
+/// The core that the arguments select for heads of a length; none computes in f32.
+fn core(args: &LlmArgs, head_size: usize) -> Result<Option<CoreConfig>, Failure> {
     if args.selection.fields.has("design") {
         return Err(Failure::input("--design: the design is chosen with --attention"));
     }
     if args.attention == Some(AttentionArg::F32) && args.selection != Selection::default() {
         return Err(Failure::input("--attention f32: has no core, and takes no option of one"));
     }
+    if args.selection.fields.has("score_shift") {
+        return Err(Failure::input("--score-shift: it follows from each head's scale; leave it out"));
+    }
     let design = match args.attention {
         Some(AttentionArg::Fa2) => Some(Design::Fa2),
         None if args.selection.config.is_some() => None,
         _ => Some(Design::FlashD),
     };
+    let mut selection = args.selection.clone();
     if let Some(design) = design {
-        args.selection.fields = args.selection.fields.with_design(design);
+        selection.fields = selection.fields.with_design(design);
     }
+    match args.attention {
+        Some(AttentionArg::F32) => Ok(None),
+        _ => configuration(&selection, Some(head_size)).map(Some),
+    }
+}
+
+/// The name of the core that the arguments select, for heads of the length that they name.
+pub fn selected(args: &LlmArgs) -> Result<Vec<String>, Failure> {
+    let core = core(args, args.selection.fields.get("d").unwrap_or(8))?;
+    Ok(core.iter().map(CoreConfig::name).collect())
+}
+
+pub fn run(args: LlmArgs) -> Result<(), Failure> {
     let model = Checkpoint::read(&args.checkpoint)?;
     let tokenizer = Tokenizer::read(&args.tokenizer, model.config.vocab)?;
-    let core = match args.attention {
-        Some(AttentionArg::F32) => None,
-        _ => Some(configuration(&args.selection, Some(model.config.head_size()))?),
-    };
+    let core = core(&args, model.config.head_size())?;
     let task = task(&args, &model, &tokenizer)?;
     let mut f32_runner = Runner::new(&model, F32Attention);
     let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;

@@ -14,7 +14,7 @@ use flashd_ppa::report;
 use std::path::Path;
 
 /// The names of what is measured.
-pub fn measured(args: &PpaArgs) -> Result<Vec<String>, Failure> {
+pub fn selected(args: &PpaArgs) -> Result<Vec<String>, Failure> {
     Ok(cores::targets(args)?.iter().map(|target| target.name()).collect())
 }
 

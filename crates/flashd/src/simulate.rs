@@ -19,7 +19,7 @@ use flashd_simulator::{
     Accuracy, Counters, Engine, Gaps, Inputs, Observer, Outputs, Prepared, Reference, Scenario, VectorFile,
     WaveError, WaveOptions, WaveSelection, WaveWriter, model_results, prepare, run as run_lockstep,
 };
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -67,15 +67,17 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     layer::finish(args, &layer.shape, d, &outcomes)
 }
 
-/// The run of one head.
-fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
-    let (config, array) = core_or_array(&args.array, Some(attention.d))?;
-    if config.d != attention.d {
+/// The core, and what is made of it, for vectors of a length.
+fn design(
+    args: &SimulateArgs,
+    d: usize,
+) -> Result<(CoreConfig, Option<ArrayConfig>, Option<SplitConfig>), Failure> {
+    let (config, array) = core_or_array(&args.array, Some(d))?;
+    if config.d != d {
         return Err(Failure::input(format!(
-            "--d: the core has d = {}, the data in {} has d = {}",
+            "--d: the core has d = {}, the data in {} has d = {d}",
             config.d,
             args.q.as_deref().unwrap_or(Path::new("")).display(),
-            attention.d
         )));
     }
     if config.score_shift.is_some() {
@@ -83,10 +85,24 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
             "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out",
         ));
     }
+    let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
+    Ok((config, array, parts))
+}
+
+/// The name of what the arguments select, with vectors of the length that they name.
+pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
+    let (core, array, parts) = design(args, args.array.selection.fields.get("d").unwrap_or(8))?;
+    let array = array.map(|array| array.name());
+    let parts = parts.map(|split| split.name());
+    Ok(vec![array.or(parts).unwrap_or_else(|| core.name())])
+}
+
+/// The run of one head.
+fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
+    let (config, array, parts) = design(args, attention.d)?;
     if array.is_some() {
         array::check(args, config.masks)?;
     }
-    let parts = args.parts.map(|parts| crate::select::split(&config, parts)).transpose()?;
     let visible = visible::visible(args, config.masks, &attention)?;
     let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);

@@ -27,6 +27,11 @@ impl Target {
     /// What the flags select, with `parts` the cores for so many parts of the keys.
     pub fn new(flags: &ArrayArgs, parts: Option<usize>) -> Result<Target, Failure> {
         if let Some(parts) = parts {
+            if flags.key_index_bits.is_some() {
+                return Err(Failure::input(
+                    "--key-index-bits: only an array counts its keys; leave it out with --parts",
+                ));
+            }
             return Ok(Target::Split(split(&configuration(&flags.selection, None)?, parts)?));
         }
         let (core, array) = core_or_array(flags, None)?;

@@ -14,9 +14,9 @@ mod value;
 mod wrapper;
 
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-pub use datapath::{Arithmetic, Datapath, HoldRules, KINDS, Kind, LAZY_SLACK};
+pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK};
 pub use fields::CoreFields;
-pub use kinds::{Accumulator, Design, Dot, Fa2Variant, FlashDVariant, Hold, LaneBits, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};

@@ -1,7 +1,9 @@
 //! Designs of every kind: the lists that the checks go through.
 
 use crate::selection::{Around, Selection};
-use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
+use flashd_spec::config::{
+    CoreConfig, DEFAULT_HOLD, Datapath, Design, Fa2Variant, FlashDVariant, Hold, KINDS,
+};
 use flashd_spec::format::Format;
 
 /// Vector length of variants and options: short, since the modules of longer cores are the same.
@@ -117,19 +119,8 @@ pub fn compared() -> Vec<Selection> {
 
 /// Every core with every kind of option; those that a core does not have are refused, which is compared, too.
 pub fn with_options() -> Vec<Selection> {
-    let cores = [
-        flash_d(D, FORMAT),
-        value_stage(D, FORMAT),
-        datapath(FlashDVariant::Rounded, D, FORMAT),
-        datapath(FlashDVariant::Fused, D, FORMAT),
-        datapath(FlashDVariant::Paper, D, FORMAT),
-        fa2(D, FORMAT),
-        datapath(Fa2Variant::SeparateScale, D, FORMAT),
-        datapath(Fa2Variant::Fixed, D, FORMAT),
-        datapath(Fa2Variant::LogReference, D, FORMAT),
-        datapath(Fa2Variant::LazyReference, D, FORMAT),
-        datapath(Fa2Variant::Literal, D, FORMAT),
-    ];
+    let kinds = KINDS.iter().map(|kind| datapath(kind.datapath, D, FORMAT));
+    let cores: Vec<CoreConfig> = kinds.chain([value_stage(D, FORMAT)]).collect();
     cores.iter().flat_map(options).collect()
 }
 

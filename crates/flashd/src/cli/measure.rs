@@ -179,7 +179,7 @@ pub struct LlmArgs {
     #[arg(long, value_name = "FILE")]
     pub text: Option<PathBuf>,
     /// Use the first N tokens of the text only
-    #[arg(long, requires = "text", value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
     /// Print the result as JSON
     #[arg(long)]

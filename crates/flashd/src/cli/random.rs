@@ -34,7 +34,7 @@ pub struct RandomArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Check nothing: only write each design and its testbench
-    #[arg(long, requires = "out")]
+    #[arg(long)]
     pub generate_only: bool,
     /// Configurations at the same time (default: one for each processor)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]

@@ -14,10 +14,10 @@ pub struct UnitsArgs {
     #[arg(long)]
     pub pairs: bool,
     /// With --pairs: the first of both operands, to run a part
-    #[arg(long, value_name = "A", requires = "pairs", default_value_t = 0)]
+    #[arg(long, value_name = "A", default_value_t = 0)]
     pub first: u64,
     /// With --pairs: how many of them (default: all)
-    #[arg(long, value_name = "N", requires = "pairs")]
+    #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Segments of the PWL tables: 4, 8, 16 or 32
     #[arg(long, default_value_t = 8, conflicts_with = "pairs")]

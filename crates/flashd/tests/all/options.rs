@@ -1,6 +1,6 @@
 //! The options of a core: each is honoured or refused by name, whatever is chosen, and one table says which.
 
-use flashd::{measured, selected};
+use flashd::{commands, selected};
 use flashd_spec::config::{CoreConfig, CoreFields, Design, HoldRules, KINDS, OPTIONS};
 use flashd_spec::format::Format;
 use std::collections::BTreeSet;
@@ -31,90 +31,184 @@ fn values(field: &str) -> [&'static str; 2] {
     }
 }
 
-/// What a command makes of its arguments: the names of all that it would write or measure.
-type Chooses = fn(&[&str]) -> Result<Vec<String>, String>;
+/// Flags of what is made of cores, with two values each.
+const AROUND: [(&str, [&str; 2]); 6] = [
+    ("queries", ["2", "3"]),
+    ("key-index-bits", ["9", "12"]),
+    ("parts", ["2", "4"]),
+    ("wrapper", ["axis", "axis"]),
+    ("beat", ["8", "16"]),
+    ("values", ["all", "requested"]),
+];
 
-fn generate(arguments: &[&str]) -> Result<Vec<String>, String> {
-    selected(arguments.iter().copied())
+/// Every option with two values.
+fn flags() -> Vec<(String, [&'static str; 2])> {
+    let of_cores = OPTIONS.iter().map(|option| (option.flag(), values(option.field)));
+    of_cores.chain(AROUND.map(|(flag, values)| (flag.into(), values))).collect()
 }
 
-fn ppa(arguments: &[&str]) -> Result<Vec<String>, String> {
-    measured(arguments.iter().copied())
+/// A command with a choice: its words, and whether more flags of the core go into the last of them, which is a core in quotes.
+struct Choice {
+    words: Vec<String>,
+    in_quotes: bool,
 }
 
-/// Every way to choose, and every option beside it: the choice changes, or the flag is refused by its name, or clap has it twice.
-#[test]
-fn every_flag_is_honoured_or_refused() {
-    let mut choices: Vec<(Chooses, String)> = Vec::new();
+impl Choice {
+    fn of(text: &str) -> Choice {
+        Choice { words: text.split_whitespace().map(String::from).collect(), in_quotes: false }
+    }
+
+    /// `command --core "flags"`.
+    fn quoted(command: &str, flags: &str) -> Choice {
+        let mut choice = Choice::of(&format!("{command} --core"));
+        choice.words.push(flags.into());
+        Choice { in_quotes: true, ..choice }
+    }
+
+    /// What the command makes of it with more flags.
+    fn with(&self, more: &[&str]) -> Result<Vec<String>, String> {
+        let mut words = self.words.clone();
+        match words.last_mut() {
+            Some(last) if self.in_quotes => more.iter().for_each(|word| *last += &format!(" {word}")),
+            _ => words.extend(more.iter().map(|word| word.to_string())),
+        }
+        selected(words.iter().map(String::as_str))
+    }
+
+    fn says(&self, flag: &str) -> bool {
+        self.words.iter().any(|word| word.contains(flag))
+    }
+}
+
+/// Every datapath with every command that takes a core, and every other way to choose what a command works on.
+fn choices() -> Vec<Choice> {
+    const SIMULATE: &str = "simulate --q q.npy --k k.npy --v v.npy";
+    const LLM: &str = "llm --checkpoint c --tokenizer t";
+    let mut all = Vec::new();
     for core in CoreConfig::variants(4, Format::FP8_E4M3) {
         let flags = core.flags();
-        choices.push((generate, flags.clone()));
-        choices.push((ppa, flags));
+        all.extend(["generate", "ppa", "cosim", SIMULATE].map(|c| Choice::of(&format!("{c} {flags}"))));
+        all.extend(["cosim", "ppa"].map(|command| Choice::quoted(command, &flags)));
+        all.push(Choice::quoted("accuracy", &flags.replace("--d 4 ", "")));
+        let attention = flags.replace("--design", "--attention");
+        all.push(Choice::of(&format!("{LLM} {attention}")));
     }
-    let more: [(Chooses, &[&str]); 2] = [
-        (
-            generate,
-            &[
-                "--unit add",
-                "--unit sigmoid --format fp16",
-                "--all",
-                "--design flash-d --d 4 --queries 2",
-                "--design fa2 --d 4 --queries 2 --masks --key-index-bits 9",
-                "--design flash-d --d 4 --parts 2",
-                "--design fa2 --d 4 --queries 2 --wrapper axis",
-            ],
-        ),
-        (
-            ppa,
-            &[
-                "--d 16",
-                "--variants --d 4",
-                "--core --design=flash-d --d 4",
-                "--design fa2 --d 4 --queries 2",
-            ],
-        ),
+    for core in ["--design flash-d --d 4", "--design fa2 --d 4 --masks"] {
+        for command in ["generate", "cosim", SIMULATE] {
+            all.push(Choice::of(&format!("{command} {core} --parts 2")));
+        }
+        for command in ["generate", "ppa", "cosim", SIMULATE] {
+            all.push(Choice::of(&format!("{command} {core} --queries 2")));
+        }
+        all.push(Choice::of(&format!("generate {core} --queries 2 --wrapper axis")));
+    }
+    let others = [
+        "--unit add",
+        "--unit sigmoid --format fp16",
+        "--all",
+        "--design fa2 --d 4 --queries 2 --masks --key-index-bits 8",
     ];
-    for (command, all) in more {
-        choices.extend(all.iter().map(|text| (command, text.to_string())));
-    }
+    all.extend(others.map(|text| Choice::of(&format!("generate {text}"))));
+    all.extend(["--d 16", "--variants --d 4"].map(|text| Choice::of(&format!("ppa {text}"))));
+    all.push(Choice::of("cosim --shipped --design fa2 --d 4"));
+    all.push(Choice::of(&format!("{LLM} --attention f32")));
+    all.push(Choice::of("accuracy --format fp16"));
+    all
+}
+
+/// Every way to choose, and every option beside it: the choice changes, or the flag is refused by its name.
+#[test]
+fn every_flag_is_honoured_or_refused() {
     let (mut honoured, mut refused) = (0, 0);
-    for (command, choice) in &choices {
-        // One word for `--core`, whose flags stand in quotes.
-        let words: Vec<String> = match choice.strip_prefix("--core ") {
-            Some(flags) => vec!["--core".into(), flags.replace('=', " ")],
-            None => choice.split_whitespace().map(String::from).collect(),
-        };
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let plain = command(&words).unwrap_or_else(|e| panic!("{choice}: {e}"));
-        for option in &OPTIONS {
-            let flag = format!("--{}", option.flag());
-            let outcome = values(option.field).map(|value| {
-                let with = if value.is_empty() { vec![&*flag] } else { vec![&*flag, value] };
-                command(&[&words[..], &with].concat())
+    for choice in choices() {
+        let text = choice.words.join(" ");
+        let plain = choice.with(&[]).unwrap_or_else(|e| panic!("{text}: {e}"));
+        for (flag, values) in flags() {
+            let name = format!("--{flag}");
+            let outcome = values.map(|value| {
+                choice
+                    .with(if value.is_empty() { vec![name.as_str()] } else { vec![&name, value] }.as_slice())
             });
             let changes = outcome.iter().any(|outcome| outcome.as_ref().is_ok_and(|names| *names != plain));
             // Two flags that exclude each other: the error names one of them.
+            let said_flags =
+                || choice.words.iter().flat_map(|w| w.split(' ')).filter(|w| w.starts_with("--"));
             let names_it = |outcome: &Result<Vec<String>, String>| match outcome {
-                Err(text) => {
-                    text.contains(&flag)
-                        || words.iter().any(|word| word.starts_with("--") && text.contains(word))
-                }
+                Err(error) => error.contains(&name) || said_flags().any(|word| error.contains(word)),
                 // The words of a datapath may say again what is chosen.
-                Ok(_) => ["weight", "update", "fa2"].contains(&option.field),
+                Ok(_) => ["weight", "update", "fa2"].contains(&flag.as_str()),
             };
             // What the choice says or brings along stays as it is: split keys are cores with masks and partial results.
-            let implied = choice.contains("--parts") && ["masks", "partial"].contains(&option.field);
-            let said = choice.contains(&flag) || implied;
+            let implied = choice.says("--parts") && ["masks", "partial"].contains(&flag.as_str());
+            let said = choice.says(&name) || implied;
             let refusals = outcome.iter().filter(|outcome| outcome.is_err()).count();
             assert!(
                 changes || (refusals > 0 && outcome.iter().all(names_it)) || said,
-                "flashd {choice} {flag}: neither honoured nor refused by name: {outcome:?}, without it {plain:?}"
+                "flashd {text} {name}: neither honoured nor refused by name: {outcome:?}, without it {plain:?}"
             );
             honoured += usize::from(changes);
             refused += usize::from(!changes);
         }
     }
-    assert!(honoured > 200 && refused > 100, "{honoured} honoured, {refused} refused");
+    assert!(honoured > 500 && refused > 500, "{honoured} honoured, {refused} refused");
+}
+
+/// Commands that take no core refuse its flags, but for those that they have with a meaning of their own.
+#[test]
+fn commands_without_a_core_refuse_its_flags() {
+    let with_cores = ["generate", "simulate", "cosim", "ppa", "accuracy", "llm"];
+    // In the order of their help.
+    let own: [(&str, &[&str]); 9] = [
+        ("units", &["format", "segments"]),
+        ("check-random", &[]),
+        ("demo", &[]),
+        ("pwl", &["segments", "format"]),
+        ("explore", &["d", "format"]),
+        ("figure weight", &["weight", "format", "segments"]),
+        ("traffic", &["d", "hold"]),
+        ("skips", &["hold", "format"]),
+        ("list", &["d"]),
+    ];
+    let known: BTreeSet<&str> = own
+        .iter()
+        .map(|(command, _)| command.split(' ').next().unwrap_or(command))
+        .chain(with_cores)
+        .collect();
+    assert_eq!(
+        known,
+        commands().iter().map(String::as_str).collect(),
+        "a command is new: does it take a core?"
+    );
+    for (command, flags_of_its_own) in own {
+        for (flag, values) in flags() {
+            let name = format!("--{flag}");
+            let mut words: Vec<&str> = command.split(' ').chain([name.as_str()]).collect();
+            words.extend(Some(values[0]).filter(|value| !value.is_empty()));
+            let refused = selected(words.iter().copied())
+                .is_err_and(|e| e.contains(&format!("unexpected argument '{name}'")));
+            assert_eq!(refused, !flags_of_its_own.contains(&flag.as_str()), "flashd {command} {name}");
+        }
+    }
+}
+
+/// A flag that means something only beside another one is refused without it, also where a third one keeps the other out.
+#[test]
+fn flags_that_need_another_are_refused_without_it() {
+    for (arguments, flag, needed) in [
+        ("generate --design fa2 --d 4 --parts 2 --beat 8", "--beat", "--wrapper"),
+        ("generate --unit add --values all", "--values", "--wrapper"),
+        ("generate --design fa2 --d 4 --seed 2", "--seed", "--testbench"),
+        ("simulate --design fa2 --q q --k k --v v --results r", "--results", "--data"),
+        ("simulate --design fa2 --data d", "--data", "--results"),
+        ("simulate --design fa2 --q q --k k --v v --parts 2 --signals all", "--signals", "--vcd"),
+        ("simulate --design fa2 --q q --k k --v v --parts 2 --to 5", "--to", "--vcd"),
+        ("units --count 5", "--count", "--pairs"),
+        ("list --json --d 5", "--d", "--variants"),
+        ("check-random --generate-only", "--generate-only", "--out"),
+    ] {
+        let error = selected(arguments.split(' ')).expect_err(arguments);
+        assert!(error.starts_with(flag) && error.contains(needed), "{arguments}: {error}");
+    }
 }
 
 /// Two cores that differ have two names, and flags and JSON give the core back.
@@ -130,7 +224,12 @@ fn flags_and_json_give_back_every_core() {
         let json = serde_json::to_string(core).unwrap();
         let again: CoreConfig = serde_json::from_str(&json).unwrap();
         assert_eq!(&again, core, "{json}");
-        assert_eq!(selected(core.flags().split(' ')), Ok(vec![core.name()]), "{}", core.flags());
+        assert_eq!(
+            selected(format!("generate {}", core.flags()).split(' ')),
+            Ok(vec![core.name()]),
+            "{}",
+            core.flags()
+        );
         names.insert(core.name());
         // Nothing is written that the core does not have.
         let fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();

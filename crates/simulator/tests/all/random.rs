@@ -1,7 +1,9 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
 use flashd_simulator::random::{Compared, Drawn, LONGEST, compare};
-use flashd_spec::config::{CoreConfig, CoreOption, Design, OPTIONS, WEIGHT_BITS_RANGE};
+use flashd_spec::config::{
+    CoreConfig, CoreOption, Design, Fa2Variant, OPTIONS, OptionValue, Update, WEIGHT_BITS_RANGE, WeightUnit,
+};
 use flashd_spec::format::Format;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -36,6 +38,11 @@ fn fields(drawn: &Drawn) -> Vec<(String, Value)> {
     fields
 }
 
+/// All words of an option, as JSON has them.
+fn words<T: OptionValue>() -> Vec<String> {
+    T::words().into_iter().map(|(word, _)| Value::from(word).to_string()).collect()
+}
+
 /// All legal values of every field with few of them are drawn.
 #[test]
 fn every_value_of_every_option_is_drawn() {
@@ -60,20 +67,13 @@ fn every_value_of_every_option_is_drawn() {
     let fractions = (2..=23).map(|f| json!({ "fraction": f }));
     let wide = ["bf16", "fp16", "fp32"].map(|f| json!({ "float": f }));
     for (field, values) in [
-        ("design", text(vec!["flash-d".into(), "fa2".into()])),
+        ("design", words::<Design>()),
         ("d", numbers(2..=64)),
         ("format", text(format.map(Value::from).to_vec())),
-        ("weight", text(vec!["lse".into(), "paper".into()])),
-        (
-            "fa2",
-            text(
-                ["separate-scale", "literal", "shared-scale", "fixed", "log-reference", "lazy-reference"]
-                    .map(Value::from)
-                    .to_vec(),
-            ),
-        ),
+        ("weight", words::<WeightUnit>()),
+        ("fa2", words::<Fa2Variant>()),
         ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
-        ("update", text(["rounded", "fused", "fixed"].map(Value::from).to_vec())),
+        ("update", words::<Update>()),
         ("lane", text(vec![Value::Null])),
         ("lane.o", numbers(8..=28)),
         ("lane.v", numbers(4..=20)),

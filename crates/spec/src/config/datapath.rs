@@ -1,9 +1,10 @@
 //! The datapaths that there are, one row each: whatever differs between them is a column here or in the rows that hardware,
 //! model and waves have for the same [`Datapath`].
 
-use super::{Design, Fa2Variant, FlashDVariant, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
+use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::Format;
 use crate::numerics::Numerics;
+use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,6 +13,42 @@ pub enum Datapath {
     FlashD(FlashDVariant),
     /// FlashAttention-2.
     Fa2(Fa2Variant),
+}
+
+/// FLASH-D's datapaths: the paper's weight unit, or the log-sum-exp weight unit with one of the output updates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FlashDVariant {
+    /// [`WeightUnit::Paper`].
+    Paper,
+    /// [`Update::Rounded`].
+    Rounded,
+    /// [`Update::Fused`].
+    Fused,
+    /// [`Update::Fixed`].
+    Fixed,
+}
+
+/// FA2's datapath.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fa2Variant {
+    /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
+    /// is always 1), and another one a lane for the final scale. The textbook's datapath, hence the alias.
+    #[serde(alias = "default")]
+    SeparateScale,
+    /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
+    Literal,
+    /// The same update, but the lane's multiplier also does the final scale: in the cycle after the last key it is
+    /// idle, because the next step is a gap or a first key, which only loads v.
+    SharedScale,
+    /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
+    /// above the maximum, so that rescaling is a shift.
+    Fixed,
+    /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
+    LogReference,
+    /// The lanes of [`Fa2Variant::SharedScale`] with a reference that moves by whole octaves, and only for a score
+    /// that is more than [`LAZY_SLACK`] octaves above it, as FlashAttention-4 rescales: rescaling is a shift, and rare.
+    LazyReference,
 }
 
 impl From<FlashDVariant> for Datapath {
@@ -65,6 +102,8 @@ pub struct Kind {
     pub fa2: Option<Fa2Variant>,
     /// What a name has of it, if it is not its design's default.
     pub suffix: &'static str,
+    /// What lists and help say of it.
+    pub words: &'static str,
     /// The lanes.
     pub arithmetic: Arithmetic,
     /// Widths of the design's fixed-point lanes, if nothing else is asked for.
@@ -106,7 +145,7 @@ fn fa2_lane(format: Format) -> LaneBits {
 /// What a hold rule with a budget adds to the state.
 pub(super) const ROOM: &str = "room";
 
-const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -> Kind {
+const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, words: &'static str) -> Kind {
     Kind {
         datapath: Datapath::FlashD(variant),
         design: Design::FlashD,
@@ -114,6 +153,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -
         update: Some(update),
         fa2: None,
         suffix,
+        words,
         arithmetic: Arithmetic::Float,
         lane: flash_d_lane,
         hold: HoldRules::Budget,
@@ -125,7 +165,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str) -
     }
 }
 
-const fn fa2(variant: Fa2Variant, suffix: &'static str) -> Kind {
+const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> Kind {
     Kind {
         datapath: Datapath::Fa2(variant),
         design: Design::Fa2,
@@ -133,6 +173,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str) -> Kind {
         update: None,
         fa2: Some(variant),
         suffix,
+        words,
         arithmetic: Arithmetic::Float,
         lane: fa2_lane,
         hold: HoldRules::Threshold,
@@ -150,33 +191,60 @@ static FLASH_D_PAPER: Kind = Kind {
     arithmetic: Arithmetic::Letter,
     hold: HoldRules::Static,
     state: &[],
-    ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper")
+    ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper", "The paper's Alg. 3, everything in the format")
 };
 static FLASH_D_ROUNDED: Kind = Kind {
     ships: |format| format.precision() > WIDEST_LANE_WEIGHT,
-    ..flash_d(FlashDVariant::Rounded, Update::Rounded, "rounded")
+    ..flash_d(
+        FlashDVariant::Rounded,
+        Update::Rounded,
+        "rounded",
+        "Difference, product and sum rounded one by one",
+    )
 };
-static FLASH_D_FUSED: Kind = flash_d(FlashDVariant::Fused, Update::Fused, "fused");
+static FLASH_D_FUSED: Kind =
+    flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding");
 static FLASH_D_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     ships: |format| format.precision() <= WIDEST_LANE_WEIGHT,
-    ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed")
+    ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed", "Fixed point")
 };
-static FA2_SEPARATE: Kind = fa2(Fa2Variant::SeparateScale, "separate");
+static FA2_SEPARATE: Kind = fa2(
+    Fa2Variant::SeparateScale,
+    "separate",
+    "One exponential and one multiplier a lane, and another one for the final scale",
+);
 static FA2_LITERAL: Kind = Kind {
     arithmetic: Arithmetic::Letter,
     hold: HoldRules::Never,
     state: &[],
-    ..fa2(Fa2Variant::Literal, "literal")
+    ..fa2(Fa2Variant::Literal, "literal", "As the paper draws it: two of each, everything in the format")
 };
-static FA2_SHARED: Kind =
-    Kind { scales_in_lane: true, ships: |_| true, ..fa2(Fa2Variant::SharedScale, "shared") };
-static FA2_FIXED: Kind =
-    Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::Fixed, "fixed") };
-static FA2_LOG_REFERENCE: Kind =
-    Kind { arithmetic: Arithmetic::Fixed, state: &[], ..fa2(Fa2Variant::LogReference, "logref") };
-static FA2_LAZY_REFERENCE: Kind =
-    Kind { scales_in_lane: true, slack: LAZY_SLACK, state: &[], ..fa2(Fa2Variant::LazyReference, "lazy") };
+static FA2_SHARED: Kind = Kind {
+    scales_in_lane: true,
+    ships: |_| true,
+    ..fa2(Fa2Variant::SharedScale, "shared", "The lane's multiplier also does the final scale")
+};
+static FA2_FIXED: Kind = Kind {
+    arithmetic: Arithmetic::Fixed,
+    state: &[],
+    ..fa2(Fa2Variant::Fixed, "fixed", "Fixed point, relative to the maximum")
+};
+static FA2_LOG_REFERENCE: Kind = Kind {
+    arithmetic: Arithmetic::Fixed,
+    state: &[],
+    ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
+};
+static FA2_LAZY_REFERENCE: Kind = Kind {
+    scales_in_lane: true,
+    slack: LAZY_SLACK,
+    state: &[],
+    ..fa2(
+        Fa2Variant::LazyReference,
+        "lazy",
+        "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
+    )
+};
 
 /// All of them.
 pub static KINDS: [&Kind; 10] = [

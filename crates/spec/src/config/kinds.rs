@@ -38,42 +38,6 @@ pub enum WeightUnit {
     Paper,
 }
 
-/// FLASH-D's datapaths: the paper's weight unit, or the log-sum-exp weight unit with one of the output updates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FlashDVariant {
-    /// [`WeightUnit::Paper`].
-    Paper,
-    /// [`Update::Rounded`].
-    Rounded,
-    /// [`Update::Fused`].
-    Fused,
-    /// [`Update::Fixed`].
-    Fixed,
-}
-
-/// FA2's datapath.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fa2Variant {
-    /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
-    /// is always 1), and another one a lane for the final scale. The textbook's datapath, hence the alias.
-    #[serde(alias = "default")]
-    SeparateScale,
-    /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
-    Literal,
-    /// The same update, but the lane's multiplier also does the final scale: in the cycle after the last key it is
-    /// idle, because the next step is a gap or a first key, which only loads v.
-    SharedScale,
-    /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
-    /// above the maximum, so that rescaling is a shift.
-    Fixed,
-    /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
-    LogReference,
-    /// The lanes of [`Fa2Variant::SharedScale`] with a reference that moves by whole octaves, and only for a score
-    /// that is more than [`LAZY_SLACK`](crate::config::LAZY_SLACK) octaves above it, as FlashAttention-4 rescales: rescaling is a shift, and rare.
-    LazyReference,
-}
-
 /// How the dot product is formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,6 +1,8 @@
 //! Values of options: how each kind is typed, printed and kept in JSON.
 
-use super::{Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, LaneBits, Update, WeightUnit};
+use super::{
+    Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Update, WeightUnit,
+};
 use crate::format::Format;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,7 +35,7 @@ pub(super) fn json<T: Serialize>(value: T) -> Value {
 
 /// An option that takes one of some words: those of serde, each with what it stands for.
 trait Choice: Serialize + DeserializeOwned + Sized + 'static {
-    const ALL: &'static [(Self, &'static str)];
+    fn all() -> Vec<(Self, &'static str)>;
 }
 
 pub(super) fn word<T: Serialize>(value: &T) -> String {
@@ -53,54 +55,47 @@ impl<T: Choice> OptionValue for T {
     }
 
     fn words() -> Vec<Word> {
-        T::ALL.iter().map(|(value, meaning)| (word(value), *meaning)).collect()
+        T::all().iter().map(|(value, meaning)| (word(value), *meaning)).collect()
     }
 }
 
 impl Choice for Design {
-    const ALL: &'static [(Self, &'static str)] = &[
-        (Design::FlashD, "o <- o + (v - o) w, the division hidden in w"),
-        (Design::Fa2, "FlashAttention-2: running maximum and sum, final division"),
-    ];
+    fn all() -> Vec<(Self, &'static str)> {
+        vec![
+            (Design::FlashD, "o <- o + (v - o) w, the division hidden in w"),
+            (Design::Fa2, "FlashAttention-2: running maximum and sum, final division"),
+        ]
+    }
 }
 
 impl Choice for WeightUnit {
-    const ALL: &'static [(Self, &'static str)] = &[
-        (WeightUnit::Lse, "The state is the log-sum-exp in fixed point: w = sigmoid(s - L)"),
-        (WeightUnit::Paper, "The paper's Alg. 3, everything in the format"),
-    ];
+    fn all() -> Vec<(Self, &'static str)> {
+        vec![
+            (WeightUnit::Lse, "The state is the log-sum-exp in fixed point: w = sigmoid(s - L)"),
+            (WeightUnit::Paper, "The paper's Alg. 3, everything in the format"),
+        ]
+    }
 }
 
 impl Choice for Fa2Variant {
-    const ALL: &'static [(Self, &'static str)] = &[
-        (
-            Fa2Variant::SeparateScale,
-            "One exponential and one multiplier a lane, and another one for the final scale",
-        ),
-        (Fa2Variant::Literal, "As the paper draws it: two of each, everything in the format"),
-        (Fa2Variant::SharedScale, "The lane's multiplier also does the final scale"),
-        (Fa2Variant::Fixed, "Fixed point, relative to the maximum"),
-        (Fa2Variant::LogReference, "Fixed point, relative to the exponent of the running sum"),
-        (
-            Fa2Variant::LazyReference,
-            "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
-        ),
-    ];
-}
-
-impl Choice for Dot {
-    const ALL: &'static [(Self, &'static str)] = &[
-        (Dot::Tree, "Every product and sum rounded"),
-        (Dot::Fused, "Products aligned once, integer adders"),
-    ];
+    fn all() -> Vec<(Self, &'static str)> {
+        KINDS.iter().filter_map(|kind| Some((kind.fa2?, kind.words))).collect()
+    }
 }
 
 impl Choice for Update {
-    const ALL: &'static [(Self, &'static str)] = &[
-        (Update::Rounded, "Difference, product and sum rounded one by one"),
-        (Update::Fused, "One alignment, one rounding"),
-        (Update::Fixed, "Fixed point"),
-    ];
+    fn all() -> Vec<(Self, &'static str)> {
+        KINDS.iter().filter_map(|kind| Some((kind.update?, kind.words))).collect()
+    }
+}
+
+impl Choice for Dot {
+    fn all() -> Vec<(Self, &'static str)> {
+        vec![
+            (Dot::Tree, "Every product and sum rounded"),
+            (Dot::Fused, "Products aligned once, integer adders"),
+        ]
+    }
 }
 
 /// What is parsed and printed as Rust does.
