@@ -13,6 +13,7 @@ use flashd_spec::format::Format;
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
+use flashd_study::channels::{self, FormatChannels};
 use flashd_study::lengths::{self, FormatLengths, LENGTHS};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,9 @@ struct Measured {
     traces: Option<Traces>,
     /// Errors over the number of keys, unless they were left out.
     lengths: Option<Vec<FormatLengths>>,
+    /// Errors where channels differ in size, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<Vec<FormatChannels>>,
 }
 
 /// Errors on heads.
@@ -65,8 +69,9 @@ pub fn run(args: &AccuracyArgs) -> Result<(), Failure> {
         flashd_files::AtomicFile::create(path).map_err(|e| unwritable(flag, path, e))?;
     }
     let result = Measured {
-        traces: if args.no_traces { None } else { Some(traces(args, &sets)?) },
-        lengths: if args.no_lengths { None } else { Some(lengths(&sets, &counts)?) },
+        traces: if args.no_traces || args.channels { None } else { Some(traces(args, &sets)?) },
+        lengths: if args.no_lengths || args.channels { None } else { Some(lengths(&sets, &counts)?) },
+        channels: if args.channels { Some(channels(&sets)?) } else { None },
     };
     let mut written = Vec::new();
     for (flag, path) in drawings {
@@ -191,6 +196,14 @@ fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure
     let bar = bar(lengths::steps(sets, counts));
     bar.set_prefix("cores on streams");
     let all = lengths::measure(sets, counts, &|| bar.inc(1))?;
+    bar.finish_and_clear();
+    Ok(all)
+}
+
+fn channels(sets: &[Set]) -> Result<Vec<FormatChannels>, Failure> {
+    let bar = bar(channels::steps(sets));
+    bar.set_prefix("cores on channels of other sizes");
+    let all = channels::measure(sets, &|| bar.inc(1))?;
     bar.finish_and_clear();
     Ok(all)
 }

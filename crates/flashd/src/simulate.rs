@@ -5,6 +5,7 @@ mod heads;
 mod histograms;
 mod layer;
 mod model;
+mod remarks;
 mod split;
 mod visible;
 
@@ -24,6 +25,7 @@ use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use layer::Outcome;
+use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
 
@@ -42,9 +44,8 @@ struct Report {
     /// How fast the model was, where it ran alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<model::Speed>,
-    invalid_queries: usize,
-    empty_queries: usize,
-    saturated_inputs: [usize; 3],
+    #[serde(flatten)]
+    remarks: Remarks,
     accuracy: Accuracy,
     other_name: String,
     other_accuracy: Accuracy,
@@ -148,9 +149,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
         // A difference would have ended the run.
         mismatches: engine.is_none().then_some(0),
         engine,
-        invalid_queries: results.iter().filter(|r| r.invalid).count(),
-        empty_queries: results.iter().filter(|r| r.empty).count(),
-        saturated_inputs: prepared.saturated_inputs,
+        remarks: Remarks::new(&config, &prepared, &reference, &results),
         accuracy: reference.accuracy(&prepared, &results),
         other_name: other.name(),
         other_accuracy,
@@ -319,23 +318,6 @@ pub fn other_design(config: &CoreConfig) -> CoreConfig {
     }
 }
 
-/// Rows about queries and inputs that are out of the ordinary.
-fn remarks(empty_queries: usize, invalid_queries: usize, saturated_inputs: [usize; 3]) -> Vec<[String; 2]> {
-    let mut rows = Vec::new();
-    if empty_queries > 0 {
-        rows.push(["queries without keys".into(), empty_queries.to_string()]);
-    }
-    if invalid_queries > 0 {
-        rows.push(["invalid queries".into(), invalid_queries.to_string()]);
-    }
-    if saturated_inputs.iter().any(|&n| n > 0) {
-        let [q, k, v] = saturated_inputs;
-        let warning = format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v");
-        rows.push(["warning".into(), warning]);
-    }
-    rows
-}
-
 fn scales(s: &Scaling) -> String {
     format!(
         "score_shift {}, Q * 2^{} * {:.4}, K * 2^{}, V * 2^{}",
@@ -365,25 +347,10 @@ fn text(r: &Report) -> String {
     }
     rows.extend(r.engine.iter().flat_map(model::Speed::rows));
     rows.push(["scales".into(), scales(&r.scaling)]);
-    rows.extend(remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
+    rows.extend(r.remarks.rows());
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
-    let hardware = match r.mismatches {
-        Some(mismatches) => vec![
-            "hardware against bit-exact model".into(),
-            format!("{mismatches} mismatches"),
-            format!("{} comparisons", c.comparisons),
-        ],
-        None => vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()],
-    };
-    let error = |name: String, a: &Accuracy| {
-        vec![name, format!("max {}", percent(a.max)), format!("mean {}", percent(a.mean))]
-    };
-    let rows = vec![
-        hardware,
-        error(format!("{} against f64", r.name), &r.accuracy),
-        error(format!("{} against f64", r.other_name), &r.other_accuracy),
-    ];
     text += "\n\n";
-    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    let rows = [(r.name.as_str(), &r.accuracy), (&r.other_name, &r.other_accuracy)];
+    text += &error_table(r.mismatches, c.comparisons, &rows);
     text
 }

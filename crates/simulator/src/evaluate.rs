@@ -1,8 +1,8 @@
 //! From a head of attention to a core's input, and from its results to errors.
 //!
-//! The reference is safe softmax in f64 on the data as given, before any rounding; errors are fractions of
-//! the head's largest |v|.
+//! The reference is safe softmax in f64 on the data as given, before any rounding.
 
+use crate::accuracy::{Accuracy, Magnitudes};
 use crate::core::workload::Workload;
 use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
@@ -11,7 +11,6 @@ use flashd_workload::{
     Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Visible, choose_scaling, quantise,
     round_value, v_candidates,
 };
-use serde::Serialize;
 use std::ops::Range;
 
 /// A head and how it is to be used.
@@ -27,22 +26,12 @@ pub struct Scenario {
     pub tensor_scale: TensorScale,
 }
 
-/// Errors of results against f64 attention, as fractions of max|v|.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Accuracy {
-    /// Largest error of an output element.
-    pub max: f64,
-    /// Mean error.
-    pub mean: f64,
-    /// Output elements compared.
-    pub elements: usize,
-}
-
 /// The exact results of a scenario.
 #[derive(Clone, Debug)]
 pub struct Reference {
     o: Vec<f64>,
-    max_v: f64,
+    /// What errors are fractions of.
+    pub magnitudes: Magnitudes,
 }
 
 /// A scenario in the encodings of a core.
@@ -70,33 +59,21 @@ impl Reference {
             let rows = range.start * a.d..range.end * a.d;
             o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
         }
-        Reference { o, max_v: a.max_abs_v() }
+        Reference { o, magnitudes: Magnitudes::of(a) }
     }
 
     /// Of nothing: for [`prepare`] where there is no power of two to choose.
     pub fn none() -> Self {
-        Reference { o: Vec::new(), max_v: 0.0 }
+        Reference { o: Vec::new(), magnitudes: Magnitudes::of_channels(Vec::new()) }
     }
 
     /// Errors of a core's results.
     pub fn accuracy(&self, prepared: &Prepared, results: &[QueryResult]) -> Accuracy {
-        let fmt = prepared.config.format;
-        let norm = if self.max_v > 0.0 { self.max_v } else { 1.0 };
-        let d = prepared.config.d;
-        let own = self.o.len() / results.len().max(1);
-        let mut accuracy = Accuracy::default();
-        let mut sum = 0.0;
-        for (i, result) in results.iter().enumerate() {
-            // Padding beyond the head's own dimension is zero in both.
-            for j in 0..own.min(d) {
-                let error = (prepared.scaling.result(fmt, result.o[j]) - self.o[i * own + j]).abs() / norm;
-                accuracy.max = accuracy.max.max(error);
-                sum += error;
-                accuracy.elements += 1;
-            }
-        }
-        accuracy.mean = sum / accuracy.elements.max(1) as f64;
-        accuracy
+        let format = prepared.config.format;
+        // Padding beyond the head's own dimension is zero in both.
+        let own = self.magnitudes.channels.len().min(prepared.config.d);
+        let elements = results.iter().flat_map(|result| &result.o[..own]);
+        Accuracy::of(elements.map(|&o| prepared.scaling.result(format, o)), &self.o, &self.magnitudes)
     }
 }
 

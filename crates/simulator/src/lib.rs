@@ -23,6 +23,7 @@
 
 #![warn(unreachable_pub)]
 
+mod accuracy;
 mod core;
 mod evaluate;
 mod inside;
@@ -39,7 +40,8 @@ pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError
 // The model alone.
 pub use self::core::model::{Decision, Decisions, ModelRun, run_model};
 // From a head in f32 to a workload, and errors against attention in f64.
-pub use evaluate::{Accuracy, Prepared, Reference, Scenario, model_results, prepare};
+pub use accuracy::{Accuracy, Magnitudes};
+pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.
 pub use record::{VectorError, VectorFile, VectorWriter};
 pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveOptions, WaveSelection, WaveWriter};

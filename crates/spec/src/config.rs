@@ -188,6 +188,16 @@ impl CoreConfig {
         self.lane.unwrap_or_else(|| (self.kind().lane)(self.format))
     }
 
+    /// How many times the smallest channel of V the largest may be, where all channels are under one exponent, for values a quarter of
+    /// the smallest channel's largest to keep the format's precision; none where each element has an exponent of its own.
+    pub fn channel_spread(&self) -> Option<f64> {
+        let LaneBits { o, v, .. } = self.lane_bits();
+        // FLASH-D's values enter the lanes with v bits, FA2's products the accumulator. One of the bits is the sign.
+        let kept = if self.design() == Design::FlashD { v } else { o };
+        let octaves = f64::from(kept) - 3.0 - f64::from(self.format.precision());
+        self.has_fixed_lanes().then(|| octaves.exp2())
+    }
+
     /// The dot product in force.
     pub fn dot(&self) -> Dot {
         self.dot.unwrap_or(if self.follows_the_paper() { Dot::Tree } else { Dot::Fused })

@@ -13,7 +13,7 @@
 
 use crate::accuracy::totals::Total;
 use crate::by::By;
-use crate::errors::{Encoded, accuracy};
+use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
 use crate::heads::{Head, Heads, HeadsError};
@@ -149,7 +149,7 @@ pub(crate) fn on_head(
             scaling.result(format, round_to(format, scaled))
         };
         // Mean and largest each with its best scaling, so that both are bounds.
-        let nearest = accuracy(head.exact.iter().map(|&o| round(o)), head);
+        let nearest = head.accuracy(head.exact.iter().map(|&o| round(o)));
         let before = rounding.unwrap_or(nearest);
         rounding = Some(Accuracy {
             mean: before.mean.min(nearest.mean),
@@ -159,7 +159,7 @@ pub(crate) fn on_head(
         let v = encoded.values(scaling);
         let saturated = encoded.saturated_values(scaling);
         let results = on_rounded(encoded, scaling, &scores, &v);
-        input.push(accuracy(results.into_iter().map(round), head));
+        input.push(head.accuracy(results.into_iter().map(round)));
         all.par_iter_mut().zip(&models).for_each(|(totals, model)| {
             totals.push(Total::new(encoded, scaling, saturated, &encoded.run(model, &v)));
         });

@@ -1,7 +1,7 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
 use flashd_golden::{Head, Model, decode, v_exponent};
-use flashd_simulator::Accuracy;
+use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::round_to;
@@ -30,7 +30,7 @@ struct Count {
     v_exponent: u64,
     /// Means of the rounded values, D of them.
     exact: Vec<f64>,
-    max_v: f64,
+    magnitudes: Magnitudes,
 }
 
 impl EqualHead {
@@ -40,19 +40,19 @@ impl EqualHead {
         let round = |x: &[f32]| -> Vec<u64> { x.iter().map(|&x| round_to(format, x.into())).collect() };
         let (q, v) = (round(&head.q), round(&head.v));
         let count = |&keys: &usize| {
-            let (mut sums, mut max_v) = (vec![0.0; D], 0f64);
+            let (mut sums, mut channels) = (vec![0.0; D], vec![0f64; D]);
             for row in v[..keys * D].chunks_exact(D) {
-                for (sum, &bits) in sums.iter_mut().zip(row) {
+                for ((sum, max), &bits) in sums.iter_mut().zip(&mut channels).zip(row) {
                     let value = decode(format, bits);
                     *sum += value;
-                    max_v = max_v.max(value.abs());
+                    *max = max.max(value.abs());
                 }
             }
             Count {
                 keys,
                 v_exponent: v_exponent(format, &v[..keys * D]),
                 exact: sums.iter().map(|sum| sum / keys as f64).collect(),
-                max_v,
+                magnitudes: Magnitudes::of_channels(channels),
             }
         };
         let counts = counts.iter().map(count).collect();
@@ -67,10 +67,8 @@ impl EqualHead {
         let results =
             Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
-            let errors = result.o.iter().zip(&count.exact);
-            let errors = errors.map(|(&o, exact)| (decode(self.format, o) - exact).abs() / count.max_v);
-            let (sum, max) = errors.fold((0.0, 0f64), |(sum, max), error| (sum + error, max.max(error)));
-            Accuracy { max, mean: sum / D as f64, elements: D }
+            let outputs = result.o.iter().map(|&o| decode(self.format, o));
+            Accuracy::of(outputs, &count.exact, &count.magnitudes)
         };
         results.iter().zip(&self.counts).map(accuracy).collect()
     }
@@ -98,9 +96,12 @@ pub(crate) fn accuracies(
         all.par_iter_mut().zip(&configs).for_each(|(all, config)| {
             for (all, one) in all.iter_mut().zip(head.errors(config)) {
                 all.max = all.max.max(one.max);
+                all.channel_worst = all.channel_worst.max(one.channel_worst);
                 all.elements += one.elements;
-                // Every head has as many elements: a running mean over the heads.
-                all.mean += (one.mean - all.mean) * one.elements as f64 / all.elements as f64;
+                // Every head has as many elements: running means over the heads.
+                let share = one.elements as f64 / all.elements as f64;
+                all.mean += (one.mean - all.mean) * share;
+                all.channel_mean += (one.channel_mean - all.channel_mean) * share;
             }
             done();
         });

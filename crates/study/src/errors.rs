@@ -121,21 +121,8 @@ impl<'a> Encoded<'a> {
 
     fn accuracy(&self, scaling: &Scaling, results: &[QueryResult]) -> Accuracy {
         let outputs = results.iter().flat_map(|result| &result.o);
-        accuracy(outputs.map(|&o| scaling.result(self.format, o)), self.head)
+        self.head.accuracy(outputs.map(|&o| scaling.result(self.format, o)))
     }
-}
-
-/// Errors of the elements of all outputs against a head's exact ones.
-pub(crate) fn accuracy(outputs: impl Iterator<Item = f64>, head: &Head) -> Accuracy {
-    let mut accuracy = Accuracy::default();
-    for (o, exact) in outputs.zip(&head.exact) {
-        let error = (o - exact).abs() / head.max_v;
-        accuracy.mean += error;
-        accuracy.max = accuracy.max.max(error);
-        accuracy.elements += 1;
-    }
-    accuracy.mean /= accuracy.elements.max(1) as f64;
-    accuracy
 }
 
 /// Whether a number is beyond the largest of the format.

@@ -68,7 +68,7 @@ pub(crate) fn check(
     };
     let w = &workload;
     let results = w.results(&Model::new(config), true);
-    let value = |o: u64| scaling.result(config.format, o) / encoded.head.max_v;
+    let value = |o: u64| scaling.result(config.format, o) / encoded.head.magnitudes.head;
     against(config, w, &results, &value)
 }
 

@@ -1,6 +1,7 @@
 //! Recorded heads and their exact results, made once for all cores.
 
 use flashd_golden::f64_attention::safe_softmax;
+use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::D_RANGE;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{ScalingError, Trace, TraceError, load_dir};
@@ -44,8 +45,8 @@ pub struct Head {
     pub lengths: Vec<usize>,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d]`.
     pub exact: Vec<f64>,
-    /// max|v|; 1 where all values are 0, so that it can be divided by.
-    pub max_v: f64,
+    /// What errors are fractions of.
+    pub magnitudes: Magnitudes,
 }
 
 impl Head {
@@ -62,8 +63,17 @@ impl Head {
             safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.d], a.d, scale)
         });
         let exact = exact.collect();
-        let max_v = a.max_abs_v();
-        Head { queries, lengths, exact, max_v: if max_v > 0.0 { max_v } else { 1.0 }, trace }
+        Head { queries, lengths, exact, magnitudes: Magnitudes::of(a), trace }
+    }
+
+    /// Errors of the elements of all outputs.
+    pub(crate) fn accuracy(&self, outputs: impl Iterator<Item = f64>) -> Accuracy {
+        self.accuracy_by_channel(outputs).0
+    }
+
+    /// The same, and the error of each channel.
+    pub(crate) fn accuracy_by_channel(&self, outputs: impl Iterator<Item = f64>) -> (Accuracy, Vec<f64>) {
+        Accuracy::by_channel(outputs, &self.exact, &self.magnitudes)
     }
 }
 

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`accuracy`] takes the error of a few cores apart (inputs, result, datapath, hardware), [`lengths`] follows it over
-//! the number of keys, [`skips`] what rules for holding save and cost, and [`weight`] draws FLASH-D's weight as the
+//! the number of keys, [`channels`] over channels of V that differ in size, [`skips`] what rules for holding save and cost, and [`weight`] draws FLASH-D's weight as the
 //! hardware computes it.
 //!
 //! All errors are against f64 attention and are fractions of the head's max|v|. An error on traces is a figure of a
@@ -42,6 +42,7 @@ mod heads;
 
 // Experiments, each with a function that measures and the figures that it returns.
 pub mod accuracy;
+pub mod channels;
 pub mod equal;
 pub mod lengths;
 pub mod skips;

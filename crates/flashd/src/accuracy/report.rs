@@ -3,13 +3,15 @@
 use super::{Measured, Traces};
 use crate::output::{percent, table};
 use flashd_study::accuracy::{CoreAccuracy, FormatAccuracy, RowAccuracy};
+use flashd_study::channels::{self, ChannelErrors, FormatChannels};
 use flashd_study::lengths::{self, CoreLengths, FormatLengths, LengthErrors, QUERIES, REFERENCE};
 use flashd_study::{By, CHECKED_KEYS, SYNTHETIC_HEADS, SYNTHETIC_KEYS, equal};
 use std::fmt::Write;
 use std::path::PathBuf;
 
 const TRACE_NOTES: &str = "Errors against f64 attention on the unrounded data, in percent of max|v|: the mean over the \
-    heads, and the largest of an element.
+    heads, and the largest of an element; by channel: the mean as a fraction of each channel's own max|v|, over all channels
+and of the worst one.
 rounding: the exact result rounded, no result in the format is closer. input: f64 attention on the rounded inputs, its
 result rounded; a core can be below it by luck alone. rms: of the error over that of the exact result. cosine: mean and
 smallest over the queries. saturated: roundings in the lanes, elements of q, k and v. hardware: RustHDL core against
@@ -37,6 +39,18 @@ with {REFERENCE} keys.",
             equal::SEEDS.end(),
             lengths::SEEDS.start(),
             lengths::SEEDS.end()
+        );
+    }
+    if let Some(formats) = &measured.channels {
+        formats.iter().for_each(|format| over_channels(&mut text, format));
+        let _ = writeln!(
+            text,
+            "Synthetic heads, d = {}, {} keys, seeds {} to {}: some channels of V are so many times the others. Errors of the
+others alone, each as a fraction of its own max|v|: the mean, the worst channel, and the mean over the first FA2 core's.",
+            channels::D,
+            channels::KEYS,
+            channels::SEEDS.start(),
+            channels::SEEDS.end()
         );
     }
     for path in written {
@@ -83,6 +97,8 @@ fn rows(format: &FormatAccuracy, by: By) -> String {
         "core",
         "mean",
         "max",
+        "by channel",
+        "worst channel",
         "rounding",
         "input",
         "over input",
@@ -127,6 +143,8 @@ fn cells(row: &RowAccuracy, core: &CoreAccuracy, first: bool) -> Vec<String> {
         core.core.clone(),
         percent(e.mean),
         percent(e.max),
+        percent(e.channel_mean),
+        percent(e.channel_worst),
         shared(percent(row.rounding.mean)),
         shared(percent(row.input.mean)),
         ratio(core.over_input),
@@ -144,6 +162,27 @@ fn over_length(text: &mut String, format: &FormatLengths) {
     let spread = input.chain(format.cores.iter().map(|core| (name(core), &core.spread[..]))).collect();
     length_table(text, &format!("{}, equal scores", format.format), equal);
     length_table(text, &format!("{}, spread scores", format.format), spread);
+}
+
+/// One line for each size of large channels, three columns for each core.
+fn over_channels(text: &mut String, format: &FormatChannels) {
+    let mut header = vec!["large channels".to_string(), "factor".into()];
+    for core in &format.cores {
+        header.extend([format!("{}: mean", core.core), "worst".into(), "over FA2".into()]);
+    }
+    let lines = format.cores.first().map_or(0, |core| core.errors.len());
+    let rows = (0..lines).map(|i| {
+        let ChannelErrors { large, factor, .. } = format.cores[0].errors[i];
+        let mut cells = vec![format!("{} of {}", large.channels(), channels::D), factor.to_string()];
+        for core in &format.cores {
+            let errors = &core.errors[i];
+            cells.extend([percent(errors.mean), percent(errors.worst), ratio(errors.over_fa2)]);
+        }
+        cells
+    });
+    let _ = writeln!(text, "{}", format.format);
+    *text += &table(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows.collect());
+    *text += "\n\n";
 }
 
 /// One line for each number of keys, three columns for each name.

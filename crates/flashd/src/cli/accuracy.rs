@@ -45,6 +45,10 @@ pub struct AccuracyArgs {
     /// Leave errors over the length out
     #[arg(long, conflicts_with_all = ["n", "svg"])]
     pub no_lengths: bool,
+    /// Instead, errors where one channel of V, or a tenth of them, is 1 to 4096 times the others: means over the small channels, each as
+    /// a fraction of its own max|v|
+    #[arg(long, conflicts_with_all = ["data", "synthetic", "every", "by", "check", "n", "no_traces", "no_lengths", "svg", "svg_rows"])]
+    pub channels: bool,
     /// Draw errors over the length
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,

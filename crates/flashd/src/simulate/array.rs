@@ -1,6 +1,7 @@
 //! `flashd simulate --queries B`: an array of cores.
 
 use super::layer::Outcome;
+use super::remarks::{Remarks, error_table};
 use super::{Progress, scales};
 use crate::cli::{EngineArg, SimulateArgs};
 use crate::output::{Failure, percent, table};
@@ -41,9 +42,8 @@ struct Report {
     /// Values that the queries need, one by one, for each that was read.
     queries_per_value_read: f64,
     mismatches: Option<u64>,
-    invalid_queries: usize,
-    empty_queries: usize,
-    saturated_inputs: [usize; 3],
+    #[serde(flatten)]
+    remarks: Remarks,
     accuracy: Accuracy,
 }
 
@@ -106,9 +106,7 @@ pub fn run(
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
         mismatches: (args.engine == EngineArg::Cycle).then_some(0),
-        invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
-        empty_queries: run.results.iter().filter(|r| r.empty).count(),
-        saturated_inputs: prepared.saturated_inputs,
+        remarks: Remarks::new(&config.core, prepared, reference, &run.results),
         accuracy: reference.accuracy(prepared, &run.results),
         configuration: config,
     };
@@ -179,27 +177,10 @@ fn text(r: &Report) -> String {
         ]);
         rows.push(["keys that no query saw".into(), c.unseen.to_string()]);
     }
-    rows.extend(super::remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
+    rows.extend(r.remarks.rows());
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
-    let rows = vec![
-        match r.mismatches {
-            Some(mismatches) => vec![
-                "hardware against bit-exact model".into(),
-                format!("{mismatches} mismatches"),
-                format!("{} comparisons", c.comparisons),
-            ],
-            None => {
-                vec!["hardware against bit-exact model".into(), "not run".into(), "--engine cycle".into()]
-            }
-        },
-        vec![
-            format!("{} against f64", r.name),
-            format!("max {}", percent(r.accuracy.max)),
-            format!("mean {}", percent(r.accuracy.mean)),
-        ],
-    ];
     text += "\n\n";
-    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    text += &error_table(r.mismatches, c.comparisons, &[(r.name.as_str(), &r.accuracy)]);
     text
 }
 

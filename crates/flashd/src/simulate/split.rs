@@ -2,9 +2,10 @@
 
 use super::layer::Outcome;
 use super::model::{Speed, gaps};
-use super::{remarks, scales};
+use super::remarks::{Remarks, error_table};
+use super::scales;
 use crate::cli::{EngineArg, SimulateArgs};
-use crate::output::{Failure, percent, table};
+use crate::output::{Failure, table};
 use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
 use flashd_simulator::{Accuracy, Prepared, Reference, VectorError, VectorFile, model_results};
 use flashd_spec::config::SplitConfig;
@@ -26,9 +27,8 @@ struct Report {
     /// How fast the model was, where it ran alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<Speed>,
-    empty_queries: usize,
-    invalid_queries: usize,
-    saturated_inputs: [usize; 3],
+    #[serde(flatten)]
+    remarks: Remarks,
     accuracy: Accuracy,
     /// Of a single core that meets all keys.
     one_core_accuracy: Accuracy,
@@ -75,9 +75,7 @@ pub fn run(
         // A difference would have ended the run.
         mismatches: engine.is_none().then_some(0),
         engine,
-        empty_queries: results.iter().filter(|r| r.empty).count(),
-        invalid_queries: results.iter().filter(|r| r.invalid).count(),
-        saturated_inputs: prepared.saturated_inputs,
+        remarks: Remarks::new(&config.core, prepared, reference, &results),
         accuracy: reference.accuracy(prepared, &results),
         one_core_accuracy: reference.accuracy(prepared, &model_results(prepared)),
         configuration: config,
@@ -96,23 +94,13 @@ fn text(r: &Report) -> String {
     rows.push(["values read".into(), c.v_reads.to_string()]);
     rows.extend(r.engine.iter().flat_map(Speed::rows));
     rows.push(["scales".into(), scales(&r.scaling)]);
-    rows.extend(remarks(r.empty_queries, r.invalid_queries, r.saturated_inputs));
+    rows.extend(r.remarks.rows());
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
-    let hardware = "hardware against bit-exact model".to_string();
-    let error = |name: String, a: &Accuracy| {
-        vec![name, format!("max {}", percent(a.max)), format!("mean {}", percent(a.mean))]
-    };
-    let rows = vec![
-        match r.mismatches {
-            Some(mismatches) => {
-                vec![hardware, format!("{mismatches} mismatches"), format!("{} comparisons", c.comparisons)]
-            }
-            None => vec![hardware, "not run".into(), "--engine cycle".into()],
-        },
-        error(format!("{} against f64", r.name), &r.accuracy),
-        error("one core against f64".into(), &r.one_core_accuracy),
-    ];
     text += "\n\n";
-    text += &table(&["errors", "", "fractions of max|v|"], rows);
+    text += &error_table(
+        r.mismatches,
+        c.comparisons,
+        &[(r.name.as_str(), &r.accuracy), ("one core", &r.one_core_accuracy)],
+    );
     text
 }

@@ -14,6 +14,10 @@ pub struct CoreErrors {
     pub mean: f64,
     /// Largest error of an output element, a fraction of max|v|.
     pub max: f64,
+    /// Mean over the heads of the mean over their channels of each channel's mean error, a fraction of its own max|v|.
+    pub channel_mean: f64,
+    /// The worst channel's of all heads.
+    pub channel_worst: f64,
     /// Root mean square of the error over that of the exact result, the mean over the heads. Heads whose exact results
     /// are all 0 do not count; none without others.
     pub relative: Option<f64>,
@@ -34,6 +38,8 @@ pub struct CoreErrors {
 #[derive(Clone, Debug)]
 pub(crate) struct Total {
     pub(crate) accuracy: Accuracy,
+    /// Each channel's mean error as a fraction of its own max|v|.
+    pub(crate) channels: Vec<f64>,
     pub(crate) scaling: Scaling,
     relative: Option<f64>,
     cosines: Vec<f64>,
@@ -68,8 +74,11 @@ impl Total {
             }
         }
         let [q, k] = encoded.saturated;
+        let outputs = results.iter().flat_map(|r| &r.o).map(value);
+        let (accuracy, channels) = encoded.head.accuracy_by_channel(outputs);
         Total {
-            accuracy: crate::errors::accuracy(results.iter().flat_map(|r| &r.o).map(value), encoded.head),
+            accuracy,
+            channels,
             scaling: *scaling,
             relative: (exact > 0.0).then(|| (error / exact).sqrt()),
             cosines,
@@ -93,9 +102,12 @@ impl CoreErrors {
                 *sum += count;
             }
         }
+        let by_channel: Vec<f64> = heads.iter().map(|head| head.accuracy.channel_mean).collect();
         CoreErrors {
             mean,
             max,
+            channel_mean: average(&by_channel).unwrap_or_default(),
+            channel_worst: heads.iter().map(|head| head.accuracy.channel_worst).fold(0.0, f64::max),
             relative: average(&relative),
             cosine: average(&cosines),
             least_cosine: cosines.iter().copied().min_by(f64::total_cmp),

@@ -106,7 +106,8 @@ impl Encoded<'_> {
         for (result, without) in results.zip(without.chunks_exact(core.d)) {
             let count = |action| result.steps.iter().filter(|step| step.action == action).count() as u64;
             let o = self.decoded(values, &result);
-            let errors = o.iter().zip(without).map(|(o, without)| (o - without).abs() / self.head.max_v);
+            let errors =
+                o.iter().zip(without).map(|(o, without)| (o - without).abs() / self.head.magnitudes.head);
             // A query's first key is loaded by any rule.
             let loaded = count(Action::Load).saturating_sub(1);
             tally.query(result.steps.len() as u64, count(Action::Hold), loaded, errors);

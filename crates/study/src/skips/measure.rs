@@ -156,7 +156,7 @@ fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
         for (rule, tally) in rules.iter().zip(&mut tallies) {
             let Outcome { weights, held, loaded } = outcome(rule, &s, &softmax);
             let o = weighted_mean(&weights, &v, a.d);
-            let errors = o.iter().zip(exact).map(|(o, exact)| (o - exact).abs() / head.max_v);
+            let errors = o.iter().zip(exact).map(|(o, exact)| (o - exact).abs() / head.magnitudes.head);
             tally.query(n as u64, held, loaded, errors);
         }
         tallies

@@ -37,7 +37,7 @@ fn shares_in_f64_are_those_of_the_recurrence() {
                 steps += n as u64;
                 held += hold_weights(&s, t).iter().filter(|w| w.is_none()).count() as u64;
                 for (o, exact) in flash_d_hold(&s, &v[..n * a.d], a.d, t).iter().zip(exact) {
-                    largest = largest.max((o - exact).abs() / head.max_v);
+                    largest = largest.max((o - exact).abs() / head.magnitudes.head);
                 }
             }
             assert_eq!((tally.steps, tally.held, tally.loaded), (steps, held, 0));
@@ -80,7 +80,8 @@ fn shares_of_cores_are_the_counts_of_the_model() {
             assert_eq!(tally.steps, results.iter().map(|r| r.steps.len() as u64).sum::<u64>());
             let value = |o: &u64| prepared.scaling.result(Format::BF16, *o);
             let pairs = results.iter().zip(&plain).flat_map(|(a, b)| a.o.iter().zip(&b.o));
-            let largest = pairs.fold(0f64, |most, (a, b)| most.max((value(a) - value(b)).abs() / head.max_v));
+            let largest =
+                pairs.fold(0f64, |most, (a, b)| most.max((value(a) - value(b)).abs() / head.magnitudes.head));
             assert_eq!(tally.error_max, largest, "{rule}");
         }
     }

@@ -96,6 +96,19 @@ pub fn attention_like(seed: u64, queries: usize, keys: usize, d: usize) -> Atten
     Attention::new(d, q, k, v)
 }
 
+/// [`attention_like`] with as many queries as keys, and the first `large` channels of V `factor` times as large: language models have
+/// channels that are hundreds of times the others.
+///
+/// # Panics
+/// As [`attention_like`].
+pub fn with_outlier_channels(seed: u64, keys: usize, d: usize, large: usize, factor: f64) -> Attention {
+    let mut head = attention_like(seed, keys, keys, d);
+    for row in head.v.chunks_exact_mut(d) {
+        row[..large.min(d)].iter_mut().for_each(|v| *v = (f64::from(*v) * factor) as f32);
+    }
+    head
+}
+
 /// One vector for each position, of standard deviation 1, each correlated with the one before.
 fn random_walk(source: &mut Source, positions: usize, rank: usize) -> Vec<Vec<f64>> {
     let fresh = (1.0 - POSITION_CORRELATION * POSITION_CORRELATION).sqrt();

@@ -96,6 +96,15 @@ impl Attention {
         max_abs(&self.v)
     }
 
+    /// Largest magnitude in each channel of V, of which there are d.
+    pub fn channel_max_abs_v(&self) -> Vec<f64> {
+        let mut largest = vec![0f64; self.d];
+        for row in self.v.chunks_exact(self.d) {
+            largest.iter_mut().zip(row).for_each(|(max, &v)| *max = max.max(f64::from(v).abs()));
+        }
+        largest
+    }
+
     /// Where the queries stand among the keys; a cut does not move them.
     pub fn positions(&self, align: CausalAlign) -> Positions {
         let Size { queries, keys } = self.uncut();

@@ -1,0 +1,90 @@
+//! What a run's results and inputs have that is out of the ordinary, and its errors: the same for cores, arrays and split keys.
+
+use crate::output::{percent, table};
+use flashd_golden::QueryResult;
+use flashd_simulator::{Accuracy, Prepared, Reference};
+use flashd_spec::config::CoreConfig;
+use serde::Serialize;
+
+/// What is out of the ordinary.
+#[derive(Serialize)]
+pub(super) struct Remarks {
+    /// Queries with an operand that is Inf or NaN.
+    pub invalid_queries: usize,
+    /// Queries that saw no key.
+    pub empty_queries: usize,
+    /// Queries with a value or a sum beyond the range of fixed-point lanes: their results are wrong.
+    pub overflowed_queries: usize,
+    /// Elements of q, k and v that saturated when they were rounded.
+    pub saturated_inputs: [usize; 3],
+    /// The largest channel of V over the smallest.
+    pub channel_spread: f64,
+    /// And what lanes under one exponent for all channels hold of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel_spread_held: Option<f64>,
+}
+
+impl Remarks {
+    pub(super) fn new(
+        core: &CoreConfig,
+        prepared: &Prepared,
+        reference: &Reference,
+        results: &[QueryResult],
+    ) -> Remarks {
+        let count = |has: fn(&QueryResult) -> bool| results.iter().filter(|result| has(result)).count();
+        Remarks {
+            invalid_queries: count(|result| result.invalid),
+            empty_queries: count(|result| result.empty),
+            overflowed_queries: count(|result| result.overflow),
+            saturated_inputs: prepared.saturated_inputs,
+            channel_spread: reference.magnitudes.spread(),
+            channel_spread_held: core.channel_spread(),
+        }
+    }
+
+    /// A row for each.
+    pub(super) fn rows(&self) -> Vec<[String; 2]> {
+        let mut rows = Vec::new();
+        for (what, queries) in
+            [("queries without keys", self.empty_queries), ("invalid queries", self.invalid_queries)]
+        {
+            if queries > 0 {
+                rows.push([what.into(), queries.to_string()]);
+            }
+        }
+        if self.overflowed_queries > 0 {
+            let error = format!("{} queries beyond the range of the lanes", self.overflowed_queries);
+            rows.push(["error".into(), error]);
+        }
+        if self.saturated_inputs.iter().any(|&n| n > 0) {
+            let [q, k, v] = self.saturated_inputs;
+            let warning = format!("inputs beyond the format's range: {q} in q, {k} in k, {v} in v");
+            rows.push(["warning".into(), warning]);
+        }
+        if let Some(held) = self.channel_spread_held.filter(|&held| self.channel_spread > held) {
+            let spread = self.channel_spread;
+            let warning = format!(
+                "channels of V differ by a factor of {spread:.0}, the lanes hold {held} under one exponent"
+            );
+            rows.push(["warning".into(), warning]);
+        }
+        rows
+    }
+}
+
+/// Comparisons of hardware and model, if there was hardware, and errors against f64.
+pub(super) fn error_table(mismatches: Option<u64>, comparisons: u64, rows: &[(&str, &Accuracy)]) -> String {
+    let hardware = match mismatches {
+        Some(mismatches) => [format!("{mismatches} mismatches"), format!("{comparisons} comparisons")],
+        None => ["not run".into(), "--engine cycle".into()],
+    };
+    let hardware = [vec!["hardware against bit-exact model".to_string()], hardware.to_vec()].concat();
+    let mut cells = vec![[hardware, vec![String::new(); 2]].concat()];
+    cells.extend(rows.iter().map(|(name, a)| {
+        let errors =
+            [("max", a.max), ("mean", a.mean), ("mean", a.channel_mean), ("worst channel", a.channel_worst)];
+        let errors = errors.map(|(what, error)| format!("{what} {}", percent(error)));
+        [vec![format!("{name} against f64")], errors.to_vec()].concat()
+    }));
+    table(&["errors", "", "fractions of max|v|", "", "of each channel's max|v|"], cells)
+}

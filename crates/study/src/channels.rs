@@ -1,0 +1,139 @@
+//! Errors where channels of V differ in size: trained models have some that are hundreds of times the others, and what errors are as a
+//! fraction of the head's max|v| hides what the small channels lose.
+
+use crate::accuracy::{AccuracyError, on_head};
+use crate::errors::Encoded;
+use crate::grid::stem;
+use crate::heads::Head;
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_workload::Trace;
+use flashd_workload::synthetic::with_outlier_channels;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Factors of the large channels.
+pub const FACTORS: [u32; 7] = [1, 4, 16, 64, 256, 1024, 4096];
+/// Vector length of the heads.
+pub const D: usize = 64;
+/// Queries and keys of a head.
+pub const KEYS: usize = 256;
+/// Seeds of the heads: each is [`with_outlier_channels`] of `attention_like(seed, KEYS, KEYS, D)`, causal.
+pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=2;
+/// Query i in so many is used.
+const EVERY: usize = 4;
+
+/// How many channels are large.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Large {
+    /// One.
+    One,
+    /// A tenth of them.
+    Tenth,
+}
+
+impl Large {
+    /// Both.
+    pub const ALL: [Large; 2] = [Large::One, Large::Tenth];
+
+    /// Channels of vectors of length [`D`].
+    pub fn channels(self) -> usize {
+        match self {
+            Large::One => 1,
+            Large::Tenth => D / 10,
+        }
+    }
+}
+
+/// One core on heads with one size of large channels. Errors are means over the small channels, each as a fraction of its own max|v|.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelErrors {
+    /// Large channels.
+    pub large: Large,
+    /// How many times the others they are.
+    pub factor: u32,
+    /// Mean over the small channels, and over the heads.
+    pub mean: f64,
+    /// The worst small channel of all heads.
+    pub worst: f64,
+    /// The mean over that of the first FA2 core; none where there is none, or its error is 0.
+    pub over_fa2: Option<f64>,
+}
+
+/// One core.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CoreChannels {
+    /// Name without format and vector length.
+    pub core: String,
+    /// Its configuration; the vector length is [`D`].
+    pub configuration: CoreConfig,
+    /// Errors, by how many channels are large and by their factor.
+    pub errors: Vec<ChannelErrors>,
+}
+
+/// Cores of one format.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FormatChannels {
+    /// The format.
+    pub format: Format,
+    /// Cores, in the order given.
+    pub cores: Vec<CoreChannels>,
+}
+
+/// Calls of `done` that [`measure`] makes.
+pub fn steps(sets: &[(Format, Vec<CoreConfig>)]) -> usize {
+    let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
+    cores * SEEDS.count() * FACTORS.len() * Large::ALL.len()
+}
+
+/// Errors of the cores of some formats. `done` is called [`steps`] times.
+///
+/// # Errors
+/// A configuration that is not valid or not of its format.
+pub fn measure(
+    sets: &[(Format, Vec<CoreConfig>)],
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<FormatChannels>, AccuracyError> {
+    let grid: Vec<(Large, u32)> =
+        Large::ALL.into_iter().flat_map(|large| FACTORS.map(|factor| (large, factor))).collect();
+    let of_set = |(format, cores): &(Format, Vec<CoreConfig>)| {
+        let points = grid.par_iter().map(|&(large, factor)| point(*format, cores, large, factor, done));
+        let points: Vec<Vec<ChannelErrors>> = points.collect::<Result<_, _>>()?;
+        let core = |(i, core): (usize, &CoreConfig)| CoreChannels {
+            core: stem(core),
+            configuration: core.clone(),
+            errors: points.iter().map(|point| point[i].clone()).collect(),
+        };
+        Ok(FormatChannels { format: *format, cores: cores.iter().enumerate().map(core).collect() })
+    };
+    sets.iter().map(of_set).collect()
+}
+
+/// All cores with one size of large channels.
+fn point(
+    format: Format,
+    cores: &[CoreConfig],
+    large: Large,
+    factor: u32,
+    done: &(dyn Fn() + Sync),
+) -> Result<Vec<ChannelErrors>, AccuracyError> {
+    let mut all: Vec<(f64, f64)> = vec![(0.0, 0.0); cores.len()];
+    for seed in SEEDS {
+        let attention = with_outlier_channels(seed, KEYS, D, large.channels(), f64::from(factor));
+        let name = format!("factor{factor}-seed{seed}");
+        let trace = Trace { name, group: "channels".into(), d: D, causal: true, attention };
+        let on = on_head(&Encoded::new(format, &Head::new(trace, EVERY))?, cores, done)?;
+        for ((mean, worst), total) in all.iter_mut().zip(on.cores) {
+            // The first channels are the large ones.
+            let small = &total.channels[large.channels()..];
+            *mean += small.iter().sum::<f64>() / small.len() as f64 / SEEDS.count() as f64;
+            *worst = small.iter().copied().fold(*worst, f64::max);
+        }
+    }
+    let fa2 = cores.iter().position(|core| core.design() == Design::Fa2).map(|i| all[i].0);
+    let fa2 = fa2.filter(|&mean| mean > 0.0);
+    let errors =
+        |(mean, worst)| ChannelErrors { large, factor, mean, worst, over_fa2: fa2.map(|fa2| mean / fa2) };
+    Ok(all.into_iter().map(errors).collect())
+}

@@ -1,0 +1,45 @@
+//! Errors where channels of V differ in size.
+
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant};
+use flashd_spec::format::Format;
+use flashd_study::channels::{D, FACTORS, Large, measure, steps};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
+    let format = Format::BF16;
+    let datapaths =
+        [FlashDVariant::Fixed.into(), FlashDVariant::Rounded.into(), Fa2Variant::SharedScale.into()];
+    let cores: Vec<CoreConfig> =
+        datapaths.into_iter().map(|datapath| CoreConfig::with_datapath(datapath, D, format)).collect();
+    let sets = [(format, cores)];
+    let done = AtomicUsize::new(0);
+    let count = || {
+        done.fetch_add(1, Ordering::Relaxed);
+    };
+    let all = measure(&sets, &count).unwrap();
+    assert_eq!(done.into_inner(), steps(&sets));
+    let [fixed, rounded, fa2] = &all[0].cores[..] else { panic!("three cores") };
+    assert_eq!(fixed.errors.len(), Large::ALL.len() * FACTORS.len());
+    for ((fixed, rounded), fa2) in fixed.errors.iter().zip(&rounded.errors).zip(&fa2.errors) {
+        assert_eq!((fixed.large, fixed.factor), (fa2.large, fa2.factor));
+        assert_eq!(fa2.over_fa2, Some(1.0));
+        // Powers of two do not change what a float does, but which channels are counted.
+        let (first, other) = (all[0].cores[1].errors[0].mean, rounded.mean);
+        assert!(
+            (other / first - 1.0).abs() < 0.2,
+            "{:?} {}: {other} beside {first}",
+            fixed.large,
+            fixed.factor
+        );
+        // These lanes hold a factor of 8.
+        if fixed.factor >= 256 {
+            assert!(fixed.over_fa2 > Some(3.0), "{:?} {}: {:?}", fixed.large, fixed.factor, fixed.over_fa2);
+        } else if fixed.factor == 1 {
+            assert!(fixed.over_fa2 < Some(1.1), "{:?}", fixed.over_fa2);
+        }
+        assert!(fixed.worst >= fixed.mean);
+    }
+    assert_eq!(all[0].cores[0].configuration.channel_spread(), Some(8.0));
+    assert_eq!(CoreConfig::new(Design::Fa2, D, format).channel_spread(), None);
+}
