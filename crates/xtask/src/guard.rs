@@ -22,7 +22,7 @@ const CONFIGURATION: &str = "configuration.json";
 const SHOWN: usize = 12;
 
 /// Everything into a folder.
-pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
+pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64, like: Option<&Path>) -> Outcome {
     if out.exists() {
         return input(format!("--out {}: it is there already", out.display()));
     }
@@ -57,6 +57,11 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
         arguments.extend(["--vcd", "wave.vcd", "--signals", "all"].map(String::from));
         keep(&flashd, &arguments, &folder)
     })?;
+    if let Some(like) = like {
+        let count = emit_like(&flashd, like, out)?;
+        println!("{} designs, {} waves, {count} as in {}", designs.len(), waves.len(), like.display());
+        return Ok(());
+    }
     let folder = create(&out.join("random"))?;
     let (count, seed) = (random.to_string(), seed.to_string());
     let drawn =
@@ -69,6 +74,30 @@ pub fn emit(flashd: &Path, out: &Path, random: u32, seed: u64) -> Outcome {
         out.display()
     );
     Ok(())
+}
+
+/// The designs of a folder of manifests, one below it for each: what `check-random --generate-only` drew in one revision, for a revision
+/// that draws others from the same seeds.
+fn emit_like(flashd: &Path, like: &Path, out: &Path) -> Outcome<usize> {
+    let manifests: Vec<PathBuf> =
+        names(like)?.into_iter().filter(|name| name.extension().is_some_and(|end| end == "json")).collect();
+    manifests.par_iter().try_for_each(|name| {
+        let path = like.join(name);
+        let text = fs::read_to_string(&path).map_err(with(path.display()))?;
+        let manifest: serde_json::Value = serde_json::from_str(&text).map_err(with(path.display()))?;
+        let configuration = &manifest["configuration"];
+        // Split keys have no file of their own: a core and a flag.
+        let (written, parts) = match &configuration["parts"] {
+            serde_json::Value::Number(parts) => (&configuration["core"], Some(parts.to_string())),
+            _ => (configuration, None),
+        };
+        let folder = create(&out.join("random").join(name.with_extension("")))?;
+        write(&folder.join(CONFIGURATION), &written.to_string())?;
+        let mut arguments = ["generate", "--config", CONFIGURATION, "--out", "."].map(String::from).to_vec();
+        arguments.extend(parts.into_iter().flat_map(|parts| ["--parts".into(), parts]));
+        keep(flashd, &arguments, &folder)
+    })?;
+    Ok(manifests.len())
 }
 
 /// A command for a selection, whose configuration is written to the folder and compared with the rest.

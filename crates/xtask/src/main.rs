@@ -45,6 +45,10 @@ enum Command {
         /// Seed of the first of them
         #[arg(long, default_value_t = 1)]
         seed: u64,
+        /// Instead of random configurations, those of the manifests in this folder, as `flashd check-random --generate-only` writes
+        /// them: for two revisions that draw other configurations from the same seeds
+        #[arg(long, value_name = "DIR", conflicts_with_all = ["random", "seed"])]
+        like: Option<PathBuf>,
     },
     /// Compare two folders of `cargo xtask emit`, byte by byte
     Same {
@@ -70,7 +74,9 @@ enum Command {
 fn main() -> ExitCode {
     work::remove_when_interrupted();
     let result = match Cli::parse().command {
-        Command::Emit { flashd, out, random, seed } => guard::emit(&flashd, &out, random, seed),
+        Command::Emit { flashd, out, random, seed, like } => {
+            guard::emit(&flashd, &out, random, seed, like.as_deref())
+        }
         Command::Same { old, new, without } => guard::same(&old, &new, &without),
         Command::Generate(options) => generate::generate(&options),
         Command::Sample(options) => generate::sample(&options),
