@@ -1,0 +1,305 @@
+//! Where everything lies in memory, and the jobs of a cycle.
+//!
+//! Memory is words of 32 bits. A net of 32 bits or fewer is one of them, a wider one two, the low one first. One bit is all ones or
+//! none, a mask. What registers hold comes first, then as many words for what they have captured and do not show yet.
+
+use crate::CompileError;
+use crate::bundles::{Bundle, What, bundles};
+use crate::levels::levels;
+use crate::network::{Network, packed};
+use flashd_hwmodel::netlist::{Operator, Steps};
+use flashd_hwmodel::rtl::Design;
+use flashd_spec::bits::ones;
+
+/// Words of memory that a vector may touch behind the last one that is used.
+pub(crate) const SLACK: u32 = 64;
+
+/// Where an input of a job is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// One word for all elements.
+    Shared(u32),
+    /// Words of the elements one after another.
+    Each(u32),
+}
+
+/// Steps that are done for some elements at once.
+#[derive(Clone, Debug)]
+pub(crate) struct Job {
+    /// What is done. Inputs are numbered by their places in `sources`.
+    pub(crate) steps: Steps,
+    pub(crate) sources: Vec<Source>,
+    /// Where the outputs of the first element go; those of the others follow.
+    pub(crate) outputs: Vec<u32>,
+    pub(crate) elements: u32,
+    /// The job may be left out.
+    pub(crate) rest: Option<Rest>,
+}
+
+/// With the gate low, outputs only depend on these words.
+#[derive(Clone, Debug)]
+pub(crate) struct Rest {
+    pub(crate) gate: u32,
+    pub(crate) others: Vec<u32>,
+    /// Where it is kept what they were: first whether anything is kept.
+    pub(crate) seen: u32,
+}
+
+/// What is done in a cycle, one after another.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    /// Words that go elsewhere, so that a job finds them beside each other: from, to.
+    Copy(Vec<(u32, u32)>),
+    Run(Job),
+}
+
+/// Registers under one control.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    /// Where what they take is, and where it goes.
+    pub(crate) d: Taken,
+    pub(crate) next: u32,
+    /// Words of memory for all of them.
+    pub(crate) words: u32,
+    pub(crate) enable: Option<u32>,
+    pub(crate) gate: Option<u32>,
+    /// The place of the reset, and the value then, in bits.
+    pub(crate) reset: Option<(u32, u64)>,
+    /// A register has one word of memory or two.
+    pub(crate) wide: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Taken {
+    /// One after another.
+    Each(u32),
+    /// Word by word.
+    Words(Vec<u32>),
+}
+
+/// A design laid out.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Of each net of the design, its first word.
+    pub(crate) places: Vec<u32>,
+    pub(crate) widths: Vec<u32>,
+    /// Words that registers hold.
+    pub(crate) held: u32,
+    pub(crate) registers: Vec<Held>,
+    pub(crate) tasks: Vec<Task>,
+    /// Words of memory.
+    pub(crate) memory: u32,
+}
+
+/// Words that a value takes.
+pub(crate) fn words(width: u32) -> u32 {
+    1 + u32::from(width > 32)
+}
+
+struct Layout<'a> {
+    network: &'a Network,
+    places: Vec<u32>,
+    memory: u32,
+    tasks: Vec<Task>,
+}
+
+impl Plan {
+    pub(crate) fn of(design: &Design, mut network: Network) -> Result<Plan, CompileError> {
+        let levels = levels(&mut network)?;
+        let bundles = bundles(design, &network, &levels);
+        let is_held = |bundle: &&Bundle| matches!(bundle.what, What::Registers(_));
+        let places = vec![0; network.widths.len()];
+        let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new() };
+        bundles.iter().filter(is_held).for_each(|bundle| layout.place(bundle));
+        let held = layout.memory.next_multiple_of(8);
+        layout.memory = 2 * held;
+        bundles.iter().filter(|bundle| !is_held(bundle)).for_each(|bundle| layout.place(bundle));
+        for net in 0..network.same.len() {
+            layout.places[net] = layout.places[network.same[net] as usize];
+        }
+        for bundle in &bundles {
+            layout.run(bundle);
+        }
+        let registers = bundles.iter().filter(is_held).map(|bundle| layout.held(bundle, held)).collect();
+        let Layout { places, memory, tasks, .. } = layout;
+        let places = places[..network.same.len()].to_vec();
+        Ok(Plan { places, widths: design.widths.clone(), held, registers, tasks, memory: memory + SLACK })
+    }
+}
+
+impl Layout<'_> {
+    fn room(&mut self, elements: usize, width: u32) -> u32 {
+        let elements = match elements {
+            1 => 1,
+            2..=4 => 4,
+            more => more.next_multiple_of(8),
+        };
+        if elements > 1 {
+            self.memory = self.memory.next_multiple_of(8);
+        } else if words(width) == 2 {
+            self.memory = self.memory.next_multiple_of(2);
+        }
+        let at = self.memory;
+        self.memory += elements as u32 * words(width);
+        at
+    }
+
+    fn place(&mut self, bundle: &Bundle) {
+        for nets in &bundle.outputs {
+            let width = self.network.widths[nets[0] as usize];
+            let at = self.room(nets.len(), width);
+            for (&net, i) in nets.iter().zip(0..) {
+                self.places[net as usize] = at + i * words(width);
+            }
+        }
+    }
+
+    fn addresses(&self, nets: &[u32]) -> Vec<u32> {
+        nets.iter().map(|&net| self.places[net as usize]).collect()
+    }
+
+    /// Where words are, if they are one or one after another.
+    fn source(&self, addresses: &[u32], width: u32) -> Option<Source> {
+        let first = addresses[0];
+        if addresses.iter().all(|&address| address == first) {
+            return Some(Source::Shared(first));
+        }
+        let follow = addresses.iter().zip(0..).all(|(&address, i)| address == first + i * words(width));
+        follow.then_some(Source::Each(first))
+    }
+
+    /// The jobs of a bundle of instances.
+    fn run(&mut self, bundle: &Bundle) {
+        let What::Instances(kind, _) = bundle.what else { return };
+        let kind = &self.network.kinds[kind];
+        let (steps, read) = packed(&kind.steps);
+        let elements = bundle.elements();
+        let addresses: Vec<(Vec<u32>, u32)> = (read.iter())
+            .map(|&pin| {
+                let nets = &bundle.inputs[pin as usize];
+                (self.addresses(nets), self.network.widths[nets[0] as usize])
+            })
+            .collect();
+        let sources: Vec<Option<Source>> =
+            addresses.iter().map(|(list, width)| self.source(list, *width)).collect();
+        let scattered = sources.iter().filter(|source| source.is_none()).count();
+        if elements > 1 && scattered > 0 && elements <= FEW {
+            for i in 0..elements {
+                let sources = addresses.iter().map(|(list, _)| Source::Shared(list[i])).collect();
+                let outputs = bundle.outputs.iter().map(|nets| self.places[nets[i] as usize]).collect();
+                let job = Job { steps: steps.clone(), sources, outputs, elements: 1, rest: None };
+                self.tasks.push(Task::Run(job));
+            }
+            return;
+        }
+        let mut copies = Vec::new();
+        let sources = sources.into_iter().zip(&addresses).map(|(source, (list, width))| {
+            source.unwrap_or_else(|| {
+                let at = self.room(elements, *width);
+                for (&from, i) in list.iter().zip(0..) {
+                    let to = at + i * words(*width);
+                    copies.extend((0..words(*width)).map(|word| (from + word, to + word)));
+                }
+                Source::Each(at)
+            })
+        });
+        let sources: Vec<Source> = sources.collect();
+        if !copies.is_empty() {
+            self.tasks.push(Task::Copy(copies));
+        }
+        let outputs = bundle.outputs.iter().map(|nets| self.places[nets[0] as usize]).collect();
+        let rest = kind.rest.and_then(|(gate, ignored)| self.rest(&read, &sources, gate, ignored));
+        let mut job = Job { steps, sources, outputs, elements: elements as u32, rest };
+        if elements > 1 {
+            self.share(&mut job);
+        }
+        self.tasks.push(Task::Run(job));
+    }
+
+    /// How a job knows that its outputs stay: only where everything but the ignored input is one word for all elements.
+    fn rest(&mut self, read: &[u32], sources: &[Source], gate: usize, ignored: usize) -> Option<Rest> {
+        let mut others = Vec::new();
+        let mut at = None;
+        for (&pin, source) in read.iter().zip(sources) {
+            match source {
+                _ if pin as usize == ignored => {}
+                Source::Shared(address) if pin as usize == gate => at = Some(*address),
+                Source::Shared(address) => others.push(*address),
+                Source::Each(_) => return None,
+            }
+        }
+        let gate = at?;
+        let seen = self.memory;
+        self.memory += 1 + others.len() as u32;
+        Some(Rest { gate, others, seen })
+    }
+
+    /// Takes what is the same for all elements out of a job: it is done once, in a job of its own.
+    fn share(&mut self, job: &mut Job) {
+        let steps = &job.steps.steps;
+        let mut shared = Vec::with_capacity(steps.len());
+        for step in steps {
+            shared.push(match step.operator {
+                Operator::Input(place) => matches!(job.sources[place as usize], Source::Shared(_)),
+                _ => step.operands.iter().all(|&operand| shared[operand as usize]),
+            });
+        }
+        let costs = |i: u32| {
+            !matches!(steps[i as usize].operator, Operator::Input(_) | Operator::Constant(_))
+                && shared[i as usize]
+        };
+        let not_shared = steps.iter().enumerate().filter(|(i, _)| !shared[*i]);
+        let read = not_shared.flat_map(|(_, step)| step.operands.iter().copied());
+        let mut roots: Vec<u32> =
+            read.chain(job.steps.outputs.iter().copied()).filter(|&i| costs(i)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        if roots.is_empty() {
+            return;
+        }
+        let (once, places) = packed(&Steps { steps: steps.clone(), outputs: roots.clone() });
+        let outputs: Vec<u32> = roots.iter().map(|&i| self.room(1, steps[i as usize].width)).collect();
+        let first = job.sources.len() as u32;
+        let mut rest = job.steps.clone();
+        for (&root, place) in roots.iter().zip(first..) {
+            let step = &mut rest.steps[root as usize];
+            (step.operator, step.operands) = (Operator::Input(place), Vec::new());
+        }
+        let sources: Vec<Source> =
+            job.sources.iter().copied().chain(outputs.iter().map(|&at| Source::Shared(at))).collect();
+        let (rest, left) = packed(&rest);
+        let sources_of = |places: &[u32]| places.iter().map(|&place| sources[place as usize]).collect();
+        let (of_once, of_rest) = (sources_of(&places), sources_of(&left));
+        (job.steps, job.sources) = (rest, of_rest);
+        self.tasks.push(Task::Run(Job { steps: once, sources: of_once, outputs, elements: 1, rest: None }));
+    }
+
+    fn held(&self, bundle: &Bundle, behind: u32) -> Held {
+        let What::Registers(list) = &bundle.what else { unreachable!("a bundle of registers") };
+        let register = self.network.registers[list[0]];
+        let width = self.network.widths[register.q as usize];
+        let place = |net: u32| self.places[net as usize];
+        let addresses = self.addresses(&bundle.inputs[0]);
+        let d = match self.source(&addresses, width) {
+            Some(Source::Each(first)) => Taken::Each(first),
+            _ if addresses.len() == 1 => Taken::Each(addresses[0]),
+            _ => Taken::Words(
+                addresses.iter().flat_map(|&at| (0..words(width)).map(move |i| at + i)).collect(),
+            ),
+        };
+        let bits =
+            |value: u64| if width == 1 && value != 0 { u64::from(u32::MAX) } else { value & ones(width) };
+        Held {
+            d,
+            next: place(register.q) + behind,
+            words: list.len() as u32 * words(width),
+            enable: register.enable.map(place),
+            gate: register.gate.map(place),
+            reset: register.reset.map(|(net, value)| (place(net), bits(value))),
+            wide: width > 32,
+        }
+    }
+}
+
+/// Elements from which on it pays to bring what is scattered together.
+const FEW: usize = 8;

@@ -1,0 +1,4 @@
+//! Everything that is tested about compiled designs, in one program.
+
+mod random;
+mod same;
