@@ -121,6 +121,17 @@ impl Builder {
             }
             (Operator::Any, &[a]) => self.any(a),
             (Operator::All, &[a]) if self.width(a) == 1 => Some(a),
+            (Operator::All, &[a]) => {
+                let full = self.constant(self.width(a), ones(self.width(a)));
+                Some(self.push(Operator::Equal, &[a, full], 1))
+            }
+            (Operator::And | Operator::Or, &[a, b]) if width == 1 && self.complements(a, b).is_some() => {
+                // One complement instead of two.
+                let [a, b] = self.complements(a, b)?;
+                let other = if *operator == Operator::And { Operator::Or } else { Operator::And };
+                let both = self.push(other, &[a, b], 1);
+                Some(self.push(Operator::Not, &[both], 1))
+            }
             (Operator::And, &[a, b]) => match () {
                 () if self.is(a, 0) || self.is(b, all) || a == b => Some(a),
                 () if self.is(b, 0) || self.is(a, all) => Some(b),
@@ -242,8 +253,21 @@ impl Builder {
                 let (high, low) = (self.push(Operator::Any, &[high], 1), self.push(Operator::Any, &[low], 1));
                 Some(self.push(Operator::Or, &[high, low], 1))
             }
-            _ => None,
+            _ => {
+                let zero = self.constant(width, 0);
+                let none = self.push(Operator::Equal, &[a, zero], 1);
+                Some(self.push(Operator::Not, &[none], 1))
+            }
         }
+    }
+
+    /// What two steps are the complements of, if both are.
+    fn complements(&self, a: u32, b: u32) -> Option<[u32; 2]> {
+        let of = |step: u32| match &self.steps[step as usize] {
+            Step { operator: Operator::Not, operands, .. } => Some(operands[0]),
+            _ => None,
+        };
+        Some([of(a)?, of(b)?])
     }
 
     fn select(&mut self, condition: u32, then: u32, otherwise: u32, width: u32) -> Option<u32> {

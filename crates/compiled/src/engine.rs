@@ -2,6 +2,7 @@
 
 use crate::CompileError;
 use crate::interpret::Interpreter;
+use crate::native::Native;
 use crate::network::{Network, Recorded};
 use crate::plan::{Plan, words};
 use flashd_hwmodel::netlist::Steps;
@@ -11,8 +12,28 @@ use std::collections::HashMap;
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
+    /// Machine code that is made when the design is compiled, for processors with AVX2.
+    Native,
     /// Loops over the steps of each job.
     Interpreter,
+}
+
+impl Backend {
+    /// All that this machine can run, the fastest first.
+    pub fn available() -> Vec<Backend> {
+        let native = Native::is_possible().then_some(Backend::Native);
+        native.into_iter().chain([Backend::Interpreter]).collect()
+    }
+
+    /// The fastest.
+    pub fn best() -> Backend {
+        Backend::available()[0]
+    }
+}
+
+enum Engine {
+    Native(Native),
+    Interpreter(Interpreter),
 }
 
 /// A port of a compiled design: its place among the design's, found once.
@@ -36,7 +57,7 @@ pub struct Compiled {
     widths: Vec<u32>,
     held: usize,
     memory: Box<[u32]>,
-    engine: Interpreter,
+    engine: Engine,
 }
 
 /// The net of the clock's level.
@@ -48,7 +69,7 @@ impl Compiled {
     /// # Errors
     /// If logic depends on itself.
     pub fn new(design: &Design) -> Result<Compiled, CompileError> {
-        Compiled::with_steps(design, Backend::Interpreter, &|_, steps| steps)
+        Compiled::with_steps(design, Backend::best(), &|_, steps| steps)
     }
 
     /// The same, run in a certain way, with the recorded steps of each kind of leaf changed: for tests that see whether a fault in them
@@ -58,7 +79,7 @@ impl Compiled {
     /// If logic depends on itself.
     pub fn with_steps(
         design: &Design,
-        _backend: Backend,
+        backend: Backend,
         changed: &dyn Fn(usize, Steps) -> Steps,
     ) -> Result<Compiled, CompileError> {
         let recorded: Recorded<'_> = changed;
@@ -71,15 +92,21 @@ impl Compiled {
                 places: port.nets.iter().map(|&net| plan.places[net as usize]).collect(),
             })
             .collect();
+        let (places, widths, held) = (plan.places.clone(), plan.widths.clone(), plan.held as usize);
+        let mut memory = vec![0; plan.memory as usize];
+        let engine = match backend {
+            Backend::Native => Native::new(&plan, &mut memory).map(Engine::Native),
+            Backend::Interpreter => None,
+        };
         Ok(Compiled {
             name: design.name.clone(),
             by_name: ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect(),
             ports,
-            places: plan.places.clone(),
-            widths: plan.widths.clone(),
-            held: plan.held as usize,
-            memory: vec![0; plan.memory as usize].into(),
-            engine: Interpreter::new(plan),
+            places,
+            widths,
+            held,
+            memory: memory.into(),
+            engine: engine.unwrap_or_else(|| Engine::Interpreter(Interpreter::new(plan))),
         })
     }
 
@@ -170,14 +197,20 @@ impl Compiled {
         let clock = self.places[CLOCK] as usize;
         write(&mut self.memory, clock, 1, 0);
         self.memory.copy_within(self.held..2 * self.held, 0);
-        self.engine.settle(&mut self.memory);
+        match &mut self.engine {
+            Engine::Native(native) => native.settle(&mut self.memory),
+            Engine::Interpreter(interpreter) => interpreter.settle(&mut self.memory),
+        }
     }
 
     /// The clock rises: every register captures what its inputs have settled to.
     pub fn clock(&mut self) {
         let clock = self.places[CLOCK] as usize;
         write(&mut self.memory, clock, 1, 1);
-        self.engine.capture(&mut self.memory);
+        match &mut self.engine {
+            Engine::Native(native) => native.capture(&mut self.memory),
+            Engine::Interpreter(interpreter) => interpreter.capture(&mut self.memory),
+        }
     }
 }
 

@@ -32,6 +32,8 @@ mod code;
 mod engine;
 mod interpret;
 mod levels;
+#[cfg(all(target_arch = "x86_64", unix))]
+mod native;
 mod network;
 mod plan;
 

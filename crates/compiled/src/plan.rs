@@ -208,7 +208,8 @@ impl Layout<'_> {
             self.tasks.push(Task::Copy(copies));
         }
         let outputs = bundle.outputs.iter().map(|nets| self.places[nets[0] as usize]).collect();
-        let rest = kind.rest.and_then(|(gate, ignored)| self.rest(&read, &sources, gate, ignored));
+        let widths: Vec<u32> = addresses.iter().map(|(_, width)| *width).collect();
+        let rest = kind.rest.and_then(|(gate, ignored)| self.rest(&read, &sources, &widths, [gate, ignored]));
         let mut job = Job { steps, sources, outputs, elements: elements as u32, rest };
         if elements > 1 {
             self.share(&mut job);
@@ -217,14 +218,20 @@ impl Layout<'_> {
     }
 
     /// How a job knows that its outputs stay: only where everything but the ignored input is one word for all elements.
-    fn rest(&mut self, read: &[u32], sources: &[Source], gate: usize, ignored: usize) -> Option<Rest> {
+    fn rest(
+        &mut self,
+        read: &[u32],
+        sources: &[Source],
+        widths: &[u32],
+        [gate, ignored]: [usize; 2],
+    ) -> Option<Rest> {
         let mut others = Vec::new();
         let mut at = None;
-        for (&pin, source) in read.iter().zip(sources) {
+        for ((&pin, source), &width) in read.iter().zip(sources).zip(widths) {
             match source {
                 _ if pin as usize == ignored => {}
                 Source::Shared(address) if pin as usize == gate => at = Some(*address),
-                Source::Shared(address) => others.push(*address),
+                Source::Shared(address) => others.extend((0..words(width)).map(|word| address + word)),
                 Source::Each(_) => return None,
             }
         }

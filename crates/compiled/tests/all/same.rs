@@ -11,7 +11,7 @@ const SEED: u64 = 0x5eed;
 
 fn same(what: &str, cycles: usize, circuit: impl Fn() -> Circuit) {
     println!("{what}: seed {SEED:#x}");
-    for backend in [Backend::Interpreter] {
+    for backend in Backend::available() {
         let mut pair = Pair::new(circuit(), backend, SEED);
         pair.run(cycles).unwrap_or_else(|difference| panic!("{what}, {backend:?}: {}", difference.0));
     }

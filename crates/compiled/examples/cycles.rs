@@ -1,0 +1,170 @@
+//! Cycles per second of both engines on the same stream, in one run:
+//! `cargo run --release -p flashd-compiled --example cycles [CYCLES]`.
+
+use flashd_compiled::{Backend, Compiled, Port};
+use flashd_hwmodel::catalogue::build;
+use flashd_hwmodel::rtl::Circuit;
+use flashd_simulator::{CoreDriver, Gaps, Inputs, Outputs, Workload};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_workload::{ScoreScale, TensorScale, choose_scaling, quantise, round_value, synthetic};
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::time::{Duration, Instant};
+
+/// What both engines are asked for.
+trait Core {
+    fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs);
+}
+
+impl Core for Circuit {
+    fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
+        for (port, high) in [
+            ("rst", inputs.rst),
+            ("q_valid", inputs.q_valid),
+            ("k_valid", inputs.k_valid),
+            ("k_last", inputs.k_last),
+        ] {
+            self.set(port, high);
+        }
+        self.set_optional("v_exponent", inputs.v_exponent);
+        for (port, words) in [("q", &inputs.q), ("k", &inputs.k), ("v", &inputs.v)] {
+            self.set_words(port, words);
+        }
+        self.settle();
+        outputs.v_step = self.is_high("v_step");
+        outputs.v_ren = self.is_high("v_ren");
+        outputs.o_valid = self.is_high("o_valid");
+        outputs.o_invalid = self.is_high("o_invalid");
+        outputs.o.clear();
+        outputs.o.extend(self.words("o"));
+        self.clock();
+    }
+}
+
+/// The compiled design with its ports found once.
+struct Fast {
+    core: Compiled,
+    flags: [Port; 4],
+    exponent: Option<Port>,
+    vectors: [Port; 3],
+    outputs: [Port; 4],
+    o: Port,
+}
+
+impl Fast {
+    fn new(core: Compiled) -> Option<Fast> {
+        let [rst, q_valid, k_valid, k_last, q, k, v, v_step, v_ren, o_valid, o_invalid, o] = [
+            "rst", "q_valid", "k_valid", "k_last", "q", "k", "v", "v_step", "v_ren", "o_valid", "o_invalid",
+            "o",
+        ]
+        .map(|name| core.port(name));
+        Some(Fast {
+            flags: [rst?, q_valid?, k_valid?, k_last?],
+            exponent: core.port("v_exponent"),
+            vectors: [q?, k?, v?],
+            outputs: [v_step?, v_ren?, o_valid?, o_invalid?],
+            o: o?,
+            core,
+        })
+    }
+}
+
+impl Core for Fast {
+    fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
+        let Fast { core, flags, exponent, vectors, outputs: out, o } = self;
+        for (&port, high) in flags.iter().zip([inputs.rst, inputs.q_valid, inputs.k_valid, inputs.k_last]) {
+            core.drive(port, &[high.into()]);
+        }
+        if let Some(port) = exponent {
+            core.drive(*port, &[inputs.v_exponent]);
+        }
+        for (&port, words) in vectors.iter().zip([&inputs.q, &inputs.k, &inputs.v]) {
+            core.drive(port, words);
+        }
+        core.settle();
+        let high = |port: Port| core.read(port).next() == Some(1);
+        [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = out.map(high);
+        outputs.o.clear();
+        outputs.o.extend(core.read(*o));
+        core.clock();
+    }
+}
+
+/// The inputs of each cycle of a workload, and what they come from: the outputs that asked for them.
+fn recorded(config: &CoreConfig, workload: &Workload, cycles: usize) -> Option<Vec<Inputs>> {
+    let mut core = Fast::new(Compiled::new(&build(config).ok()?.design()).ok()?)?;
+    let mut driver = CoreDriver::new(config, workload, Gaps::None);
+    let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
+    let mut stream = Vec::new();
+    while stream.len() < cycles && !driver.finished() {
+        driver.next(&outputs, &mut inputs);
+        core.cycle(&inputs, &mut outputs);
+        stream.push(inputs.clone());
+    }
+    Some(stream)
+}
+
+/// Cycles per second over the stream again and again, and a hash of what came out the first time.
+fn rate(core: &mut dyn Core, stream: &[Inputs], least: Duration) -> (f64, u64) {
+    let mut hash = DefaultHasher::new();
+    let mut outputs = Outputs::default();
+    for inputs in stream {
+        core.cycle(inputs, &mut outputs);
+        (outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid).hash(&mut hash);
+        outputs.o.hash(&mut hash);
+    }
+    let mut best: f64 = 0.0;
+    let begin = Instant::now();
+    while begin.elapsed() < least {
+        let start = Instant::now();
+        stream.iter().for_each(|inputs| core.cycle(inputs, &mut outputs));
+        best = best.max(stream.len() as f64 / start.elapsed().as_secs_f64());
+    }
+    (best, hash.finish())
+}
+
+fn main() {
+    let cycles = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(4000);
+    println!("{:24} {:>12} {:>12} {:>8}  start", "core, cycles/s", "rusthdl", "compiled", "ratio");
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        for design in [Design::FlashD, Design::Fa2] {
+            for d in [16, 64, 256] {
+                if let Err(text) = one(design, d, format, cycles) {
+                    eprintln!("{text}");
+                }
+            }
+        }
+    }
+}
+
+fn one(design: Design, d: usize, format: Format, cycles: usize) -> Result<(), String> {
+    let mut config = CoreConfig::new(design, d, format);
+    let heads = synthetic::attention_like(1, 8, 512, d);
+    let round = |x: f64| round_value(format, x);
+    let scaling = choose_scaling(format, &heads, ScoreScale::Auto, TensorScale::Auto, &round)
+        .map_err(|error| error.to_string())?;
+    config.score_shift = Some(scaling.score_shift);
+    let rounded = quantise(format, scaling, &heads);
+    let workload = Workload::new(format, d, &rounded.q, &rounded.k, &rounded.v);
+    let stream = recorded(&config, &workload, cycles).ok_or("no such core")?;
+    let mut circuit = build(&config).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let design = build(&config).map_err(|error| error.to_string())?.design();
+    let built = start.elapsed();
+    let compiled = Compiled::with_steps(&design, Backend::best(), &|_, steps| steps);
+    let mut fast = Fast::new(compiled.map_err(|error| error.to_string())?).ok_or("no such port")?;
+    let started = start.elapsed();
+    let least = Duration::from_millis(400);
+    let (slow, expected) = rate(&mut circuit, &stream, least);
+    let (quick, actual) = rate(&mut fast, &stream, least);
+    let same = if expected == actual { "" } else { ", OUTPUTS DIFFER" };
+    println!(
+        "{:24} {slow:12.0} {quick:12.0} {:8.2}  {:.0} ms, {:.0} of them to build{same}",
+        config.name(),
+        quick / slow,
+        started.as_secs_f64() * 1e3,
+        built.as_secs_f64() * 1e3
+    );
+    Ok(())
+}
