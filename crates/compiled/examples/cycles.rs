@@ -55,7 +55,17 @@ struct Fast {
 impl Fast {
     fn new(core: Compiled) -> Option<Fast> {
         let [rst, q_valid, k_valid, k_last, q, k, v, v_step, v_ren, o_valid, o_invalid, o] = [
-            "rst", "q_valid", "k_valid", "k_last", "q", "k", "v", "v_step", "v_ren", "o_valid", "o_invalid",
+            "rst",
+            "q_valid",
+            "k_valid",
+            "k_last",
+            "q",
+            "k",
+            "v",
+            "v_step",
+            "v_ren",
+            "o_valid",
+            "o_invalid",
             "o",
         ]
         .map(|name| core.port(name));

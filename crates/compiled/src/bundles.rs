@@ -4,6 +4,7 @@
 //! do is free, and chosen by who reads them: the two halves of a level of a tree are the two operands of the next one.
 
 use crate::network::Network;
+use crate::plan::reduction;
 use flashd_hwmodel::rtl::{Design, Register};
 use std::collections::{BTreeMap, HashMap};
 
@@ -49,11 +50,11 @@ impl Bundle {
 /// All bundles of a network, those of instances by their levels; and in which order their elements should stand.
 pub(crate) fn bundles(design: &Design, network: &Network, levels: &[u32]) -> Vec<Bundle> {
     let mut bundles: Vec<Bundle> = Vec::new();
-    let mut by: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
+    let mut by: BTreeMap<(u32, usize, Option<usize>), Vec<usize>> = BTreeMap::new();
     for (i, instance) in network.instances.iter().enumerate() {
-        by.entry((levels[i], instance.kind)).or_default().push(i);
+        by.entry((levels[i], instance.kind, instance.of)).or_default().push(i);
     }
-    for ((_, kind), list) in by {
+    for ((_, kind, _), list) in by {
         let of = |i: &usize| &network.instances[*i];
         let pins = |count: usize, net: &dyn Fn(usize, usize) -> u32| -> Vec<Vec<u32>> {
             (0..count).map(|pin| list.iter().map(|&i| net(i, pin)).collect()).collect()
@@ -136,6 +137,7 @@ fn put_in_order(network: &Network, bundles: &mut [Bundle]) {
             }
         }
     }
+    let joins: Vec<bool> = network.kinds.iter().map(|kind| reduction(&kind.steps).is_some()).collect();
     let mut wanted: Vec<Vec<u32>> = vec![Vec::new(); bundles.len()];
     let mut is_wanted: Vec<Vec<bool>> = bundles.iter().map(|bundle| vec![false; bundle.elements()]).collect();
     // Of those that are decided, the place of each element.
@@ -160,7 +162,9 @@ fn put_in_order(network: &Network, bundles: &mut [Bundle]) {
         let mut places = vec![0; count];
         order.iter().zip(0..).for_each(|(&i, place)| places[i as usize] = place);
         decided[b] = Some(places);
-        if count > 1 {
+        // To what joins all of them it is the same in which order they are.
+        let free = matches!(bundles[b].what, What::Instances(kind, _) if joins[kind]);
+        if count > 1 && !free {
             for nets in &bundles[b].inputs {
                 let (from, pin, _) = home[nets[order[0] as usize] as usize];
                 let one = |&net: &u32| (home[net as usize].0, home[net as usize].1) == (from, pin);

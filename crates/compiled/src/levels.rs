@@ -56,21 +56,21 @@ fn take_apart(network: &mut Network, stuck: &[usize]) {
     let mut parts: HashMap<usize, Vec<(usize, Vec<u32>)>> = HashMap::new();
     let mut added = Vec::new();
     for &i in stuck {
-        let Instance { kind, inputs, outputs } = network.instances[i].clone();
+        let Instance { kind, of, inputs, outputs } = network.instances[i].clone();
         let Network { kinds, .. } = network;
         let parts = parts.entry(kind).or_insert_with(|| {
             let steps = kinds[kind].steps.clone();
-            let of = |&output: &u32| {
+            let part = |&output: &u32| {
                 let (steps, places) =
                     crate::network::packed(&Steps { outputs: vec![output], ..steps.clone() });
                 kinds.push(Kind { steps, rest: None });
                 (kinds.len() - 1, places)
             };
-            steps.outputs.iter().map(of).collect()
+            steps.outputs.iter().map(part).collect()
         });
         for (output, (kind, places)) in outputs.into_iter().zip(parts.iter()) {
             let inputs = places.iter().map(|&place| inputs[place as usize]).collect();
-            added.push(Instance { kind: *kind, inputs, outputs: vec![output] });
+            added.push(Instance { kind: *kind, of, inputs, outputs: vec![output] });
         }
     }
     let mut at = 0;

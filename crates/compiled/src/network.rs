@@ -23,6 +23,8 @@ pub(crate) struct Kind {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Instance {
     pub(crate) kind: usize,
+    /// Of what was cut out of a leaf, which leaf.
+    pub(crate) of: Option<usize>,
     pub(crate) inputs: Vec<u32>,
     pub(crate) outputs: Vec<u32>,
 }
@@ -61,6 +63,7 @@ impl Network {
             });
             instances.push(Instance {
                 kind,
+                of: None,
                 inputs: instance.inputs.clone(),
                 outputs: instance.outputs.clone(),
             });
@@ -136,7 +139,7 @@ impl Network {
                 let steps = &self.kinds[element].steps;
                 self.widths.push(steps.steps[steps.outputs[0] as usize].width);
                 let read = self.instances[at].inputs[place as usize];
-                added.push(Instance { kind: element, inputs: vec![read], outputs: vec![net] });
+                added.push(Instance { kind: element, of: Some(at), inputs: vec![read], outputs: vec![net] });
                 inputs.push(net);
             }
             let instance = &mut self.instances[at];
@@ -222,20 +225,22 @@ pub(crate) fn packed(steps: &Steps) -> (Steps, Vec<u32>) {
     (builder.finish(outputs), places)
 }
 
-/// The steps without those that nothing reads.
+/// The steps without those that nothing reads, in an order that only depends on what the outputs are made of.
 fn only_read(steps: &Steps) -> Steps {
     let mut builder = Builder::default();
-    let mut now = vec![u32::MAX; steps.steps.len()];
-    let mut open: Vec<u32> = steps.outputs.clone();
-    let mut read = vec![false; steps.steps.len()];
-    while let Some(step) = open.pop() {
-        if !std::mem::replace(&mut read[step as usize], true) {
-            open.extend(&steps.steps[step as usize].operands);
+    let mut now: Vec<Option<u32>> = vec![None; steps.steps.len()];
+    let mut open: Vec<u32> = steps.outputs.iter().rev().copied().collect();
+    while let Some(&i) = open.last() {
+        let step = &steps.steps[i as usize];
+        let missing = step.operands.iter().rev().filter(|&&operand| now[operand as usize].is_none());
+        let before = open.len();
+        open.extend(missing);
+        if open.len() == before {
+            let operands: Vec<u32> =
+                step.operands.iter().filter_map(|&operand| now[operand as usize]).collect();
+            now[i as usize] = Some(builder.push(step.operator.clone(), &operands, step.width));
+            open.pop();
         }
     }
-    for (i, step) in steps.steps.iter().enumerate().filter(|(i, _)| read[*i]) {
-        let operands: Vec<u32> = step.operands.iter().map(|&operand| now[operand as usize]).collect();
-        now[i] = builder.push(step.operator.clone(), &operands, step.width);
-    }
-    builder.finish(steps.outputs.iter().map(|&output| now[output as usize]).collect())
+    builder.finish(steps.outputs.iter().filter_map(|&output| now[output as usize]).collect())
 }

@@ -7,7 +7,7 @@ use crate::CompileError;
 use crate::bundles::{Bundle, What, bundles};
 use crate::levels::levels;
 use crate::network::{Network, packed};
-use flashd_hwmodel::netlist::{Operator, Steps};
+use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use flashd_hwmodel::rtl::Design;
 use flashd_spec::bits::ones;
 
@@ -180,6 +180,13 @@ impl Layout<'_> {
                 (self.addresses(nets), self.network.widths[nets[0] as usize])
             })
             .collect();
+        if let Some(operator) = reduction(&steps) {
+            for i in 0..elements {
+                let words = addresses.iter().map(|(list, _)| list[i]).collect();
+                self.reduce(&operator, words, self.places[bundle.outputs[0][i] as usize]);
+            }
+            return;
+        }
         let sources: Vec<Option<Source>> =
             addresses.iter().map(|(list, width)| self.source(list, *width)).collect();
         let scattered = sources.iter().filter(|source| source.is_none()).count();
@@ -215,6 +222,29 @@ impl Layout<'_> {
             self.share(&mut job);
         }
         self.tasks.push(Task::Run(job));
+    }
+
+    /// One bit from many, wherever they are: in vectors as long as they lie beside each other.
+    fn reduce(&mut self, operator: &Operator, mut words: Vec<u32>, to: u32) {
+        words.sort_unstable();
+        let mut left = Vec::new();
+        for run in words.chunk_by(|a, b| *b == *a + 1) {
+            let (mut at, mut count) = (run[0], run.len() as u32);
+            while count > BESIDE {
+                let half = count / 2;
+                left.extend((2 * half..count).map(|i| at + i));
+                let sum = self.room(half as usize, 1);
+                let sources = vec![Source::Each(at), Source::Each(at + half)];
+                let steps = of_bits(operator, 2);
+                let job = Job { steps, sources, outputs: vec![sum], elements: half, rest: None };
+                self.tasks.push(Task::Run(job));
+                (at, count) = (sum, half);
+            }
+            left.extend((0..count).map(|i| at + i));
+        }
+        let steps = of_bits(operator, left.len() as u32);
+        let sources = left.into_iter().map(Source::Shared).collect();
+        self.tasks.push(Task::Run(Job { steps, sources, outputs: vec![to], elements: 1, rest: None }));
     }
 
     /// How a job knows that its outputs stay: only where everything but the ignored input is one word for all elements.
@@ -310,3 +340,28 @@ impl Layout<'_> {
 
 /// Elements from which on it pays to bring what is scattered together.
 const FEW: usize = 8;
+
+/// Bits that are worth a vector.
+const BESIDE: u32 = 8;
+
+/// The operator that a function of many bits consists of, if it is one in which their order means nothing.
+pub(crate) fn reduction(steps: &Steps) -> Option<Operator> {
+    let is_input = |step: &&Step| matches!(step.operator, Operator::Input(_));
+    let operator = &steps.steps.iter().find(|step| !is_input(step))?.operator;
+    let one = |step: &Step| step.width == 1 && (is_input(&step) || step.operator == *operator);
+    let inputs = steps.steps.iter().filter(is_input).count();
+    // As many operations as join all inputs: none of them is read twice.
+    let joins = steps.steps.len() + 1 == 2 * inputs && steps.outputs.len() == 1;
+    let free = matches!(operator, Operator::And | Operator::Or | Operator::Xor);
+    (free && joins && inputs > BESIDE as usize && steps.steps.iter().all(one)).then(|| operator.clone())
+}
+
+/// The steps that join so many bits, pairs first.
+fn of_bits(operator: &Operator, count: u32) -> Steps {
+    let bit = |place| Step { operator: Operator::Input(place), operands: Vec::new(), width: 1 };
+    let mut steps: Vec<Step> = (0..count).map(bit).collect();
+    for i in 0..count - 1 {
+        steps.push(Step { operator: operator.clone(), operands: vec![2 * i, 2 * i + 1], width: 1 });
+    }
+    Steps { outputs: vec![steps.len() as u32 - 1], steps }
+}

@@ -249,6 +249,18 @@ impl<'a> Allocator<'a> {
 }
 
 fn commutes(code: Code) -> bool {
-    [op::AND, op::OR, op::XOR, op::ADDD, op::ADDQ, op::MADDWD, op::MULLD, op::MULUDQ, op::CMPEQD, op::CMPEQQ, op::MINUD]
-        .contains(&code)
+    [
+        op::AND,
+        op::OR,
+        op::XOR,
+        op::ADDD,
+        op::ADDQ,
+        op::MADDWD,
+        op::MULLD,
+        op::MULUDQ,
+        op::CMPEQD,
+        op::CMPEQQ,
+        op::MINUD,
+    ]
+    .contains(&code)
 }

@@ -168,7 +168,7 @@ fn hold(code: &mut Assembler, held: &Held) {
 
 /// Copies words that lie beside each other.
 fn copy(code: &mut Assembler, from: u32, to: u32, words: u32) {
-    let mut vector = |code: &mut Assembler, long: bool, offset: u32, scale: u8| {
+    let vector = |code: &mut Assembler, long: bool, offset: u32, scale: u8| {
         let at = |place: u32| Operand::Memory(Address { scale, ..Address::word(place + offset) });
         code.vector(op::MOVDQU, long, 0, 0, at(from), None);
         code.vector(op::STORE_DQU, long, 0, 0, at(to), None);

@@ -1,4 +1,5 @@
 //! Everything that is tested about compiled designs, in one program.
 
+mod faults;
 mod random;
 mod same;

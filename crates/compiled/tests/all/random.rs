@@ -16,6 +16,8 @@ pub struct Pair {
     circuit: Circuit,
     compiled: Compiled,
     design: Design,
+    /// Of each port of one bit, in how many of eight cycles it is high.
+    often: Vec<u32>,
     rng: ChaCha8Rng,
 }
 
@@ -32,36 +34,29 @@ impl Pair {
     ) -> Pair {
         let design = circuit.design();
         let compiled = Compiled::with_steps(&design, backend, changed).expect("no loop");
-        Pair { circuit, compiled, design, rng: ChaCha8Rng::seed_from_u64(seed) }
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let often = design.ports.iter().map(|_| [1, 4, 7][rng.random_range(0..3)]).collect();
+        Pair { circuit, compiled, design, often, rng }
     }
 
     fn drive(&mut self, cycle: usize) {
-        for port in self.design.ports.iter().filter(|port| !port.output && !port.nets.is_empty()) {
-            // What is there for a cycle or two in a row happens too.
-            let keep = if port.nets.len() > 1 { 4 } else { 8 };
-            if self.rng.random_ratio(1, keep) {
+        let Pair { circuit, compiled, design, often, rng } = self;
+        let driven = design.ports.iter().zip(often).filter(|(port, _)| !port.output && !port.nets.is_empty());
+        for (port, often) in driven {
+            // What stays for a cycle or two happens too.
+            if rng.random_ratio(1, 6) {
                 continue;
             }
-            let all = ones(port.width);
-            let value = |rng: &mut ChaCha8Rng| match (port.name.as_str(), rng.random::<u32>() % 16) {
-                ("rst", _) => u64::from(cycle < 2 || rng.random_ratio(1, 100)),
-                // Ends of the range: zeros, infinities, and what is beside them.
-                (_, 0) => 0,
-                (_, 1) => all,
-                (_, 2) => all & !1,
-                (_, 3) => 1 << (rng.random::<u32>() % port.width),
-                _ => rng.random::<u64>() & all,
+            let close = rng.random_ratio(1, 2);
+            let one = |rng: &mut ChaCha8Rng| match port.name.as_str() {
+                "rst" => u64::from(cycle < 2 || rng.random_ratio(1, 200)),
+                "aresetn" => u64::from(cycle >= 2 && !rng.random_ratio(1, 200)),
+                _ if port.width == 1 => u64::from(rng.random_ratio(*often, 8)),
+                _ => word(rng, port.width, close),
             };
-            let mut words: Vec<u64> = port.nets.iter().map(|_| value(&mut self.rng)).collect();
-            // Words of the same size as others: sums that stay in range.
-            if words.len() > 1 && self.rng.random_ratio(1, 2) {
-                let like = words[0] & all << (port.width / 2);
-                words
-                    .iter_mut()
-                    .for_each(|word| *word = (like | *word & ones((port.width / 2).max(1))) & all);
-            }
-            self.circuit.set_words(&port.name, &words);
-            self.compiled.set_words(&port.name, &words);
+            let words: Vec<u64> = port.nets.iter().map(|_| one(rng)).collect();
+            circuit.set_words(&port.name, &words);
+            compiled.set_words(&port.name, &words);
         }
     }
 
@@ -95,5 +90,21 @@ impl Pair {
             self.compare(cycle, "clocked")?;
         }
         Ok(())
+    }
+}
+
+/// Some word: any, the ends of the range, or what most formats read as a number close to one.
+fn word(rng: &mut ChaCha8Rng, width: u32, close: bool) -> u64 {
+    let all = ones(width);
+    let any = rng.random::<u64>() & all;
+    match rng.random::<u32>() % 16 {
+        0 => 0,
+        1 => all & !1,
+        2 => 1 << (rng.random::<u32>() % width),
+        _ if close && width >= 8 => {
+            let high = ones(width / 4) << (width - 2 - width / 4);
+            any & !(1 << (width - 2)) | high
+        }
+        _ => any,
     }
 }

@@ -426,7 +426,8 @@ impl Lower<'_> {
         if !fits {
             number = self.two(op::MINUD, false, number, last);
         }
-        let gather = |to, index, code, long, bytes| Instruction::Gather { code, long, to, index, table, bytes };
+        let gather =
+            |to, index, code, long, bytes| Instruction::Gather { code, long, to, index, table, bytes };
         match (self.lanes, wide) {
             (Lanes::One, _) => {
                 let to = self.new(Home::None, false);
