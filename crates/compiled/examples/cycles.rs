@@ -1,5 +1,5 @@
 //! Cycles per second of both engines on the same stream, in one run:
-//! `cargo run --release -p flashd-compiled --example cycles [CYCLES]`.
+//! `cargo run --release -p flashd-compiled --example cycles [CYCLES] [interpreted]`.
 
 use flashd_compiled::{Backend, Compiled, Port};
 use flashd_hwmodel::catalogue::build;
@@ -96,7 +96,7 @@ impl Core for Fast {
         let high = |port: Port| core.read(port).next() == Some(1);
         [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = out.map(high);
         outputs.o.clear();
-        outputs.o.extend(core.read(*o));
+        core.read_into(*o, &mut outputs.o);
         core.clock();
     }
 }
@@ -135,12 +135,15 @@ fn rate(core: &mut dyn Core, stream: &[Inputs], least: Duration) -> (f64, u64) {
 }
 
 fn main() {
-    let cycles = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(4000);
+    let arguments: Vec<String> = std::env::args().collect();
+    let cycles = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(4000);
+    let interpreted = arguments.iter().any(|text| text == "interpreted");
+    let backend = if interpreted { Backend::Interpreter } else { Backend::best() };
     println!("{:24} {:>12} {:>12} {:>8}  start", "core, cycles/s", "rusthdl", "compiled", "ratio");
     for format in [Format::BF16, Format::FP8_E4M3] {
         for design in [Design::FlashD, Design::Fa2] {
             for d in [16, 64, 256] {
-                if let Err(text) = one(design, d, format, cycles) {
+                if let Err(text) = one(design, d, format, cycles, backend) {
                     eprintln!("{text}");
                 }
             }
@@ -148,7 +151,7 @@ fn main() {
     }
 }
 
-fn one(design: Design, d: usize, format: Format, cycles: usize) -> Result<(), String> {
+fn one(design: Design, d: usize, format: Format, cycles: usize, backend: Backend) -> Result<(), String> {
     let mut config = CoreConfig::new(design, d, format);
     let heads = synthetic::attention_like(1, 8, 512, d);
     let round = |x: f64| round_value(format, x);
@@ -162,15 +165,17 @@ fn one(design: Design, d: usize, format: Format, cycles: usize) -> Result<(), St
     let start = Instant::now();
     let design = build(&config).map_err(|error| error.to_string())?.design();
     let built = start.elapsed();
-    let compiled = Compiled::with_steps(&design, Backend::best(), &|_, steps| steps);
-    let mut fast = Fast::new(compiled.map_err(|error| error.to_string())?).ok_or("no such port")?;
+    let compiled = Compiled::with_steps(&design, backend, &|_, steps| steps);
+    let compiled = compiled.map_err(|error| error.to_string())?;
+    let instructions = compiled.instructions();
+    let mut fast = Fast::new(compiled).ok_or("no such port")?;
     let started = start.elapsed();
     let least = Duration::from_millis(400);
     let (slow, expected) = rate(&mut circuit, &stream, least);
     let (quick, actual) = rate(&mut fast, &stream, least);
     let same = if expected == actual { "" } else { ", OUTPUTS DIFFER" };
     println!(
-        "{:24} {slow:12.0} {quick:12.0} {:8.2}  {:.0} ms, {:.0} of them to build{same}",
+        "{:24} {slow:12.0} {quick:12.0} {:8.2}  {:.0} ms, {:.0} of them to build, {instructions}{same}",
         config.name(),
         quick / slow,
         started.as_secs_f64() * 1e3,

@@ -120,13 +120,17 @@ impl Compiled {
         self.by_name.get(name).copied().map(Port)
     }
 
-    /// Drives the words of an input; no words leave it as it is, and so do more than it has.
+    /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
     pub fn drive(&mut self, port: Port, values: &[u64]) {
         let Compiled { ports, memory, .. } = self;
         let Words { name, output, width, places } = &ports[port.0];
-        for (&place, &value) in places.iter().zip(values) {
-            debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
-            write(memory, place as usize, *width, value);
+        debug_assert!(!output, "{name} is an output");
+        debug_assert!(values.iter().all(|value| value >> (width - 1) >> 1 == 0), "{name} = {values:x?}");
+        let each = places.iter().zip(values).map(|(&place, &value)| (place as usize, value));
+        match width {
+            1 => each.for_each(|(place, value)| memory[place] = mask(value)),
+            2..=32 => each.for_each(|(place, value)| memory[place] = value as u32),
+            _ => each.for_each(|(place, value)| write(memory, place, *width, value)),
         }
     }
 
@@ -134,6 +138,23 @@ impl Compiled {
     pub fn read(&self, port: Port) -> impl Iterator<Item = u64> + '_ {
         let Words { width, places, .. } = &self.ports[port.0];
         places.iter().map(|&place| read(&self.memory, place as usize, *width))
+    }
+
+    /// Puts the words of a port behind others.
+    pub fn read_into(&self, port: Port, to: &mut Vec<u64>) {
+        let Words { width, places, .. } = &self.ports[port.0];
+        match width {
+            2..=32 => to.extend(places.iter().map(|&place| u64::from(self.memory[place as usize]))),
+            _ => to.extend(self.read(port)),
+        }
+    }
+
+    /// The vector instructions with which the design runs, and whether they were made for it.
+    pub fn instructions(&self) -> String {
+        match &self.engine {
+            Engine::Native(_) => "AVX2, machine code".to_string(),
+            Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
+        }
     }
 
     /// Drives an input of one word.
@@ -214,9 +235,14 @@ impl Compiled {
     }
 }
 
+/// One bit as memory has it.
+fn mask(value: u64) -> u32 {
+    0u32.wrapping_sub(u32::from(value != 0))
+}
+
 fn write(memory: &mut [u32], place: usize, width: u32, value: u64) {
     match width {
-        1 => memory[place] = if value == 0 { 0 } else { u32::MAX },
+        1 => memory[place] = mask(value),
         2..=32 => memory[place] = value as u32,
         _ => (memory[place], memory[place + 1]) = (value as u32, (value >> 32) as u32),
     }

@@ -9,10 +9,43 @@ const BLOCK: usize = 16;
 
 type Block = [u64; BLOCK];
 
+/// Vector instructions that the loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What the program was compiled for.
+    Plain,
+}
+
+impl Set {
+    #[cfg(target_arch = "x86_64")]
+    fn best() -> Set {
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match is_x86_feature_detected!("avx2") {
+            true if wide => Set::Avx512,
+            true => Set::Avx2,
+            false => Set::Plain,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn best() -> Set {
+        Set::Plain
+    }
+}
+
 /// Runs a plan step by step.
 pub(crate) struct Interpreter {
     plan: Plan,
     values: Vec<Block>,
+    set: Set,
 }
 
 impl Interpreter {
@@ -22,12 +55,49 @@ impl Interpreter {
             Task::Copy(_) => 0,
         });
         let values = vec![[0; BLOCK]; most.max().unwrap_or(0)];
-        Interpreter { plan, values }
+        Interpreter { plan, values, set: Set::best() }
+    }
+
+    /// The vector instructions that are used.
+    pub(crate) fn instructions(&self) -> &'static str {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            Set::Plain => "baseline",
+        }
     }
 
     /// All logic settles.
-    #[inline(always)]
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
     pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2")]
+        fn avx512(this: &mut Interpreter, memory: &mut [u32]) {
+            this.all(memory);
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(this: &mut Interpreter, memory: &mut [u32]) {
+            this.all(memory);
+        }
+        match self.set {
+            // SAFETY: `Set::best` has found these instructions.
+            Set::Avx512 => unsafe { avx512(self, memory) },
+            // SAFETY: the same.
+            Set::Avx2 => unsafe { avx2(self, memory) },
+            Set::Plain => self.all(memory),
+        }
+    }
+
+    /// All logic settles.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        self.all(memory);
+    }
+
+    #[inline(always)]
+    fn all(&mut self, memory: &mut [u32]) {
         for task in &self.plan.tasks {
             match task {
                 Task::Copy(list) => {

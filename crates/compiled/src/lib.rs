@@ -32,7 +32,7 @@ mod code;
 mod engine;
 mod interpret;
 mod levels;
-#[cfg(all(target_arch = "x86_64", unix))]
+#[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "absent.rs")]
 mod native;
 mod network;
 mod plan;

@@ -4,6 +4,9 @@
 //! eight of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
 //! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
 
+mod steps;
+mod words;
+
 use super::allocate::{Home, Instruction, Virtual};
 use super::assembler::{Address, Code, op};
 use super::pool::Pool;
@@ -389,5 +392,3 @@ impl<'a> Lower<'a> {
         self.out.instructions.extend(store);
     }
 }
-
-mod steps;
