@@ -5,12 +5,19 @@ use crate::plan::Plan;
 /// Code that there never is.
 pub(crate) enum Native {}
 
+/// Runs beside each other.
+pub(crate) const BESIDE: usize = 8;
+
 impl Native {
     pub(crate) fn is_possible() -> bool {
         false
     }
 
     pub(crate) fn new(_plan: &Plan, _memory: &mut Vec<u32>) -> Option<Native> {
+        None
+    }
+
+    pub(crate) fn beside(_plan: &Plan, _memory: &mut Vec<u32>) -> Option<Native> {
         None
     }
 

@@ -146,8 +146,7 @@ fn put_in_order(network: &Network, bundles: &mut [Bundle]) {
     by_size.sort_by_key(|&b| bundles[b].elements());
     let mut next = by_size.into_iter();
     let mut ready: Vec<usize> = Vec::new();
-    loop {
-        let Some(b) = ready.pop().or_else(|| next.next()) else { break };
+    while let Some(b) = ready.pop().or_else(|| next.next()) {
         if decided[b].is_some() {
             continue;
         }

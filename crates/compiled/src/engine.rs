@@ -2,12 +2,12 @@
 
 use crate::CompileError;
 use crate::interpret::Interpreter;
+use crate::layout::{Layout, Port};
 use crate::native::Native;
-use crate::network::{Network, Recorded};
-use crate::plan::{Plan, words};
+use crate::network::Network;
+use crate::plan::Plan;
 use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Design, Watched};
-use std::collections::HashMap;
 
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,37 +31,43 @@ impl Backend {
     }
 }
 
-enum Engine {
+/// A plan made ready to run.
+pub(crate) enum Engine {
     Native(Native),
     Interpreter(Interpreter),
 }
 
-/// A port of a compiled design: its place among the design's, found once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port(usize);
+impl Engine {
+    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        match self {
+            Engine::Native(native) => native.settle(memory),
+            Engine::Interpreter(interpreter) => interpreter.settle(memory),
+        }
+    }
 
-struct Words {
-    name: String,
-    output: bool,
-    width: u32,
-    places: Vec<u32>,
+    pub(crate) fn capture(&self, memory: &mut [u32]) {
+        match self {
+            Engine::Native(native) => native.capture(memory),
+            Engine::Interpreter(interpreter) => interpreter.capture(memory),
+        }
+    }
+
+    /// The vector instructions, and whether they were made for the design.
+    pub(crate) fn instructions(&self) -> String {
+        match self {
+            Engine::Native(_) => "AVX2, machine code".to_string(),
+            Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
+        }
+    }
 }
 
 /// A design that runs. A cycle is [`Compiled::settle`] while the clock is low and [`Compiled::clock`] at its rising edge, as in
 /// [`Circuit`](flashd_hwmodel::rtl::Circuit); every net has the same value as there at the same moment.
 pub struct Compiled {
-    name: String,
-    ports: Vec<Words>,
-    by_name: HashMap<String, usize>,
-    places: Vec<u32>,
-    widths: Vec<u32>,
-    held: usize,
-    memory: Box<[u32]>,
+    layout: Layout,
+    memory: Vec<u32>,
     engine: Engine,
 }
-
-/// The net of the clock's level.
-const CLOCK: usize = 0;
 
 impl Compiled {
     /// A design as it is before its first cycle: every register holds zero.
@@ -82,79 +88,45 @@ impl Compiled {
         backend: Backend,
         changed: &dyn Fn(usize, Steps) -> Steps,
     ) -> Result<Compiled, CompileError> {
-        let recorded: Recorded<'_> = changed;
-        let plan = Plan::of(design, Network::of(design, recorded))?;
-        let ports: Vec<Words> = (design.ports.iter())
-            .map(|port| Words {
-                name: port.name.clone(),
-                output: port.output,
-                width: port.width,
-                places: port.nets.iter().map(|&net| plan.places[net as usize]).collect(),
-            })
-            .collect();
-        let (places, widths, held) = (plan.places.clone(), plan.widths.clone(), plan.held as usize);
+        let plan = Plan::of(design, Network::of(design, changed))?;
+        let layout = Layout::of(design, &plan, 1);
         let mut memory = vec![0; plan.memory as usize];
-        let engine = match backend {
-            Backend::Native => Native::new(&plan, &mut memory).map(Engine::Native),
+        let native = match backend {
+            Backend::Native => Native::new(&plan, &mut memory),
             Backend::Interpreter => None,
         };
-        Ok(Compiled {
-            name: design.name.clone(),
-            by_name: ports.iter().enumerate().map(|(i, port)| (port.name.clone(), i)).collect(),
-            ports,
-            places,
-            widths,
-            held,
-            memory: memory.into(),
-            engine: engine.unwrap_or_else(|| Engine::Interpreter(Interpreter::new(plan))),
-        })
+        let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
+        Ok(Compiled { layout, memory, engine })
     }
 
     /// Name of the module.
     pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// The port of a name, if there is one.
-    pub fn port(&self, name: &str) -> Option<Port> {
-        self.by_name.get(name).copied().map(Port)
-    }
-
-    /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
-    pub fn drive(&mut self, port: Port, values: &[u64]) {
-        let Compiled { ports, memory, .. } = self;
-        let Words { name, output, width, places } = &ports[port.0];
-        debug_assert!(!output, "{name} is an output");
-        debug_assert!(values.iter().all(|value| value >> (width - 1) >> 1 == 0), "{name} = {values:x?}");
-        let each = places.iter().zip(values).map(|(&place, &value)| (place as usize, value));
-        match width {
-            1 => each.for_each(|(place, value)| memory[place] = mask(value)),
-            2..=32 => each.for_each(|(place, value)| memory[place] = value as u32),
-            _ => each.for_each(|(place, value)| write(memory, place, *width, value)),
-        }
-    }
-
-    /// The words of a port.
-    pub fn read(&self, port: Port) -> impl Iterator<Item = u64> + '_ {
-        let Words { width, places, .. } = &self.ports[port.0];
-        places.iter().map(|&place| read(&self.memory, place as usize, *width))
-    }
-
-    /// Puts the words of a port behind others.
-    pub fn read_into(&self, port: Port, to: &mut Vec<u64>) {
-        let Words { width, places, .. } = &self.ports[port.0];
-        match width {
-            2..=32 => to.extend(places.iter().map(|&place| u64::from(self.memory[place as usize]))),
-            _ => to.extend(self.read(port)),
-        }
+        &self.layout.name
     }
 
     /// The vector instructions with which the design runs, and whether they were made for it.
     pub fn instructions(&self) -> String {
-        match &self.engine {
-            Engine::Native(_) => "AVX2, machine code".to_string(),
-            Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
-        }
+        self.engine.instructions()
+    }
+
+    /// The port of a name, if there is one.
+    pub fn port(&self, name: &str) -> Option<Port> {
+        self.layout.port(name)
+    }
+
+    /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
+    pub fn drive(&mut self, port: Port, values: &[u64]) {
+        self.layout.drive(&mut self.memory, 0, port, values);
+    }
+
+    /// The words of a port.
+    pub fn read(&self, port: Port) -> impl Iterator<Item = u64> + '_ {
+        self.layout.read(&self.memory, 0, port)
+    }
+
+    /// Puts the words of a port behind others.
+    pub fn read_into(&self, port: Port, to: &mut Vec<u64>) {
+        self.layout.read_into(&self.memory, 0, port, to);
     }
 
     /// Drives an input of one word.
@@ -177,14 +149,14 @@ impl Compiled {
         if words.is_empty() {
             return;
         }
-        let Some(port) = self.port(name) else { panic!("{} has no port {name}", self.name) };
+        let Some(port) = self.port(name) else { panic!("{} has no port {name}", self.name()) };
         self.drive(port, words);
     }
 
     /// Reads a port of one word.
     pub fn get(&self, name: &str) -> u64 {
         let word = self.words(name).next();
-        word.unwrap_or_else(|| panic!("{} has no port {name}", self.name))
+        word.unwrap_or_else(|| panic!("{} has no port {name}", self.name()))
     }
 
     /// Whether a port is there and high.
@@ -199,13 +171,12 @@ impl Compiled {
 
     /// How many words a port has, and their width; none where there is no such port.
     pub fn shape(&self, name: &str) -> (usize, u32) {
-        let port = self.port(name).map(|port| &self.ports[port.0]);
-        port.map_or((0, 1), |port| (port.places.len(), port.width))
+        self.port(name).map_or((0, 1), |port| self.layout.shape(port))
     }
 
     /// What a net of the design carries.
     pub fn value(&self, net: u32) -> u64 {
-        read(&self.memory, self.places[net as usize] as usize, self.widths[net as usize])
+        self.layout.value(&self.memory, 0, net)
     }
 
     /// The value of something watched.
@@ -215,43 +186,14 @@ impl Compiled {
 
     /// The clock is low: registers show what they captured, and all logic settles.
     pub fn settle(&mut self) {
-        let clock = self.places[CLOCK] as usize;
-        write(&mut self.memory, clock, 1, 0);
-        self.memory.copy_within(self.held..2 * self.held, 0);
-        match &mut self.engine {
-            Engine::Native(native) => native.settle(&mut self.memory),
-            Engine::Interpreter(interpreter) => interpreter.settle(&mut self.memory),
-        }
+        self.layout.set_clock(&mut self.memory, false);
+        self.layout.show(&mut self.memory);
+        self.engine.settle(&mut self.memory);
     }
 
     /// The clock rises: every register captures what its inputs have settled to.
     pub fn clock(&mut self) {
-        let clock = self.places[CLOCK] as usize;
-        write(&mut self.memory, clock, 1, 1);
-        match &mut self.engine {
-            Engine::Native(native) => native.capture(&mut self.memory),
-            Engine::Interpreter(interpreter) => interpreter.capture(&mut self.memory),
-        }
-    }
-}
-
-/// One bit as memory has it.
-fn mask(value: u64) -> u32 {
-    0u32.wrapping_sub(u32::from(value != 0))
-}
-
-fn write(memory: &mut [u32], place: usize, width: u32, value: u64) {
-    match width {
-        1 => memory[place] = mask(value),
-        2..=32 => memory[place] = value as u32,
-        _ => (memory[place], memory[place + 1]) = (value as u32, (value >> 32) as u32),
-    }
-}
-
-fn read(memory: &[u32], place: usize, width: u32) -> u64 {
-    match (width, words(width)) {
-        (1, _) => (memory[place] & 1).into(),
-        (_, 1) => memory[place].into(),
-        _ => u64::from(memory[place]) | u64::from(memory[place + 1]) << 32,
+        self.layout.set_clock(&mut self.memory, true);
+        self.engine.capture(&mut self.memory);
     }
 }

@@ -27,17 +27,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod batch;
 mod bundles;
 mod code;
 mod engine;
 mod interpret;
+mod layout;
 mod levels;
 #[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "absent.rs")]
 mod native;
 mod network;
 mod plan;
 
-pub use engine::{Backend, Compiled, Port};
+pub use batch::Batch;
+pub use engine::{Backend, Compiled};
+pub use layout::Port;
 
 /// Why a design cannot be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -124,15 +124,10 @@ impl Network {
     /// Takes out of functions of whole vectors what they do to each element alone: a function of one word, of which there are many.
     fn cut_elements(&mut self) {
         let mut kinds: HashMap<Steps, usize> = HashMap::new();
-        let mut cuts: HashMap<usize, Option<(usize, Vec<(u32, usize)>)>> = HashMap::new();
+        let cuts: Vec<Option<Cut>> = (0..self.kinds.len()).map(|kind| self.cut(kind, &mut kinds)).collect();
         let mut added = Vec::new();
         for at in 0..self.instances.len() {
-            let kind = self.instances[at].kind;
-            if !cuts.contains_key(&kind) {
-                let cut = self.cut(kind, &mut kinds);
-                cuts.insert(kind, cut);
-            }
-            let Some(Some((rest, elements))) = cuts.get(&kind) else { continue };
+            let Some(Cut { rest, elements }) = &cuts[self.instances[at].kind] else { continue };
             let mut inputs = self.instances[at].inputs.clone();
             for &(place, element) in elements {
                 let net = self.widths.len() as u32;
@@ -150,7 +145,7 @@ impl Network {
 
     /// Of a kind, what is left when functions of one input are taken out of it, and these functions with their inputs; their results
     /// are inputs behind the others.
-    fn cut(&mut self, kind: usize, kinds: &mut HashMap<Steps, usize>) -> Option<(usize, Vec<(u32, usize)>)> {
+    fn cut(&mut self, kind: usize, kinds: &mut HashMap<Steps, usize>) -> Option<Cut> {
         let steps = self.kinds[kind].steps.clone();
         let places = steps.steps.iter().filter(|step| matches!(step.operator, Operator::Input(_))).count();
         if places < MANY {
@@ -207,8 +202,16 @@ impl Network {
         }
         let rest = simplified(&only_read(&rest));
         self.kinds.push(Kind { steps: rest, rest: None });
-        Some((self.kinds.len() - 1, elements))
+        Some(Cut { rest: self.kinds.len() - 1, elements })
     }
+}
+
+/// A kind in two parts.
+struct Cut {
+    /// The kind that is left.
+    rest: usize,
+    /// The inputs that are looked at alone, and the kind that does.
+    elements: Vec<(u32, usize)>,
 }
 
 /// Inputs from which on a function is looked at for what it does to each.

@@ -45,6 +45,7 @@ pub(super) mod op {
     pub(crate) const CMPEQQ: Code = code(1, 2, 0, 0x29);
     pub(crate) const CMPGTD: Code = code(1, 1, 0, 0x66);
     pub(crate) const CMPGTQ: Code = code(1, 2, 0, 0x37);
+    pub(crate) const TEST: Code = code(1, 2, 0, 0x17);
     pub(crate) const MINUD: Code = code(1, 2, 0, 0x3B);
     pub(crate) const SHUFPS: Code = code(0, 1, 0, 0xC6);
     pub(crate) const PERMQ: Code = code(1, 3, 1, 0x00);
@@ -72,6 +73,11 @@ impl Address {
     /// A word of memory.
     pub(super) fn word(place: u32) -> Address {
         Address { offset: place as i32 * 4, scale: 0 }
+    }
+
+    /// A word of memory that is there eight times.
+    pub(super) fn eight(place: u32) -> Address {
+        Address { offset: place as i32 * 32, scale: 0 }
     }
 
     pub(super) fn plus(self, bytes: i32) -> Address {

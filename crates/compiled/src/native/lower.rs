@@ -53,6 +53,8 @@ pub(super) struct Lower<'a> {
     pub(super) lanes: Lanes,
     /// Addresses move with the index register.
     pub(super) moves: bool,
+    /// What lies beside each other is not the elements of a job, but what they are in eight runs.
+    pub(super) beside: bool,
     out: Lowered,
     forms: Vec<Forms>,
     constants: HashMap<(u64, bool), Virtual>,
@@ -60,10 +62,15 @@ pub(super) struct Lower<'a> {
 
 impl<'a> Lower<'a> {
     /// The instructions of a job for a block.
-    pub(super) fn block(job: &'a Job, pool: &'a mut Pool, lanes: Lanes, moves: bool) -> Lowered {
+    pub(super) fn block(
+        job: &'a Job,
+        pool: &'a mut Pool,
+        [moves, beside]: [bool; 2],
+        lanes: Lanes,
+    ) -> Lowered {
         let forms = vec![Forms::default(); job.steps.steps.len()];
         let out = Lowered { instructions: Vec::new(), homes: Vec::new(), long: Vec::new() };
-        let mut this = Lower { job, pool, lanes, moves, out, forms, constants: HashMap::new() };
+        let mut this = Lower { job, pool, lanes, moves, beside, out, forms, constants: HashMap::new() };
         for i in 0..job.steps.steps.len() as u32 {
             this.step(i);
         }
@@ -86,7 +93,7 @@ impl<'a> Lower<'a> {
         1 + usize::from(self.lanes == Lanes::Eight)
     }
 
-    fn new(&mut self, home: Home, long: bool) -> Virtual {
+    fn fresh(&mut self, home: Home, long: bool) -> Virtual {
         self.out.homes.push(home);
         self.out.long.push(long);
         self.out.homes.len() as u32 - 1
@@ -94,7 +101,7 @@ impl<'a> Lower<'a> {
 
     fn two(&mut self, code: Code, wide: bool, a: Virtual, b: Virtual) -> Virtual {
         let long = self.long(wide);
-        let to = self.new(Home::None, long);
+        let to = self.fresh(Home::None, long);
         self.out.instructions.push(Instruction::Two { code, long, to, a, b, byte: None });
         to
     }
@@ -112,7 +119,7 @@ impl<'a> Lower<'a> {
             return a;
         }
         let (long, code) = (self.long(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
-        let to = self.new(Home::None, long);
+        let to = self.fresh(Home::None, long);
         let places = places as u8;
         self.out.instructions.push(Instruction::Shift { code, kind, long, to, a, places });
         to
@@ -127,7 +134,7 @@ impl<'a> Lower<'a> {
     }
 
     fn one(&mut self, code: Code, long: bool, a: Virtual) -> Virtual {
-        let to = self.new(Home::None, long);
+        let to = self.fresh(Home::None, long);
         self.out.instructions.push(Instruction::One { code, long, to, a, byte: None });
         to
     }
@@ -140,7 +147,7 @@ impl<'a> Lower<'a> {
             return known;
         }
         let home = Home::Whole(Address::word(self.pool.constant(value)));
-        let constant = self.new(home, long);
+        let constant = self.fresh(home, long);
         self.constants.insert((value, long), constant);
         constant
     }
@@ -186,22 +193,22 @@ impl<'a> Lower<'a> {
             Lanes::One if pattern == 0x88 => a,
             Lanes::One => self.shift(op::RIGHT, true, a, 32),
             Lanes::Four => {
-                let high = self.new(Home::None, false);
+                let high = self.fresh(Home::None, false);
                 self.out.instructions.push(Instruction::High { to: high, a });
-                let to = self.new(Home::None, false);
+                let to = self.fresh(Home::None, false);
                 let byte = Some(pattern);
                 let code = op::SHUFPS;
                 self.out.instructions.push(Instruction::Two { code, long: false, to, a, b: high, byte });
                 to
             }
             Lanes::Eight => {
-                let mixed = self.new(Home::None, true);
+                let mixed = self.fresh(Home::None, true);
                 let (code, long, byte) = (op::SHUFPS, true, Some(pattern));
                 self.out.instructions.push(Instruction::Two { code, long, to: mixed, a, b, byte });
                 if a == b {
                     return mixed;
                 }
-                let to = self.new(Home::None, true);
+                let to = self.fresh(Home::None, true);
                 let (code, byte) = (op::PERMQ, Some(0xD8));
                 self.out.instructions.push(Instruction::One { code, long, to, a: mixed, byte });
                 to
@@ -225,10 +232,10 @@ impl<'a> Lower<'a> {
                 // Straight from memory.
                 Source::Each(at) if self.lanes != Lanes::One => {
                     let from = self.address(at, 1);
-                    let first = self.new(Home::By(op::MOVZXDQ, from), true);
+                    let first = self.fresh(Home::By(op::MOVZXDQ, from), true);
                     match self.parts() {
                         1 => [first; 2],
-                        _ => [first, self.new(Home::By(op::MOVZXDQ, from.plus(16)), true)],
+                        _ => [first, self.fresh(Home::By(op::MOVZXDQ, from.plus(16)), true)],
                     }
                 }
                 _ => {
@@ -252,7 +259,7 @@ impl<'a> Lower<'a> {
         if self.parts() == 1 {
             return [first; 2];
         }
-        let high = self.new(Home::None, false);
+        let high = self.fresh(Home::None, false);
         self.out.instructions.push(Instruction::High { to: high, a: narrow });
         [first, self.one(code, long, high)]
     }
@@ -315,7 +322,8 @@ impl<'a> Lower<'a> {
     }
 
     fn address(&self, place: u32, scale: u8) -> Address {
-        Address { scale: if self.moves { scale } else { 0 }, ..Address::word(place) }
+        let word = if self.beside { Address::eight(place) } else { Address::word(place) };
+        Address { scale: if self.moves { scale } else { 0 }, ..word }
     }
 
     fn set(&mut self, i: u32, narrow: Virtual, clean: bool) {
@@ -336,31 +344,41 @@ impl<'a> Lower<'a> {
         let home = |code, place| Home::By(code, Address::word(place));
         match (source, wide, self.lanes) {
             (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
-                let narrow = self.new(home(op::MOVD, at), false);
+                let narrow = self.fresh(home(op::MOVD, at), false);
                 self.set(i, narrow, true);
             }
             (Source::Shared(at) | Source::Each(at), true, Lanes::One) => {
-                let wide = self.new(home(op::MOVQ, at), false);
+                let wide = self.fresh(home(op::MOVQ, at), false);
                 self.set_wide(i, [wide; 2], true);
             }
+            (Source::Shared(at), false, _) if self.beside => {
+                let narrow = self.fresh(Home::Whole(Address::eight(at)), true);
+                self.set(i, narrow, true);
+            }
+            (Source::Shared(at), true, _) if self.beside => {
+                let from = Address::eight(at);
+                let first = self.fresh(Home::Whole(from), true);
+                let second = self.fresh(Home::Whole(from.plus(32)), true);
+                self.set_wide(i, [first, second], true);
+            }
             (Source::Shared(at), false, _) => {
-                let narrow = self.new(home(op::BROADCASTD, at), long);
+                let narrow = self.fresh(home(op::BROADCASTD, at), long);
                 self.set(i, narrow, true);
             }
             (Source::Shared(at), true, _) => {
-                let wide = self.new(home(op::BROADCASTQ, at), long);
+                let wide = self.fresh(home(op::BROADCASTQ, at), long);
                 self.set_wide(i, [wide; 2], true);
             }
             (Source::Each(at), false, _) => {
-                let narrow = self.new(Home::Whole(self.address(at, 1)), long);
+                let narrow = self.fresh(Home::Whole(self.address(at, 1)), long);
                 self.set(i, narrow, true);
             }
             (Source::Each(at), true, _) => {
                 let from = self.address(at, 2);
-                let first = self.new(Home::Whole(from), true);
+                let first = self.fresh(Home::Whole(from), true);
                 let second = match self.parts() {
                     1 => first,
-                    _ => self.new(Home::Whole(from.plus(32)), true),
+                    _ => self.fresh(Home::Whole(from.plus(32)), true),
                 };
                 self.set_wide(i, [first, second], true);
             }

@@ -9,9 +9,11 @@
 //! | `allocate` | virtual registers to those that there are |
 //! | `assembler` | instructions to bytes |
 //! | `pool` | constants and tables |
+//! | `beside` | what is different where eight runs lie beside each other |
 
 mod allocate;
 mod assembler;
+mod beside;
 mod lower;
 mod pool;
 
@@ -39,24 +41,36 @@ impl Native {
 
     /// Code for a plan, if this machine runs it and lets code be made. `memory` grows to what the code needs.
     pub(crate) fn new(plan: &Plan, memory: &mut Vec<u32>) -> Option<Native> {
+        Native::of(plan, memory, false)
+    }
+
+    /// The same for [`BESIDE`] runs of a design at once: each word of memory is there as often.
+    pub(crate) fn beside(plan: &Plan, memory: &mut Vec<u32>) -> Option<Native> {
+        Native::of(plan, memory, true)
+    }
+
+    fn of(plan: &Plan, memory: &mut Vec<u32>, beside: bool) -> Option<Native> {
         if !Native::is_possible() {
             return None;
         }
         let mut code = Assembler::default();
-        let mut pool = Pool::new(plan.memory);
+        let mut pool = Pool::new(if beside { plan.memory * BESIDE as u32 } else { plan.memory });
         for task in &plan.tasks {
             match task {
+                Task::Copy(list) if beside => beside::copy(&mut code, list),
                 Task::Copy(list) => {
                     for &(from, to) in list {
                         code.copy_word(Address::word(from), Address::word(to));
                     }
                 }
-                Task::Run(job) => run(&mut code, &mut pool, job),
+                Task::Run(job) => run(&mut code, &mut pool, job, beside),
             }
         }
         code.finish();
         let capture = code.code.len();
-        plan.registers.iter().for_each(|held| hold(&mut code, held));
+        for held in &plan.registers {
+            if beside { beside::hold(&mut code, &mut pool, held) } else { hold(&mut code, held) }
+        }
         code.finish();
         memory.resize((pool.end + SLACK) as usize, 0);
         pool.words.iter().for_each(|&(at, word)| memory[at as usize] = word);
@@ -86,25 +100,31 @@ impl Native {
     }
 }
 
-/// Elements of a block, and bytes of narrow words in it.
+/// Runs beside each other.
+pub(crate) const BESIDE: usize = 8;
+
+/// Elements of a block.
 const BLOCK: u32 = 8;
 
-fn run(code: &mut Assembler, pool: &mut Pool, job: &Job) {
-    let skip = job.rest.as_ref().map(|rest| leave_out(code, rest));
+fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, beside: bool) {
+    let leave = if beside { beside::leave_out } else { leave_out };
+    let skip = job.rest.as_ref().map(|rest| leave(code, rest));
     let lanes = match job.elements {
+        _ if beside => Lanes::Eight,
         1 => Lanes::One,
         2..=4 => Lanes::Four,
         _ => Lanes::Eight,
     };
-    let moves = job.elements > BLOCK;
+    let blocks = if beside { job.elements } else { job.elements.div_ceil(BLOCK) };
+    let moves = blocks > 1;
     if moves {
         code.clear_index();
     }
     let start = code.here();
-    let lowered = Lower::block(job, pool, lanes, moves);
+    let lowered = Lower::block(job, pool, [moves, beside], lanes);
     Allocator::emit(code, &lowered.instructions, lowered.homes, lowered.long, &mut pool.end);
     if moves {
-        code.again(BLOCK as i32 * 4, job.elements.next_multiple_of(BLOCK) as i32 * 4, start);
+        code.again(BLOCK as i32 * 4, (blocks * BLOCK) as i32 * 4, start);
     }
     if let Some(skip) = skip {
         code.arrive(skip);

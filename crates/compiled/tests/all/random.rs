@@ -2,7 +2,7 @@
 
 use flashd_compiled::{Backend, Compiled};
 use flashd_hwmodel::netlist::Steps;
-use flashd_hwmodel::rtl::{Circuit, Design};
+use flashd_hwmodel::rtl::{Circuit, Design, DesignPort};
 use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -47,14 +47,7 @@ impl Pair {
             if rng.random_ratio(1, 6) {
                 continue;
             }
-            let close = rng.random_ratio(1, 2);
-            let one = |rng: &mut ChaCha8Rng| match port.name.as_str() {
-                "rst" => u64::from(cycle < 2 || rng.random_ratio(1, 200)),
-                "aresetn" => u64::from(cycle >= 2 && !rng.random_ratio(1, 200)),
-                _ if port.width == 1 => u64::from(rng.random_ratio(*often, 8)),
-                _ => word(rng, port.width, close),
-            };
-            let words: Vec<u64> = port.nets.iter().map(|_| one(rng)).collect();
+            let words = words(rng, port, cycle, *often);
             circuit.set_words(&port.name, &words);
             compiled.set_words(&port.name, &words);
         }
@@ -91,6 +84,18 @@ impl Pair {
         }
         Ok(())
     }
+}
+
+/// The words of a port in a cycle; of one bit, so often of eight times it is high.
+pub fn words(rng: &mut ChaCha8Rng, port: &DesignPort, cycle: usize, often: u32) -> Vec<u64> {
+    let close = rng.random_ratio(1, 2);
+    let one = |rng: &mut ChaCha8Rng| match port.name.as_str() {
+        "rst" => u64::from(cycle < 2 || rng.random_ratio(1, 200)),
+        "aresetn" => u64::from(cycle >= 2 && !rng.random_ratio(1, 200)),
+        _ if port.width == 1 => u64::from(rng.random_ratio(often, 8)),
+        _ => word(rng, port.width, close),
+    };
+    port.nets.iter().map(|_| one(rng)).collect()
 }
 
 /// Some word: any, the ends of the range, or what most formats read as a number close to one.

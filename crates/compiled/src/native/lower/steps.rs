@@ -177,7 +177,7 @@ impl Lower<'_> {
                 let a = self.narrow(a);
                 self.set(i, a, true);
             }
-            2..=32 | 1 => {
+            1..=32 => {
                 let (a, number) = (self.clean(a), self.constant(value, false));
                 let result = self.two(op::CMPEQD, false, a, number);
                 self.set(i, result, true);

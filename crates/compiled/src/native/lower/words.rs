@@ -128,7 +128,7 @@ impl Lower<'_> {
 
     fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {
         let long = self.long(wide);
-        let to = self.new(Home::None, long);
+        let to = self.fresh(Home::None, long);
         self.out.instructions.push(Instruction::Blend { long, to, otherwise, then, mask });
         to
     }
@@ -164,24 +164,24 @@ impl Lower<'_> {
             |to, index, code, long, bytes| Instruction::Gather { code, long, to, index, table, bytes };
         match (self.lanes, wide) {
             (Lanes::One, _) => {
-                let to = self.new(Home::None, false);
+                let to = self.fresh(Home::None, false);
                 self.out.instructions.push(Instruction::Entry { wide, to, index: number, table });
                 if wide { self.set_wide(i, [to; 2], true) } else { self.set(i, to, true) }
             }
             (_, false) => {
                 let long = self.long(false);
-                let to = self.new(Home::None, long);
+                let to = self.fresh(Home::None, long);
                 self.out.instructions.push(gather(to, number, op::GATHERDD, long, 4));
                 self.set(i, to, true);
             }
             (lanes, true) => {
-                let first = self.new(Home::None, true);
+                let first = self.fresh(Home::None, true);
                 self.out.instructions.push(gather(first, number, op::GATHERDQ, true, 8));
                 let mut second = first;
                 if lanes == Lanes::Eight {
-                    let high = self.new(Home::None, false);
+                    let high = self.fresh(Home::None, false);
                     self.out.instructions.push(Instruction::High { to: high, a: number });
-                    second = self.new(Home::None, true);
+                    second = self.fresh(Home::None, true);
                     self.out.instructions.push(gather(second, high, op::GATHERDQ, true, 8));
                 }
                 self.set_wide(i, [first, second], true);
