@@ -1,7 +1,7 @@
 //! Cycles per second of both engines on the same stream, in one run:
 //! `cargo run --release -p flashd-compiled --example cycles [CYCLES] [interpreted]`.
 
-use flashd_compiled::{Backend, Compiled, Port};
+use flashd_compiled::{Backend, Batch, Compiled, Port};
 use flashd_hwmodel::catalogue::build;
 use flashd_hwmodel::rtl::Circuit;
 use flashd_simulator::{CoreDriver, Gaps, Inputs, Outputs, Workload};
@@ -42,9 +42,8 @@ impl Core for Circuit {
     }
 }
 
-/// The compiled design with its ports found once.
-struct Fast {
-    core: Compiled,
+/// Ports, found once.
+struct Ports {
     flags: [Port; 4],
     exponent: Option<Port>,
     vectors: [Port; 3],
@@ -52,53 +51,100 @@ struct Fast {
     o: Port,
 }
 
+impl Ports {
+    fn of(port: impl Fn(&str) -> Option<Port>) -> Option<Ports> {
+        Some(Ports {
+            flags: [port("rst")?, port("q_valid")?, port("k_valid")?, port("k_last")?],
+            exponent: port("v_exponent"),
+            vectors: [port("q")?, port("k")?, port("v")?],
+            outputs: [port("v_step")?, port("v_ren")?, port("o_valid")?, port("o_invalid")?],
+            o: port("o")?,
+        })
+    }
+
+    fn drive(&self, inputs: &Inputs, mut drive: impl FnMut(Port, &[u64])) {
+        let flags = [inputs.rst, inputs.q_valid, inputs.k_valid, inputs.k_last];
+        for (&port, high) in self.flags.iter().zip(flags) {
+            drive(port, &[high.into()]);
+        }
+        if let Some(port) = self.exponent {
+            drive(port, &[inputs.v_exponent]);
+        }
+        for (&port, words) in self.vectors.iter().zip([&inputs.q, &inputs.k, &inputs.v]) {
+            drive(port, words);
+        }
+    }
+}
+
+/// The compiled design.
+struct Fast {
+    core: Compiled,
+    ports: Ports,
+}
+
 impl Fast {
     fn new(core: Compiled) -> Option<Fast> {
-        let [rst, q_valid, k_valid, k_last, q, k, v, v_step, v_ren, o_valid, o_invalid, o] = [
-            "rst",
-            "q_valid",
-            "k_valid",
-            "k_last",
-            "q",
-            "k",
-            "v",
-            "v_step",
-            "v_ren",
-            "o_valid",
-            "o_invalid",
-            "o",
-        ]
-        .map(|name| core.port(name));
-        Some(Fast {
-            flags: [rst?, q_valid?, k_valid?, k_last?],
-            exponent: core.port("v_exponent"),
-            vectors: [q?, k?, v?],
-            outputs: [v_step?, v_ren?, o_valid?, o_invalid?],
-            o: o?,
-            core,
-        })
+        Some(Fast { ports: Ports::of(|name| core.port(name))?, core })
     }
 }
 
 impl Core for Fast {
     fn cycle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
-        let Fast { core, flags, exponent, vectors, outputs: out, o } = self;
-        for (&port, high) in flags.iter().zip([inputs.rst, inputs.q_valid, inputs.k_valid, inputs.k_last]) {
-            core.drive(port, &[high.into()]);
-        }
-        if let Some(port) = exponent {
-            core.drive(*port, &[inputs.v_exponent]);
-        }
-        for (&port, words) in vectors.iter().zip([&inputs.q, &inputs.k, &inputs.v]) {
-            core.drive(port, words);
-        }
+        let Fast { core, ports } = self;
+        ports.drive(inputs, |port, words| core.drive(port, words));
         core.settle();
         let high = |port: Port| core.read(port).next() == Some(1);
-        [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = out.map(high);
+        [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = ports.outputs.map(high);
         outputs.o.clear();
-        core.read_into(*o, &mut outputs.o);
+        core.read_into(ports.o, &mut outputs.o);
         core.clock();
     }
+}
+
+/// Runs of the same stream beside each other, each a cycle later than the one before: cycles per second of all of them, and whether
+/// what came out of each has the hash.
+fn beside(
+    design: &flashd_hwmodel::rtl::Design,
+    stream: &[Inputs],
+    runs: usize,
+    hash: u64,
+) -> Option<(f64, bool)> {
+    let mut batch = Batch::new(design, runs).ok()?;
+    let ports = Ports::of(|name| batch.port(name))?;
+    let mut hashes: Vec<DefaultHasher> = (0..runs).map(|_| DefaultHasher::new()).collect();
+    let mut outputs = Outputs::default();
+    let mut pass = |mut hashes: Option<&mut [DefaultHasher]>| {
+        for cycle in 0..stream.len() + runs {
+            for run in 0..runs {
+                // Before its stream begins a run is reset.
+                let at = cycle.saturating_sub(run).min(stream.len() - 1);
+                ports.drive(&stream[at], |port, words| batch.drive(run, port, words));
+            }
+            batch.settle();
+            for run in 0..runs {
+                let high = |port: Port| batch.read(run, port).next() == Some(1);
+                [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = ports.outputs.map(high);
+                outputs.o.clear();
+                batch.read_into(run, ports.o, &mut outputs.o);
+                if let Some(hashes) = &mut hashes
+                    && (run..run + stream.len()).contains(&cycle)
+                {
+                    add(&mut hashes[run], &outputs);
+                }
+            }
+            batch.clock();
+        }
+    };
+    pass(Some(&mut hashes));
+    let start = Instant::now();
+    pass(None);
+    let rate = ((stream.len() + runs) * runs) as f64 / start.elapsed().as_secs_f64();
+    Some((rate, hashes.iter().all(|run| run.finish() == hash)))
+}
+
+fn add(hash: &mut DefaultHasher, outputs: &Outputs) {
+    (outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid).hash(hash);
+    outputs.o.hash(hash);
 }
 
 /// The inputs of each cycle of a workload, and what they come from: the outputs that asked for them.
@@ -121,8 +167,7 @@ fn rate(core: &mut dyn Core, stream: &[Inputs], least: Duration) -> (f64, u64) {
     let mut outputs = Outputs::default();
     for inputs in stream {
         core.cycle(inputs, &mut outputs);
-        (outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid).hash(&mut hash);
-        outputs.o.hash(&mut hash);
+        add(&mut hash, &outputs);
     }
     let mut best: f64 = 0.0;
     let begin = Instant::now();
@@ -134,12 +179,18 @@ fn rate(core: &mut dyn Core, stream: &[Inputs], least: Duration) -> (f64, u64) {
     (best, hash.finish())
 }
 
+/// Runs beside each other.
+const RUNS: usize = 64;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let cycles = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(4000);
     let interpreted = arguments.iter().any(|text| text == "interpreted");
     let backend = if interpreted { Backend::Interpreter } else { Backend::best() };
-    println!("{:24} {:>12} {:>12} {:>8}  start", "core, cycles/s", "rusthdl", "compiled", "ratio");
+    println!(
+        "{:28} {:>12} {:>12} {:>8} {:>12} {:>8}  start",
+        "core, cycles/s", "rusthdl", "compiled", "ratio", "64 runs", "ratio"
+    );
     for format in [Format::BF16, Format::FP8_E4M3] {
         for design in [Design::FlashD, Design::Fa2] {
             for d in [16, 64, 256] {
@@ -173,11 +224,13 @@ fn one(design: Design, d: usize, format: Format, cycles: usize, backend: Backend
     let least = Duration::from_millis(400);
     let (slow, expected) = rate(&mut circuit, &stream, least);
     let (quick, actual) = rate(&mut fast, &stream, least);
-    let same = if expected == actual { "" } else { ", OUTPUTS DIFFER" };
+    let (many, all_same) = beside(&design, &stream, RUNS, expected).ok_or("no such port")?;
+    let same = if expected == actual && all_same { "" } else { ", OUTPUTS DIFFER" };
     println!(
-        "{:24} {slow:12.0} {quick:12.0} {:8.2}  {:.0} ms, {:.0} of them to build, {instructions}{same}",
+        "{:28} {slow:12.0} {quick:12.0} {:8.2} {many:12.0} {:8.2}  {:.0} ms, {:.0} of them to build, {instructions}{same}",
         config.name(),
         quick / slow,
+        many / slow,
         started.as_secs_f64() * 1e3,
         built.as_secs_f64() * 1e3
     );

@@ -37,12 +37,15 @@ impl Batch {
     /// If logic depends on itself.
     pub fn with_backend(design: &Design, runs: usize, backend: Backend) -> Result<Batch, CompileError> {
         let plan = Plan::of(design, Network::of(design, &|_, steps| steps))?;
-        let mut memory = vec![0; plan.memory as usize * BESIDE];
+        let mut memory = plan.fresh(BESIDE);
         let native = match backend {
             Backend::Native => Native::beside(&plan, &mut memory),
             Backend::Interpreter => None,
         };
         let beside = if native.is_some() { BESIDE } else { 1 };
+        if native.is_none() {
+            memory = plan.fresh(1);
+        }
         let layout = Layout::of(design, &plan, beside);
         let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
         let memories = vec![memory; runs.div_ceil(beside)];

@@ -90,7 +90,7 @@ impl Compiled {
     ) -> Result<Compiled, CompileError> {
         let plan = Plan::of(design, Network::of(design, changed))?;
         let layout = Layout::of(design, &plan, 1);
-        let mut memory = vec![0; plan.memory as usize];
+        let mut memory = plan.fresh(1);
         let native = match backend {
             Backend::Native => Native::new(&plan, &mut memory),
             Backend::Interpreter => None,

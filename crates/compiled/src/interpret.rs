@@ -106,6 +106,7 @@ impl Interpreter {
                 Task::Run(job) => run(job, memory, &mut self.values),
             }
         }
+        self.plan.events.iter().for_each(|&flag| memory[flag as usize] = 0);
     }
 
     /// Registers capture.
@@ -118,6 +119,9 @@ fn capture(held: &Held, memory: &mut [u32]) {
     let is_low = |place: Option<u32>| place.is_some_and(|place| memory[place as usize] == 0);
     if is_low(held.gate) || is_low(held.enable) {
         return;
+    }
+    if let Some(flag) = held.event {
+        memory[flag as usize] = 1;
     }
     let (to, count) = (held.next as usize, held.words as usize);
     match (held.reset, &held.d) {
@@ -155,6 +159,9 @@ fn stays(rest: &Rest, memory: &mut [u32]) -> bool {
 
 #[inline(always)]
 fn run(job: &Job, memory: &mut [u32], values: &mut [Block]) {
+    if !job.when.is_empty() && job.when.iter().all(|&flag| memory[flag as usize] == 0) {
+        return;
+    }
     if job.rest.as_ref().is_some_and(|rest| stays(rest, memory)) {
         return;
     }

@@ -31,6 +31,7 @@ mod batch;
 mod bundles;
 mod code;
 mod engine;
+mod events;
 mod interpret;
 mod layout;
 mod levels;

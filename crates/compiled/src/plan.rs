@@ -5,6 +5,7 @@
 
 use crate::CompileError;
 use crate::bundles::{Bundle, What, bundles};
+use crate::events::{ALWAYS, Events};
 use crate::levels::levels;
 use crate::network::{Network, packed};
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
@@ -34,6 +35,8 @@ pub(crate) struct Job {
     pub(crate) elements: u32,
     /// The job may be left out.
     pub(crate) rest: Option<Rest>,
+    /// Flags of [events](crate::events): unless one is high, nothing that is read has moved. Without any, something may have.
+    pub(crate) when: Vec<u32>,
 }
 
 /// With the gate low, outputs only depend on these words.
@@ -67,6 +70,8 @@ pub(crate) struct Held {
     pub(crate) reset: Option<(u32, u64)>,
     /// A register has one word of memory or two.
     pub(crate) wide: bool,
+    /// The flag that is high from an edge at which they take something until logic has settled behind it.
+    pub(crate) event: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +92,8 @@ pub(crate) struct Plan {
     pub(crate) held: u32,
     pub(crate) registers: Vec<Held>,
     pub(crate) tasks: Vec<Task>,
+    /// The flags of all events.
+    pub(crate) events: Vec<u32>,
     /// Words of memory.
     pub(crate) memory: u32,
 }
@@ -101,6 +108,7 @@ struct Layout<'a> {
     places: Vec<u32>,
     memory: u32,
     tasks: Vec<Task>,
+    events: Events,
 }
 
 impl Plan {
@@ -109,7 +117,8 @@ impl Plan {
         let bundles = bundles(design, &network, &levels);
         let is_held = |bundle: &&Bundle| matches!(bundle.what, What::Registers(_));
         let places = vec![0; network.widths.len()];
-        let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new() };
+        let events = Events::default();
+        let mut layout = Layout { network: &network, places, memory: 0, tasks: Vec::new(), events };
         bundles.iter().filter(is_held).for_each(|bundle| layout.place(bundle));
         let held = layout.memory.next_multiple_of(8);
         layout.memory = 2 * held;
@@ -117,13 +126,23 @@ impl Plan {
         for net in 0..network.same.len() {
             layout.places[net] = layout.places[network.same[net] as usize];
         }
+        let registers = bundles.iter().filter(is_held).map(|bundle| layout.held(bundle, held)).collect();
         for bundle in &bundles {
             layout.run(bundle);
         }
-        let registers = bundles.iter().filter(is_held).map(|bundle| layout.held(bundle, held)).collect();
-        let Layout { places, memory, tasks, .. } = layout;
-        let places = places[..network.same.len()].to_vec();
-        Ok(Plan { places, widths: design.widths.clone(), held, registers, tasks, memory: memory + SLACK })
+        let Layout { places, memory, tasks, events, .. } = layout;
+        let (places, events) = (places[..network.same.len()].to_vec(), events.flags);
+        let memory = memory + SLACK;
+        Ok(Plan { places, widths: design.widths.clone(), held, registers, tasks, events, memory })
+    }
+
+    /// Memory before the first cycle, for so many runs beside each other. Nothing has settled: all events have just happened.
+    pub(crate) fn fresh(&self, beside: usize) -> Vec<u32> {
+        let mut memory = vec![0; self.memory as usize * beside];
+        for &flag in &self.events {
+            memory[flag as usize * beside..][..beside].fill(1);
+        }
+        memory
     }
 }
 
@@ -194,8 +213,14 @@ impl Layout<'_> {
             for i in 0..elements {
                 let sources = addresses.iter().map(|(list, _)| Source::Shared(list[i])).collect();
                 let outputs = bundle.outputs.iter().map(|nets| self.places[nets[i] as usize]).collect();
-                let job = Job { steps: steps.clone(), sources, outputs, elements: 1, rest: None };
-                self.tasks.push(Task::Run(job));
+                self.push(Job {
+                    steps: steps.clone(),
+                    sources,
+                    outputs,
+                    elements: 1,
+                    rest: None,
+                    when: Vec::new(),
+                });
             }
             return;
         }
@@ -212,15 +237,22 @@ impl Layout<'_> {
         });
         let sources: Vec<Source> = sources.collect();
         if !copies.is_empty() {
+            self.events.copied(&copies);
             self.tasks.push(Task::Copy(copies));
         }
         let outputs = bundle.outputs.iter().map(|nets| self.places[nets[0] as usize]).collect();
         let widths: Vec<u32> = addresses.iter().map(|(_, width)| *width).collect();
         let rest = kind.rest.and_then(|(gate, ignored)| self.rest(&read, &sources, &widths, [gate, ignored]));
-        let mut job = Job { steps, sources, outputs, elements: elements as u32, rest };
+        let mut job = Job { steps, sources, outputs, elements: elements as u32, rest, when: Vec::new() };
         if elements > 1 {
             self.share(&mut job);
+            self.keep(&mut job);
         }
+        self.push(job);
+    }
+
+    fn push(&mut self, mut job: Job) {
+        self.events.of_job(&mut job);
         self.tasks.push(Task::Run(job));
     }
 
@@ -236,15 +268,15 @@ impl Layout<'_> {
                 let sum = self.room(half as usize, 1);
                 let sources = vec![Source::Each(at), Source::Each(at + half)];
                 let steps = of_bits(operator, 2);
-                let job = Job { steps, sources, outputs: vec![sum], elements: half, rest: None };
-                self.tasks.push(Task::Run(job));
+                let outputs = vec![sum];
+                self.push(Job { steps, sources, outputs, elements: half, rest: None, when: Vec::new() });
                 (at, count) = (sum, half);
             }
             left.extend((0..count).map(|i| at + i));
         }
         let steps = of_bits(operator, left.len() as u32);
         let sources = left.into_iter().map(Source::Shared).collect();
-        self.tasks.push(Task::Run(Job { steps, sources, outputs: vec![to], elements: 1, rest: None }));
+        self.push(Job { steps, sources, outputs: vec![to], elements: 1, rest: None, when: Vec::new() });
     }
 
     /// How a job knows that its outputs stay: only where everything but the ignored input is one word for all elements.
@@ -273,45 +305,72 @@ impl Layout<'_> {
 
     /// Takes what is the same for all elements out of a job: it is done once, in a job of its own.
     fn share(&mut self, job: &mut Job) {
+        let shared = job.sources.iter().map(|source| matches!(source, Source::Shared(_))).collect();
+        self.split(job, shared, 1, |_, roots| roots > 0);
+    }
+
+    /// Takes what only moves with certain registers out of a job that otherwise moves in every cycle.
+    fn keep(&mut self, job: &mut Job) {
+        if self.events.of_sources(job) != ALWAYS {
+            return;
+        }
+        let mut domains: Vec<usize> =
+            (0..job.sources.len()).map(|place| self.events.of_source(job, place)).collect();
+        let Some(&domain) = domains.iter().find(|&&domain| domain != ALWAYS) else { return };
+        let kept = domains.drain(..).map(|other| other == domain).collect();
+        // What is taken out is stored and loaded again.
+        self.split(job, kept, job.elements, |steps, roots| steps > 4 * roots);
+    }
+
+    /// Makes what only depends on some inputs a job of its own for so many elements, if that pays: by how many steps there are and how
+    /// many results of them are read by the others.
+    fn split(
+        &mut self,
+        job: &mut Job,
+        inputs: Vec<bool>,
+        elements: u32,
+        pays: impl Fn(usize, usize) -> bool,
+    ) {
         let steps = &job.steps.steps;
-        let mut shared = Vec::with_capacity(steps.len());
+        let mut inside = Vec::with_capacity(steps.len());
         for step in steps {
-            shared.push(match step.operator {
-                Operator::Input(place) => matches!(job.sources[place as usize], Source::Shared(_)),
-                _ => step.operands.iter().all(|&operand| shared[operand as usize]),
+            inside.push(match step.operator {
+                Operator::Input(place) => inputs[place as usize],
+                _ => step.operands.iter().all(|&operand| inside[operand as usize]),
             });
         }
         let costs = |i: u32| {
             !matches!(steps[i as usize].operator, Operator::Input(_) | Operator::Constant(_))
-                && shared[i as usize]
+                && inside[i as usize]
         };
-        let not_shared = steps.iter().enumerate().filter(|(i, _)| !shared[*i]);
-        let read = not_shared.flat_map(|(_, step)| step.operands.iter().copied());
+        let outside = steps.iter().enumerate().filter(|(i, _)| !inside[*i]);
+        let read = outside.flat_map(|(_, step)| step.operands.iter().copied());
         let mut roots: Vec<u32> =
             read.chain(job.steps.outputs.iter().copied()).filter(|&i| costs(i)).collect();
         roots.sort_unstable();
         roots.dedup();
-        if roots.is_empty() {
+        if roots.is_empty() || !pays((0..steps.len() as u32).filter(|&i| costs(i)).count(), roots.len()) {
             return;
         }
-        let (once, places) = packed(&Steps { steps: steps.clone(), outputs: roots.clone() });
-        let outputs: Vec<u32> = roots.iter().map(|&i| self.room(1, steps[i as usize].width)).collect();
+        let (part, places) = packed(&Steps { steps: steps.clone(), outputs: roots.clone() });
+        let outputs: Vec<u32> =
+            roots.iter().map(|&i| self.room(elements as usize, steps[i as usize].width)).collect();
         let first = job.sources.len() as u32;
         let mut rest = job.steps.clone();
         for (&root, place) in roots.iter().zip(first..) {
             let step = &mut rest.steps[root as usize];
             (step.operator, step.operands) = (Operator::Input(place), Vec::new());
         }
-        let sources: Vec<Source> =
-            job.sources.iter().copied().chain(outputs.iter().map(|&at| Source::Shared(at))).collect();
+        let result = |&at: &u32| if elements == 1 { Source::Shared(at) } else { Source::Each(at) };
+        let sources: Vec<Source> = job.sources.iter().copied().chain(outputs.iter().map(result)).collect();
         let (rest, left) = packed(&rest);
         let sources_of = |places: &[u32]| places.iter().map(|&place| sources[place as usize]).collect();
-        let (of_once, of_rest) = (sources_of(&places), sources_of(&left));
+        let (of_part, of_rest) = (sources_of(&places), sources_of(&left));
         (job.steps, job.sources) = (rest, of_rest);
-        self.tasks.push(Task::Run(Job { steps: once, sources: of_once, outputs, elements: 1, rest: None }));
+        self.push(Job { steps: part, sources: of_part, outputs, elements, rest: None, when: Vec::new() });
     }
 
-    fn held(&self, bundle: &Bundle, behind: u32) -> Held {
+    fn held(&mut self, bundle: &Bundle, behind: u32) -> Held {
         let What::Registers(list) = &bundle.what else { unreachable!("a bundle of registers") };
         let register = self.network.registers[list[0]];
         let width = self.network.widths[register.q as usize];
@@ -324,16 +383,21 @@ impl Layout<'_> {
                 addresses.iter().flat_map(|&at| (0..words(width)).map(move |i| at + i)).collect(),
             ),
         };
+        let (enable, gate) = (register.enable.map(place), register.gate.map(place));
+        let (q, count) = (place(register.q), list.len() as u32 * words(width));
+        let reset = register.reset.map(|(net, value)| (place(net), value));
+        let event = self.events.of_registers((enable, gate), &mut self.memory, q..q + count);
         let bits =
             |value: u64| if width == 1 && value != 0 { u64::from(u32::MAX) } else { value & ones(width) };
         Held {
             d,
-            next: place(register.q) + behind,
-            words: list.len() as u32 * words(width),
-            enable: register.enable.map(place),
-            gate: register.gate.map(place),
-            reset: register.reset.map(|(net, value)| (place(net), bits(value))),
+            next: q + behind,
+            words: count,
+            enable,
+            gate,
+            reset: reset.map(|(at, value)| (at, bits(value))),
             wide: width > 32,
+            event,
         }
     }
 }

@@ -84,6 +84,9 @@ pub(super) fn hold(code: &mut Assembler, pool: &mut Pool, held: &Held) {
         }
         test(code, SCRATCH);
         end = Some(code.jump_if(true));
+        if let Some(flag) = held.event {
+            code.store_number(Address::eight(flag), 1);
+        }
         masks(code, TAKEN, SCRATCH, held.wide);
     }
     let mut reset_to = None;

@@ -66,6 +66,9 @@ impl Native {
                 Task::Run(job) => run(&mut code, &mut pool, job, beside),
             }
         }
+        for &flag in &plan.events {
+            code.store_number(flag_at(flag, beside), 0);
+        }
         code.finish();
         let capture = code.code.len();
         for held in &plan.registers {
@@ -107,6 +110,7 @@ pub(crate) const BESIDE: usize = 8;
 const BLOCK: u32 = 8;
 
 fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, beside: bool) {
+    let quiet = unless(code, &job.when, beside);
     let leave = if beside { beside::leave_out } else { leave_out };
     let skip = job.rest.as_ref().map(|rest| leave(code, rest));
     let lanes = match job.elements {
@@ -126,9 +130,25 @@ fn run(code: &mut Assembler, pool: &mut Pool, job: &Job, beside: bool) {
     if moves {
         code.again(BLOCK as i32 * 4, (blocks * BLOCK) as i32 * 4, start);
     }
-    if let Some(skip) = skip {
-        code.arrive(skip);
+    skip.into_iter().chain(quiet).for_each(|place| code.arrive(place));
+}
+
+fn flag_at(flag: u32, beside: bool) -> Address {
+    if beside { Address::eight(flag) } else { Address::word(flag) }
+}
+
+/// Jumps past a job if none of the events has happened that it has to run at; the jump.
+fn unless(code: &mut Assembler, when: &[u32], beside: bool) -> Option<Place> {
+    let (&last, others) = when.split_last()?;
+    let mut happened = Vec::new();
+    for &flag in others {
+        code.compare_zero(flag_at(flag, beside));
+        happened.push(code.jump_if(false));
     }
+    code.compare_zero(flag_at(last, beside));
+    let quiet = code.jump_if(true);
+    happened.into_iter().for_each(|place| code.arrive(place));
+    Some(quiet)
 }
 
 /// Jumps past a job that may be left out, and keeps what the next time is compared with; the jump.
@@ -163,6 +183,9 @@ fn hold(code: &mut Assembler, held: &Held) {
     for control in [held.gate, held.enable].into_iter().flatten() {
         code.compare_zero(Address::word(control));
         ends.push(code.jump_if(true));
+    }
+    if let Some(flag) = held.event {
+        code.store_number(Address::word(flag), 1);
     }
     if let Some((reset, value)) = held.reset {
         code.compare_zero(Address::word(reset));
