@@ -136,10 +136,14 @@ fn beside(
         }
     };
     pass(Some(&mut hashes));
-    let start = Instant::now();
-    pass(None);
-    let rate = ((stream.len() + runs) * runs) as f64 / start.elapsed().as_secs_f64();
-    Some((rate, hashes.iter().all(|run| run.finish() == hash)))
+    let mut best: f64 = 0.0;
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(400) {
+        let start = Instant::now();
+        pass(None);
+        best = best.max(((stream.len() + runs) * runs) as f64 / start.elapsed().as_secs_f64());
+    }
+    Some((best, hashes.iter().all(|run| run.finish() == hash)))
 }
 
 fn add(hash: &mut DefaultHasher, outputs: &Outputs) {

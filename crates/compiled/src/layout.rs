@@ -3,6 +3,7 @@
 use crate::plan::{Plan, words};
 use flashd_hwmodel::rtl::Design;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A port of a compiled design: its place among the design's, found once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ struct Words {
     output: bool,
     width: u32,
     places: Vec<u32>,
+    /// They are one after another, a word of memory each, and not masks.
+    in_a_row: bool,
 }
 
 /// How the memory of a design is read and written.
@@ -35,11 +38,11 @@ const CLOCK: u32 = 0;
 impl Layout {
     pub(crate) fn of(design: &Design, plan: &Plan, beside: usize) -> Layout {
         let ports: Vec<Words> = (design.ports.iter())
-            .map(|port| Words {
-                name: port.name.clone(),
-                output: port.output,
-                width: port.width,
-                places: port.nets.iter().map(|&net| plan.places[net as usize]).collect(),
+            .map(|port| {
+                let places: Vec<u32> = port.nets.iter().map(|&net| plan.places[net as usize]).collect();
+                let in_a_row =
+                    (2..=32).contains(&port.width) && places.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+                Words { name: port.name.clone(), output: port.output, width: port.width, places, in_a_row }
             })
             .collect();
         Layout {
@@ -68,10 +71,29 @@ impl Layout {
         place as usize * self.beside + words(width) as usize * run
     }
 
+    /// The words of memory of a port whose words are in a row, and how far apart they are.
+    fn row(&self, words: &Words, run: usize) -> Option<(Range<usize>, usize)> {
+        let first = words.in_a_row.then(|| words.places.first())??;
+        let start = *first as usize * self.beside + run;
+        Some((start..start + (words.places.len() - 1) * self.beside + 1, self.beside))
+    }
+
     pub(crate) fn drive(&self, memory: &mut [u32], run: usize, port: Port, values: &[u64]) {
-        let Words { name, output, width, places } = &self.ports[port.0];
+        let words = &self.ports[port.0];
+        let Words { name, output, width, places, .. } = words;
         debug_assert!(!output, "{name} is an output");
         debug_assert!(values.iter().all(|value| value >> (width - 1) >> 1 == 0), "{name} = {values:x?}");
+        if let Some((range, step)) = self.row(words, run) {
+            // A step that is known makes vectors of the loop.
+            match step {
+                1 => memory[range].iter_mut().zip(values).for_each(|(word, &value)| *word = value as u32),
+                _ => {
+                    let row = memory[range].chunks_mut(step);
+                    row.zip(values).for_each(|(word, &value)| word[0] = value as u32);
+                }
+            }
+            return;
+        }
         let each = places.iter().zip(values).map(|(&place, &value)| (self.at(place, *width, run), value));
         match width {
             1 => each.for_each(|(at, value)| memory[at] = mask(value)),
@@ -103,10 +125,10 @@ impl Layout {
 
     /// Puts the words of a port behind others.
     pub(crate) fn read_into(&self, memory: &[u32], run: usize, port: Port, to: &mut Vec<u64>) {
-        let Words { width, places, .. } = &self.ports[port.0];
-        match width {
-            2..=32 => to.extend(places.iter().map(|&place| u64::from(memory[self.at(place, *width, run)]))),
-            _ => to.extend(self.read(memory, run, port)),
+        match self.row(&self.ports[port.0], run) {
+            Some((range, 1)) => to.extend(memory[range].iter().map(|&word| u64::from(word))),
+            Some((range, step)) => to.extend(memory[range].chunks(step).map(|word| u64::from(word[0]))),
+            None => to.extend(self.read(memory, run, port)),
         }
     }
 
