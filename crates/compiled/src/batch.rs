@@ -71,7 +71,7 @@ impl Batch {
     ///
     /// # Panics
     /// If there is no such run; so do the others that name one.
-    pub fn drive(&mut self, run: usize, port: Port, values: &[u64]) {
+    pub fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: Port, values: &[T]) {
         assert!(run < self.runs, "run {run} of {}", self.runs);
         let memory = &mut self.memories[run / self.beside];
         self.layout.drive(memory, run % self.beside, port, values);

@@ -115,7 +115,7 @@ impl Compiled {
     }
 
     /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
-    pub fn drive(&mut self, port: Port, values: &[u64]) {
+    pub fn drive<T: Copy + Into<u64>>(&mut self, port: Port, values: &[T]) {
         self.layout.drive(&mut self.memory, 0, port, values);
     }
 

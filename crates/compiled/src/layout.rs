@@ -78,23 +78,27 @@ impl Layout {
         Some((start..start + (words.places.len() - 1) * self.beside + 1, self.beside))
     }
 
-    pub(crate) fn drive(&self, memory: &mut [u32], run: usize, port: Port, values: &[u64]) {
+    pub(crate) fn drive<T>(&self, memory: &mut [u32], run: usize, port: Port, values: &[T])
+    where
+        T: Copy + Into<u64>,
+    {
         let words = &self.ports[port.0];
         let Words { name, output, width, places, .. } = words;
         debug_assert!(!output, "{name} is an output");
-        debug_assert!(values.iter().all(|value| value >> (width - 1) >> 1 == 0), "{name} = {values:x?}");
+        let values = values.iter().map(|&value| value.into());
+        debug_assert!(values.clone().all(|value| value >> (width - 1) >> 1 == 0), "{name} of {width} bits");
         if let Some((range, step)) = self.row(words, run) {
             // A step that is known makes vectors of the loop.
             match step {
-                1 => memory[range].iter_mut().zip(values).for_each(|(word, &value)| *word = value as u32),
+                1 => memory[range].iter_mut().zip(values).for_each(|(word, value)| *word = value as u32),
                 _ => {
                     let row = memory[range].chunks_mut(step);
-                    row.zip(values).for_each(|(word, &value)| word[0] = value as u32);
+                    row.zip(values).for_each(|(word, value)| word[0] = value as u32);
                 }
             }
             return;
         }
-        let each = places.iter().zip(values).map(|(&place, &value)| (self.at(place, *width, run), value));
+        let each = places.iter().zip(values).map(|(&place, value)| (self.at(place, *width, run), value));
         match width {
             1 => each.for_each(|(at, value)| memory[at] = mask(value)),
             2..=32 => each.for_each(|(at, value)| memory[at] = value as u32),
