@@ -1,5 +1,5 @@
 //! Cycles per second of processor time of both engines on the same stream, in one run:
-//! `cargo run --release -p flashd-compiled --example cycles [CYCLES] [interpreted]`.
+//! `cargo run --release -p flashd-compiled --example cycles [CYCLES] [CORE] [interpreted]`.
 //!
 //! As the harness for Verilator does, a query is driven when it is loaded and a result read when it is there.
 
@@ -233,6 +233,7 @@ const RUNS: usize = 64;
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let cycles = arguments.get(1).and_then(|text| text.parse().ok()).unwrap_or(4000);
+    let only = arguments.get(2).filter(|text| text.contains("_d"));
     let interpreted = arguments.iter().any(|text| text == "interpreted");
     let backend = if interpreted { Backend::Interpreter } else { Backend::best() };
     println!(
@@ -242,6 +243,10 @@ fn main() {
     for format in [Format::BF16, Format::FP8_E4M3] {
         for design in [Design::FlashD, Design::Fa2] {
             for d in [16, 64, 256] {
+                let name = CoreConfig::new(design, d, format).name();
+                if only.is_some_and(|only| *only != name) {
+                    continue;
+                }
                 if let Err(text) = one(design, d, format, cycles, backend) {
                     eprintln!("{text}");
                 }

@@ -7,6 +7,7 @@ use crate::CompileError;
 use crate::engine::{Backend, Engine};
 use crate::interpret::Interpreter;
 use crate::layout::{Layout, Port};
+use crate::memory::Memory;
 use crate::native::{BESIDE, Native};
 use crate::network::Network;
 use crate::plan::Plan;
@@ -16,7 +17,7 @@ use flashd_hwmodel::rtl::{Design, Watched};
 pub struct Batch {
     layout: Layout,
     /// Of as many runs each as lie beside each other.
-    memories: Vec<Vec<u32>>,
+    memories: Vec<Memory>,
     engine: Engine,
     runs: usize,
     beside: usize,
@@ -48,7 +49,7 @@ impl Batch {
         }
         let layout = Layout::of(design, &plan, beside);
         let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
-        let memories = vec![memory; runs.div_ceil(beside)];
+        let memories = (0..runs.div_ceil(beside)).map(|_| Memory::of(&memory)).collect();
         Ok(Batch { layout, memories, engine, runs, beside })
     }
 

@@ -3,6 +3,7 @@
 use crate::CompileError;
 use crate::interpret::Interpreter;
 use crate::layout::{Layout, Port};
+use crate::memory::Memory;
 use crate::native::Native;
 use crate::network::Network;
 use crate::plan::Plan;
@@ -65,7 +66,7 @@ impl Engine {
 /// [`Circuit`](flashd_hwmodel::rtl::Circuit); every net has the same value as there at the same moment.
 pub struct Compiled {
     layout: Layout,
-    memory: Vec<u32>,
+    memory: Memory,
     engine: Engine,
 }
 
@@ -96,7 +97,7 @@ impl Compiled {
             Backend::Interpreter => None,
         };
         let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
-        Ok(Compiled { layout, memory, engine })
+        Ok(Compiled { layout, memory: Memory::of(&memory), engine })
     }
 
     /// Name of the module.

@@ -3,8 +3,7 @@
 //! Registers with an enable, or behind a clock gate, take something at few edges. A flag tells that they did, until logic has settled
 //! behind that edge. What is computed from such registers alone can only move then, and need not be computed in other cycles.
 
-use crate::plan::{Job, Source, words};
-use flashd_hwmodel::netlist::Operator;
+use crate::plan::Job;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -81,18 +80,9 @@ impl Events {
 
     /// With which events an input of a job moves, if it is the same for all elements.
     pub(crate) fn of_source(&self, job: &Job, place: usize) -> usize {
-        match job.sources[place] {
-            Source::Shared(at) => self.of(at),
-            Source::Each(at) => {
-                let is_it =
-                    |operator: &Operator| matches!(operator, Operator::Input(i) if *i as usize == place);
-                let step = job.steps.steps.iter().find(|step| is_it(&step.operator));
-                let size = step.map_or(1, |step| words(step.width));
-                let first = self.of(at);
-                let all = (0..job.elements).all(|i| self.of(at + i * size) == first);
-                if all { first } else { ALWAYS }
-            }
-        }
+        let mut sets = job.read(place).map(|word| self.of(word));
+        let first = sets.next().unwrap_or(ALWAYS);
+        if sets.all(|set| set == first) { first } else { ALWAYS }
     }
 
     /// With which events a job's inputs move.
@@ -119,9 +109,6 @@ impl Events {
         if job.steps.steps.len() * blocks > WORTH {
             job.when = self.sets[set].clone();
         }
-        for (&output, &at) in job.steps.outputs.iter().zip(&job.outputs) {
-            let size = words(job.steps.steps[output as usize].width);
-            self.of_word.extend((0..job.elements * size).map(|word| (at + word, set)));
-        }
+        self.of_word.extend(job.written().into_iter().map(|word| (word, set)));
     }
 }

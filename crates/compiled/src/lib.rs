@@ -35,6 +35,7 @@ mod events;
 mod interpret;
 mod layout;
 mod levels;
+mod memory;
 #[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "absent.rs")]
 mod native;
 mod network;

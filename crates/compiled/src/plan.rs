@@ -11,6 +11,7 @@ use crate::network::{Network, packed};
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use flashd_hwmodel::rtl::Design;
 use flashd_spec::bits::ones;
+use std::collections::HashSet;
 
 /// Words of memory that a vector may touch behind the last one that is used.
 pub(crate) const SLACK: u32 = 64;
@@ -131,6 +132,8 @@ impl Plan {
             layout.run(bundle);
         }
         let Layout { places, memory, tasks, events, .. } = layout;
+        let driven = design.ports.iter().filter(|port| !port.output).flat_map(|port| &port.nets);
+        let tasks = inputs_last(tasks, driven.map(|&net| places[net as usize]).collect());
         let (places, events) = (places[..network.same.len()].to_vec(), events.flags);
         let memory = memory + SLACK;
         Ok(Plan { places, widths: design.widths.clone(), held, registers, tasks, events, memory })
@@ -404,6 +407,60 @@ impl Layout<'_> {
 
 /// Elements from which on it pays to bring what is scattered together.
 const FEW: usize = 8;
+
+/// The tasks in an order in which those that depend on inputs come last. Inputs are driven word by word, just before: a vector that
+/// is read from them has to wait until all of its words have arrived in the cache.
+fn inputs_last(tasks: Vec<Task>, mut moved: HashSet<u32>) -> Vec<Task> {
+    let (mut first, mut last) = (Vec::new(), Vec::new());
+    for task in tasks {
+        let to = match &task {
+            Task::Copy(list) if list.iter().any(|(from, _)| moved.contains(from)) => {
+                list.iter().map(|&(_, to)| to).collect()
+            }
+            Task::Run(job) if job.reads(&moved) => job.written(),
+            _ => Vec::new(),
+        };
+        if to.is_empty() {
+            first.push(task)
+        } else {
+            last.push(task)
+        }
+        moved.extend(to);
+    }
+    first.append(&mut last);
+    first
+}
+
+impl Job {
+    /// The width of an input.
+    fn width(&self, place: usize) -> u32 {
+        let is_it = |step: &&Step| matches!(step.operator, Operator::Input(i) if i as usize == place);
+        self.steps.steps.iter().find(is_it).map_or(1, |step| step.width)
+    }
+
+    /// The first words of an input of all elements.
+    pub(crate) fn read(&self, place: usize) -> impl Iterator<Item = u32> + use<> {
+        let (at, step, count) = match self.sources[place] {
+            Source::Shared(at) => (at, 0, 1),
+            Source::Each(at) => (at, words(self.width(place)), self.elements),
+        };
+        (0..count).map(move |i| at + i * step)
+    }
+
+    /// Whether one of these words is read.
+    fn reads(&self, moved: &HashSet<u32>) -> bool {
+        (0..self.sources.len()).any(|place| self.read(place).any(|word| moved.contains(&word)))
+    }
+
+    /// All words that are written.
+    pub(crate) fn written(&self) -> Vec<u32> {
+        let outputs = self.steps.outputs.iter().zip(&self.outputs);
+        let all = outputs.flat_map(|(&output, &at)| {
+            (0..self.elements * words(self.steps.steps[output as usize].width)).map(move |word| at + word)
+        });
+        all.collect()
+    }
+}
 
 /// Bits that are worth a vector.
 const BESIDE: u32 = 8;
