@@ -3,8 +3,8 @@
 //! The elements of a bundle lie beside each other in memory, so that vector instructions take many at once. In which order they
 //! do is free, and chosen by who reads them: the two halves of a level of a tree are the two operands of the next one.
 
+use crate::job::reduction;
 use crate::network::Network;
-use crate::plan::reduction;
 use flashd_hwmodel::rtl::{Design, Register};
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,6 +1,7 @@
 //! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
 
-use crate::plan::{Held, Job, Plan, Rest, Source, Taken, Task, words};
+use crate::job::{Job, Rest, Source, Task};
+use crate::plan::{Held, Plan, Taken, words};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::{ones, signed};
 

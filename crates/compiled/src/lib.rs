@@ -33,6 +33,7 @@ mod code;
 mod engine;
 mod events;
 mod interpret;
+mod job;
 mod layout;
 mod levels;
 mod memory;

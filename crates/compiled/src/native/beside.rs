@@ -2,7 +2,8 @@
 
 use super::assembler::{Address, Assembler, Operand, Place, op};
 use super::pool::Pool;
-use crate::plan::{Held, Rest, Taken};
+use crate::job::Rest;
+use crate::plan::{Held, Taken};
 
 /// Registers that the code here uses.
 const VALUE: u8 = 0;

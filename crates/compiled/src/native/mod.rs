@@ -17,7 +17,8 @@ mod beside;
 mod lower;
 mod pool;
 
-use crate::plan::{Held, Job, Plan, Rest, SLACK, Taken, Task};
+use crate::job::{Job, Rest, Task};
+use crate::plan::{Held, Plan, SLACK, Taken};
 use allocate::Allocator;
 use assembler::{Address, Assembler, Operand, Place, op};
 use lower::{Lanes, Lower};
