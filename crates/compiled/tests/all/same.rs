@@ -2,13 +2,15 @@
 
 use crate::random::Pair;
 use flashd_compiled::Backend;
-use flashd_hwmodel::rtl::Circuit;
+use flashd_hwmodel::netlist::Steps;
+use flashd_hwmodel::rtl::{Circuit, Instance};
 use flashd_hwmodel::{array, catalogue, split, wrapper};
 use flashd_simulator::random::Drawn;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
 
 const SEED: u64 = 0x5eed;
 
@@ -99,5 +101,22 @@ fn drawn_configurations() {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let drawn = Drawn::new(&mut rng, 24);
         same(&drawn.name(), seed, 60, || build(&drawn));
+    }
+}
+
+/// Leaves that are taken for one kind, by their name and the widths of their pins, were recorded alike.
+#[test]
+fn leaves_of_one_name_are_one_function() {
+    for seed in 0..40 {
+        let drawn = Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), 24);
+        let design = build(&drawn).design();
+        let mut known: HashMap<(String, Vec<u32>), Steps> = HashMap::new();
+        for Instance { leaf, inputs, outputs } in &design.leaves {
+            let widths = inputs.iter().chain(outputs).map(|&net| design.widths[net as usize]).collect();
+            let name = leaf.tag().name;
+            let steps = Steps::of(&leaf.inputs(), &leaf.netlist());
+            let first = known.entry((name.clone(), widths)).or_insert_with(|| steps.clone());
+            assert_eq!(*first, steps, "{}, seed {seed}: {name}", drawn.name());
+        }
     }
 }
