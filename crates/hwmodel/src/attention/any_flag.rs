@@ -34,4 +34,10 @@ impl Leaf for AnyFlag {
         let any = Net::input("x", self.count as u32).any();
         verilog_body(&["x"], &[("any".to_string(), any)])
     }
+
+    /// Flag by flag: a word has 64 bits at most.
+    fn netlist(&self) -> Vec<Net> {
+        let flags = (0..self.count).map(|i| Net::element("x", i, 1));
+        vec![flags.reduce(|any, flag| any.or(&flag)).unwrap_or_else(|| Net::zero(1))]
+    }
 }

@@ -7,11 +7,13 @@ use std::rc::Rc;
 mod keywords;
 mod narrow;
 mod print;
+mod steps;
 mod value;
 
 pub use keywords::is_keyword;
 pub use narrow::narrow;
 pub use print::{UNREAD_MARK, range, verilog_body};
+pub use steps::{Operator, Step, Steps};
 
 #[derive(Debug)]
 enum Op {

@@ -9,6 +9,7 @@
 //!
 //! Only what moves costs anything: a net that changes marks its readers, and a register whose inputs stay is not looked at.
 
+use super::design::{Instance, Register};
 use super::leaf::Leaf;
 use std::sync::Arc;
 
@@ -30,17 +31,6 @@ struct Rest {
     seen: Vec<u64>,
 }
 
-/// `q <= d` between nets.
-pub(super) struct FlatRegister {
-    pub(super) d: u32,
-    pub(super) q: u32,
-    pub(super) enable: Option<u32>,
-    /// The net of the reset, and the value then.
-    pub(super) reset: Option<(u32, u64)>,
-    /// The enable of the gate before its clock.
-    pub(super) gate: Option<u32>,
-}
-
 /// A design without hierarchy.
 pub(super) struct Flat {
     nets: Nets,
@@ -48,7 +38,7 @@ pub(super) struct Flat {
     leaves: Vec<FlatLeaf>,
     /// Leaves that feed each other, by other outputs than those that depend on what they are fed: one may have to compute twice.
     loops: bool,
-    registers: Vec<FlatRegister>,
+    registers: Vec<Register>,
     captured: Vec<(u32, u64)>,
     inputs: Vec<u64>,
     outputs: Vec<u64>,
@@ -102,14 +92,14 @@ impl FlatLeaf {
 }
 
 impl Flat {
-    pub(super) fn new(nets: usize, leaves: Vec<FlatLeaf>, registers: Vec<FlatRegister>) -> Flat {
+    pub(super) fn new(nets: usize, leaves: Vec<FlatLeaf>, registers: Vec<Register>) -> Flat {
         let (leaves, loops) = sources_first(nets, leaves);
         let mut lists: Vec<Vec<u32>> = vec![Vec::new(); nets];
         for (place, leaf) in leaves.iter().enumerate() {
             leaf.inputs.iter().for_each(|&net| lists[net as usize].push(place as u32));
         }
         for (i, register) in registers.iter().enumerate() {
-            let FlatRegister { d, enable, reset, .. } = register;
+            let Register { d, enable, reset, .. } = register;
             let inputs = [Some(*d), *enable, reset.map(|(net, _)| net)];
             inputs.into_iter().flatten().for_each(|net| lists[net as usize].push(i as u32 | REGISTER));
         }
@@ -141,6 +131,26 @@ impl Flat {
     #[inline]
     pub(super) fn assign(&mut self, net: u32, value: u64) {
         self.nets.assign(net, value);
+    }
+
+    /// How many nets there are.
+    pub(super) fn nets(&self) -> usize {
+        self.nets.values.len()
+    }
+
+    /// What computes and what holds.
+    pub(super) fn parts(&self) -> (Vec<Instance>, Vec<Register>) {
+        let leaves = self.leaves.iter().map(|FlatLeaf { leaf, inputs, outputs, .. }| Instance {
+            leaf: leaf.clone(),
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+        });
+        (leaves.collect(), self.registers.clone())
+    }
+
+    /// Takes every net's value from elsewhere.
+    pub(super) fn show(&mut self, values: impl Fn(u32) -> u64) {
+        self.nets.values.iter_mut().zip(0..).for_each(|(value, net)| *value = values(net));
     }
 
     /// Registers show what they captured, and all logic settles.

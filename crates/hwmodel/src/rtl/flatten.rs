@@ -1,6 +1,7 @@
 //! From the hierarchy of a design to its leaves and registers: every word that carries the same becomes one net.
 
-use super::flat::{CLOCK, Flat, FlatLeaf, FlatRegister};
+use super::design;
+use super::flat::{CLOCK, Flat, FlatLeaf};
 use super::structure::{Kind, Node, Register, Structure};
 use std::collections::HashSet;
 
@@ -28,7 +29,7 @@ pub(super) fn flatten(top: &mut Structure) -> Flat {
 #[derive(Default)]
 struct Parts {
     leaves: Vec<FlatLeaf>,
-    registers: Vec<FlatRegister>,
+    registers: Vec<design::Register>,
 }
 
 /// A slot whose net is not known from what is inside the module.
@@ -112,7 +113,7 @@ fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &
                     Register::Enabled => (Some(inputs[0]), None),
                     Register::Reset(value) => (None, Some((inputs[0], *value))),
                 };
-                parts.registers.push(FlatRegister { d, q, enable, reset, gate });
+                parts.registers.push(design::Register { d, q, enable, reset, gate });
             }
             Kind::Gate => {}
             Kind::Module(inner) => spread(inner, &inputs, gate, parts),

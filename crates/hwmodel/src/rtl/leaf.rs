@@ -35,7 +35,7 @@ impl Pins {
     }
 
     /// Element `index` as a word of a netlist.
-    fn net(&self, index: usize) -> Net {
+    pub(crate) fn net(&self, index: usize) -> Net {
         match self.elements {
             Some(n) if n > 1 => Net::element(self.name, index, self.width),
             _ => Net::input(self.name, self.width),
@@ -65,6 +65,9 @@ pub trait Leaf: Send + Sync {
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
     /// The body of the Verilog module.
     fn verilog(&self) -> String;
+    /// The outputs' words as expressions of the inputs' words, each of which is an input or an element of a packed one: what
+    /// [`Steps::of`](crate::netlist::Steps::of) reads.
+    fn netlist(&self) -> Vec<Net>;
     /// Inputs `(gate, ignored)` by their place: while the gate is low, the outputs do not depend on the other one, and need not be
     /// computed again when nothing else moves.
     fn at_rest(&self) -> Option<(usize, usize)> {
@@ -195,10 +198,14 @@ impl<F: Function<I, O>, const I: usize, const O: usize> Leaf for FunctionLeaf<F,
 
     fn verilog(&self) -> String {
         let (inputs, outputs) = self.function.ports();
-        let words = std::array::from_fn(|i| Net::input(inputs[i], self.inputs[i]));
-        let results = self.function.eval::<Net>(words);
-        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(results).collect();
+        let results: Vec<(String, Net)> = outputs.map(String::from).into_iter().zip(self.netlist()).collect();
         verilog_body(&inputs, &results)
+    }
+
+    fn netlist(&self) -> Vec<Net> {
+        let inputs = self.function.ports().0;
+        let words = std::array::from_fn(|i| Net::input(inputs[i], self.inputs[i]));
+        self.function.eval::<Net>(words).into()
     }
 
     fn at_rest(&self) -> Option<(usize, usize)> {
@@ -259,12 +266,15 @@ impl<F: VectorFunction> Leaf for VectorLeaf<F> {
     }
 
     fn verilog(&self) -> String {
-        let words: Vec<Vec<Net>> =
-            self.inputs.iter().map(|pins| (0..pins.count()).map(|i| pins.net(i)).collect()).collect();
-        let results = self.function.eval(&words);
         let texts = self.outputs.iter().flat_map(|pins| (0..pins.count()).map(|i| pins.text(i)));
-        let results: Vec<(String, Net)> = texts.zip(results.into_iter().flatten()).collect();
+        let results: Vec<(String, Net)> = texts.zip(self.netlist()).collect();
         let names: Vec<&str> = self.inputs.iter().map(|pins| pins.name).collect();
         verilog_body(&names, &results)
+    }
+
+    fn netlist(&self) -> Vec<Net> {
+        let words: Vec<Vec<Net>> =
+            self.inputs.iter().map(|pins| (0..pins.count()).map(|i| pins.net(i)).collect()).collect();
+        self.function.eval(&words).into_iter().flatten().collect()
     }
 }

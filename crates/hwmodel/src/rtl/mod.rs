@@ -11,11 +11,13 @@
 //! | `leaf` | combinational leaves: one function, read as numbers and as Verilog |
 //! | `structure`, `circuit` | what was described, and the design that it is |
 //! | `flatten`, `flat` | its leaves and registers between nets, and how they run |
+//! | `design` | the same as data, for other engines |
 //! | `probe` | the same as RustHDL sees it |
 //! | `watch` | values inside that checks compare |
 //! | `tag` | what a module is called |
 
 mod circuit;
+mod design;
 mod flat;
 mod flatten;
 mod leaf;
@@ -26,6 +28,7 @@ pub mod tag;
 mod watch;
 
 pub use circuit::{Circuit, SimulatedCircuit};
+pub use design::{Design, DesignPort, Instance, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
 pub use tag::{Tag, TagKind};

@@ -24,7 +24,8 @@ impl Reading {
         }
     }
 
-    fn read(self, value: u64) -> u64 {
+    /// What is read of a wire that carries a value.
+    pub fn read(self, value: u64) -> u64 {
         match self {
             Reading::Whole => value,
             Reading::Above(zeros) => value << zeros,
@@ -54,6 +55,11 @@ pub struct Watched {
 impl Watched {
     pub(super) fn new(label: &'static str, wire: u32, slot: u32, reading: Reading) -> Watched {
         Watched { label, width: reading.width(wire), reading, atom: 0, path: Vec::new(), slot, net: 0 }
+    }
+
+    /// The net of the wire, as [`Design`](super::Design) numbers it.
+    pub fn net(&self) -> u32 {
+        self.net
     }
 }
 

@@ -35,6 +35,12 @@ impl Leaf for AnySpecial {
     }
 
     fn verilog(&self) -> String {
+        let results: Vec<(String, Net)> =
+            self.netlist().into_iter().map(|any| ("any".to_string(), any)).collect();
+        verilog_body(&["x"], &results)
+    }
+
+    fn netlist(&self) -> Vec<Net> {
         let width = self.format.width();
         let words = (0..self.elements).map(|i| Net::element("x", i, width));
         let mut flags: Vec<Net> = words.map(|e| arith::is_special(self.format, &e)).collect();
@@ -57,7 +63,6 @@ impl Leaf for AnySpecial {
             flags = flags.chunks(8).enumerate().map(word).collect();
             elements *= 8;
         }
-        let any = flags.pop().unwrap_or_else(|| Net::zero(1));
-        verilog_body(&["x"], &[("any".to_string(), any)])
+        vec![flags.pop().unwrap_or_else(|| Net::zero(1))]
     }
 }

@@ -81,8 +81,13 @@ impl Leaf for TermSum {
     }
 
     fn verilog(&self) -> String {
+        let results: Vec<(String, Net)> =
+            ["y", "carry"].map(String::from).into_iter().zip(self.netlist()).collect();
+        verilog_body(&["x", "c"], &results)
+    }
+
+    fn netlist(&self) -> Vec<Net> {
         let terms = (0..self.terms).map(|i| (Net::element("x", i, self.width), Net::element("c", i, 1)));
-        let [y, carry] = TermSum::add_up(&mut terms.collect::<Vec<_>>(), self.grown);
-        verilog_body(&["x", "c"], &[("y".to_string(), y), ("carry".to_string(), carry)])
+        TermSum::add_up(&mut terms.collect::<Vec<_>>(), self.grown).into()
     }
 }

@@ -1,0 +1,117 @@
+//! Several runs of one design at once, each with its own inputs.
+//!
+//! Eight runs lie beside each other: what is one word of memory in a single run is a vector here, so that scalar logic, too, takes
+//! eight at a time. More runs are several memories, one after another under the same code.
+
+use crate::CompileError;
+use crate::engine::{Backend, Engine};
+use crate::interpret::Interpreter;
+use crate::layout::{Layout, Port};
+use crate::memory::Memory;
+use crate::native::{BESIDE, Native};
+use crate::network::Network;
+use crate::plan::Plan;
+use flashd_hwmodel::rtl::{Design, Watched};
+
+/// Runs of one design, in step with each other. Each is what [`Compiled`](crate::Compiled) is alone.
+pub struct Batch {
+    layout: Layout,
+    /// Of as many runs each as lie beside each other.
+    memories: Vec<Memory>,
+    engine: Engine,
+    runs: usize,
+    beside: usize,
+}
+
+impl Batch {
+    /// So many runs of a design, as it is before its first cycle.
+    ///
+    /// # Errors
+    /// If logic depends on itself.
+    pub fn new(design: &Design, runs: usize) -> Result<Batch, CompileError> {
+        Batch::with_backend(design, runs, Backend::best())
+    }
+
+    /// The same, run in a certain way.
+    ///
+    /// # Errors
+    /// If logic depends on itself.
+    pub fn with_backend(design: &Design, runs: usize, backend: Backend) -> Result<Batch, CompileError> {
+        let plan = Plan::of(design, Network::of(design, &|_, steps| steps))?;
+        let mut memory = plan.fresh(BESIDE);
+        let native = match backend {
+            Backend::Native => Native::beside(&plan, &mut memory),
+            Backend::Interpreter => None,
+        };
+        let beside = if native.is_some() { BESIDE } else { 1 };
+        if native.is_none() {
+            memory = plan.fresh(1);
+        }
+        let layout = Layout::of(design, &plan, beside);
+        let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
+        let memories = (0..runs.div_ceil(beside)).map(|_| Memory::of(&memory)).collect();
+        Ok(Batch { layout, memories, engine, runs, beside })
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// The vector instructions with which the design runs, and whether they were made for it.
+    pub fn instructions(&self) -> String {
+        self.engine.instructions()
+    }
+
+    /// The port of a name, if there is one.
+    pub fn port(&self, name: &str) -> Option<Port> {
+        self.layout.port(name)
+    }
+
+    /// [`Compiled::drive`](crate::Compiled::drive) in one of the runs.
+    ///
+    /// # Panics
+    /// If there is no such run; so do the others that name one.
+    pub fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: Port, values: &[T]) {
+        assert!(run < self.runs, "run {run} of {}", self.runs);
+        let memory = &mut self.memories[run / self.beside];
+        self.layout.drive(memory, run % self.beside, port, values);
+    }
+
+    /// [`Compiled::read`](crate::Compiled::read) in one of the runs.
+    pub fn read(&self, run: usize, port: Port) -> impl Iterator<Item = u64> + '_ {
+        self.layout.read(&self.memories[run / self.beside], run % self.beside, port)
+    }
+
+    /// [`Compiled::read_into`](crate::Compiled::read_into) in one of the runs.
+    pub fn read_into(&self, run: usize, port: Port, to: &mut Vec<u64>) {
+        self.layout.read_into(&self.memories[run / self.beside], run % self.beside, port, to);
+    }
+
+    /// [`Compiled::value`](crate::Compiled::value) in one of the runs.
+    pub fn value(&self, run: usize, net: u32) -> u64 {
+        self.layout.value(&self.memories[run / self.beside], run % self.beside, net)
+    }
+
+    /// [`Compiled::seen`](crate::Compiled::seen) in one of the runs.
+    pub fn seen(&self, run: usize, watched: &Watched) -> u64 {
+        watched.reading.read(self.value(run, watched.net()))
+    }
+
+    /// [`Compiled::settle`](crate::Compiled::settle) in all runs.
+    pub fn settle(&mut self) {
+        for memory in &mut self.memories {
+            self.layout.set_clock(memory, false);
+            self.layout.show(memory);
+            self.engine.settle(memory);
+        }
+    }
+
+    /// [`Compiled::clock`](crate::Compiled::clock) in all runs.
+    pub fn clock(&mut self) {
+        for memory in &mut self.memories {
+            self.layout.set_clock(memory, true);
+            self.engine.capture(memory);
+        }
+    }
+}

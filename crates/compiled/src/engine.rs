@@ -1,0 +1,200 @@
+//! A compiled design, and how it is driven and read.
+
+use crate::CompileError;
+use crate::interpret::Interpreter;
+use crate::layout::{Layout, Port};
+use crate::memory::Memory;
+use crate::native::Native;
+use crate::network::Network;
+use crate::plan::Plan;
+use flashd_hwmodel::netlist::Steps;
+use flashd_hwmodel::rtl::{Design, Watched};
+
+/// What runs the jobs of a cycle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// Machine code that is made when the design is compiled, for processors with AVX2.
+    Native,
+    /// Loops over the steps of each job.
+    Interpreter,
+}
+
+impl Backend {
+    /// All that this machine can run, the fastest first.
+    pub fn available() -> Vec<Backend> {
+        let native = Native::is_possible().then_some(Backend::Native);
+        native.into_iter().chain([Backend::Interpreter]).collect()
+    }
+
+    /// The fastest.
+    pub fn best() -> Backend {
+        Backend::available()[0]
+    }
+}
+
+/// A plan made ready to run.
+pub(crate) enum Engine {
+    Native(Native),
+    Interpreter(Interpreter),
+}
+
+impl Engine {
+    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        match self {
+            Engine::Native(native) => native.settle(memory),
+            Engine::Interpreter(interpreter) => interpreter.settle(memory),
+        }
+    }
+
+    pub(crate) fn capture(&self, memory: &mut [u32]) {
+        match self {
+            Engine::Native(native) => native.capture(memory),
+            Engine::Interpreter(interpreter) => interpreter.capture(memory),
+        }
+    }
+
+    /// The vector instructions, and whether they were made for the design.
+    pub(crate) fn instructions(&self) -> String {
+        match self {
+            Engine::Native(_) => "AVX2, machine code".to_string(),
+            Engine::Interpreter(interpreter) => format!("{}, interpreted", interpreter.instructions()),
+        }
+    }
+}
+
+/// A design that runs. A cycle is [`Compiled::settle`] while the clock is low and [`Compiled::clock`] at its rising edge, as in
+/// [`Circuit`](flashd_hwmodel::rtl::Circuit); every net has the same value as there at the same moment.
+pub struct Compiled {
+    layout: Layout,
+    memory: Memory,
+    engine: Engine,
+}
+
+impl Compiled {
+    /// A design as it is before its first cycle: every register holds zero.
+    ///
+    /// # Errors
+    /// If logic depends on itself.
+    pub fn new(design: &Design) -> Result<Compiled, CompileError> {
+        Compiled::with_steps(design, Backend::best(), &|_, steps| steps)
+    }
+
+    /// The same, run in a certain way, with the recorded steps of each kind of leaf changed: for tests that see whether a fault in them
+    /// is noticed.
+    ///
+    /// # Errors
+    /// If logic depends on itself.
+    pub fn with_steps(
+        design: &Design,
+        backend: Backend,
+        changed: &dyn Fn(usize, Steps) -> Steps,
+    ) -> Result<Compiled, CompileError> {
+        let plan = Plan::of(design, Network::of(design, changed))?;
+        let layout = Layout::of(design, &plan, 1);
+        let mut memory = plan.fresh(1);
+        let native = match backend {
+            Backend::Native => Native::new(&plan, &mut memory),
+            Backend::Interpreter => None,
+        };
+        let engine = native.map_or_else(|| Engine::Interpreter(Interpreter::new(plan)), Engine::Native);
+        Ok(Compiled { layout, memory: Memory::of(&memory), engine })
+    }
+
+    /// Name of the module.
+    pub fn name(&self) -> &str {
+        &self.layout.name
+    }
+
+    /// The vector instructions with which the design runs, and whether they were made for it.
+    pub fn instructions(&self) -> String {
+        self.engine.instructions()
+    }
+
+    /// The port of a name, if there is one.
+    pub fn port(&self, name: &str) -> Option<Port> {
+        self.layout.port(name)
+    }
+
+    /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
+    pub fn drive<T: Copy + Into<u64>>(&mut self, port: Port, values: &[T]) {
+        self.layout.drive(&mut self.memory, 0, port, values);
+    }
+
+    /// The words of a port.
+    pub fn read(&self, port: Port) -> impl Iterator<Item = u64> + '_ {
+        self.layout.read(&self.memory, 0, port)
+    }
+
+    /// Puts the words of a port behind others.
+    pub fn read_into(&self, port: Port, to: &mut Vec<u64>) {
+        self.layout.read_into(&self.memory, 0, port, to);
+    }
+
+    /// Drives an input of one word.
+    ///
+    /// # Panics
+    /// If the design has no such port; so do the others that name one.
+    pub fn set(&mut self, name: &str, value: impl Into<u64>) {
+        self.set_words(name, &[value.into()]);
+    }
+
+    /// Drives an input that only some designs have.
+    pub fn set_optional(&mut self, name: &str, value: impl Into<u64>) {
+        if self.shape(name).0 > 0 {
+            self.set(name, value);
+        }
+    }
+
+    /// Drives the words of an input; no words leave it as it is.
+    pub fn set_words(&mut self, name: &str, words: &[u64]) {
+        if words.is_empty() {
+            return;
+        }
+        let Some(port) = self.port(name) else { panic!("{} has no port {name}", self.name()) };
+        self.drive(port, words);
+    }
+
+    /// Reads a port of one word.
+    pub fn get(&self, name: &str) -> u64 {
+        let word = self.words(name).next();
+        word.unwrap_or_else(|| panic!("{} has no port {name}", self.name()))
+    }
+
+    /// Whether a port is there and high.
+    pub fn is_high(&self, name: &str) -> bool {
+        self.words(name).next().is_some_and(|value| value != 0)
+    }
+
+    /// The words of a port; none where there is no such port.
+    pub fn words(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
+        self.port(name).into_iter().flat_map(|port| self.read(port))
+    }
+
+    /// How many words a port has, and their width; none where there is no such port.
+    pub fn shape(&self, name: &str) -> (usize, u32) {
+        self.port(name).map_or((0, 1), |port| self.layout.shape(port))
+    }
+
+    /// What a net of the design carries.
+    pub fn value(&self, net: u32) -> u64 {
+        self.layout.value(&self.memory, 0, net)
+    }
+
+    /// The value of something watched.
+    pub fn seen(&self, watched: &Watched) -> u64 {
+        watched.reading.read(self.value(watched.net()))
+    }
+
+    /// The clock is low: registers show what they captured, and all logic settles.
+    pub fn settle(&mut self) {
+        self.layout.set_clock(&mut self.memory, false);
+        self.layout.show(&mut self.memory);
+        self.engine.settle(&mut self.memory);
+    }
+
+    /// The clock rises: every register captures what its inputs have settled to.
+    pub fn clock(&mut self) {
+        self.layout.set_clock(&mut self.memory, true);
+        self.engine.capture(&mut self.memory);
+    }
+}

@@ -1,0 +1,287 @@
+//! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
+
+use crate::job::{Job, Rest, Source, Task};
+use crate::plan::{Held, Plan, Taken, words};
+use flashd_hwmodel::netlist::Operator;
+use flashd_spec::bits::{ones, signed};
+
+/// Elements that a step is done for at once.
+const BLOCK: usize = 16;
+
+type Block = [u64; BLOCK];
+
+/// Vector instructions that the loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Set {
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// What the program was compiled for.
+    Plain,
+}
+
+impl Set {
+    #[cfg(target_arch = "x86_64")]
+    fn best() -> Set {
+        let wide = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        match is_x86_feature_detected!("avx2") {
+            true if wide => Set::Avx512,
+            true => Set::Avx2,
+            false => Set::Plain,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn best() -> Set {
+        Set::Plain
+    }
+}
+
+/// Runs a plan step by step.
+pub(crate) struct Interpreter {
+    plan: Plan,
+    values: Vec<Block>,
+    set: Set,
+}
+
+impl Interpreter {
+    pub(crate) fn new(plan: Plan) -> Interpreter {
+        let most = plan.tasks.iter().map(|task| match task {
+            Task::Run(job) => job.steps.steps.len(),
+            Task::Copy(_) => 0,
+        });
+        let values = vec![[0; BLOCK]; most.max().unwrap_or(0)];
+        Interpreter { plan, values, set: Set::best() }
+    }
+
+    /// The vector instructions that are used.
+    pub(crate) fn instructions(&self) -> &'static str {
+        match self.set {
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => "AVX-512",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => "AVX2",
+            Set::Plain => "baseline",
+        }
+    }
+
+    /// All logic settles.
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code)]
+    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2")]
+        fn avx512(this: &mut Interpreter, memory: &mut [u32]) {
+            this.all(memory);
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(this: &mut Interpreter, memory: &mut [u32]) {
+            this.all(memory);
+        }
+        match self.set {
+            // SAFETY: `Set::best` has found these instructions.
+            Set::Avx512 => unsafe { avx512(self, memory) },
+            // SAFETY: the same.
+            Set::Avx2 => unsafe { avx2(self, memory) },
+            Set::Plain => self.all(memory),
+        }
+    }
+
+    /// All logic settles.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub(crate) fn settle(&mut self, memory: &mut [u32]) {
+        self.all(memory);
+    }
+
+    #[inline(always)]
+    fn all(&mut self, memory: &mut [u32]) {
+        for task in &self.plan.tasks {
+            match task {
+                Task::Copy(list) => {
+                    list.iter().for_each(|&(from, to)| memory[to as usize] = memory[from as usize]);
+                }
+                Task::Run(job) => run(job, memory, &mut self.values),
+            }
+        }
+        self.plan.events.iter().for_each(|&flag| memory[flag as usize] = 0);
+    }
+
+    /// Registers capture.
+    pub(crate) fn capture(&self, memory: &mut [u32]) {
+        self.plan.registers.iter().for_each(|held| capture(held, memory));
+    }
+}
+
+fn capture(held: &Held, memory: &mut [u32]) {
+    let is_low = |place: Option<u32>| place.is_some_and(|place| memory[place as usize] == 0);
+    if is_low(held.gate) || is_low(held.enable) {
+        return;
+    }
+    if let Some(flag) = held.event {
+        memory[flag as usize] = 1;
+    }
+    let (to, count) = (held.next as usize, held.words as usize);
+    match (held.reset, &held.d) {
+        (Some((reset, value)), _) if memory[reset as usize] != 0 => {
+            let value = [value as u32, (value >> 32) as u32];
+            for i in 0..count {
+                memory[to + i] = value[if held.wide { i % 2 } else { 0 }];
+            }
+        }
+        (_, Taken::Each(from)) => memory.copy_within(*from as usize..*from as usize + count, to),
+        (_, Taken::Words(list)) => {
+            for (i, &from) in list.iter().enumerate() {
+                memory[to + i] = memory[from as usize];
+            }
+        }
+    }
+}
+
+/// Whether a job may be left out, and if not, what is kept for the next time.
+fn stays(rest: &Rest, memory: &mut [u32]) -> bool {
+    let seen = rest.seen as usize;
+    let low = memory[rest.gate as usize] == 0;
+    let same = |memory: &[u32]| {
+        (rest.others.iter().zip(seen + 1..)).all(|(&at, kept)| memory[at as usize] == memory[kept])
+    };
+    if low && memory[seen] != 0 && same(memory) {
+        return true;
+    }
+    memory[seen] = low.into();
+    for (&at, kept) in rest.others.iter().zip(seen + 1..) {
+        memory[kept] = memory[at as usize];
+    }
+    false
+}
+
+#[inline(always)]
+fn run(job: &Job, memory: &mut [u32], values: &mut [Block]) {
+    if !job.when.is_empty() && job.when.iter().all(|&flag| memory[flag as usize] == 0) {
+        return;
+    }
+    if job.rest.as_ref().is_some_and(|rest| stays(rest, memory)) {
+        return;
+    }
+    if job.elements == 1 {
+        block::<1>(job, 0, memory, values);
+        return;
+    }
+    for first in (0..job.elements as usize).step_by(BLOCK) {
+        block::<BLOCK>(job, first, memory, values);
+    }
+}
+
+#[inline(always)]
+fn load<const N: usize>(source: Source, width: u32, first: usize, memory: &[u32], to: &mut Block) {
+    let wide = words(width) == 2;
+    let number = |at: usize| match (width, wide) {
+        (1, _) => u64::from(memory[at] & 1),
+        (_, false) => u64::from(memory[at]),
+        (_, true) => u64::from(memory[at]) | u64::from(memory[at + 1]) << 32,
+    };
+    match source {
+        Source::Shared(at) => to[..N].fill(number(at as usize)),
+        Source::Each(at) => {
+            let size = words(width) as usize;
+            (0..N).for_each(|i| to[i] = number(at as usize + (first + i) * size));
+        }
+    }
+}
+
+#[inline(always)]
+fn store(at: usize, width: u32, values: &[u64], memory: &mut [u32]) {
+    match width {
+        1 => values
+            .iter()
+            .zip(&mut memory[at..])
+            .for_each(|(&value, to)| *to = 0u32.wrapping_sub(value as u32)),
+        2..=32 => values.iter().zip(&mut memory[at..]).for_each(|(&value, to)| *to = value as u32),
+        _ => {
+            for (&value, to) in values.iter().zip(memory[at..].chunks_exact_mut(2)) {
+                (to[0], to[1]) = (value as u32, (value >> 32) as u32);
+            }
+        }
+    }
+}
+
+/// Does all steps for `N` elements from `first` on.
+#[inline(always)]
+fn block<const N: usize>(job: &Job, first: usize, memory: &mut [u32], values: &mut [Block]) {
+    let steps = &job.steps.steps;
+    for (i, step) in steps.iter().enumerate() {
+        let (before, rest) = values.split_at_mut(i);
+        let to = &mut rest[0];
+        let operand = |place: usize| &before[step.operands[place] as usize];
+        let width_of = |place: usize| steps[step.operands[place] as usize].width;
+        let all = ones(step.width);
+        macro_rules! each {
+            (|$a:ident| $result:expr) => {{
+                let a = operand(0);
+                for i in 0..N {
+                    let $a = a[i];
+                    to[i] = $result;
+                }
+            }};
+            (|$a:ident, $b:ident| $result:expr) => {{
+                let (a, b) = (operand(0), operand(1));
+                for i in 0..N {
+                    let ($a, $b) = (a[i], b[i]);
+                    to[i] = $result;
+                }
+            }};
+        }
+        match &step.operator {
+            Operator::Input(place) => {
+                load::<N>(job.sources[*place as usize], step.width, first, memory, to);
+            }
+            Operator::Constant(value) => to[..N].fill(*value),
+            Operator::Not => each!(|a| !a & all),
+            Operator::Any => each!(|a| u64::from(a != 0)),
+            Operator::All => {
+                let full = ones(width_of(0));
+                each!(|a| u64::from(a == full))
+            }
+            Operator::And => each!(|a, b| a & b),
+            Operator::Or => each!(|a, b| a | b),
+            Operator::Xor => each!(|a, b| a ^ b),
+            Operator::Add => each!(|a, b| a.wrapping_add(b) & all),
+            Operator::Sub => each!(|a, b| a.wrapping_sub(b) & all),
+            Operator::ShiftLeft => each!(|a, b| if b < 64 { a << b & all } else { 0 }),
+            Operator::ShiftRight => each!(|a, b| if b < 64 { a >> b } else { 0 }),
+            Operator::Equal => each!(|a, b| u64::from(a == b)),
+            Operator::Less => each!(|a, b| u64::from(a < b)),
+            Operator::AtLeast => each!(|a, b| u64::from(a >= b)),
+            Operator::SignedLess => {
+                let width = width_of(0);
+                each!(|a, b| u64::from(signed(a, width) < signed(b, width)))
+            }
+            Operator::Multiply => each!(|a, b| a.wrapping_mul(b) & all),
+            Operator::Slice(low) => each!(|a| a >> low & all),
+            Operator::Concat => {
+                let low = width_of(1);
+                each!(|a, b| a << low | b)
+            }
+            Operator::Repeat => each!(|a| 0u64.wrapping_sub(a) & all),
+            Operator::Select => {
+                let (c, a, b) = (operand(0), operand(1), operand(2));
+                for i in 0..N {
+                    to[i] = if c[i] != 0 { a[i] } else { b[i] };
+                }
+            }
+            Operator::Lookup(entries) => {
+                let last = entries.len() as u64 - 1;
+                each!(|a| entries[a.min(last) as usize])
+            }
+        }
+    }
+    let count = N.min(job.elements as usize - first);
+    for (&output, &at) in job.steps.outputs.iter().zip(&job.outputs) {
+        let width = steps[output as usize].width;
+        let at = at as usize + first * words(width) as usize;
+        store(at, width, &values[output as usize][..count], memory);
+    }
+}

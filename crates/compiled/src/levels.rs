@@ -1,0 +1,95 @@
+//! Which instances can only run behind which others.
+
+use crate::CompileError;
+use crate::network::{Instance, Kind, Network};
+use flashd_hwmodel::netlist::{Operator, Steps};
+use std::collections::HashMap;
+
+/// Of each instance, how many it waits for in a row. Leaves of which one output feeds what another one waits for are taken apart first.
+pub(crate) fn levels(network: &mut Network) -> Result<Vec<u32>, CompileError> {
+    match try_levels(network) {
+        Ok(levels) => Ok(levels),
+        Err(stuck) => {
+            take_apart(network, &stuck);
+            try_levels(network).map_err(|_| CompileError::Loop)
+        }
+    }
+}
+
+/// The levels, or the instances that have none.
+fn try_levels(network: &Network) -> Result<Vec<u32>, Vec<usize>> {
+    let mut from = vec![usize::MAX; network.widths.len()];
+    for (i, instance) in network.instances.iter().enumerate() {
+        instance.outputs.iter().for_each(|&net| from[net as usize] = i);
+    }
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); network.instances.len()];
+    let mut waits = vec![0; network.instances.len()];
+    for (i, instance) in network.instances.iter().enumerate() {
+        for &net in &instance.inputs {
+            if from[net as usize] != usize::MAX {
+                readers[from[net as usize]].push(i);
+                waits[i] += 1;
+            }
+        }
+    }
+    let mut levels = vec![0; network.instances.len()];
+    let mut ready: Vec<usize> = (0..waits.len()).filter(|&i| waits[i] == 0).collect();
+    let mut placed = 0;
+    while let Some(i) = ready.pop() {
+        placed += 1;
+        for &reader in &readers[i] {
+            levels[reader] = levels[reader].max(levels[i] + 1);
+            waits[reader] -= 1;
+            if waits[reader] == 0 {
+                ready.push(reader);
+            }
+        }
+    }
+    if placed == waits.len() {
+        return Ok(levels);
+    }
+    Err((0..waits.len()).filter(|&i| waits[i] > 0).collect())
+}
+
+/// Makes each output of some instances an instance of its own, with the inputs that it needs.
+fn take_apart(network: &mut Network, stuck: &[usize]) {
+    let mut parts: HashMap<usize, Vec<(usize, Vec<u32>)>> = HashMap::new();
+    let mut added = Vec::new();
+    for &i in stuck {
+        let Instance { kind, of, inputs, outputs } = network.instances[i].clone();
+        let Network { kinds, .. } = network;
+        let parts = parts.entry(kind).or_insert_with(|| {
+            let steps = kinds[kind].steps.clone();
+            let part = |&output: &u32| {
+                let (steps, places) =
+                    crate::network::packed(&Steps { outputs: vec![output], ..steps.clone() });
+                kinds.push(Kind { steps, rest: None });
+                (kinds.len() - 1, places)
+            };
+            steps.outputs.iter().map(part).collect()
+        });
+        for (output, (kind, places)) in outputs.into_iter().zip(parts.iter()) {
+            let inputs = places.iter().map(|&place| inputs[place as usize]).collect();
+            added.push(Instance { kind: *kind, of, inputs, outputs: vec![output] });
+        }
+    }
+    let mut at = 0;
+    network.instances.retain(|_| {
+        at += 1;
+        stuck.binary_search(&(at - 1)).is_err()
+    });
+    network.instances.extend(added);
+}
+
+/// The places of the inputs that steps read, each once.
+pub(crate) fn inputs_read(steps: &Steps) -> Vec<u32> {
+    let mut places: Vec<u32> = (steps.steps.iter())
+        .filter_map(|step| match step.operator {
+            Operator::Input(place) => Some(place),
+            _ => None,
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}

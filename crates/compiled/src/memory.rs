@@ -1,0 +1,38 @@
+//! Words of memory that begin where a line of the cache does: vectors in it never lie across two.
+
+use std::ops::{Deref, DerefMut};
+
+/// Words in a line of the cache.
+const LINE: usize = 16;
+
+/// Memory of one run of a design, or of several beside each other.
+pub(crate) struct Memory {
+    words: Vec<u32>,
+    start: usize,
+    count: usize,
+}
+
+impl Memory {
+    /// Memory with a content.
+    pub(crate) fn of(content: &[u32]) -> Memory {
+        let mut words = vec![0; content.len() + LINE];
+        // If that is not known, somewhere: it only takes longer.
+        let start = words.as_ptr().align_offset(LINE * size_of::<u32>()).min(LINE);
+        words[start..start + content.len()].copy_from_slice(content);
+        Memory { words, start, count: content.len() }
+    }
+}
+
+impl Deref for Memory {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.words[self.start..self.start + self.count]
+    }
+}
+
+impl DerefMut for Memory {
+    fn deref_mut(&mut self) -> &mut [u32] {
+        &mut self.words[self.start..self.start + self.count]
+    }
+}

@@ -1,0 +1,413 @@
+//! From the steps of a job to instructions on virtual registers.
+//!
+//! A block is one, four or eight elements. A word of at most 32 bits is *narrow*: an element of 32 bits. A wider one is *wide*, and
+//! eight of them are two parts. One bit is a mask, all ones or none, so that it selects and joins without being spread first. Bits
+//! above the width of a word may be anything as long as nothing reads them: a word is *clean* if they are zero.
+
+mod steps;
+mod words;
+
+use super::allocate::{Home, Instruction, Virtual};
+use super::assembler::{Address, Code, op};
+use super::pool::Pool;
+use crate::job::{Job, Source};
+use crate::plan::words;
+use flashd_hwmodel::netlist::{Operator, Step};
+use flashd_spec::bits::ones;
+use std::collections::HashMap;
+
+/// How many elements a block has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lanes {
+    One,
+    Four,
+    Eight,
+}
+
+/// A wide word: its two halves of the block, or twice the same.
+type Wide = [Virtual; 2];
+
+/// What is known of the result of a step.
+#[derive(Clone, Default)]
+struct Forms {
+    narrow: Option<Virtual>,
+    wide: Option<Wide>,
+    /// Both, cut to the width.
+    clean_narrow: Option<Virtual>,
+    clean_wide: Option<Wide>,
+    /// Of a wide word, bits 32 and above, and whether they are clean.
+    high: Option<(Virtual, bool)>,
+    /// Of one bit, as a number.
+    number: Option<Virtual>,
+}
+
+/// Instructions, and what they work on.
+pub(super) struct Lowered {
+    pub(super) instructions: Vec<Instruction>,
+    pub(super) homes: Vec<Home>,
+    pub(super) long: Vec<bool>,
+}
+
+pub(super) struct Lower<'a> {
+    pub(super) job: &'a Job,
+    pub(super) pool: &'a mut Pool,
+    pub(super) lanes: Lanes,
+    /// Addresses move with the index register.
+    pub(super) moves: bool,
+    /// What lies beside each other is not the elements of a job, but what they are in eight runs.
+    pub(super) beside: bool,
+    out: Lowered,
+    forms: Vec<Forms>,
+    constants: HashMap<(u64, bool), Virtual>,
+}
+
+impl<'a> Lower<'a> {
+    /// The instructions of a job for a block.
+    pub(super) fn block(
+        job: &'a Job,
+        pool: &'a mut Pool,
+        [moves, beside]: [bool; 2],
+        lanes: Lanes,
+    ) -> Lowered {
+        let forms = vec![Forms::default(); job.steps.steps.len()];
+        let out = Lowered { instructions: Vec::new(), homes: Vec::new(), long: Vec::new() };
+        let mut this = Lower { job, pool, lanes, moves, beside, out, forms, constants: HashMap::new() };
+        for i in 0..job.steps.steps.len() as u32 {
+            this.step(i);
+        }
+        for (&output, &at) in job.steps.outputs.iter().zip(&job.outputs) {
+            this.store(output, at);
+        }
+        this.out
+    }
+
+    fn long(&self, wide: bool) -> bool {
+        match self.lanes {
+            Lanes::One => false,
+            Lanes::Four => wide,
+            Lanes::Eight => true,
+        }
+    }
+
+    /// How many parts a wide word has.
+    fn parts(&self) -> usize {
+        1 + usize::from(self.lanes == Lanes::Eight)
+    }
+
+    fn fresh(&mut self, home: Home, long: bool) -> Virtual {
+        self.out.homes.push(home);
+        self.out.long.push(long);
+        self.out.homes.len() as u32 - 1
+    }
+
+    fn two(&mut self, code: Code, wide: bool, a: Virtual, b: Virtual) -> Virtual {
+        let long = self.long(wide);
+        let to = self.fresh(Home::None, long);
+        self.out.instructions.push(Instruction::Two { code, long, to, a, b, byte: None });
+        to
+    }
+
+    fn both(&mut self, code: Code, a: Wide, b: Wide) -> Wide {
+        let first = self.two(code, true, a[0], b[0]);
+        match self.parts() == 1 || (a[0] == a[1] && b[0] == b[1]) {
+            true => [first; 2],
+            false => [first, self.two(code, true, a[1], b[1])],
+        }
+    }
+
+    fn shift(&mut self, kind: u8, wide: bool, a: Virtual, places: u32) -> Virtual {
+        if places == 0 {
+            return a;
+        }
+        let (long, code) = (self.long(wide), if wide { op::SHIFTQ } else { op::SHIFTD });
+        let to = self.fresh(Home::None, long);
+        let places = places as u8;
+        self.out.instructions.push(Instruction::Shift { code, kind, long, to, a, places });
+        to
+    }
+
+    fn shift_both(&mut self, kind: u8, a: Wide, places: u32) -> Wide {
+        let first = self.shift(kind, true, a[0], places);
+        match self.parts() == 1 || a[0] == a[1] {
+            true => [first; 2],
+            false => [first, self.shift(kind, true, a[1], places)],
+        }
+    }
+
+    fn one(&mut self, code: Code, long: bool, a: Virtual) -> Virtual {
+        let to = self.fresh(Home::None, long);
+        self.out.instructions.push(Instruction::One { code, long, to, a, byte: None });
+        to
+    }
+
+    /// A number in every element.
+    fn constant(&mut self, value: u64, wide: bool) -> Virtual {
+        let value = if wide { value } else { value & ones(32) | value << 32 };
+        let long = self.long(wide);
+        if let Some(&known) = self.constants.get(&(value, long)) {
+            return known;
+        }
+        let home = Home::Whole(Address::word(self.pool.constant(value)));
+        let constant = self.fresh(home, long);
+        self.constants.insert((value, long), constant);
+        constant
+    }
+
+    fn wide_constant(&mut self, value: u64) -> Wide {
+        [self.constant(value, true); 2]
+    }
+
+    fn at(&self, i: u32) -> &'a Step {
+        &self.job.steps.steps[i as usize]
+    }
+
+    fn width(&self, i: u32) -> u32 {
+        self.at(i).width
+    }
+
+    fn is_wide(&self, i: u32) -> bool {
+        self.width(i) > 32
+    }
+
+    fn number_of(&self, i: u32) -> Option<u64> {
+        match self.at(i).operator {
+            Operator::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The low 32 bits; above the width of a narrow word may be anything.
+    fn narrow(&mut self, i: u32) -> Virtual {
+        let forms = &self.forms[i as usize];
+        if let Some(known) = forms.clean_narrow.or(forms.narrow) {
+            return known;
+        }
+        let wide = self.wide(i);
+        let narrow = self.cut(wide, 0x88);
+        self.forms[i as usize].narrow = Some(narrow);
+        narrow
+    }
+
+    /// The low words of wide elements, or with the other pattern the high ones.
+    fn cut(&mut self, [a, b]: Wide, pattern: u8) -> Virtual {
+        match self.lanes {
+            Lanes::One if pattern == 0x88 => a,
+            Lanes::One => self.shift(op::RIGHT, true, a, 32),
+            Lanes::Four => {
+                let high = self.fresh(Home::None, false);
+                self.out.instructions.push(Instruction::High { to: high, a });
+                let to = self.fresh(Home::None, false);
+                let byte = Some(pattern);
+                let code = op::SHUFPS;
+                self.out.instructions.push(Instruction::Two { code, long: false, to, a, b: high, byte });
+                to
+            }
+            Lanes::Eight => {
+                let mixed = self.fresh(Home::None, true);
+                let (code, long, byte) = (op::SHUFPS, true, Some(pattern));
+                self.out.instructions.push(Instruction::Two { code, long, to: mixed, a, b, byte });
+                if a == b {
+                    return mixed;
+                }
+                let to = self.fresh(Home::None, true);
+                let (code, byte) = (op::PERMQ, Some(0xD8));
+                self.out.instructions.push(Instruction::One { code, long, to, a: mixed, byte });
+                to
+            }
+        }
+    }
+
+    /// The word as wide elements; above its width may be anything.
+    fn wide(&mut self, i: u32) -> Wide {
+        let forms = &self.forms[i as usize];
+        if let Some(known) = forms.clean_wide.or(forms.wide) {
+            return known;
+        }
+        let wide = match (&self.at(i).operator, self.width(i)) {
+            (_, 1) => {
+                let mask = self.narrow(i);
+                self.spread(op::MOVSXDQ, mask)
+            }
+            (&Operator::Constant(value), _) => self.wide_constant(value),
+            (&Operator::Input(place), _) => match self.job.sources[place as usize] {
+                // Straight from memory.
+                Source::Each(at) if self.lanes != Lanes::One => {
+                    let from = self.address(at, 1);
+                    let first = self.fresh(Home::By(op::MOVZXDQ, from), true);
+                    match self.parts() {
+                        1 => [first; 2],
+                        _ => [first, self.fresh(Home::By(op::MOVZXDQ, from.plus(16)), true)],
+                    }
+                }
+                _ => {
+                    let narrow = self.narrow(i);
+                    self.spread(op::MOVZXDQ, narrow)
+                }
+            },
+            _ => {
+                let narrow = self.clean(i);
+                self.spread(op::MOVZXDQ, narrow)
+            }
+        };
+        let forms = &mut self.forms[i as usize];
+        (forms.wide, forms.clean_wide) = (Some(wide), Some(wide));
+        wide
+    }
+
+    fn spread(&mut self, code: Code, narrow: Virtual) -> Wide {
+        let long = self.long(true);
+        let first = self.one(code, long, narrow);
+        if self.parts() == 1 {
+            return [first; 2];
+        }
+        let high = self.fresh(Home::None, false);
+        self.out.instructions.push(Instruction::High { to: high, a: narrow });
+        [first, self.one(code, long, high)]
+    }
+
+    /// A narrow word with zeros above it; a mask is what it is.
+    fn clean(&mut self, i: u32) -> Virtual {
+        if let Some(known) = self.forms[i as usize].clean_narrow {
+            return known;
+        }
+        let (narrow, width) = (self.narrow(i), self.width(i));
+        let clean = match width {
+            1 | 32.. => narrow,
+            _ => {
+                let mask = self.constant(ones(width), false);
+                self.two(op::AND, false, narrow, mask)
+            }
+        };
+        self.forms[i as usize].clean_narrow = Some(clean);
+        clean
+    }
+
+    fn clean_wide(&mut self, i: u32) -> Wide {
+        if let Some(known) = self.forms[i as usize].clean_wide {
+            return known;
+        }
+        let (wide, width) = (self.wide(i), self.width(i));
+        // What became wide from a narrow word is clean.
+        let clean = match (self.forms[i as usize].clean_wide, width) {
+            (Some(clean), _) => clean,
+            (None, 64) => wide,
+            (None, _) => {
+                let mask = self.wide_constant(ones(width));
+                self.both(op::AND, wide, mask)
+            }
+        };
+        self.forms[i as usize].clean_wide = Some(clean);
+        clean
+    }
+
+    /// A narrow word as a number, which one bit is as 0 or 1.
+    fn number(&mut self, i: u32) -> Virtual {
+        if self.width(i) > 1 {
+            return self.clean(i);
+        }
+        if let Some(known) = self.forms[i as usize].number {
+            return known;
+        }
+        let (mask, one) = (self.narrow(i), self.constant(1, false));
+        let number = self.two(op::AND, false, mask, one);
+        self.forms[i as usize].number = Some(number);
+        number
+    }
+
+    fn wide_number(&mut self, i: u32) -> Wide {
+        if self.width(i) > 1 {
+            return self.clean_wide(i);
+        }
+        let (mask, one) = (self.wide(i), self.wide_constant(1));
+        self.both(op::AND, mask, one)
+    }
+
+    fn address(&self, place: u32, scale: u8) -> Address {
+        let word = if self.beside { Address::eight(place) } else { Address::word(place) };
+        Address { scale: if self.moves { scale } else { 0 }, ..word }
+    }
+
+    fn set(&mut self, i: u32, narrow: Virtual, clean: bool) {
+        let forms = &mut self.forms[i as usize];
+        forms.narrow = Some(narrow);
+        forms.clean_narrow = clean.then_some(narrow);
+    }
+
+    fn set_wide(&mut self, i: u32, wide: Wide, clean: bool) {
+        let forms = &mut self.forms[i as usize];
+        forms.wide = Some(wide);
+        forms.clean_wide = clean.then_some(wide);
+    }
+
+    fn input(&mut self, i: u32, source: Source) {
+        let wide = self.is_wide(i);
+        let long = self.long(wide);
+        let home = |code, place| Home::By(code, Address::word(place));
+        match (source, wide, self.lanes) {
+            (Source::Shared(at) | Source::Each(at), false, Lanes::One) => {
+                let narrow = self.fresh(home(op::MOVD, at), false);
+                self.set(i, narrow, true);
+            }
+            (Source::Shared(at) | Source::Each(at), true, Lanes::One) => {
+                let wide = self.fresh(home(op::MOVQ, at), false);
+                self.set_wide(i, [wide; 2], true);
+            }
+            (Source::Shared(at), false, _) if self.beside => {
+                let narrow = self.fresh(Home::Whole(Address::eight(at)), true);
+                self.set(i, narrow, true);
+            }
+            (Source::Shared(at), true, _) if self.beside => {
+                let from = Address::eight(at);
+                let first = self.fresh(Home::Whole(from), true);
+                let second = self.fresh(Home::Whole(from.plus(32)), true);
+                self.set_wide(i, [first, second], true);
+            }
+            (Source::Shared(at), false, _) => {
+                let narrow = self.fresh(home(op::BROADCASTD, at), long);
+                self.set(i, narrow, true);
+            }
+            (Source::Shared(at), true, _) => {
+                let wide = self.fresh(home(op::BROADCASTQ, at), long);
+                self.set_wide(i, [wide; 2], true);
+            }
+            (Source::Each(at), false, _) => {
+                let narrow = self.fresh(Home::Whole(self.address(at, 1)), long);
+                self.set(i, narrow, true);
+            }
+            (Source::Each(at), true, _) => {
+                let from = self.address(at, 2);
+                let first = self.fresh(Home::Whole(from), true);
+                let second = match self.parts() {
+                    1 => first,
+                    _ => self.fresh(Home::Whole(from.plus(32)), true),
+                };
+                self.set_wide(i, [first, second], true);
+            }
+        }
+    }
+
+    fn store(&mut self, output: u32, at: u32) {
+        let width = self.width(output);
+        let store = |code, long, a, to| Instruction::Store { code, long, a, to };
+        let store = match (words(width), self.lanes) {
+            (1, Lanes::One) => {
+                let a = self.clean(output);
+                vec![store(op::STORE_D, false, a, Address::word(at))]
+            }
+            (1, _) => {
+                let a = self.clean(output);
+                vec![store(op::STORE_DQU, self.long(false), a, self.address(at, 1))]
+            }
+            (_, Lanes::One) => {
+                let a = self.clean_wide(output)[0];
+                vec![store(op::STORE_Q, false, a, Address::word(at))]
+            }
+            _ => {
+                let (wide, to) = (self.clean_wide(output), self.address(at, 2));
+                let parts = wide.into_iter().take(self.parts()).zip(0..);
+                parts.map(|(a, part)| store(op::STORE_DQU, true, a, to.plus(32 * part))).collect()
+            }
+        };
+        self.out.instructions.extend(store);
+    }
+}

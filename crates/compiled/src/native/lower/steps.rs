@@ -1,0 +1,274 @@
+//! The instructions of each kind of step: those that compute.
+
+use super::super::allocate::Virtual;
+use super::super::assembler::{Code, op};
+use super::{Lower, Wide};
+use flashd_hwmodel::netlist::Operator;
+use flashd_spec::bits::ones;
+
+impl Lower<'_> {
+    pub(super) fn step(&mut self, i: u32) {
+        let step = self.at(i);
+        let operand = |place: usize| step.operands[place];
+        match &step.operator {
+            Operator::Input(place) => self.input(i, self.job.sources[*place as usize]),
+            Operator::Constant(value) => self.number_step(i, *value),
+            Operator::And => self.and(i, operand(0), operand(1)),
+            Operator::Or => self.bitwise(i, op::OR, operand(0), operand(1)),
+            Operator::Xor => self.bitwise(i, op::XOR, operand(0), operand(1)),
+            Operator::Not => self.not(i, operand(0)),
+            Operator::Add | Operator::Sub if step.width == 1 => {
+                self.bitwise(i, op::XOR, operand(0), operand(1));
+            }
+            Operator::Add => self.sum(i, [op::ADDD, op::ADDQ], operand(0), operand(1)),
+            Operator::Sub => self.sum(i, [op::SUBD, op::SUBQ], operand(0), operand(1)),
+            Operator::Multiply => self.product(i, operand(0), operand(1)),
+            Operator::ShiftLeft => self.shifted(i, [op::SLLVD, op::SLLVQ], operand(0), operand(1)),
+            Operator::ShiftRight => self.shifted(i, [op::SRLVD, op::SRLVQ], operand(0), operand(1)),
+            Operator::Any => {
+                let a = operand(0);
+                self.equals_number(i, a, 0);
+                self.complement(i);
+            }
+            Operator::All => self.equals_number(i, operand(0), ones(self.width(operand(0)))),
+            Operator::Equal => self.equal(i, operand(0), operand(1)),
+            Operator::Less => self.less(i, operand(0), operand(1)),
+            Operator::AtLeast => {
+                self.less(i, operand(0), operand(1));
+                self.complement(i);
+            }
+            Operator::SignedLess => self.signed_less(i, operand(0), operand(1)),
+            Operator::Slice(low) => self.slice(i, operand(0), *low),
+            Operator::Concat => self.concat(i, operand(0), operand(1)),
+            Operator::Repeat => self.repeat(i, operand(0)),
+            Operator::Select => self.select(i, operand(0), operand(1), operand(2)),
+            Operator::Lookup(entries) => self.lookup(i, operand(0), entries),
+        }
+    }
+
+    fn number_step(&mut self, i: u32, value: u64) {
+        match self.width(i) {
+            1 => {
+                let mask = self.constant(if value == 0 { 0 } else { ones(32) }, false);
+                self.set(i, mask, true);
+            }
+            2..=32 => {
+                let number = self.constant(value, false);
+                self.set(i, number, true);
+            }
+            _ => {
+                let number = self.wide_constant(value);
+                self.set_wide(i, number, true);
+            }
+        }
+    }
+
+    pub(super) fn is_clean(&self, i: u32) -> bool {
+        let forms = &self.forms[i as usize];
+        if self.is_wide(i) { forms.clean_wide.is_some() } else { forms.clean_narrow.is_some() }
+    }
+
+    fn bitwise(&mut self, i: u32, code: Code, a: u32, b: u32) {
+        let clean = self.is_clean(a) && self.is_clean(b);
+        self.of_two(i, [code, code], a, b, clean || self.width(i) == 1);
+    }
+
+    fn of_two(&mut self, i: u32, [narrow, wide]: [Code; 2], a: u32, b: u32, clean: bool) {
+        if self.is_wide(i) {
+            let (a, b) = (self.wide(a), self.wide(b));
+            let result = self.both(wide, a, b);
+            self.set_wide(i, result, clean);
+        } else {
+            let (a, b) = (self.narrow(a), self.narrow(b));
+            let result = self.two(narrow, false, a, b);
+            self.set(i, result, clean);
+        }
+    }
+
+    fn and(&mut self, i: u32, a: u32, b: u32) {
+        for (a, b) in [(a, b), (b, a)] {
+            // Where one is a complement, the other one alone keeps the result clean.
+            if self.at(b).operator == Operator::Not {
+                let clean = self.is_clean(a) || self.width(i) == 1;
+                self.of_two(i, [op::ANDN, op::ANDN], self.at(b).operands[0], a, clean);
+                return;
+            }
+        }
+        let clean = self.is_clean(a) || self.is_clean(b) || self.width(i) == 1;
+        self.of_two(i, [op::AND, op::AND], a, b, clean);
+    }
+
+    fn not(&mut self, i: u32, a: u32) {
+        let (width, clean) = (self.width(i), self.is_clean(a));
+        match width {
+            33.. => {
+                let (a, all) = (self.wide(a), self.wide_constant(ones(width)));
+                let result = self.both(op::XOR, a, all);
+                self.set_wide(i, result, clean);
+            }
+            _ => {
+                let (a, all) =
+                    (self.narrow(a), self.constant(if width == 1 { ones(32) } else { ones(width) }, false));
+                let result = self.two(op::XOR, false, a, all);
+                self.set(i, result, clean || width == 1);
+            }
+        }
+    }
+
+    fn sum(&mut self, i: u32, codes: [Code; 2], a: u32, b: u32) {
+        let clean = matches!(self.width(i), 32 | 64);
+        self.of_two(i, codes, a, b, clean);
+    }
+
+    fn product(&mut self, i: u32, a: u32, b: u32) {
+        let (wa, wb, width) = (self.width(a), self.width(b), self.width(i));
+        if width <= 32 {
+            let code = if wa <= 15 && wb <= 15 { op::MADDWD } else { op::MULLD };
+            let (a, b) = (self.number(a), self.number(b));
+            let result = self.two(code, false, a, b);
+            return self.set(i, result, width >= wa + wb || width == 32);
+        }
+        let (x, y) = (self.wide_number(a), self.wide_number(b));
+        let mut result = self.both(op::MULUDQ, x, y);
+        // The upper words of either, times the lower one of the other; both together are beyond 64 bits.
+        for (high, low, is_long) in [(x, y, wa > 32), (y, x, wb > 32)] {
+            if is_long {
+                let high = self.shift_both(op::RIGHT, high, 32);
+                let cross = self.both(op::MULUDQ, high, low);
+                let cross = self.shift_both(op::LEFT, cross, 32);
+                result = self.both(op::ADDQ, result, cross);
+            }
+        }
+        self.set_wide(i, result, width >= wa + wb || width == 64);
+    }
+
+    fn shifted(&mut self, i: u32, [narrow, wide]: [Code; 2], a: u32, by: u32) {
+        let right = narrow == op::SRLVD;
+        let width = self.width(i);
+        if width > 32 || self.width(by) > 32 {
+            let a = if right || width == 1 { self.wide_number(a) } else { self.wide(a) };
+            let by = self.wide_number(by);
+            let result = self.both(wide, a, by);
+            if width > 32 {
+                return self.set_wide(i, result, right || width == 64);
+            }
+            let result = self.cut(result, 0x88);
+            return self.shifted_narrow(i, result, right);
+        }
+        let a = if right || width == 1 { self.number(a) } else { self.narrow(a) };
+        let by = self.number(by);
+        let result = self.two(narrow, false, a, by);
+        self.shifted_narrow(i, result, right);
+    }
+
+    fn shifted_narrow(&mut self, i: u32, result: Virtual, right: bool) {
+        if self.width(i) > 1 {
+            return self.set(i, result, right || self.width(i) == 32);
+        }
+        // One bit is a mask again.
+        let top = self.shift(op::LEFT, false, result, 31);
+        let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+        self.set(i, mask, true);
+    }
+
+    fn equals_number(&mut self, i: u32, a: u32, value: u64) {
+        match self.width(a) {
+            1 if value != 0 => {
+                let a = self.narrow(a);
+                self.set(i, a, true);
+            }
+            1..=32 => {
+                let (a, number) = (self.clean(a), self.constant(value, false));
+                let result = self.two(op::CMPEQD, false, a, number);
+                self.set(i, result, true);
+            }
+            _ => {
+                let (a, number) = (self.clean_wide(a), self.wide_constant(value));
+                let result = self.both(op::CMPEQQ, a, number);
+                self.set_mask(i, result);
+            }
+        }
+    }
+
+    /// The result of a step of one bit, of wide masks.
+    fn set_mask(&mut self, i: u32, wide: Wide) {
+        self.set_wide(i, wide, true);
+        let narrow = self.cut(wide, 0x88);
+        self.set(i, narrow, true);
+    }
+
+    /// Turns the result of a step of one bit around.
+    fn complement(&mut self, i: u32) {
+        let (mask, all) = (self.narrow(i), self.constant(ones(32), false));
+        let result = self.two(op::XOR, false, mask, all);
+        self.forms[i as usize].wide = None;
+        self.forms[i as usize].clean_wide = None;
+        self.set(i, result, true);
+    }
+
+    fn equal(&mut self, i: u32, a: u32, b: u32) {
+        if self.is_wide(a) {
+            let (a, b) = (self.clean_wide(a), self.clean_wide(b));
+            let result = self.both(op::CMPEQQ, a, b);
+            return self.set_mask(i, result);
+        }
+        let (a, b) = (self.clean(a), self.clean(b));
+        let result = self.two(op::CMPEQD, false, a, b);
+        self.set(i, result, true);
+    }
+
+    fn less(&mut self, i: u32, a: u32, b: u32) {
+        match self.width(a) {
+            1 => {
+                let (a, b) = (self.narrow(a), self.narrow(b));
+                let result = self.two(op::ANDN, false, a, b);
+                self.set(i, result, true);
+            }
+            width @ 2..=32 => {
+                let [mut a, mut b] = [self.clean(a), self.clean(b)];
+                if width == 32 {
+                    let sign = self.constant(1 << 31, false);
+                    [a, b] = [a, b].map(|x| self.two(op::XOR, false, x, sign));
+                }
+                let result = self.two(op::CMPGTD, false, b, a);
+                self.set(i, result, true);
+            }
+            width => {
+                let [mut a, mut b] = [self.clean_wide(a), self.clean_wide(b)];
+                if width == 64 {
+                    let sign = self.wide_constant(1 << 63);
+                    [a, b] = [a, b].map(|x| self.both(op::XOR, x, sign));
+                }
+                let result = self.both(op::CMPGTQ, b, a);
+                self.set_mask(i, result);
+            }
+        }
+    }
+
+    fn signed_less(&mut self, i: u32, a: u32, b: u32) {
+        match self.width(a) {
+            // Of one bit, one is minus one.
+            1 => {
+                let (a, b) = (self.narrow(a), self.narrow(b));
+                let result = self.two(op::ANDN, false, b, a);
+                self.set(i, result, true);
+            }
+            width @ 2..=32 => {
+                let [a, b] = [a, b].map(|x| {
+                    let x = self.narrow(x);
+                    self.shift(op::LEFT, false, x, 32 - width)
+                });
+                let result = self.two(op::CMPGTD, false, b, a);
+                self.set(i, result, true);
+            }
+            width => {
+                let [a, b] = [a, b].map(|x| {
+                    let x = self.wide(x);
+                    self.shift_both(op::LEFT, x, 64 - width)
+                });
+                let result = self.both(op::CMPGTQ, b, a);
+                self.set_mask(i, result);
+            }
+        }
+    }
+}

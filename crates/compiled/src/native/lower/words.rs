@@ -1,0 +1,191 @@
+//! The instructions of steps that take words apart, join them and choose among them.
+
+use super::super::allocate::{Home, Instruction, Virtual};
+use super::super::assembler::{Address, op};
+use super::{Lanes, Lower};
+use flashd_spec::bits::ones;
+
+impl Lower<'_> {
+    pub(super) fn slice(&mut self, i: u32, a: u32, low: u32) {
+        let (whole, width) = (self.width(a), self.width(i));
+        // Above the top of a clean word there is nothing.
+        let reaches = low + width == whole;
+        if whole > 32 && low + width > 32 && low < 32 {
+            if width == 1 {
+                unreachable!("a bit is in one half");
+            }
+            let x = if reaches { self.clean_wide(a) } else { self.wide(a) };
+            let x = self.shift_both(op::RIGHT, x, low);
+            if width > 32 {
+                return self.set_wide(i, x, reaches);
+            }
+            let x = self.cut(x, 0x88);
+            return self.set(i, x, reaches || width == 32);
+        }
+        // In one of the halves of a wide word, or in a narrow one.
+        let (x, low, room, is_clean) = match (whole > 32, low >= 32) {
+            (true, true) => {
+                let (high, clean) = self.high(a);
+                (high, low - 32, whole - 32, clean)
+            }
+            (true, false) => (self.narrow(a), low, 32, true),
+            _ => (self.narrow(a), low, whole, self.is_clean(a)),
+        };
+        if width == 1 {
+            let top = self.shift(op::LEFT, false, x, 31 - low);
+            let mask = self.shift(op::SIGNED_RIGHT, false, top, 31);
+            return self.set(i, mask, true);
+        }
+        let clean = low + width == room && (room == 32 || is_clean);
+        let x = self.shift(op::RIGHT, false, x, low);
+        self.set(i, x, clean);
+    }
+
+    /// The upper word of a wide one, and whether it is clean.
+    fn high(&mut self, a: u32) -> (Virtual, bool) {
+        if let Some(known) = self.forms[a as usize].high {
+            return known;
+        }
+        let clean = self.is_clean(a);
+        let wide = self.wide(a);
+        let high = (self.cut(wide, 0xDD), clean);
+        self.forms[a as usize].high = Some(high);
+        high
+    }
+
+    pub(super) fn concat(&mut self, i: u32, high: u32, low: u32) {
+        let below = self.width(low);
+        let clean = self.is_clean(high);
+        if self.is_wide(i) {
+            let upper = match (self.number_of(high), self.width(high)) {
+                (Some(0), _) => None,
+                (Some(value), _) => Some(self.wide_constant(value << below)),
+                (None, 1) => {
+                    let (mask, bit) = (self.wide(high), self.wide_constant(1 << below));
+                    Some(self.both(op::AND, mask, bit))
+                }
+                (None, _) => {
+                    let high = self.wide(high);
+                    Some(self.shift_both(op::LEFT, high, below))
+                }
+            };
+            let lower = (self.number_of(low) != Some(0)).then(|| self.wide_number(low));
+            let result = match (upper, lower) {
+                (Some(upper), Some(lower)) => self.both(op::OR, upper, lower),
+                (Some(one), None) | (None, Some(one)) => one,
+                (None, None) => self.wide_constant(0),
+            };
+            return self.set_wide(i, result, clean || self.width(i) == 64);
+        }
+        let upper = match (self.number_of(high), self.width(high)) {
+            (Some(0), _) => None,
+            (Some(value), _) => Some(self.constant(value << below, false)),
+            (None, 1) => {
+                let (mask, bit) = (self.narrow(high), self.constant(1 << below, false));
+                Some(self.two(op::AND, false, mask, bit))
+            }
+            (None, _) => {
+                let high = self.narrow(high);
+                Some(self.shift(op::LEFT, false, high, below))
+            }
+        };
+        let lower = (self.number_of(low) != Some(0)).then(|| self.number(low));
+        let result = match (upper, lower) {
+            (Some(upper), Some(lower)) => self.two(op::OR, false, upper, lower),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => self.constant(0, false),
+        };
+        self.set(i, result, clean || self.width(i) == 32);
+    }
+
+    pub(super) fn repeat(&mut self, i: u32, bit: u32) {
+        let width = self.width(i);
+        if width > 32 {
+            let (mask, all) = (self.wide(bit), self.wide_constant(ones(width)));
+            let result = self.both(op::AND, mask, all);
+            return self.set_wide(i, result, true);
+        }
+        // Above the width may be anything: the mask is the word.
+        let mask = self.narrow(bit);
+        self.set(i, mask, width == 32 || width == 1);
+    }
+
+    pub(super) fn select(&mut self, i: u32, condition: u32, then: u32, otherwise: u32) {
+        let clean = self.is_clean(then) && self.is_clean(otherwise) || self.width(i) == 1;
+        if self.is_wide(i) {
+            let (mask, then, otherwise) = (self.wide(condition), self.wide(then), self.wide(otherwise));
+            let first = self.blend(true, mask[0], then[0], otherwise[0]);
+            let second = match self.parts() == 1 || [mask, then, otherwise].iter().all(|x| x[0] == x[1]) {
+                true => first,
+                false => self.blend(true, mask[1], then[1], otherwise[1]),
+            };
+            return self.set_wide(i, [first, second], clean);
+        }
+        let (mask, then, otherwise) = (self.narrow(condition), self.narrow(then), self.narrow(otherwise));
+        let result = self.blend(false, mask, then, otherwise);
+        self.set(i, result, clean);
+    }
+
+    fn blend(&mut self, wide: bool, mask: Virtual, then: Virtual, otherwise: Virtual) -> Virtual {
+        let long = self.long(wide);
+        let to = self.fresh(Home::None, long);
+        self.out.instructions.push(Instruction::Blend { long, to, otherwise, then, mask });
+        to
+    }
+
+    pub(super) fn lookup(&mut self, i: u32, index: u32, entries: &[u64]) {
+        let width = self.width(i);
+        let entries: Vec<u64> = match width {
+            1 => entries.iter().map(|&bit| if bit == 0 { 0 } else { ones(32) }).collect(),
+            _ => entries.to_vec(),
+        };
+        let wide = width > 32;
+        let table = Address::word(self.pool.table(&entries, wide));
+        // What is behind the last element may be anything; no element may read what is behind the table.
+        let last = self.constant(entries.len() as u64 - 1, false);
+        let mut number = match self.width(index) {
+            33.. => {
+                // Beyond 32 bits is beyond the table.
+                let whole = self.clean_wide(index);
+                let (narrow, high) = (self.cut(whole, 0x88), self.cut(whole, 0xDD));
+                let zero = self.constant(0, false);
+                let inside = self.two(op::CMPEQD, false, high, zero);
+                self.blend(false, inside, narrow, last)
+            }
+            _ => self.number(index),
+        };
+        let fits = self.lanes == Lanes::One
+            && self.width(index) < 32
+            && ones(self.width(index)) < entries.len() as u64;
+        if !fits {
+            number = self.two(op::MINUD, false, number, last);
+        }
+        let gather =
+            |to, index, code, long, bytes| Instruction::Gather { code, long, to, index, table, bytes };
+        match (self.lanes, wide) {
+            (Lanes::One, _) => {
+                let to = self.fresh(Home::None, false);
+                self.out.instructions.push(Instruction::Entry { wide, to, index: number, table });
+                if wide { self.set_wide(i, [to; 2], true) } else { self.set(i, to, true) }
+            }
+            (_, false) => {
+                let long = self.long(false);
+                let to = self.fresh(Home::None, long);
+                self.out.instructions.push(gather(to, number, op::GATHERDD, long, 4));
+                self.set(i, to, true);
+            }
+            (lanes, true) => {
+                let first = self.fresh(Home::None, true);
+                self.out.instructions.push(gather(first, number, op::GATHERDQ, true, 8));
+                let mut second = first;
+                if lanes == Lanes::Eight {
+                    let high = self.fresh(Home::None, false);
+                    self.out.instructions.push(Instruction::High { to: high, a: number });
+                    second = self.fresh(Home::None, true);
+                    self.out.instructions.push(gather(second, high, op::GATHERDQ, true, 8));
+                }
+                self.set_wide(i, [first, second], true);
+            }
+        }
+    }
+}

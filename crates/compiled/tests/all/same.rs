@@ -1,0 +1,122 @@
+//! Every net of every design is the same in both engines, at every moment.
+
+use crate::random::Pair;
+use flashd_compiled::Backend;
+use flashd_hwmodel::netlist::Steps;
+use flashd_hwmodel::rtl::{Circuit, Instance};
+use flashd_hwmodel::{array, catalogue, split, wrapper};
+use flashd_simulator::random::Drawn;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
+use flashd_spec::format::Format;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
+
+const SEED: u64 = 0x5eed;
+
+fn same(what: &str, seed: u64, cycles: usize, circuit: impl Fn() -> Circuit) {
+    println!("{what}: seed {seed:#x}");
+    for backend in Backend::available() {
+        let mut pair = Pair::new(circuit(), backend, seed);
+        pair.run(cycles)
+            .unwrap_or_else(|difference| panic!("{what}, seed {seed:#x}, {backend:?}: {}", difference.0));
+    }
+}
+
+fn same_core(config: &CoreConfig, cycles: usize) {
+    same(&config.name(), SEED, cycles, || catalogue::build(config).expect("a valid configuration"));
+}
+
+/// A design that was drawn, built.
+fn build(drawn: &Drawn) -> Circuit {
+    let circuit = match drawn {
+        Drawn::Core(config) => catalogue::build(config),
+        Drawn::Array(config) => array::build(config),
+        Drawn::Split(config) => split::build(config),
+        Drawn::Wrapper(config) => wrapper::build(config),
+    };
+    circuit.expect("a legal configuration")
+}
+
+#[test]
+fn every_variant_in_every_format() {
+    for (_, format) in Format::NAMED {
+        for config in CoreConfig::variants(8, format).iter().filter(|config| config.validate().is_ok()) {
+            same_core(config, 100);
+        }
+    }
+}
+
+#[test]
+fn cores_with_masks_and_partial_results() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        for config in CoreConfig::variants(8, format) {
+            let config = CoreConfig { masks: true, partial: true, ..config };
+            if config.validate().is_ok() {
+                same_core(&config, 100);
+            }
+        }
+    }
+}
+
+#[test]
+fn shipped_cores() {
+    for config in CoreConfig::shipped() {
+        same_core(&config, if config.d > 64 { 30 } else { 60 });
+    }
+}
+
+/// Lengths at which blocks are full, not full, and one element.
+#[test]
+fn vector_lengths() {
+    for d in [2, 3, 4, 5, 7, 9, 12, 15, 17, 31, 33] {
+        for design in [Design::FlashD, Design::Fa2] {
+            same_core(&CoreConfig::new(design, d, Format::BF16), 100);
+        }
+    }
+}
+
+#[test]
+fn arrays_splits_and_wrappers() {
+    for design in [Design::FlashD, Design::Fa2] {
+        for format in [Format::BF16, Format::FP8_E4M3] {
+            let core = CoreConfig::new(design, 8, format);
+            let array = ArrayConfig::new(CoreConfig { masks: true, ..core.clone() }, 3);
+            for drawn in [
+                Drawn::Array(array.clone()),
+                Drawn::Split(SplitConfig::new(core, 4)),
+                Drawn::Wrapper(WrapperConfig::new(array)),
+            ] {
+                same(&drawn.name(), SEED, 200, || build(&drawn));
+            }
+        }
+    }
+}
+
+/// As many as FLASHD_COMPILED_DRAWN says.
+#[test]
+fn drawn_configurations() {
+    let count = std::env::var("FLASHD_COMPILED_DRAWN").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    for seed in 0..count {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let drawn = Drawn::new(&mut rng, 24);
+        same(&drawn.name(), seed, 60, || build(&drawn));
+    }
+}
+
+/// Leaves that are taken for one kind, by their name and the widths of their pins, were recorded alike.
+#[test]
+fn leaves_of_one_name_are_one_function() {
+    for seed in 0..40 {
+        let drawn = Drawn::new(&mut ChaCha8Rng::seed_from_u64(seed), 24);
+        let design = build(&drawn).design();
+        let mut known: HashMap<(String, Vec<u32>), Steps> = HashMap::new();
+        for Instance { leaf, inputs, outputs } in &design.leaves {
+            let widths = inputs.iter().chain(outputs).map(|&net| design.widths[net as usize]).collect();
+            let name = leaf.tag().name;
+            let steps = Steps::of(&leaf.inputs(), &leaf.netlist());
+            let first = known.entry((name.clone(), widths)).or_insert_with(|| steps.clone());
+            assert_eq!(*first, steps, "{}, seed {seed}: {name}", drawn.name());
+        }
+    }
+}

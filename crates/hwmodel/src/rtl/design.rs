@@ -1,0 +1,103 @@
+//! A design as data: its leaves and registers between numbered nets, for other engines than [`Circuit`]'s own.
+
+use super::Circuit;
+use super::leaf::Leaf;
+use super::structure::{Kind, Structure};
+use std::sync::Arc;
+
+/// A design without hierarchy. Nets go by their numbers; words that carry the same have the same net.
+#[derive(Clone)]
+pub struct Design {
+    /// Name of the module that the design is.
+    pub name: String,
+    /// Width of each net. The first one is the clock's level.
+    pub widths: Vec<u32>,
+    /// What computes, sources first where there is such an order.
+    pub leaves: Vec<Instance>,
+    /// What holds.
+    pub registers: Vec<Register>,
+    /// The ports but the clock's.
+    pub ports: Vec<DesignPort>,
+}
+
+/// A leaf between nets.
+#[derive(Clone)]
+pub struct Instance {
+    /// What it computes.
+    pub leaf: Arc<dyn Leaf>,
+    /// Nets of its input words, in the order of its pins.
+    pub inputs: Vec<u32>,
+    /// Nets of its output words.
+    pub outputs: Vec<u32>,
+}
+
+/// `q <= d` between nets, at the rising edge: with a gate only while that is high, with an enable likewise, with a reset the value of
+/// the reset while that is high.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Register {
+    /// What it takes.
+    pub d: u32,
+    /// What it holds.
+    pub q: u32,
+    /// It takes something while this is high.
+    pub enable: Option<u32>,
+    /// The net of the reset, and the value then.
+    pub reset: Option<(u32, u64)>,
+    /// The enable of the gate before its clock.
+    pub gate: Option<u32>,
+}
+
+/// A port of a design.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DesignPort {
+    /// Its name.
+    pub name: String,
+    /// Whether the design drives it.
+    pub output: bool,
+    /// Width of a word.
+    pub width: u32,
+    /// The nets of its words.
+    pub nets: Vec<u32>,
+}
+
+impl Circuit {
+    /// The design as data.
+    pub fn design(&self) -> Design {
+        let (leaves, registers) = self.flat.parts();
+        let mut widths = vec![1; self.flat.nets()];
+        measure(&self.top, &mut widths);
+        let ports = self.top.ports.iter().enumerate().filter(|(place, _)| Some(*place) != self.top.clock);
+        let ports = ports.map(|(_, port)| DesignPort {
+            name: port.name.clone(),
+            output: port.output,
+            width: port.width,
+            nets: port.slots.iter().map(|&slot| self.top.nets[slot as usize]).collect(),
+        });
+        Design { name: self.name().to_string(), widths, leaves, registers, ports: ports.collect() }
+    }
+
+    /// What a net carries.
+    pub fn value(&self, net: u32) -> u64 {
+        self.flat.value(net)
+    }
+
+    /// Shows values that another engine has computed for this design: what probes, ports and watches read from now on. Nothing
+    /// is computed from them before an input moves.
+    pub fn show(&mut self, values: impl Fn(u32) -> u64) {
+        self.flat.show(values);
+    }
+}
+
+fn measure(structure: &Structure, widths: &mut [u32]) {
+    // A slot that stands for another one has no net of its own.
+    for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
+        if let Some(measured) = widths.get_mut(net as usize) {
+            *measured = width;
+        }
+    }
+    for node in &structure.nodes {
+        if let Kind::Module(inner) = &node.kind {
+            measure(inner, widths);
+        }
+    }
+}
