@@ -15,6 +15,8 @@ mod parse;
 mod read;
 mod table;
 
+pub(crate) use find::INPUT_COLUMNS;
+
 pub use expression::{Expression, ExpressionError};
 pub use parse::SyntaxError;
 pub use table::Table;
