@@ -57,8 +57,14 @@ fn three_gates_as_computed_by_hand() {
         simulation.clock();
     }
     // a: 1 1 0 1, 3 toggles; b: 0 1 1 0, 2; !b: 1 0 0 1, 2; NAND: 0 1 1 0, 3 (from 1); q: 0 1 1 0, 2.
-    let activity =
-        Activity { cycles: 4, toggles: simulation.toggles().to_vec(), conditions, outputs_checked: 0 };
+    let activity = Activity {
+        cycles: 4,
+        toggles: simulation.toggles().to_vec(),
+        conditions,
+        outputs_checked: 0,
+        steps: (0, 0),
+        glitches: None,
+    };
     let report = PowerReport::new(&netlist, &library, &activity, 4e6);
     let figures = report.figures(&netlist, &|_| Part::Control, String::new(), &activity);
     // 4 cycles at 4 MHz take 1 us: 1 pJ is 1 uW.
@@ -80,7 +86,7 @@ fn three_gates_as_computed_by_hand() {
 
 fn options(cycles: usize) -> PowerOptions {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
-    PowerOptions { clock_mhz: 100.0, cycles, streams: STREAMS, data }
+    PowerOptions { clock_mhz: 100.0, cycles, glitches: 0, streams: STREAMS, data }
 }
 
 #[test]
@@ -125,7 +131,9 @@ fn options_that_make_no_sense_are_named() {
     let message = |change: &dyn Fn(&mut PowerOptions)| {
         let mut options = options(10);
         change(&mut options);
-        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| {}).unwrap_err().to_string()
+        simulate(&config.clone().into(), &netlist, &library, &options, &mut |_, _, _| {})
+            .unwrap_err()
+            .to_string()
     };
     assert!(message(&|o| o.clock_mhz = 0.0).starts_with("clock: 0 MHz"));
     assert!(message(&|o| o.cycles = 0).starts_with("cycles: "));
@@ -145,7 +153,8 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let options = options(60);
     let mut cycles = 0;
     let (activity, _) =
-        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| cycles += 1).unwrap();
+        simulate(&config.clone().into(), &netlist, &mapped.library, &options, &mut |_, _, _| cycles += 1)
+            .unwrap();
     assert_eq!(cycles, 60 + warm_up(&config.clone().into()));
     // One comparison of o_valid for each cycle and stream, and more for results.
     assert!(activity.outputs_checked > 60 * 64);
@@ -159,7 +168,9 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let lane = text.find("_sub_finite\": {").unwrap();
     let wrong = text[lane..].replacen("\"NAND2X1\"", "\"NOR2X1\"", 1);
     std::fs::write(&mapped.json, format!("{}{wrong}", &text[..lane])).unwrap();
-    let error = simulate(&config.clone().into(), &mapped.netlist(), &options, &mut |_, _, _| {}).unwrap_err();
+    let error =
+        simulate(&config.clone().into(), &mapped.netlist(), &mapped.library, &options, &mut |_, _, _| {})
+            .unwrap_err();
     assert!(matches!(error, PowerError::Mismatch { .. }), "{error}");
 }
 
@@ -172,7 +183,8 @@ fn a_mapped_array_agrees_with_the_model() {
         let target = array.into();
         let mut cycles = 0;
         let (activity, words) =
-            simulate(&target, &mapped.netlist(), &options(90), &mut |_, _, _| cycles += 1).unwrap();
+            simulate(&target, &mapped.netlist(), &mapped.library, &options(90), &mut |_, _, _| cycles += 1)
+                .unwrap();
         assert_eq!(cycles, 90 + warm_up(&target));
         // q_ready, k_ready and o_valid for each cycle and stream, and more for results.
         assert!(activity.outputs_checked > 3 * 90 * 64, "{}", activity.outputs_checked);

@@ -3,7 +3,7 @@
 use super::compare::*;
 use super::fixture::{core, figures};
 use super::*;
-use crate::figures::CoreFigures;
+use crate::figures::{CoreFigures, FailedCore, Measurements};
 use flashd_spec::config::{Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 
@@ -119,7 +119,7 @@ fn bars_are_as_high_as_their_figures() {
 #[test]
 fn nothing_to_compare_is_no_chart() {
     assert!(charts(&figures()[..1]).unwrap().is_empty());
-    let page = html(&figures()[..1], &commands(1)).unwrap();
+    let page = html(&measured(&figures()[..1]), &commands(1)).unwrap();
     assert!(page.contains("No FLASH-D and FA2 core"));
     let mut flat = figures();
     for core in &mut flat {
@@ -127,9 +127,13 @@ fn nothing_to_compare_is_no_chart() {
         core.power = None;
         core.run.cycles = 0;
     }
-    let page = html(&flat, &commands(5)).unwrap();
+    let page = html(&measured(&flat), &commands(5)).unwrap();
     assert!(page.contains("hierarchy was dissolved") && !page.contains("Energy a cycle, bf16"));
     assert_eq!(page.matches("<svg").count(), 1);
+}
+
+fn measured(cores: &[CoreFigures]) -> Measurements {
+    Measurements { cores: cores.to_vec(), failed: Vec::new() }
 }
 
 fn commands(cores: usize) -> Commands {
@@ -171,7 +175,7 @@ fn balanced(page: &str) {
 #[test]
 fn the_page_is_well_formed_and_holds_every_core_and_figure() {
     let all = figures();
-    let page = html(&all, &commands(all.len())).unwrap();
+    let page = html(&measured(&all), &commands(all.len())).unwrap();
     balanced(&page);
     assert_eq!(page.matches("<svg").count(), 2);
     for (index, f) in all.iter().enumerate() {
@@ -233,11 +237,30 @@ fn figures_survive_json_and_bad_ones_are_named() {
 
 #[test]
 fn files_are_joined() {
-    let mut all = figures();
+    let all = figures();
     let mut more = figures();
     more.push(core("d128", Design::Fa2, 128, 1.0, 1.0, 20.0));
-    join(&mut all, more.clone()).unwrap();
-    assert_eq!(all.len(), 6);
+    let mut all = measured(&all);
+    let failed = FailedCore {
+        core: "e16".to_string(),
+        configuration: all.cores[0].configuration.clone(),
+        array: None,
+        library: "made up".to_string(),
+        error: "a <flip-flop>\nis in use".to_string(),
+        run: all.cores[0].run.clone(),
+    };
+    let more_of =
+        |cores: &[CoreFigures]| Measurements { cores: cores.to_vec(), failed: vec![failed.clone()] };
+    join(&mut all, more_of(&more)).unwrap();
+    join(&mut all, more_of(&more)).unwrap();
+    assert_eq!((all.cores.len(), all.failed.len()), (6, 1));
+    // What failed survives JSON, and is a row with its error.
+    let again = read(&serde_json::to_string(&all).unwrap()).unwrap();
+    assert_eq!((again.cores.len(), &again.failed), (6, &all.failed));
+    let table = tables::overview_with_failed(&again.cores, &again.failed.iter().collect::<Vec<_>>());
+    assert!(table.rows.iter().all(|row| row.len() == table.header.len()));
+    assert_eq!(table.rows[6].last().unwrap(), "a <flip-flop> is in use");
+    assert!(html(&all, &commands(6)).unwrap().contains("a &lt;flip-flop&gt;"));
     more[0].area.total *= 2.0;
-    assert!(join(&mut all, more).unwrap_err().contains("a16 in made"));
+    assert!(join(&mut all, measured(&more)).unwrap_err().contains("a16 in made"));
 }
