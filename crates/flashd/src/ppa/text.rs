@@ -12,6 +12,9 @@ pub(super) fn figures(all: &Measurements, breakdown: bool) -> String {
     let mut text = drawn(tables::overview_with_failed(figures, &all.failed.iter().collect::<Vec<_>>()));
     text += "\nkGE: thousands of the library's smallest two-input NAND. No clock tree. Power from toggles without delays, and\n\
              with the library's delays, so with glitches: of all cycles without, of a sample with.\n";
+    for failed in &all.failed {
+        let _ = writeln!(text, "\n{} in {} failed: {}", failed.core, failed.library, failed.error);
+    }
     let mut wires: Vec<String> =
         figures.iter().map(|f| format!("Wires in {}: {}.", f.library, f.timing.wires)).collect();
     wires.sort();

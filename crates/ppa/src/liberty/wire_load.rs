@@ -15,7 +15,7 @@ pub struct WireLoad {
 
 impl WireLoad {
     /// Capacitance of the wires of a net that drives so many pins, F: linear between the entries, and beyond them by
-    /// the slope, as OpenSTA does it.
+    /// the slope, as OpenSTA does it. (In a hierarchy OpenSTA 2.0.17 counts the pins of modules on the way as well.)
     pub fn at(&self, pins: usize) -> f64 {
         let pins = pins as f64;
         let after = self.lengths.partition_point(|(fanout, _)| *fanout <= pins);

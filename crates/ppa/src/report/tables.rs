@@ -5,6 +5,8 @@ use crate::figures::{CoreFigures, FailedCore, Part, PowerFigures};
 
 /// Modules that a breakdown lists.
 const MODULES: usize = 8;
+/// Characters of an error that a row shows.
+const ERROR_SHOWN: usize = 60;
 
 /// A table of text.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +31,14 @@ pub fn significant(x: f64) -> String {
 
 fn share(value: f64, total: f64) -> String {
     format!("{:.1} %", 100.0 * value / total)
+}
+
+/// A remark where a mapping does not meet its clock: it must not be compared with one that does.
+fn missed(cores: &[&CoreFigures]) -> &'static str {
+    match cores.iter().any(|core| core.timing.slack < 0.0) {
+        true => " (missed)",
+        false => "",
+    }
 }
 
 /// Arrays next to as many single cores.
@@ -84,7 +94,7 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
             significant(f.area.total),
             format!("{:.1}", f.area.nand2_equivalents / 1000.0),
             f.area.flip_flops.to_string(),
-            if f.timing.slack < 0.0 { format!("{clock} (missed)") } else { clock },
+            clock + missed(&[f]),
             format!("{:.3}", f.timing.minimum_period),
             format!("{:.0}", 1000.0 / f.timing.minimum_period),
             power(&|p| p.total),
@@ -115,7 +125,8 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
     ReportTable::new(&header, rows.collect())
 }
 
-/// The overview with a row for each core that failed, and with the error in a last column, if there are any.
+/// The overview with a row for each core that failed, and with the beginning of the error in a last column, if
+/// there are any.
 pub fn overview_with_failed<'a>(
     cores: impl IntoIterator<Item = &'a CoreFigures>,
     failed: &[&FailedCore],
@@ -129,11 +140,20 @@ pub fn overview_with_failed<'a>(
         let mut row = vec!["-".to_string(); table.header.len() + 1];
         row[0] = core.core.clone();
         row[1] = core.library.clone();
-        row[table.header.len()] = core.error.split_whitespace().collect::<Vec<_>>().join(" ");
+        row[table.header.len()] = shortened(&core.error);
         table.rows.push(row);
     }
     table.header.push("error".to_string());
     table
+}
+
+/// A text in one line, without its end if it is long.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(ERROR_SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
 }
 
 /// What the FLASH-D core of each pair saves over the FA2 core.
@@ -146,7 +166,7 @@ pub fn pairs(group: &Compared) -> ReportTable {
             pair.flash_d.core.clone(),
             pair.fa2.core.clone(),
             match pair.same_clock() {
-                true => format!("{:.3}", pair.fa2.timing.clock),
+                true => format!("{:.3}", pair.fa2.timing.clock) + missed(&[pair.flash_d, pair.fa2]),
                 false => format!("{:.3}, {:.3}", pair.flash_d.timing.clock, pair.fa2.timing.clock),
             },
             in_words(area_saving(pair.flash_d, pair.fa2)),

@@ -3,7 +3,7 @@
 use super::compare::*;
 use super::fixture::{core, figures};
 use super::*;
-use crate::figures::{CoreFigures, FailedCore, Measurements};
+use crate::figures::{CoreFigures, FailedCore, GlitchFigures, HeadEnergy, Measurements};
 use flashd_spec::config::{Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 
@@ -263,4 +263,57 @@ fn files_are_joined() {
     assert!(html(&all, &commands(6)).unwrap().contains("a &lt;flip-flop&gt;"));
     more[0].area.total *= 2.0;
     assert!(join(&mut all, measured(&more)).unwrap_err().contains("a16 in made"));
+}
+
+/// FLASH-D glitches twice as much, FA2 not at all: what is saved without glitches is lost with them.
+#[test]
+fn power_with_glitches_stands_beside_power_without() {
+    let mut all = figures();
+    for core in &mut all {
+        let factor = if core.configuration.design() == Design::FlashD { 2.0 } else { 1.0 };
+        let power = core.power.as_mut().unwrap();
+        let head = |name: &str, more: f64| HeadEnergy {
+            name: name.to_string(),
+            cycles: 50,
+            zero_delay: power.energy(),
+            glitches: power.energy() * factor + more,
+        };
+        power.glitches = Some(GlitchFigures {
+            cycles: 100,
+            switching: power.switching * factor,
+            internal: power.internal * factor,
+            clock_net: power.clock_net,
+            leakage: power.leakage,
+            total: power.total * factor,
+            by_part: power.by_part.iter().map(|(part, mw)| (*part, mw * factor)).collect(),
+            activity: power.activity * factor,
+            zero_delay: power.total,
+            settled: 1.5,
+            heads: vec![head("x", 3.0), head("y", -3.0)],
+        });
+    }
+    let pairs = tables::pairs(&groups(&all)[0]);
+    assert_eq!(pairs.rows[0][6..], ["25.0 % less", "50.0 % more"]);
+    let overview = tables::overview(&all);
+    assert_eq!(overview.rows[0][8..10], ["3.000", "6.000"]);
+    assert_eq!(tables::functions(&all[0]).unwrap().header.len(), 7);
+    let words = tables::power_source(all[0].power.as_ref().unwrap());
+    // 3 mW at 20 ns are 60 pJ.
+    assert!(words.contains("2.00 times") && words.contains("120.0 pJ"), "{words}");
+    assert!(words.contains("standard deviation 4.243, 117.0 to 123.0"), "{words}");
+    let drawn = charts(&all[..2]).unwrap();
+    let chart = |measure| drawn.iter().find(|chart| chart.measure == measure).unwrap();
+    let bars = |chart: &Chart| {
+        let frame = |line: &&str| line.starts_with("<rect") && line.contains("stroke=\"#FFFFFF\"");
+        chart.svg.lines().filter(frame).count()
+    };
+    // Every segment twice in power, once in area.
+    assert_eq!((bars(chart(Measure::Power)), bars(chart(Measure::Area))), (2 * (5 + 4), 5 + 4));
+    assert!(chart(Measure::Power).caption.contains("with glitches, 50.0 % more"));
+    assert!(chart(Measure::Power).svg.contains("25.0 % less, 50.0 % more"));
+    let page = html(&measured(&all), &commands(all.len())).unwrap();
+    balanced(&page);
+    assert!(page.contains("With glitches, of 6.000 mW") && page.contains("Energy a cycle with glitches"));
+    all[0].power.as_mut().unwrap().glitches.as_mut().unwrap().total = 0.0;
+    assert!(read(&serde_json::to_string(&all).unwrap()).unwrap_err().contains("power.glitches.total is 0"));
 }

@@ -191,7 +191,7 @@ fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
         simulation.clock();
     }
     for machine in 0..64u64 {
-        let scale = |x: u64, z: u64| x * z >> 6 & 63;
+        let scale = |x: u64, z: u64| ((x * z) >> 6) & 63;
         let result: u64 = (0..6).map(|bit| (simulation.value(y[bit]) >> machine & 1) << bit).sum();
         assert_eq!(result, scale(scale(machine, machine), machine), "{machine}");
     }

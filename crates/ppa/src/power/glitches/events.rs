@@ -157,7 +157,7 @@ impl Wheel {
         let mut slot = self.now as usize & mask;
         let mut word = self.filled[slot / 64] & u64::MAX << (slot % 64);
         while word == 0 {
-            slot = (slot / 64 + 1) * 64 & mask;
+            slot = ((slot / 64 + 1) * 64) & mask;
             word = self.filled[slot / 64];
         }
         slot = slot / 64 * 64 + word.trailing_zeros() as usize;
