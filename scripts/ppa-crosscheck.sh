@@ -4,12 +4,13 @@
 #   scripts/ppa-crosscheck.sh CONFIG.json LIBRARY.lib [MHZ [CYCLES]]
 #
 # Maps the core for the clock (100 MHz by default) and runs one stream of it. Without delays every cell output must
-# toggle as often in both (50 cycles by default), or the script fails. With the delays that OpenSTA computes from
-# the library (no wires, a clock slow enough for every path), every output must end at the same value, and it
-# prints how many times more toggles and power there are: the glitches that the power figures leave out. Icarus
-# swallows a pulse only if it is over before the cell's delay is, and every toggle counts in full, so that is an
-# upper estimate. d = 16 takes some minutes.
-# Needs yosys, opensta, iverilog. DATA=FOLDER takes other heads than the sample, WORK=FOLDER keeps the files.
+# toggle as often in both (50 cycles by default), or the script fails. With delays (Icarus: those that OpenSTA computes
+# from the library; here: our own from the same tables; no wires, a clock slow enough for every path), every output must
+# end at the same value in both, and toggles and power with glitches must be within 5 % of each other, or the script
+# fails. Both swallow a pulse only if it is over before the cell's delay is, and count every toggle in full.
+# d = 16 takes some minutes.
+# Needs yosys, opensta, iverilog. DATA=FOLDER takes other heads than the sample, WORK=FOLDER keeps the files,
+# CARGO_PROFILE=NAME builds the helper otherwise than for release.
 set -euo pipefail
 if [ $# -lt 2 ] || [ $# -gt 4 ] || [ ! -f "$1" ] || [ ! -f "$2" ]; then
     sed -n '2,/^set/{/^set/!s/^# \{0,1\}//p}' "$0" >&2
@@ -28,7 +29,7 @@ for tool in yosys:yosys iverilog:iverilog sta:opensta; do
     command -v "${tool%:*}" > /dev/null || { echo "${tool%:*} is missing (Debian package ${tool#*:})" >&2; exit 1; }
 done
 helper() {
-    cargo run -q --release -p flashd-ppa --example crosscheck -- \
+    cargo run -q --profile "${CARGO_PROFILE:-release}" -p flashd-ppa --example crosscheck -- \
         "$1" "$config" "$library" "$mhz" "$cycles" "${DATA:-testbench/data}" "$work"
 }
 helper bench
@@ -76,8 +77,5 @@ if grep -q 'TIMESCALE 1ps' "$work/core.sdf"; then
 else
     cp "$work/core.sdf" "$work/ns.sdf"
 fi
-# Inputs change as late as a flip-flop's output: the delay of the first one in the file.
-delay=$(awk -v edge=posedge '/IOPATH/ && ($0 ~ edge || $0 ~ /CLK|CK|CP/) { match($0, /\([-0-9.]+::/)
-    print substr($0, RSTART + 1, RLENGTH - 3); exit }' "$work/ns.sdf")
-simulate timed "${delay:-0}" -gspecify -Tmax -DSDF="\"$work/ns.sdf\""
+simulate timed "$(cat "$work/input_delay")" -gspecify -Tmax -DSDF="\"$work/ns.sdf\""
 helper compare

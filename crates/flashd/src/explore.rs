@@ -5,7 +5,7 @@ mod points;
 mod report;
 
 use crate::cli::{CostArg, ExploreArgs};
-use crate::measure::{check_clock, map, power};
+use crate::measure::{Cycles, GLITCH_CYCLES, Heartbeat, check_clock, map, power};
 use crate::output::{Failure, print, print_json};
 use crate::sample;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
@@ -195,12 +195,18 @@ fn measure(
     results: &mut [FormatResult],
 ) -> Result<(), Failure> {
     let bar = bar(results.iter().map(|result| result.points.len()).sum());
+    let _lines = Heartbeat::start(&bar);
     for point in results.iter_mut().flat_map(|result| &mut result.points) {
         bar.set_prefix(point.core.clone());
         let (figures, mapped) = map(flow, &point.configuration.clone().into(), &bar)?;
         let meets_clock = figures.timing.slack >= 0.0;
+        // Where they are the cost, whatever it takes.
+        let glitches = (args.cost == CostArg::Glitches).then_some(GLITCH_CYCLES);
+        let cycles = Cycles { each: args.cycles, glitches };
         let power = match args.cost {
-            CostArg::Power if meets_clock => Some(power(flow, (&figures, &mapped), args.cycles, data, &bar)?),
+            CostArg::Power | CostArg::Glitches if meets_clock => {
+                Some(power(flow, (&figures, &mapped), cycles, data, &bar)?)
+            }
             _ => None,
         };
         point.measured = Some(Measured {
@@ -208,7 +214,8 @@ fn measure(
             nand2_equivalents: figures.area.nand2_equivalents,
             minimum_period_ns: figures.timing.minimum_period,
             meets_clock,
-            power_mw: power.map(|power| power.total),
+            power_mw: power.as_ref().map(|power| power.total),
+            power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),
         });
         bar.inc(1);
     }

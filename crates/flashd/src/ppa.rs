@@ -9,7 +9,7 @@ use crate::cli::PpaArgs;
 use crate::output::{Failure, print, print_json};
 use flashd_files::AtomicFile;
 use flashd_generator::GeneratedFile;
-use flashd_ppa::figures::CoreFigures;
+use flashd_ppa::figures::Measurements;
 use flashd_ppa::report;
 use std::path::Path;
 
@@ -35,27 +35,45 @@ pub fn run(args: &PpaArgs) -> Result<(), Failure> {
     let mut written = Vec::new();
     let drawing = |e: report::DrawingError| Failure::input(e.to_string());
     if let Some(folder) = &args.svg {
-        let charts = report::charts(&figures).map_err(drawing)?;
+        let charts = report::charts(&figures.cores).map_err(drawing)?;
         let files: Vec<GeneratedFile> =
             charts.into_iter().map(|chart| GeneratedFile { name: chart.name, text: chart.svg }).collect();
         written.extend(flashd_generator::write_all(folder, &files)?);
     }
     if let Some(path) = &args.html {
-        let page = report::html(&figures, &commands::commands(&figures)).map_err(drawing)?;
+        let page = report::html(&figures, &commands::commands(&figures.cores)).map_err(drawing)?;
         let problem = |e: std::io::Error| Failure::input(format!("--html {}: {e}", path.display()));
         written.push(flashd_files::write(path, page.as_bytes()).map_err(problem)?);
     }
     if args.json {
-        return print_json(&figures);
+        print_json(&figures)?;
+        return failed(args, &figures);
     }
     let mut text = text::figures(&figures, args.breakdown);
-    if args.svg.is_some() && report::charts(&figures).map_err(drawing)?.is_empty() {
+    if args.svg.is_some() && report::charts(&figures.cores).map_err(drawing)?.is_empty() {
         text += "\nNo charts: no FLASH-D and FA2 core of one format and vector length were measured alike.\n";
     }
     for path in written {
         text += &format!("\n{}", path.display());
     }
-    print(&text)
+    print(&text)?;
+    failed(args, &figures)
+}
+
+/// Fails if a core of this run has, after the others have been shown.
+fn failed(args: &PpaArgs, all: &Measurements) -> Result<(), Failure> {
+    if !args.from.is_empty() {
+        return Ok(());
+    }
+    let [first, ..] = all.failed.as_slice() else { return Ok(()) };
+    let of = all.failed.len() + all.cores.len();
+    Err(Failure::Check(format!(
+        "{} of {of} cores failed; the first, {} in {}: {}",
+        all.failed.len(),
+        first.core,
+        first.library,
+        first.error
+    )))
 }
 
 /// Makes sure that what is asked for can be written.
@@ -71,8 +89,8 @@ fn writable(args: &PpaArgs) -> Result<(), Failure> {
 }
 
 /// The figures of earlier runs.
-fn read(files: &[impl AsRef<Path>]) -> Result<Vec<CoreFigures>, Failure> {
-    let mut all = Vec::new();
+fn read(files: &[impl AsRef<Path>]) -> Result<Measurements, Failure> {
+    let mut all = Measurements::default();
     for path in files {
         let path = path.as_ref();
         let problem = |e: String| Failure::input(format!("--from {}: {e}", path.display()));

@@ -21,6 +21,8 @@ use vcd::{Command, IdCode, ScopeItem, Value};
 /// Period of the bench, ns: long enough for every path of every core in every library. Toggles do not depend
 /// on it.
 const PERIOD: u64 = 1000;
+/// How far toggles and power with delays may be apart, percent.
+const CLOSE: f64 = 5.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,7 +46,8 @@ fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     let cache = Cache::new(None)?;
     let library = CellLibrary::open(Some(Path::new(library)), cache.folder())?;
     let clock_mhz: f64 = mhz.parse()?;
-    let options = PowerOptions { clock_mhz, cycles: cycles.parse()?, streams: 1, data: data.into() };
+    let cycles = cycles.parse()?;
+    let options = PowerOptions { clock_mhz, cycles, glitches: cycles, streams: 1, data: data.into() };
     let folder = Path::new(folder);
     let list = folder.join("netlists");
     if command == "bench" {
@@ -65,7 +68,7 @@ fn run(arguments: &[String]) -> Result<bool, Box<dyn Error>> {
     let files: Vec<&Path> = files.lines().map(Path::new).collect();
     let netlist = Netlist::read(&config.name(), &files, &library.cells)?;
     match command.as_str() {
-        "bench" => bench(&config, &netlist, &options, folder).map(|()| true),
+        "bench" => bench(&config, &netlist, &library.cells, &options, folder).map(|()| true),
         "compare" => compare(&config, &netlist, &library.cells, &options, folder),
         _ => Err("see the head of the file for its arguments".into()),
     }
@@ -79,6 +82,7 @@ fn driven(netlist: &Netlist) -> impl DoubleEndedIterator<Item = &Port> {
 fn bench(
     config: &CoreConfig,
     netlist: &Netlist,
+    library: &Library,
     options: &PowerOptions,
     out: &Path,
 ) -> Result<(), Box<dyn Error>> {
@@ -93,7 +97,10 @@ fn bench(
         rows.push('\n');
         count += 1;
     };
-    simulate(&config.clone().into(), netlist, options, &mut record)?;
+    let (activity, _) = simulate(&config.clone().into(), netlist, library, options, &mut record)?;
+    let glitches = activity.glitches.ok_or("nothing was simulated with delays")?;
+    // Inputs change there when they do here.
+    std::fs::write(out.join("input_delay"), format!("{:.3}\n", f64::from(glitches.input_delay) / 1e3))?;
     let width: usize = driven(netlist).map(|port| port.nets.len()).sum();
     let inputs: Vec<&str> = driven(netlist).map(|port| port.name.as_str()).collect();
     let clock = netlist.ports.iter().find(|port| Some(port.nets[0]) == netlist.clock);
@@ -225,7 +232,8 @@ fn compare(
     options: &PowerOptions,
     folder: &Path,
 ) -> Result<bool, Box<dyn Error>> {
-    let (activity, workload) = simulate(&config.clone().into(), netlist, options, &mut |_, _, _| {})?;
+    let (activity, workload) =
+        simulate(&config.clone().into(), netlist, library, options, &mut |_, _, _| {})?;
     let first = warm_up(&config.clone().into()) as u64;
     println!("{}: {} cells, {workload}", config.name(), netlist.cells.len());
     let wave = read_wave(&folder.join("zero.vcd"), netlist, first)?;
@@ -258,8 +266,26 @@ fn compare(
     println!("power without glitches: {:.4} mW at {} MHz", ours.total, options.clock_mhz);
     let delayed = read_wave(&folder.join("timed.vcd"), netlist, first)?;
     let glitches = report(&activity.with_toggles(delayed.toggles.clone()));
+    let sampled = activity.glitches.as_ref().and_then(|sample| sample.heads.first());
+    let sampled = sampled.ok_or("nothing was simulated with delays")?;
+    let timed = report(&activity.with_toggles(sampled.toggles.clone()));
+    let (toggles, theirs) = (count(&sampled.toggles) as f64, count(&delayed.toggles) as f64);
+    let apart = |a: f64, b: f64| 100.0 * (a / b - 1.0);
+    let by_net: f64 = outputs
+        .iter()
+        .map(|&net| f64::from(sampled.toggles[net as usize].abs_diff(delayed.toggles[net as usize])))
+        .sum();
     println!(
-        "with delays: {} toggles, {:.3} times as many, {} unknown values; power {:.4} mW, {:.3} times as much",
+        "with delays here: {toggles} toggles, {:+.2} % of those there, {:.2} % net by net; power {:.4} mW, {:+.2} %",
+        apart(toggles, theirs),
+        100.0 * by_net / theirs,
+        timed.total,
+        apart(timed.total, glitches.total)
+    );
+    let close = |a: f64, b: f64| apart(a, b).abs() <= CLOSE;
+    let agrees = close(toggles, theirs) && close(timed.total, glitches.total);
+    println!(
+        "with delays there: {} toggles, {:.3} times as many, {} unknown values; power {:.4} mW, {:.3} times as much",
         count(&delayed.toggles),
         count(&delayed.toggles) as f64 / count(&activity.toggles) as f64,
         delayed.unknown,
@@ -273,5 +299,5 @@ fn compare(
     for ((part, with), (_, without)) in glitches.by_part.iter().zip(&ours.by_part) {
         println!("    {part:?}: {without:.4} mW without glitches, {with:.4} mW with");
     }
-    Ok(different + wave.unknown + delayed.unknown + strayed == 0)
+    Ok(agrees && different + wave.unknown + delayed.unknown + strayed == 0)
 }

@@ -2,7 +2,8 @@
 
 use crate::Target;
 use flashd_spec::config::{ArrayConfig, CoreConfig};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Function of a part of a core, by which area and power are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ pub struct WorstPath {
     pub gates: usize,
 }
 
-/// Power of one core in one library; zero-delay simulation, so without glitches.
+/// Power of one core in one library by a simulation without delays, so without glitches; and, beside it, with them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PowerFigures {
     /// Clock, MHz.
@@ -134,9 +135,75 @@ pub struct PowerFigures {
     pub activity: f64,
     /// The netlist's outputs agreed with the bit-exact model in this many comparisons.
     pub outputs_checked: u64,
+    /// Part of the steps that read no value, 0 to 1.
+    #[serde(default)]
+    pub held: f64,
+    /// The same with glitches, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glitches: Option<GlitchFigures>,
+}
+
+/// Power with glitches: every net's toggles with the delays of the library, in a sample of the cycles.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GlitchFigures {
+    /// Cycles simulated with delays, evenly over all streams.
+    pub cycles: u64,
+    /// Charging of nets, mW.
+    pub switching: f64,
+    /// Inside cells, mW, clock pins included.
+    pub internal: f64,
+    /// Charging of the clock net's pins, mW.
+    pub clock_net: f64,
+    /// Leakage, mW.
+    pub leakage: f64,
+    /// Sum of the above, mW.
+    pub total: f64,
+    /// By function, mW; adds up to `total`.
+    pub by_part: Vec<(Part, f64)>,
+    /// Toggles per net and cycle.
+    pub activity: f64,
+    /// `total` of the same cycles without delays, mW.
+    pub zero_delay: f64,
+    /// Longest time from a clock edge until everything was at rest, ns.
+    pub settled: f64,
+    /// Energy with each head.
+    pub heads: Vec<HeadEnergy>,
+}
+
+/// Energy of a clock cycle with one head on the inputs, pJ.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct HeadEnergy {
+    /// Name of the head.
+    pub name: String,
+    /// Cycles simulated.
+    pub cycles: u64,
+    /// Without delays.
+    pub zero_delay: f64,
+    /// With delays.
+    pub glitches: f64,
+}
+
+impl GlitchFigures {
+    /// How many times the power without glitches it is, in the same cycles.
+    pub fn factor(&self) -> f64 {
+        self.total / self.zero_delay
+    }
+
+    /// Mean and standard deviation of the energy with each head, pJ.
+    pub fn spread(&self) -> (f64, f64) {
+        let heads = self.heads.len().max(1) as f64;
+        let mean = self.heads.iter().map(|head| head.glitches).sum::<f64>() / heads;
+        let squares: f64 = self.heads.iter().map(|head| (head.glitches - mean).powi(2)).sum();
+        (mean, (squares / (heads - 1.0).max(1.0)).sqrt())
+    }
 }
 
 impl PowerFigures {
+    /// As [`PowerFigures::energy`], with glitches; `None` if they were not asked for.
+    pub fn glitch_energy(&self) -> Option<f64> {
+        self.glitches.as_ref().map(|glitches| 1e3 * glitches.total / self.clock)
+    }
+
     /// Energy of a clock cycle, in which the core takes one key, pJ: power times period. Unlike power it can be
     /// compared between cores at different clocks.
     pub fn energy(&self) -> f64 {
@@ -166,6 +233,9 @@ pub struct Run {
     pub flat: bool,
     /// Cycles that each of the streams was simulated for; 0 without power figures.
     pub cycles: usize,
+    /// Cycles asked to be simulated with delays; `None`: as many as are done by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glitches: Option<usize>,
     /// Folder of the heads of the power figures: as given if relative, else its last part.
     pub data: Option<String>,
 }
@@ -178,6 +248,85 @@ pub struct ArrayShape {
     /// Width of a key's place in its block, where it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_index_bits: Option<u32>,
+}
+
+impl ArrayShape {
+    /// That of a target; none for a core.
+    pub fn of(target: &Target) -> Option<ArrayShape> {
+        match target {
+            Target::Core(_) => None,
+            Target::Array(ArrayConfig { queries, key_index_bits, .. }) => {
+                Some(ArrayShape { queries: *queries, key_index_bits: *key_index_bits })
+            }
+        }
+    }
+}
+
+/// A core, or an array, of which there are no figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedCore {
+    /// Name of the core or array.
+    pub core: String,
+    /// Its configuration; that of the cores of an array.
+    pub configuration: CoreConfig,
+    /// What makes it an array; none for a core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<ArrayShape>,
+    /// Name of the library, as its file gives it.
+    pub library: String,
+    /// Why there are no figures.
+    pub error: String,
+    /// What it was tried with.
+    pub run: Run,
+}
+
+/// What a run gave, or several joined: in JSON one list, in which a core without figures has an `error`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Entry>", into = "Vec<Entry>")]
+pub struct Measurements {
+    /// Cores with figures.
+    pub cores: Vec<CoreFigures>,
+    /// Cores without.
+    pub failed: Vec<FailedCore>,
+}
+
+/// One element of the list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Core(Box<CoreFigures>),
+    Failed(Box<FailedCore>),
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        let entry = match value.get("error") {
+            Some(_) => serde_json::from_value(value).map(|failed| Entry::Failed(Box::new(failed))),
+            None => serde_json::from_value(value).map(|core| Entry::Core(Box::new(core))),
+        };
+        entry.map_err(D::Error::custom)
+    }
+}
+
+impl From<Vec<Entry>> for Measurements {
+    fn from(entries: Vec<Entry>) -> Self {
+        let mut all = Measurements::default();
+        for entry in entries {
+            match entry {
+                Entry::Core(core) => all.cores.push(*core),
+                Entry::Failed(failed) => all.failed.push(*failed),
+            }
+        }
+        all
+    }
+}
+
+impl From<Measurements> for Vec<Entry> {
+    fn from(all: Measurements) -> Self {
+        let cores = all.cores.into_iter().map(|core| Entry::Core(Box::new(core)));
+        cores.chain(all.failed.into_iter().map(|failed| Entry::Failed(Box::new(failed)))).collect()
+    }
 }
 
 /// Everything about one core, or one array, in one library.

@@ -43,6 +43,14 @@ pub struct PpaArgs {
     /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
     #[arg(long, default_value_t = 300, value_name = "N")]
     pub cycles: usize,
+    /// Cycles, over all streams, that are also simulated with delays; 0 leaves glitches out (default: 1000 for cores of
+    /// at most 250,000 cells)
+    ///
+    /// Every net's toggles with the delays of the library at the loads of the netlist, so with glitches: power with and
+    /// without stand side by side. A thousand cycles of a core of d = 16 take seconds. Larger cores than the default does
+    /// take more than a minute: name a number for them.
+    #[arg(long, value_name = "N")]
+    pub glitches: Option<usize>,
     /// Folder of attention heads for the power figures (default: the bundled sample)
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -51,7 +59,7 @@ pub struct PpaArgs {
     pub cache: Option<PathBuf>,
     /// Show the figures of an earlier run, as --json printed them, and measure nothing; several are joined
     #[arg(long, value_name = "FILE", conflicts_with_all = [
-        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "cycles", "data", "cache",
+        "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "cycles", "glitches", "data", "cache",
     ])]
     pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path
@@ -72,8 +80,10 @@ pub struct PpaArgs {
 pub enum CostArg {
     /// Cell area
     Area,
-    /// Power at the clock
+    /// Power at the clock, without glitches
     Power,
+    /// Power at the clock, with glitches
+    Glitches,
 }
 
 #[derive(Args)]

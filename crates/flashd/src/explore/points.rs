@@ -15,8 +15,10 @@ use std::path::PathBuf;
 pub enum Cost {
     /// Cell area, um2.
     Area,
-    /// Power at the clock, mW.
+    /// Power at the clock without glitches, mW.
     Power,
+    /// Power at the clock with glitches, mW.
+    Glitches,
 }
 
 /// The whole result. Errors are fractions of max|v|.
@@ -111,6 +113,8 @@ pub struct Measured {
     pub meets_clock: bool,
     /// Power at the clock, if asked for and the clock is met.
     pub power_mw: Option<f64>,
+    /// The same with glitches, where they are simulated.
+    pub power_with_glitches_mw: Option<f64>,
 }
 
 impl From<CostArg> for Cost {
@@ -118,6 +122,7 @@ impl From<CostArg> for Cost {
         match cost {
             CostArg::Area => Cost::Area,
             CostArg::Power => Cost::Power,
+            CostArg::Glitches => Cost::Glitches,
         }
     }
 }
@@ -128,6 +133,7 @@ impl Cost {
         match self {
             Cost::Area => "area, um2",
             Cost::Power => "power, mW",
+            Cost::Glitches => "power with glitches, mW",
         }
     }
 }
@@ -160,6 +166,7 @@ impl CorePoint {
         match cost {
             Cost::Area => Some(measured.area_um2),
             Cost::Power => measured.power_mw,
+            Cost::Glitches => measured.power_with_glitches_mw,
         }
     }
 }

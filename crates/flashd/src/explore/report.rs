@@ -66,12 +66,12 @@ fn one_format(text: &mut String, exploration: &Exploration, result: &FormatResul
 }
 
 fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint]) -> String {
-    let with_power = exploration.cost == Some(Cost::Power);
+    let with_power = matches!(exploration.cost, Some(Cost::Power | Cost::Glitches));
     let equal = format!("{} equal", exploration.equal_scores);
     let mut header = vec!["core"];
     if exploration.cost.is_some() {
         header.extend(["um2", "kGE"]);
-        header.extend(with_power.then_some("mW"));
+        header.extend(with_power.then_some(["mW", "with glitches"]).into_iter().flatten());
         header.push("shortest ns");
     }
     header.extend(["mean error", "max error", &equal, "as accurate"]);
@@ -96,7 +96,8 @@ fn points(exploration: &Exploration, result: &FormatResult, points: &[&CorePoint
 fn figures(m: &Measured, with_power: bool) -> Vec<String> {
     let mut cells = vec![significant(m.area_um2), format!("{:.1}", m.nand2_equivalents / 1000.0)];
     if with_power {
-        cells.push(m.power_mw.map_or_else(|| "-".into(), significant));
+        let powers = [m.power_mw, m.power_with_glitches_mw];
+        cells.extend(powers.map(|power| power.map_or_else(|| "-".into(), significant)));
     }
     cells.push(format!("{:.3}", m.minimum_period_ns));
     cells

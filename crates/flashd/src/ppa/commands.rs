@@ -58,6 +58,7 @@ fn options(run: &Run) -> String {
     let mut text = run.clock.map_or(String::new(), |ns| format!(" --clock {ns}"));
     text += if run.flat { " --flat" } else { "" };
     text += &format!(" --cycles {}", run.cycles);
+    text += &run.glitches.map_or(String::new(), |cycles| format!(" --glitches {cycles}"));
     text + &run.data.as_ref().map_or(String::new(), |folder| format!(" --data {}", quoted(folder)))
 }
 

@@ -2,11 +2,11 @@
 
 use super::cores::targets;
 use crate::cli::PpaArgs;
-use crate::measure::{check_clock, map, power};
+use crate::measure::{Cycles, Heartbeat, check_clock, map, power};
 use crate::output::Failure;
 use crate::sample::Heads;
 use flashd_ppa::Target;
-use flashd_ppa::figures::CoreFigures;
+use flashd_ppa::figures::{ArrayShape, CoreFigures, FailedCore, Measurements, Run};
 use flashd_ppa::power::check_heads;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -50,17 +50,18 @@ impl<'a> Plan<'a> {
         Ok(Plan { args, targets, tools, cache, libraries, data })
     }
 
-    /// Measures all cores in all libraries.
-    pub fn run(self) -> Result<Vec<CoreFigures>, Failure> {
-        // Shown on a terminal only.
+    /// Measures all cores in all libraries; what fails on one does not keep the others from being measured.
+    pub fn run(self) -> Result<Measurements, Failure> {
+        // Shown on a terminal; elsewhere a line a minute.
         let bar = ProgressBar::new_spinner();
         bar.set_style(
             ProgressStyle::with_template("{spinner} {prefix} {wide_msg} {elapsed}")
                 .unwrap_or_else(|_| ProgressStyle::default_spinner()),
         );
         bar.enable_steady_tick(Duration::from_millis(200));
+        let _lines = Heartbeat::start(&bar);
         let of = self.targets.len() * self.libraries.len();
-        let mut figures = Vec::new();
+        let mut all = Measurements::default();
         for library in self.libraries {
             let flow = Flow {
                 tools: self.tools.clone(),
@@ -70,19 +71,30 @@ impl<'a> Plan<'a> {
                 flat: self.args.flat,
             };
             for target in &self.targets {
-                let number = figures.len() + 1;
+                let number = all.cores.len() + all.failed.len() + 1;
                 bar.set_prefix(format!(
                     "{number} of {of}, {} in {}:",
                     target.name(),
                     flow.library.cells.name
                 ));
-                figures.push(one(self.args, &flow, target, &self.data, &bar)?);
+                match one(self.args, &flow, target, &self.data, &bar) {
+                    Ok(figures) => all.cores.push(figures),
+                    Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+                    Err(failure) => all.failed.push(FailedCore {
+                        core: target.name(),
+                        configuration: target.core().clone(),
+                        array: ArrayShape::of(target),
+                        library: flow.library.cells.name.clone(),
+                        error: failure.to_string(),
+                        run: described(self.args, flow.run()),
+                    }),
+                }
             }
         }
         bar.set_message("cleaning the cache");
         self.cache.clean();
         bar.finish_and_clear();
-        Ok(figures)
+        Ok(all)
     }
 }
 
@@ -105,11 +117,19 @@ fn one(
 ) -> Result<CoreFigures, Failure> {
     let (mut figures, mapped) = map(flow, target, bar)?;
     if args.cycles > 0 {
-        figures.power = Some(power(flow, (&figures, &mapped), args.cycles, data.path(), bar)?);
-        figures.run.cycles = args.cycles;
-        figures.run.data = args.data.as_deref().map(folder_name);
+        let cycles = Cycles { each: args.cycles, glitches: args.glitches };
+        figures.power = Some(power(flow, (&figures, &mapped), cycles, data.path(), bar)?);
     }
+    figures.run = described(args, figures.run);
     Ok(figures)
+}
+
+/// A run with what its power figures are made with.
+fn described(args: &PpaArgs, run: Run) -> Run {
+    match args.cycles {
+        0 => run,
+        cycles => Run { cycles, glitches: args.glitches, data: args.data.as_deref().map(folder_name), ..run },
+    }
 }
 
 /// A folder without where it lies on this machine.

@@ -1,16 +1,25 @@
 //! Figures as text.
 
 use crate::output::table;
-use flashd_ppa::figures::CoreFigures;
-use flashd_ppa::report::compare::{CLOCKS_DIFFER, Pair, area_saving, energy_saving, groups};
+use flashd_ppa::figures::{CoreFigures, Measurements};
+use flashd_ppa::report::compare::{CLOCKS_DIFFER, Pair, area_saving, energy_saving, glitch_saving, groups};
 use flashd_ppa::report::tables::{self, ReportTable};
 use std::fmt::Write;
 
 /// The table of all cores and the savings; with `breakdown` also each core by function and module.
-pub(super) fn figures(figures: &[CoreFigures], breakdown: bool) -> String {
-    let mut text = drawn(tables::overview(figures));
-    text += "\nkGE: thousands of the library's smallest two-input NAND. Pins only: no wires, no clock tree. Power from\n\
-             toggles without delays, so without glitches, which multiply it (scripts/ppa-crosscheck.sh).\n";
+pub(super) fn figures(all: &Measurements, breakdown: bool) -> String {
+    let figures = all.cores.as_slice();
+    let mut text = drawn(tables::overview_with_failed(figures, &all.failed.iter().collect::<Vec<_>>()));
+    text += "\nkGE: thousands of the library's smallest two-input NAND. No clock tree. Power from toggles without delays, and\n\
+             with the library's delays, so with glitches: of all cycles without, of a sample with.\n";
+    for failed in &all.failed {
+        let _ = writeln!(text, "\n{} in {} failed: {}", failed.core, failed.library, failed.error);
+    }
+    let mut wires: Vec<String> =
+        figures.iter().map(|f| format!("Wires in {}: {}.", f.library, f.timing.wires)).collect();
+    wires.sort();
+    wires.dedup();
+    text += &(wires.join("\n") + "\n");
     for group in groups(figures).iter().filter(|group| !group.arrays().is_empty()) {
         let _ = write!(
             text,
@@ -35,6 +44,10 @@ pub(super) fn figures(figures: &[CoreFigures], breakdown: bool) -> String {
             if group.run.cycles > 0 {
                 let _ = write!(text, "\n\nEnergy, {} d = {}\n", c.format, c.d);
                 text += &drawn(tables::matrix(&matrix, &energy_saving));
+                if matrix.with_glitches() {
+                    let _ = write!(text, "\n\nEnergy with glitches, {} d = {}\n", c.format, c.d);
+                    text += &drawn(tables::matrix(&matrix, &glitch_saving));
+                }
             }
             text += "\n";
         }

@@ -1,4 +1,4 @@
-//! `flashd ppa` from outside, without the tools that it runs.
+//! `flashd ppa` from outside; but for the last test without the tools that it runs.
 
 use crate::common::refusal;
 use std::path::Path;
@@ -126,4 +126,49 @@ fn cores_are_named_by_flags_or_file() {
         core(&["--core", "--design fa2", "--design", "fa2"])
             .contains("--design: --core takes --d and --format alone")
     );
+}
+
+/// Cores that cannot be mapped, for want of a flip-flop that Yosys understands: rows with their errors, and exit code 1.
+#[test]
+fn cores_that_fail_are_rows_with_their_errors() {
+    let osu018 = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
+    let installed = |tool: &str| Command::new(tool).arg("-V").output().is_ok();
+    if !osu018.exists() || !installed("yosys") || !installed("sta") {
+        eprintln!("skipped: it needs yosys, opensta and qflow-tech-osu018");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let text = std::fs::read_to_string(osu018).unwrap();
+    assert!(text.contains("next_state : \"D\""));
+    std::fs::write(at.join("broken.lib"), text.replace("next_state : \"D\"", "next_state : \"D * S\""))
+        .unwrap();
+    let run = |json: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
+        let args = [
+            "ppa",
+            "--core",
+            "--design flash-d",
+            "--core",
+            "--design fa2",
+            "--d",
+            "2",
+            "--format",
+            "fp8-e4m3",
+        ];
+        command.current_dir(at).args(args).args(["--liberty", "broken.lib", "--cache", "cache"]).args(json);
+        let out = command.output().unwrap();
+        let words = String::from_utf8(out.stderr).unwrap();
+        assert_eq!(out.status.code(), Some(1), "{words}");
+        assert!(words.contains("2 of 2 cores failed") && words.contains("yosys failed on"), "{words}");
+        String::from_utf8(out.stdout).unwrap()
+    };
+    let table = run(&["--html", "report.html"]);
+    for core in ["flash_d_fp8_e4m3_d2", "fa2_fp8_e4m3_d2"] {
+        assert!(table.contains(&format!("{core} in osu018_stdcells failed: yosys failed on")), "{table}");
+    }
+    assert!(std::fs::read_to_string(at.join("report.html")).unwrap().contains("Cores without figures"));
+    let json: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();
+    let errors = json.as_array().unwrap().iter().filter(|core| core["error"].is_string()).count();
+    assert_eq!(errors, 2);
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 const TABLE_INPUTS: usize = 6;
 
 /// Value of input j in each of the 64 rows of a truth table.
-pub(super) const INPUT_COLUMNS: [u64; TABLE_INPUTS] = [
+pub(crate) const INPUT_COLUMNS: [u64; TABLE_INPUTS] = [
     0xaaaa_aaaa_aaaa_aaaa,
     0xcccc_cccc_cccc_cccc,
     0xf0f0_f0f0_f0f0_f0f0,

@@ -14,10 +14,14 @@ mod find;
 mod parse;
 mod read;
 mod table;
+mod wire_load;
+
+pub(crate) use find::INPUT_COLUMNS;
 
 pub use expression::{Expression, ExpressionError};
 pub use parse::SyntaxError;
 pub use table::Table;
+pub use wire_load::WireLoad;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -32,8 +36,8 @@ pub struct Library {
     pub units: Units,
     /// Supply voltage, V.
     pub voltage: f64,
-    /// Wire load model that timing tools apply by themselves, if the file names one.
-    pub default_wire_load: Option<String>,
+    /// Wire load model that timing tools apply by themselves, if the file names and holds one. Power applies it too.
+    pub default_wire_load: Option<WireLoad>,
     /// Cells, in the order of the file.
     pub cells: Vec<Cell>,
     /// Tables that were left out because they depend on something else than input transition and load.
@@ -138,19 +142,43 @@ pub struct Pin {
     pub clock: bool,
     /// Energy tables.
     pub internal_power: Vec<InternalPower>,
-    /// Transition times of an output, one entry for each timing arc that gives any.
-    pub transitions: Vec<Transition>,
+    /// Timing arcs of an output, those that give a delay or a transition time.
+    pub arcs: Vec<TimingArc>,
 }
 
-/// Transition time of an output by one arc.
+/// Delay and transition time of an output after an input's edge.
 #[derive(Clone, Debug)]
-pub struct Transition {
+pub struct TimingArc {
     /// Pins from which the arc starts.
     pub related_pins: Vec<String>,
-    /// Of a rising edge, s.
-    pub rise: Option<Table>,
-    /// Of a falling edge, s.
-    pub fall: Option<Table>,
+    /// Condition under which it applies; none: always.
+    pub when: Option<Expression>,
+    /// Which edge of the input causes which of the output.
+    pub sense: Sense,
+    /// Of a rising edge of the output.
+    pub rise: Edge,
+    /// Of a falling edge of the output.
+    pub fall: Edge,
+}
+
+/// Tables of one edge of an output.
+#[derive(Clone, Debug, Default)]
+pub struct Edge {
+    /// From the input's edge, s.
+    pub delay: Option<Table>,
+    /// How long it takes, s.
+    pub transition: Option<Table>,
+}
+
+/// Which edge of an input causes which of the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// The same.
+    Positive,
+    /// The other.
+    Negative,
+    /// Either causes either.
+    Both,
 }
 
 /// Energy of transitions of a pin, apart from charging its net.

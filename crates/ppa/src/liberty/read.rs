@@ -2,8 +2,8 @@
 
 use super::parse::Group;
 use super::{
-    Cell, Direction, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin, Table, Transition,
-    Units,
+    Cell, Direction, Edge, Expression, FlipFlop, InternalPower, Kind, Leakage, Library, Pin, Sense, Table,
+    TimingArc, Units, WireLoad,
 };
 use std::cell::Cell as Counter;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ pub(super) fn library(root: &Group) -> Result<Library, Problem> {
         return Err("holds no cells".into());
     }
     let by_name = cells.iter().enumerate().map(|(i, cell): (_, &Cell)| (cell.name.clone(), i)).collect();
-    let wire_load = root.value("default_wire_load").map(str::to_string);
+    let wire_load = wire_load(root, units.capacitance)?;
     Ok(Library {
         name: root.name().into(),
         units,
@@ -87,6 +87,27 @@ fn voltage(root: &Group) -> Result<f64, Problem> {
     let value = conditions.and_then(|group| group.value("voltage")).or_else(|| root.value("nom_voltage"));
     let text = value.ok_or("has neither nom_voltage nor default operating conditions with a voltage")?;
     number("voltage", text)
+}
+
+/// The wire load model that is the default. OpenSTA goes without one if the file does not hold it.
+fn wire_load(root: &Group, unit: f64) -> Result<Option<WireLoad>, Problem> {
+    let name = root.value("default_wire_load");
+    let Some(group) = root.all("wire_load").find(|group| Some(group.name()) == name) else { return Ok(None) };
+    let read = || -> Result<WireLoad, Problem> {
+        let mut lengths = Vec::new();
+        for entry in group.attributes.iter().filter(|entry| entry.name == "fanout_length") {
+            match numbers("fanout_length", &entry.values)?[..] {
+                [fanout, length, ..] => lengths.push((fanout, length)),
+                _ => return Err(format!("fanout_length of line {} is not two numbers", entry.line)),
+            }
+        }
+        lengths.sort_by(|a: &(f64, f64), b| a.0.total_cmp(&b.0));
+        lengths.dedup_by_key(|(fanout, _)| *fanout);
+        let value = |name| optional(group, name).map(Option::unwrap_or_default);
+        let (capacitance, slope) = (value("capacitance")? * unit, value("slope")?);
+        Ok(WireLoad { name: group.name().to_string(), capacitance, slope, lengths })
+    };
+    read().map(Some).map_err(|problem| format!("wire_load {}: {problem}", group.name()))
 }
 
 fn number(name: &str, text: &str) -> Result<f64, Problem> {
@@ -171,13 +192,9 @@ impl Context<'_> {
             }
             internal_power.push(self.internal_power(table)?);
         }
-        let mut transitions = Vec::new();
+        let mut arcs = Vec::new();
         for arc in group.all("timing") {
-            let table = |kind| self.table_of(arc, kind, self.units.time);
-            let (rise, fall) = (table("rise_transition")?, table("fall_transition")?);
-            if rise.is_some() || fall.is_some() {
-                transitions.push(Transition { related_pins: related_pins(arc), rise, fall });
-            }
+            arcs.extend(self.timing_arc(arc)?);
         }
         Ok(Pin {
             name: name.to_string(),
@@ -188,8 +205,28 @@ impl Context<'_> {
             three_state: group.value("three_state").is_some(),
             clock: group.value("clock") == Some("true"),
             internal_power,
-            transitions,
+            arcs,
         })
+    }
+
+    /// An arc of an output; nothing for constraints of inputs, and for what switches an output off.
+    fn timing_arc(&self, group: &Group) -> Result<Option<TimingArc>, Problem> {
+        if group.value("timing_type").is_some_and(|kind| kind.starts_with("three_state")) {
+            return Ok(None);
+        }
+        let table = |kind| self.table_of(group, kind, self.units.time);
+        let rise = Edge { delay: table("cell_rise")?, transition: table("rise_transition")? };
+        let fall = Edge { delay: table("cell_fall")?, transition: table("fall_transition")? };
+        if [&rise, &fall].iter().all(|edge| edge.delay.is_none() && edge.transition.is_none()) {
+            return Ok(None);
+        }
+        let sense = match group.value("timing_sense") {
+            Some("positive_unate") => Sense::Positive,
+            Some("negative_unate") => Sense::Negative,
+            _ => Sense::Both,
+        };
+        let when = expression(group, "when")?;
+        Ok(Some(TimingArc { related_pins: related_pins(group), when, sense, rise, fall }))
     }
 
     fn internal_power(&self, group: &Group) -> Result<InternalPower, Problem> {

@@ -12,6 +12,9 @@ library ("tiny") {
   nom_voltage : 1.5
   operating_conditions (cold) { voltage : 2.0; }
   default_operating_conditions : cold;
+  default_wire_load : small;
+  wire_load (small) { capacitance : 2; resistance : 1; slope : 5; fanout_length (1, 3); fanout_length (3, 7); }
+  wire_load (large) { capacitance : 9; fanout_length (1, 1); }
   power_lut_template (load_first) {
     variable_1 : total_output_net_capacitance; variable_2 : input_transition_time;
     index_1 ("9, 10"); index_2 ("9, 10, 11");
@@ -61,7 +64,7 @@ fn what_is_nested_without_end_is_refused() {
     for deep in ["!", "(", "'", "A+", "A*", "A ", "A^", "(A)'"] {
         let function = format!("A{}A", deep.repeat(1_000_000));
         let text = error(&TINY.replace("!A + !B", &function));
-        let place = "deep.lib: cell ND2_BIG: pin Y: function of line 36: \"";
+        let place = "deep.lib: cell ND2_BIG: pin Y: function of line 39: \"";
         assert!(text.starts_with(place), "{deep}: {text}");
         assert!(
             text.contains("is not a Boolean function: more than 500 operators around each other"),
@@ -109,6 +112,23 @@ fn tables_are_interpolated_whatever_the_order_of_their_axes() {
     let clock = &library.cell("DFF").unwrap().pin("CK").unwrap().internal_power[0];
     assert!(close(clock.rise.as_ref().unwrap().at(2e-9, 0.0), 4.0 * energy));
     assert_eq!(clock.rise, clock.fall);
+}
+
+#[test]
+fn the_default_wire_load_model_is_read() {
+    let model = tiny().default_wire_load.unwrap();
+    assert_eq!((model.name.as_str(), model.lengths.len()), ("small", 2));
+    // Lengths 3, 5, 7 for one to three pins, then 5 for each; below the first by the slope, but never negative.
+    let unit = 2.0 * 100e-15;
+    for (pins, length) in [(0, 0.0), (1, 3.0), (2, 5.0), (3, 7.0), (5, 17.0)] {
+        assert!((model.at(pins) - length * unit).abs() < 1e-20, "{pins} pins");
+    }
+    let text = |from: &str, to: &str| Library::from_text(Path::new("x.lib"), &TINY.replace(from, to));
+    assert!(
+        text("default_wire_load : small", "default_wire_load : none").unwrap().default_wire_load.is_none()
+    );
+    let error = text("fanout_length (3, 7)", "fanout_length (3)").unwrap_err().to_string();
+    assert!(error.contains("wire_load small: fanout_length of line"), "{error}");
 }
 
 #[test]

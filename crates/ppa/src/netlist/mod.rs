@@ -10,6 +10,7 @@
 //! a cycle is then simply what the cycle before left, feedback loops need nothing special, no register's value
 //! has to come from elsewhere, and the outputs of every machine can be compared with the model.
 
+mod constants;
 mod flatten;
 pub(crate) mod program;
 mod schedule;
@@ -120,7 +121,7 @@ pub enum NetlistError {
 }
 
 impl NetlistError {
-    fn structure(place: impl Into<String>, problem: impl Into<String>) -> Self {
+    pub(crate) fn structure(place: impl Into<String>, problem: impl Into<String>) -> Self {
         NetlistError::Structure { place: place.into(), problem: problem.into() }
     }
 }
@@ -130,7 +131,8 @@ impl Netlist {
     ///
     /// # Errors
     /// Files that are not netlists, unknown cells, nets with no driver or several, loops, and flip-flops
-    /// that are not all clocked on the rising edge of one input or whose asynchronous set or reset is in use.
+    /// that are not all clocked on the rising edge of one input or whose asynchronous set or reset is in use. One that
+    /// is tied inactive, by a constant, a tie cell or logic that is constant, is not.
     pub fn read(top: &str, files: &[&Path], library: &Library) -> Result<Self, NetlistError> {
         let mut modules = Vec::new();
         for file in files {

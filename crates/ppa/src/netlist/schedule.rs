@@ -3,7 +3,7 @@
 use super::flatten::Flat;
 use super::program::Source;
 use super::yosys::CONSTANT_NETS;
-use super::{CellKind, Direction, Net, Netlist, NetlistError, OPEN, path};
+use super::{CellKind, Direction, Net, Netlist, NetlistError, OPEN, constants, path};
 use crate::liberty::Expression;
 
 /// Equal cells that are evaluated one after another. Output `o` of cell `i` is net `first_output + o * cells + i`;
@@ -21,12 +21,12 @@ const UNDRIVEN: u32 = u32::MAX;
 
 pub(super) fn schedule(flat: Flat) -> Result<Netlist, NetlistError> {
     let drivers = drivers(&flat)?;
-    let clock = clock(&flat)?;
     let levels = levels(&flat, &drivers)?;
     // Flip-flops have level 0; within a level equal cells together, otherwise in the order of the hierarchy,
     // so that the nets that neighbours read are neighbours.
     let mut order: Vec<u32> = (0..flat.cells.len() as u32).collect();
     order.sort_by_key(|&cell| (levels[cell as usize], flat.cells[cell as usize].kind));
+    let clock = clock(&flat, &constants::constants(&flat, &order))?;
 
     let mut numbers = vec![OPEN; flat.nets];
     let mut next: Net = 0;
@@ -187,7 +187,7 @@ fn drivers(flat: &Flat) -> Result<Vec<u32>, NetlistError> {
 }
 
 /// The net on which all flip-flops are clocked; checks what the simulation takes for granted.
-fn clock(flat: &Flat) -> Result<Option<Net>, NetlistError> {
+fn clock(flat: &Flat, known: &[Option<bool>]) -> Result<Option<Net>, NetlistError> {
     let mut clock = None;
     for (index, cell) in flat.cells.iter().enumerate() {
         let kind = &flat.kinds[cell.kind as usize].cell;
@@ -197,13 +197,9 @@ fn clock(flat: &Flat) -> Result<Option<Net>, NetlistError> {
             let pin = kind.pins.iter().position(|pin| pin.name == name)?;
             Some(flat.pins[cell.first_pin as usize + pin])
         };
-        let constant = |name: &str| match net(name)? {
-            0 => Some(0),
-            1 => Some(u64::MAX),
-            _ => None,
-        };
+        let nets = &flat.pins[cell.first_pin as usize..][..kind.pins.len()];
         for asynchronous in [&ff.clear, &ff.preset].into_iter().flatten() {
-            if asynchronous.evaluate(&constant) != Some(0) {
+            if constants::value(asynchronous, kind, nets, known) != Some(false) {
                 return error("its asynchronous set or reset is in use, which is not simulated");
             }
         }

@@ -8,6 +8,8 @@ use std::fs;
 const LIBRARY: &str = r#"library (small) {
   capacitive_load_unit (1, pf); nom_voltage : 2;
   cell (INV) { pin (A) { direction : input; } pin (Y) { direction : output; function : "!A"; } }
+  cell (NOR) { pin (A, B) { direction : input; } pin (Y) { direction : output; function : "!(A + B)"; } }
+  cell (HIGH) { pin (Y) { direction : output; function : "1"; } }
   cell (HA) { pin (A, B) { direction : input; }
     pin (S) { direction : output; function : "A ^ B"; } pin (CO) { direction : output; function : "A B"; } }
   cell (DFFE) { ff (IQ, IQN) { clocked_on : "CK"; next_state : "E D + E' IQ"; clear : "!RN"; }
@@ -97,6 +99,40 @@ fn cells_come_after_what_they_read_and_know_their_place() {
     let paths: Vec<_> = (0..4).map(|instance| netlist.path(instance).join(".")).collect();
     assert_eq!(paths, ["", "high", "low", "mid"]);
     assert!(netlist.cells.iter().any(|cell| netlist.cell_name(cell) == "add"));
+}
+
+/// The reset of the counter's flip-flops by a tie cell, and by logic that the tie cell decides.
+#[test]
+fn a_reset_that_is_tied_inactive_is_not_in_use() {
+    let tied = |cells: &str| {
+        assert!(COUNTER.contains(r#""k": {"direction": "output", "bits": ["1"]}}, "cells": {}"#));
+        COUNTER
+            .replace(r#""bits": ["1"]}}, "cells": {}"#, &format!(r#""bits": [9]}}}}, "cells": {{{cells}}}"#))
+    };
+    let tie = r#""t": {"type": "HIGH", "connections": {"Y": [9]}}"#;
+    // !(i + high) is 0 whatever i is, !(0 + 0) is 1.
+    let logic = r#""t": {"type": "HIGH", "connections": {"Y": [10]}},
+        "n": {"type": "NOR", "connections": {"A": [2], "B": [10], "Y": [11]}},
+        "m": {"type": "NOR", "connections": {"A": [11], "B": [11], "Y": [9]}}"#;
+    for cells in [tie, logic] {
+        let netlist = read(&tied(cells), "counter").unwrap();
+        let (enable, q) = (netlist.port("enable").unwrap().nets[0], netlist.port("q").unwrap().nets[0]);
+        let mut simulation = Simulation::new(&netlist, 1);
+        simulation.set(enable, u64::MAX);
+        for cycle in 0..5 {
+            simulation.settle();
+            assert_eq!(simulation.value(q) & 1, cycle % 2);
+            simulation.clock();
+        }
+    }
+    for cells in [
+        r#""m": {"type": "NOR", "connections": {"A": [2], "B": ["0"], "Y": [9]}}"#,
+        r#""t": {"type": "HIGH", "connections": {"Y": [10]}},
+           "m": {"type": "NOR", "connections": {"A": [2], "B": [10], "Y": [9]}}"#,
+    ] {
+        let error = read(&tied(cells), "counter").unwrap_err().to_string();
+        assert!(error.contains("asynchronous set or reset is in use"), "{error}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::PowerError;
 use super::conditions::Conditions;
+use super::glitches::{GlitchActivity, GlitchCounter, Sample};
 use super::stream::PowerStream;
 use super::workload::Feed;
 use crate::Target;
@@ -29,6 +30,10 @@ pub struct Activity {
     pub(super) conditions: Conditions,
     /// Comparisons with the model.
     pub outputs_checked: u64,
+    /// Steps that the cores took, and those of them that read no value.
+    pub steps: (u64, u64),
+    /// Toggles with delays, of some of the cycles, if asked for.
+    pub glitches: Option<GlitchActivity>,
 }
 
 impl Activity {
@@ -57,6 +62,7 @@ pub(super) fn drive(
     netlist: &Netlist,
     feeds: &[Feed],
     cycles: usize,
+    mut glitches: Option<(GlitchCounter, usize)>,
     observer: Observer,
 ) -> Result<Activity, PowerError> {
     let ports = Ports::new(target, netlist)?;
@@ -66,6 +72,9 @@ pub(super) fn drive(
     let mut checked = 0;
     let warm_up = warm_up(target);
     let total = warm_up + cycles;
+    let sample = glitches.as_ref().map(|(_, wanted)| Sample::new(*wanted, feeds.len(), cycles, warm_up));
+    let sampled = |cycle| sample.is_some_and(|sample| sample.contains(cycle));
+    let mut steps = (0, 0);
     for cycle in 0..total {
         if cycle == warm_up {
             simulation.reset_toggles();
@@ -87,6 +96,21 @@ pub(super) fn drive(
                 })?;
             }
         }
+        if let Some((counter, _)) = &mut glitches {
+            if sampled(cycle)
+                && let Some((net, stream)) = counter.after(simulation.values())
+            {
+                return Err(PowerError::Unsettled { core: target.name(), stream, cycle, net });
+            }
+            if sampled(cycle + 1) {
+                counter.before(simulation.values());
+            }
+        }
+        if cycle >= warm_up {
+            for outputs in streams.iter().map(|stream| &stream.outputs.core).filter(|o| o.v_step) {
+                steps = (steps.0 + 1, steps.1 + u64::from(!outputs.v_ren));
+            }
+        }
         if cycle >= warm_up && (cycle - warm_up).is_multiple_of(cycles.div_ceil(SAMPLES)) {
             conditions.sample(netlist, &simulation);
         }
@@ -97,6 +121,8 @@ pub(super) fn drive(
         toggles: simulation.toggles().to_vec(),
         conditions,
         outputs_checked: checked,
+        steps,
+        glitches: glitches.map(|(counter, _)| counter.finish(netlist.nets)),
     })
 }
 

@@ -1,6 +1,7 @@
 //! From toggles to watts.
 //!
-//! - **Net**: `1/2 C V^2` a toggle, C being the input pins on it; counted where the net is driven by a cell.
+//! - **Net**: `1/2 C V^2` a toggle, C being the input pins on it, and its wires where the library has a wire load model
+//!   by default; counted where the net is driven by a cell.
 //! - **Output**: the mean of the rising and the falling table of its internal power at the transition time of the
 //!   causing net and at its own load. Among the tables of several related pins, the toggles of these pins decide,
 //!   and how often each table's condition holds.
@@ -11,7 +12,8 @@
 
 use super::conditions::Conditions;
 use super::drive::Activity;
-use crate::figures::{Part, PowerFigures};
+use super::nets::Nets;
+use crate::figures::{GlitchFigures, HeadEnergy, Part, PowerFigures};
 use crate::liberty::{Direction, InternalPower, Library, Table};
 use crate::netlist::{CellKind, Netlist, OPEN};
 use std::collections::BTreeMap;
@@ -113,14 +115,6 @@ impl<'a> KindPower<'a> {
             other_leakage: leakage.unconditional,
         }
     }
-}
-
-/// What the nets of a netlist look like electrically.
-struct Nets {
-    /// Pins on each net, F.
-    load: Vec<f64>,
-    /// Transition time of each net, s.
-    transition: Vec<f64>,
 }
 
 /// One cell.
@@ -234,70 +228,50 @@ impl Estimate<'_> {
     }
 }
 
-impl Nets {
-    /// Loads, and transition times from the library's tables along the order of evaluation. Inputs and the
-    /// clock have the fastest edge that the library knows.
-    fn new(netlist: &Netlist) -> Self {
-        let mut load = vec![0.0; netlist.nets];
-        for cell in &netlist.cells {
-            let pins = &netlist.kinds[cell.kind as usize].cell.pins;
-            for (pin, &net) in pins.iter().zip(netlist.pins(cell)) {
-                if pin.direction == Direction::Input && net != OPEN {
-                    load[net as usize] += pin.capacitance;
-                }
-            }
-        }
-        let pins = netlist.kinds.iter().flat_map(|kind| &kind.cell.pins);
-        let tables = pins.flat_map(|pin| &pin.transitions).flat_map(|arc| [&arc.rise, &arc.fall]).flatten();
-        let fastest = tables.map(Table::first_transition).filter(|&t| t > 0.0).fold(f64::MAX, f64::min);
-        let fastest = if fastest == f64::MAX { 0.0 } else { fastest };
-        let mut transition = vec![fastest; netlist.nets];
-        let related: Vec<Vec<Vec<Vec<usize>>>> = netlist
-            .kinds
-            .iter()
-            .map(|kind| {
-                let position = |name: &String| kind.cell.pins.iter().position(|pin| pin.name == *name);
-                let arcs = |pin: &crate::liberty::Pin| {
-                    pin.transitions
-                        .iter()
-                        .map(|arc| arc.related_pins.iter().filter_map(position).collect())
-                        .collect()
-                };
-                kind.cell.pins.iter().map(arcs).collect()
-            })
-            .collect();
-        for cell in &netlist.cells {
-            let nets = netlist.pins(cell);
-            for (index, pin) in netlist.kinds[cell.kind as usize].cell.pins.iter().enumerate() {
-                if pin.direction != Direction::Output || nets[index] == OPEN {
-                    continue;
-                }
-                let net = nets[index] as usize;
-                let (mut sum, mut count) = (0.0, 0);
-                for (arc, related) in pin.transitions.iter().zip(&related[cell.kind as usize][index]) {
-                    let cause = related.first().map(|&pin| nets[pin]).filter(|&net| net != OPEN);
-                    let incoming = cause.map_or(fastest, |cause| transition[cause as usize]);
-                    for table in [&arc.rise, &arc.fall].into_iter().flatten() {
-                        sum += table.at(incoming, load[net]);
-                        count += 1;
-                    }
-                }
-                if count > 0 {
-                    transition[net] = sum / f64::from(count);
-                }
-            }
-        }
-        Nets { load, transition }
-    }
-}
-
 impl PowerReport {
+    /// The figures of the cycles that were simulated with delays, and of the same cycles without; `None` if none were.
+    pub fn with_glitches(
+        netlist: &Netlist,
+        library: &Library,
+        activity: &Activity,
+        clock: f64,
+        classify: &dyn Fn(&[&str]) -> Part,
+    ) -> Option<GlitchFigures> {
+        let glitches = activity.glitches.as_ref()?;
+        let figures = |cycles: u64, toggles: Vec<u32>| {
+            let activity = Activity { cycles, ..activity.with_toggles(toggles) };
+            let report = PowerReport::new(netlist, library, &activity, clock);
+            report.figures(netlist, classify, String::new(), &activity)
+        };
+        let (cycles, with, without) = glitches.sum();
+        let with = figures(cycles, with);
+        let heads = glitches.heads.iter().map(|head| HeadEnergy {
+            name: head.name.clone(),
+            cycles: head.cycles,
+            zero_delay: figures(head.cycles, head.zero_delay.clone()).energy(),
+            glitches: figures(head.cycles, head.toggles.clone()).energy(),
+        });
+        Some(GlitchFigures {
+            cycles,
+            switching: with.switching,
+            internal: with.internal,
+            clock_net: with.clock_net,
+            leakage: with.leakage,
+            total: with.total,
+            by_part: with.by_part,
+            activity: with.activity,
+            zero_delay: figures(cycles, without).total,
+            settled: f64::from(glitches.settled) / 1e3,
+            heads: heads.collect(),
+        })
+    }
+
     /// Adds up the power of a netlist whose nets have toggled as `activity` says, at a clock frequency in Hz.
     pub fn new(netlist: &Netlist, library: &Library, activity: &Activity, clock: f64) -> Self {
         let conditions = &activity.conditions;
         let kinds: Vec<KindPower> =
             netlist.kinds.iter().enumerate().map(|(i, kind)| KindPower::new(i, kind, conditions)).collect();
-        let nets = Nets::new(netlist);
+        let nets = Nets::new(netlist, library);
         let mut report = PowerReport {
             clock,
             by_instance: vec![CellPower::default(); netlist.instances.len()],
@@ -359,6 +333,8 @@ impl PowerReport {
             by_part: by_part.into_iter().collect(),
             activity: self.activity,
             outputs_checked: activity.outputs_checked,
+            held: activity.steps.1 as f64 / activity.steps.0.max(1) as f64,
+            glitches: None,
         }
     }
 }

@@ -6,23 +6,28 @@
 //!  Liberty tables, loads ---------------------energy------+--> mW by kind and by part of the core
 //! ```
 //!
-//! What the figures leave out: wires and the clock tree (loads are those of pins), glitches (the simulation has
-//! no delays), and the charging of the core's input ports, which is done from outside.
+//! Toggles are counted without delays in all streams and cycles, and with the library's delays, so with glitches, in a
+//! sample of them (`glitches`). What the figures leave out: the clock tree, wires where the library has no wire load
+//! model by default (loads are those of pins), and the charging of the core's input ports, which is done from outside.
 
 mod conditions;
 mod drive;
 mod energy;
+mod glitches;
+mod nets;
 mod stream;
 mod workload;
 
 pub use drive::{Activity, Observer, STREAMS, warm_up};
-pub use energy::PowerReport;
+pub use energy::{CellPower, PowerReport};
+pub use glitches::{GlitchActivity, HeadActivity};
 
 use crate::Target;
 use crate::figures::PowerFigures;
 use crate::liberty::Library;
 use crate::netlist::{Netlist, NetlistError};
 use crate::synthesis::Mapped;
+use glitches::{GlitchCounter, Timed};
 use std::path::{Path, PathBuf};
 
 /// How power is estimated.
@@ -32,6 +37,8 @@ pub struct PowerOptions {
     pub clock_mhz: f64,
     /// Cycles to count, in each stream.
     pub cycles: usize,
+    /// Cycles to simulate with delays too, about, over all streams; 0 for none.
+    pub glitches: usize,
     /// Streams that are simulated side by side, 1 to [`STREAMS`].
     pub streams: usize,
     /// Folder of attention heads.
@@ -78,6 +85,21 @@ pub enum PowerError {
         /// What differs.
         problem: String,
     },
+    /// With delays the netlist comes to rest in another state than without.
+    #[error(
+        "the mapped netlist of {core} with delays ends in another state than without: stream {stream}, cycle {cycle}, \
+         net {net}"
+    )]
+    Unsettled {
+        /// Core.
+        core: String,
+        /// Stream, from 0.
+        stream: usize,
+        /// Cycle.
+        cycle: usize,
+        /// Net of the netlist.
+        net: u32,
+    },
     /// An option makes no sense.
     #[error("{option}: {problem}")]
     Option {
@@ -102,12 +124,16 @@ pub fn estimate(
 ) -> Result<PowerFigures, PowerError> {
     let files: Vec<&Path> = mapped.modules.iter().map(|module| module.json.as_path()).collect();
     let netlist = Netlist::read(&mapped.top, &files, library)?;
-    let (activity, workload) = simulate(target, &netlist, options, observer)?;
-    let report = PowerReport::new(&netlist, library, &activity, options.clock_mhz * 1e6);
-    Ok(report.figures(&netlist, &crate::synthesis::part, workload, &activity))
+    let (activity, workload) = simulate(target, &netlist, library, options, observer)?;
+    let clock = options.clock_mhz * 1e6;
+    let report = PowerReport::new(&netlist, library, &activity, clock);
+    let figures = report.figures(&netlist, &crate::synthesis::part, workload, &activity);
+    let glitches = PowerReport::with_glitches(&netlist, library, &activity, clock, &crate::synthesis::part);
+    Ok(PowerFigures { glitches, ..figures })
 }
 
-/// Simulates a netlist on heads from `options.data`, compares its outputs with the model's, and counts toggles.
+/// Simulates a netlist on heads from `options.data`, compares its outputs with the model's, and counts toggles, with the
+/// delays of the library too if the options ask for it.
 /// Also gives what was simulated, in words.
 ///
 /// # Errors
@@ -115,12 +141,19 @@ pub fn estimate(
 pub fn simulate(
     target: &Target,
     netlist: &Netlist,
+    library: &Library,
     options: &PowerOptions,
     observer: Observer,
 ) -> Result<(Activity, String), PowerError> {
     options.check()?;
     let streams = workload::streams(target, options)?;
-    let activity = drive::drive(target, netlist, &streams.feeds, options.cycles, observer)?;
+    let timed = match options.glitches {
+        0 => None,
+        _ => Some(Timed::new(netlist, library)?),
+    };
+    let counter = timed.as_ref().map(|timed| GlitchCounter::new(timed, &streams.heads, options.streams));
+    let glitches = counter.map(|counter| (counter, options.glitches));
+    let activity = drive::drive(target, netlist, &streams.feeds, options.cycles, glitches, observer)?;
     Ok((activity, streams.description))
 }
 

@@ -38,12 +38,12 @@ const NETLIST: &str = r#"{"modules": {"top": {
             "n": {"type": "ND", "connections": {"A": [3], "B": [5], "Y": [6]}},
             "f": {"type": "DF", "connections": {"CK": [2], "D": [6], "Q": [7]}}}}}}"#;
 
-#[test]
-fn three_gates_as_computed_by_hand() {
+/// Figures of the three gates, in uW.
+fn three_gates(library: &str) -> PowerFigures {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("netlist.json");
     std::fs::write(&path, NETLIST).unwrap();
-    let library = Library::from_text(Path::new("small.lib"), LIBRARY).unwrap();
+    let library = Library::from_text(Path::new("small.lib"), library).unwrap();
     let netlist = Netlist::read("top", &[&path], &library).unwrap();
     let mut simulation = Simulation::new(&netlist, 1);
     let mut conditions = Conditions::new(&netlist);
@@ -57,12 +57,40 @@ fn three_gates_as_computed_by_hand() {
         simulation.clock();
     }
     // a: 1 1 0 1, 3 toggles; b: 0 1 1 0, 2; !b: 1 0 0 1, 2; NAND: 0 1 1 0, 3 (from 1); q: 0 1 1 0, 2.
-    let activity =
-        Activity { cycles: 4, toggles: simulation.toggles().to_vec(), conditions, outputs_checked: 0 };
+    let activity = Activity {
+        cycles: 4,
+        toggles: simulation.toggles().to_vec(),
+        conditions,
+        outputs_checked: 0,
+        steps: (0, 0),
+        glitches: None,
+    };
     let report = PowerReport::new(&netlist, &library, &activity, 4e6);
-    let figures = report.figures(&netlist, &|_| Part::Control, String::new(), &activity);
+    report.figures(&netlist, &|_| Part::Control, String::new(), &activity)
+}
+
+/// Without the last digits.
+fn micro(milli: f64) -> f64 {
+    (milli * 1e3 * 1e6).round() / 1e6
+}
+
+/// Half a pF on every net that drives a pin.
+#[test]
+fn the_wires_of_a_default_wire_load_model_are_charged() {
+    let library = LIBRARY.replacen(
+        "nom_voltage : 2;",
+        "nom_voltage : 2; default_wire_load : w; wire_load (w) { capacitance : 1; fanout_length (1, 0.5); }",
+        1,
+    );
+    let (with, without) = (three_gates(&library), three_gates(LIBRARY));
+    assert_eq!(micro(with.switching), 2.0 * 5.0 + 3.0 * 3.0);
+    assert_eq!(micro(with.internal), micro(without.internal));
+}
+
+#[test]
+fn three_gates_as_computed_by_hand() {
+    let figures = three_gates(LIBRARY);
     // 4 cycles at 4 MHz take 1 us: 1 pJ is 1 uW.
-    let micro = |milli: f64| (milli * 1e3 * 1e6).round() / 1e6;
     // !b has a load of 2 pF, the NAND of 1 pF, q none.
     assert_eq!(micro(figures.switching), 2.0 * 4.0 + 3.0 * 2.0);
     // Inverter: (1 + 3) / 2 at 2 toggles. NAND: 3 toggles of A with 10, 2 of B with 20: 14 at 3 toggles. Flip-flop:
@@ -80,7 +108,7 @@ fn three_gates_as_computed_by_hand() {
 
 fn options(cycles: usize) -> PowerOptions {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
-    PowerOptions { clock_mhz: 100.0, cycles, streams: STREAMS, data }
+    PowerOptions { clock_mhz: 100.0, cycles, glitches: 0, streams: STREAMS, data }
 }
 
 #[test]
@@ -125,7 +153,9 @@ fn options_that_make_no_sense_are_named() {
     let message = |change: &dyn Fn(&mut PowerOptions)| {
         let mut options = options(10);
         change(&mut options);
-        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| {}).unwrap_err().to_string()
+        simulate(&config.clone().into(), &netlist, &library, &options, &mut |_, _, _| {})
+            .unwrap_err()
+            .to_string()
     };
     assert!(message(&|o| o.clock_mhz = 0.0).starts_with("clock: 0 MHz"));
     assert!(message(&|o| o.cycles = 0).starts_with("cycles: "));
@@ -142,10 +172,12 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     };
     let Some(mapped) = testing::map_core(&config) else { return };
     let netlist = mapped.netlist();
-    let options = options(60);
+    // With delays every one of these cycles ends as without, or the simulation fails.
+    let options = PowerOptions { glitches: 20 * STREAMS, ..options(60) };
     let mut cycles = 0;
     let (activity, _) =
-        simulate(&config.clone().into(), &netlist, &options, &mut |_, _, _| cycles += 1).unwrap();
+        simulate(&config.clone().into(), &netlist, &mapped.library, &options, &mut |_, _, _| cycles += 1)
+            .unwrap();
     assert_eq!(cycles, 60 + warm_up(&config.clone().into()));
     // One comparison of o_valid for each cycle and stream, and more for results.
     assert!(activity.outputs_checked > 60 * 64);
@@ -154,12 +186,28 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     let parts: f64 = figures.by_part.iter().map(|(_, power)| power).sum();
     assert!((parts / figures.total - 1.0).abs() < 1e-9);
     assert!(figures.switching > 0.0 && figures.internal > 0.0 && figures.leakage > 0.0);
+    let part = crate::synthesis::part;
+    let glitches = PowerReport::with_glitches(&netlist, &mapped.library, &activity, 100e6, &part).unwrap();
+    assert_eq!(glitches.cycles, 20 * STREAMS as u64);
+    // A third of the cycles stands for all of them, and adders glitch.
+    assert!(
+        (glitches.zero_delay / figures.total - 1.0).abs() < 0.05,
+        "{} {}",
+        glitches.zero_delay,
+        figures.total
+    );
+    assert!(glitches.factor() > 1.2 && glitches.activity > figures.activity, "{}", glitches.factor());
+    assert_eq!(glitches.heads.iter().map(|head| head.cycles).sum::<u64>(), glitches.cycles);
+    let mean = glitches.heads.iter().map(|head| head.glitches * head.cycles as f64).sum::<f64>();
+    assert!((mean / glitches.cycles as f64 / (1e3 * glitches.total / 100.0) - 1.0).abs() < 1e-9);
     // One wrong gate in the adder of a lane.
     let text = std::fs::read_to_string(&mapped.json).unwrap();
     let lane = text.find("_sub_finite\": {").unwrap();
     let wrong = text[lane..].replacen("\"NAND2X1\"", "\"NOR2X1\"", 1);
     std::fs::write(&mapped.json, format!("{}{wrong}", &text[..lane])).unwrap();
-    let error = simulate(&config.clone().into(), &mapped.netlist(), &options, &mut |_, _, _| {}).unwrap_err();
+    let error =
+        simulate(&config.clone().into(), &mapped.netlist(), &mapped.library, &options, &mut |_, _, _| {})
+            .unwrap_err();
     assert!(matches!(error, PowerError::Mismatch { .. }), "{error}");
 }
 
@@ -172,7 +220,8 @@ fn a_mapped_array_agrees_with_the_model() {
         let target = array.into();
         let mut cycles = 0;
         let (activity, words) =
-            simulate(&target, &mapped.netlist(), &options(90), &mut |_, _, _| cycles += 1).unwrap();
+            simulate(&target, &mapped.netlist(), &mapped.library, &options(90), &mut |_, _, _| cycles += 1)
+                .unwrap();
         assert_eq!(cycles, 90 + warm_up(&target));
         // q_ready, k_ready and o_valid for each cycle and stream, and more for results.
         assert!(activity.outputs_checked > 3 * 90 * 64, "{}", activity.outputs_checked);

@@ -23,6 +23,8 @@ pub(super) enum Feed {
 /// A feed for each stream.
 pub(super) struct Streams {
     pub feeds: Vec<Feed>,
+    /// Names of the heads, which the streams take in turn.
+    pub heads: Vec<String>,
     /// In words.
     pub description: String,
 }
@@ -80,7 +82,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
         },
         names.join(", ")
     );
-    Ok(Streams { feeds, description })
+    Ok(Streams { feeds, heads: names, description })
 }
 
 /// Queries in blocks, as many as the array has cores.

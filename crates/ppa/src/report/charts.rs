@@ -3,7 +3,9 @@
 //! A panel for each vector length, because areas of different lengths would not be readable on one axis; in it
 //! a pair of bars for each format.
 
-use super::compare::{Compared, Pair, area_saving, energy_saving, groups, in_words, same_clock};
+use super::compare::{
+    Compared, Pair, area_saving, energy_saving, glitch_saving, groups, in_words, mean, same_clock,
+};
 use super::layout::{axis, caption, rows_of_legend, wrap};
 use super::tables::significant;
 use crate::figures::{CoreFigures, Part};
@@ -15,6 +17,8 @@ use std::collections::BTreeMap;
 const PAIR: i32 = 136;
 /// A pair where there are only a few.
 const WIDE_PAIR: i32 = 190;
+/// A pair of four bars: each design without glitches and with.
+const DOUBLE_PAIR: i32 = 230;
 const AXIS: i32 = 72;
 const MARGIN: i32 = 16;
 const NARROWEST: i32 = 560;
@@ -36,7 +40,7 @@ const WHOLE: RGBColor = RGBColor(0x8a, 0xa4, 0xc0);
 pub enum Measure {
     /// Cell area.
     Area,
-    /// Power, or energy a cycle where the clocks differ.
+    /// Power, or energy a cycle where the clocks differ; with glitches beside it, where they are known.
     Power,
 }
 
@@ -90,6 +94,15 @@ pub fn charts(figures: &[CoreFigures]) -> Result<Vec<Chart>, DrawingError> {
 struct Bar {
     label: &'static str,
     segments: Vec<(RGBColor, f64)>,
+    /// The same with glitches; empty where they are not known.
+    glitches: Vec<(RGBColor, f64)>,
+}
+
+impl Bar {
+    /// Height of the bar, and of the one with glitches.
+    fn heights(&self) -> [f64; 2] {
+        [&self.segments, &self.glitches].map(|segments| segments.iter().map(|(_, value)| value).sum())
+    }
 }
 
 /// Two bars and what is written at them.
@@ -107,6 +120,8 @@ struct Plan {
     unit: &'static str,
     legend: Vec<(RGBColor, &'static str)>,
     panels: BTreeMap<usize, Vec<Bars>>,
+    /// Whether each bar has one with glitches beside it.
+    with_glitches: bool,
 }
 
 fn colour(part: Part) -> RGBColor {
@@ -127,6 +142,8 @@ impl Plan {
         let pairs: Vec<Pair> = group.pairs().into_iter().filter(drawn).collect();
         let cores = || pairs.iter().flat_map(|pair| [pair.fa2, pair.flash_d]);
         let clock = cores().next()?.timing.clock;
+        let known = |pair: &Pair| glitch_saving(pair.flash_d, pair.fa2).is_some();
+        let with_glitches = measure == Measure::Power && pairs.iter().all(known);
         let one_clock = cores().all(|core| same_clock(core.timing.clock, clock));
         let largest_area = cores().map(|core| core.area.total).fold(0.0, f64::max);
         let (quantity, unit, scale): (_, _, Scale) = match measure {
@@ -139,24 +156,28 @@ impl Plan {
             }
         };
         let values = |core: &CoreFigures| match (measure, &core.power) {
-            (Measure::Power, Some(power)) => (power.total, power.by_part.clone()),
-            _ => (core.area.total, core.area.by_part.clone()),
+            (Measure::Power, Some(power)) => {
+                let glitches = power.glitches.as_ref().filter(|_| with_glitches);
+                let glitches = glitches.map(|glitches| (glitches.total, glitches.by_part.clone()));
+                ((power.total, power.by_part.clone()), glitches)
+            }
+            _ => ((core.area.total, core.area.by_part.clone()), None),
         };
         let mut legend: Vec<(RGBColor, &'static str)> = Vec::new();
         let mut bar = |label, core: &CoreFigures| {
-            let (total, by_part) = values(core);
+            let (plain, glitches) = values(core);
             let scale = scale(core);
-            if core.area.by_part.is_empty() {
-                legend.push((WHOLE, "whole core, hierarchy dissolved"));
-                return Bar { label, segments: vec![(WHOLE, total * scale)] };
-            }
-            let segments: Vec<_> = Part::ALL
-                .into_iter()
-                .map(|part| (part, part.of(&by_part) * scale))
-                .filter(|(_, value)| *value > 0.0)
-                .collect();
-            legend.extend(segments.iter().map(|(part, _)| (colour(*part), part.name())));
-            Bar { label, segments: segments.into_iter().map(|(part, value)| (colour(part), value)).collect() }
+            let mut segments = |(total, by_part): (f64, Vec<(Part, f64)>)| -> Vec<(RGBColor, f64)> {
+                if core.area.by_part.is_empty() {
+                    legend.push((WHOLE, "whole core, hierarchy dissolved"));
+                    return vec![(WHOLE, total * scale)];
+                }
+                let parts = Part::ALL.into_iter().map(|part| (part, part.of(&by_part) * scale));
+                let parts: Vec<_> = parts.filter(|(_, value)| *value > 0.0).collect();
+                legend.extend(parts.iter().map(|(part, _)| (colour(*part), part.name())));
+                parts.into_iter().map(|(part, value)| (colour(part), value)).collect()
+            };
+            Bar { label, segments: segments(plain), glitches: glitches.map(segments).unwrap_or_default() }
         };
         let mut savings = Vec::new();
         let mut panels: BTreeMap<usize, Vec<Bars>> = BTreeMap::new();
@@ -170,7 +191,10 @@ impl Plan {
                 format: pair.flash_d.configuration.format.to_string(),
                 fa2: bar("FA2", pair.fa2),
                 flash_d: bar("FLASH-D", pair.flash_d),
-                saving: in_words(saving),
+                saving: match glitch_saving(pair.flash_d, pair.fa2).filter(|_| with_glitches) {
+                    Some(glitches) => format!("{}, {}", in_words(saving), in_words(glitches)),
+                    None => in_words(saving),
+                },
             });
         }
         let all: Vec<(RGBColor, &'static str)> =
@@ -186,15 +210,22 @@ impl Plan {
             _ => String::new(),
         };
         let title = format!("{quantity}{at}, {unit}: {}", group.library);
-        let caption = caption(&savings, &pairs, group)?;
-        Some(Plan { title, caption, unit, legend: shown, panels })
+        let mut caption = caption(&savings, &pairs, group)?;
+        if with_glitches {
+            let savings = pairs.iter().filter_map(|pair| glitch_saving(pair.flash_d, pair.fa2));
+            let words = mean(savings).map_or(String::new(), in_words);
+            caption +=
+                &format!(" Left bar of each design: without glitches; right bar: with glitches, {words}.");
+        }
+        Some(Plan { title, caption, unit, legend: shown, panels, with_glitches })
     }
 
     fn draw(&self) -> Result<String, Box<dyn std::error::Error>> {
         let pairs: i32 = self.panels.values().map(|bars| bars.len() as i32).sum();
         let between = MARGIN + (AXIS + MARGIN) * self.panels.len() as i32;
-        let width = (between + PAIR * pairs).max(NARROWEST);
-        let pair_width = ((width - between) / pairs.max(1)).clamp(PAIR, WIDE_PAIR);
+        let (pair, wide) = if self.with_glitches { (DOUBLE_PAIR, DOUBLE_PAIR) } else { (PAIR, WIDE_PAIR) };
+        let width = (between + pair * pairs).max(NARROWEST);
+        let pair_width = ((width - between) / pairs.max(1)).clamp(pair, wide);
         let legend = rows_of_legend(&self.legend, width - 2 * MARGIN);
         let caption = wrap(&self.caption, 13, width - 2 * MARGIN);
         let title = wrap(&self.title, TITLE, width - 2 * MARGIN);
@@ -237,7 +268,7 @@ impl Plan {
 
     /// The bars of one vector length.
     fn panel(&self, root: &Area<'_>, area: &Area<'_>, d: usize, bars: &[Bars]) -> Drawn {
-        let height = |bar: &Bar| bar.segments.iter().map(|(_, value)| value).sum::<f64>();
+        let height = |bar: &Bar| bar.heights().into_iter().fold(0.0, f64::max);
         let highest = bars.iter().flat_map(|b| [height(&b.fa2), height(&b.flash_d)]).fold(0.0, f64::max);
         let top = highest * (1.0 + HEADROOM);
         let mut chart = ChartBuilder::on(area)
@@ -263,17 +294,24 @@ impl Plan {
         };
         for (index, pair) in bars.iter().enumerate() {
             for (bar, from) in [(&pair.fa2, 0.1), (&pair.flash_d, 0.52)] {
-                let (left, right) = (index as f64 + from, index as f64 + from + 0.38);
-                let mut bottom = 0.0;
-                for (colour, value) in &bar.segments {
-                    let corners = [(left, bottom), (right, bottom + value)];
-                    plot.draw(&Rectangle::new(corners, colour.filled()))?;
-                    plot.draw(&Rectangle::new(corners, WHITE.stroke_width(1)))?;
-                    bottom += value;
+                let whole = (index as f64 + from, 0.38);
+                let half = (whole.0, 0.19);
+                let stacks = match bar.glitches.is_empty() {
+                    true => vec![(whole, &bar.segments)],
+                    false => vec![(half, &bar.segments), ((half.0 + half.1, half.1), &bar.glitches)],
+                };
+                for ((left, width), segments) in stacks {
+                    let mut bottom = 0.0;
+                    for (colour, value) in segments {
+                        let corners = [(left, bottom), (left + width, bottom + value)];
+                        plot.draw(&Rectangle::new(corners, colour.filled()))?;
+                        plot.draw(&Rectangle::new(corners, WHITE.stroke_width(1)))?;
+                        bottom += value;
+                    }
+                    let (x, y) = plot.map_coordinate(&(left + width / 2.0, bottom));
+                    root.draw_text(&significant(bottom), &text(12, INK), (x, y - 4))?;
                 }
-                let (x, y) = plot.map_coordinate(&((left + right) / 2.0, bottom));
-                root.draw_text(&significant(bottom), &text(12, INK), (x, y - 4))?;
-                let (x, y) = plot.map_coordinate(&((left + right) / 2.0, 0.0));
+                let (x, y) = plot.map_coordinate(&(whole.0 + whole.1 / 2.0, 0.0));
                 root.draw_text(bar.label, &text(12, INK), (x, y + 17))?;
             }
             let taller = height(&pair.fa2).max(height(&pair.flash_d));

@@ -48,6 +48,16 @@ pub struct Matrix<'a> {
     pub fa2: Vec<&'a CoreFigures>,
 }
 
+impl Matrix<'_> {
+    /// Whether there is a core of each design whose power is known with glitches.
+    pub fn with_glitches(&self) -> bool {
+        let any = |cores: &[&CoreFigures]| {
+            cores.iter().any(|core| core.power.as_ref().is_some_and(|power| power.glitches.is_some()))
+        };
+        any(&self.flash_d) && any(&self.fa2)
+    }
+}
+
 /// Sorts figures into groups, in the order in which they come.
 pub fn groups(figures: &[CoreFigures]) -> Vec<Compared<'_>> {
     let mut groups: Vec<Compared> = Vec::new();
@@ -165,4 +175,9 @@ pub fn area_saving(flash_d: &CoreFigures, fa2: &CoreFigures) -> f64 {
 /// power. `None` without power figures.
 pub fn energy_saving(flash_d: &CoreFigures, fa2: &CoreFigures) -> Option<f64> {
     Some(saving(flash_d.power.as_ref()?.energy(), fa2.power.as_ref()?.energy()))
+}
+
+/// As [`energy_saving`], with glitches. `None` without such figures of both.
+pub fn glitch_saving(flash_d: &CoreFigures, fa2: &CoreFigures) -> Option<f64> {
+    Some(saving(flash_d.power.as_ref()?.glitch_energy()?, fa2.power.as_ref()?.glitch_energy()?))
 }

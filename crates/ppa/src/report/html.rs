@@ -1,10 +1,10 @@
 //! The HTML page.
 
 use super::charts::{Chart, DrawingError, Measure, charts};
-use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, groups};
+use super::compare::{CLOCKS_DIFFER, Compared, Pair, area_saving, energy_saving, glitch_saving, groups};
 use super::page::{commands, details, element, page, table};
-use super::tables::{self, ReportTable};
-use crate::figures::CoreFigures;
+use super::tables::{self, ReportTable, significant};
+use crate::figures::{CoreFigures, Measurements};
 
 /// How the figures of a report can be made again; the command line is not known here.
 #[derive(Clone, Debug)]
@@ -19,13 +19,15 @@ pub struct Commands {
 ///
 /// # Errors
 /// If a chart cannot be drawn.
-pub fn html(figures: &[CoreFigures], how: &Commands) -> Result<String, DrawingError> {
+pub fn html(measured_cores: &Measurements, how: &Commands) -> Result<String, DrawingError> {
+    let figures = measured_cores.cores.as_slice();
     let groups = groups(figures);
     let charts = charts(figures)?;
     let body = [
         measured(&groups),
         compared(&groups, &charts),
         all_cores(&groups),
+        failed_cores(measured_cores),
         each_core(figures, how),
         reproduce(&groups, how),
     ];
@@ -51,11 +53,12 @@ fn measured(groups: &[Compared]) -> String {
     let meaning = [
         "Area is that of the cells, without wires and clock tree. kGE are thousands of the library's smallest NAND \
          of two inputs.",
-        "Timing sees the pins on a net, and wires only as far as the library has a wire load model by default: see \
-         each core. Inputs arrive with the clock edge, outputs are due with the next, and the clock is ideal.",
+        "Timing and power see the pins on a net, and wires only as far as the library has a wire load model by default: \
+         see each core. Inputs arrive with the clock edge, outputs are due with the next, and the clock is ideal.",
         "Power counts the toggles of every net of the mapped netlist on attention heads, simulated without delays \
-         and compared with the bit-exact model on the way. It has no glitches, which multiply the power of such \
-         cores, no wires and no clock tree: it compares like with like and is no forecast. Energy is power times \
+         and compared with the bit-exact model on the way. With glitches, a sample of the same cycles is simulated with \
+         the delays of the library: pulses shorter than a gate's delay vanish, all others count in full. Neither has \
+         a clock tree: they compare like with like and are no forecast. Energy is power times \
          the clock period, that of one cycle, in which a core takes one key; at one clock savings of energy and \
          of power are the same.",
     ];
@@ -94,6 +97,10 @@ fn compared(groups: &[Compared], charts: &[Chart]) -> String {
                 body += &element("h4", &format!("Energy a cycle, {} d = {}", c.format, c.d));
                 body += &table(&tables::matrix(&matrix, &energy_saving));
             }
+            if matrix.with_glitches() {
+                body += &element("h4", &format!("Energy a cycle with glitches, {} d = {}", c.format, c.d));
+                body += &table(&tables::matrix(&matrix, &glitch_saving));
+            }
         }
     }
     body
@@ -113,6 +120,16 @@ fn all_cores(groups: &[Compared]) -> String {
         body += &table(&tables::arrays(group));
     }
     body
+}
+
+/// The cores without figures, if there are any.
+fn failed_cores(all: &Measurements) -> String {
+    if all.failed.is_empty() {
+        return String::new();
+    }
+    let rows = all.failed.iter().map(|f| vec![f.core.clone(), f.library.clone(), f.error.clone()]);
+    let header = ["core", "library", "error"].map(String::from).to_vec();
+    element("h2", "Cores without figures") + &table(&ReportTable { header, rows: rows.collect() })
 }
 
 fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
@@ -141,7 +158,7 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
             inner += &element(
                 "p",
                 &format!(
-                    "Of {} mW at {:.2} MHz, nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a \
+                    "Without glitches, of {} mW at {:.2} MHz, nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a \
                      cycle.",
                     tables::significant(power.total),
                     power.clock,
@@ -152,6 +169,22 @@ fn each_core(figures: &[CoreFigures], how: &Commands) -> String {
                     tables::significant(power.energy()),
                 ),
             );
+            if let Some(glitches) = &power.glitches {
+                inner += &element(
+                    "p",
+                    &format!(
+                        "With glitches, of {} mW nets take {}, the clock's pins {}, cells inside {}, leakage {}; {} pJ a \
+                         cycle. Everything was at rest {:.3} ns after an edge.",
+                        significant(glitches.total),
+                        significant(glitches.switching),
+                        significant(glitches.clock_net),
+                        significant(glitches.internal),
+                        significant(glitches.leakage),
+                        significant(power.glitch_energy().unwrap_or_default()),
+                        glitches.settled,
+                    ),
+                );
+            }
         }
         inner += &commands(std::slice::from_ref(command));
         let json = serde_json::to_string_pretty(&f.configuration).unwrap_or_default();

@@ -1,18 +1,18 @@
 //! Figures of earlier runs.
 
-use crate::figures::{CoreFigures, Part};
+use crate::figures::{CoreFigures, Measurements, Part};
 
 /// Reads figures as `flashd ppa --json` prints them.
 ///
 /// # Errors
 /// Text that is not such a list, or figures that cannot be: says which core and field, and what is needed.
-pub fn read(text: &str) -> Result<Vec<CoreFigures>, String> {
-    let figures: Vec<CoreFigures> =
+pub fn read(text: &str) -> Result<Measurements, String> {
+    let figures: Measurements =
         flashd_files::from_json(text).map_err(|e| format!("not what flashd ppa --json prints: {e}"))?;
-    if figures.is_empty() {
+    if figures.cores.is_empty() && figures.failed.is_empty() {
         return Err("holds no cores".to_string());
     }
-    for core in &figures {
+    for core in &figures.cores {
         check(core).map_err(|problem| format!("{} in {}: {problem}", core.core, core.library))?;
     }
     Ok(figures)
@@ -45,17 +45,28 @@ fn check(f: &CoreFigures) -> Result<(), String> {
         positive("power.clock", power.clock)?;
         positive("power.total", power.total)?;
         parts("power.by_part", &power.by_part)?;
+        if let Some(glitches) = &power.glitches {
+            positive("power.glitches.total", glitches.total)?;
+            positive("power.glitches.zero_delay", glitches.zero_delay)?;
+            parts("power.glitches.by_part", &glitches.by_part)?;
+        }
     }
     Ok(())
 }
 
-/// Adds figures to others. A core that was measured alike before is left out if its figures are the same.
+/// Adds figures to others. A core that was measured alike before is left out if its figures are the same; one that failed
+/// alike, too.
 ///
 /// # Errors
 /// If they are not: names core and library.
-pub fn join(all: &mut Vec<CoreFigures>, more: Vec<CoreFigures>) -> Result<(), String> {
-    for core in more {
-        let twin = all.iter().find(|c| {
+pub fn join(all: &mut Measurements, more: Measurements) -> Result<(), String> {
+    for failed in more.failed {
+        if !all.failed.contains(&failed) {
+            all.failed.push(failed);
+        }
+    }
+    for core in more.cores {
+        let twin = all.cores.iter().find(|c| {
             c.core == core.core
                 && c.target() == core.target()
                 && c.library == core.library
@@ -63,7 +74,7 @@ pub fn join(all: &mut Vec<CoreFigures>, more: Vec<CoreFigures>) -> Result<(), St
         });
         let text = |f: &CoreFigures| serde_json::to_string(f).unwrap_or_default();
         match twin {
-            None => all.push(core),
+            None => all.cores.push(core),
             Some(twin) if text(twin) == text(&core) => {}
             Some(_) => {
                 return Err(format!(

@@ -1,10 +1,12 @@
 //! The tables of a report, as text: for a terminal and for HTML alike.
 
-use super::compare::{Compared, Matrix, area_saving, energy_saving, in_words};
-use crate::figures::{CoreFigures, Part, PowerFigures};
+use super::compare::{Compared, Matrix, area_saving, energy_saving, glitch_saving, in_words};
+use crate::figures::{CoreFigures, FailedCore, Part, PowerFigures};
 
 /// Modules that a breakdown lists.
 const MODULES: usize = 8;
+/// Characters of an error that a row shows.
+const ERROR_SHOWN: usize = 60;
 
 /// A table of text.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +33,21 @@ fn share(value: f64, total: f64) -> String {
     format!("{:.1} %", 100.0 * value / total)
 }
 
+/// A remark where a mapping does not meet its clock: it must not be compared with one that does.
+fn missed(cores: &[&CoreFigures]) -> &'static str {
+    match cores.iter().any(|core| core.timing.slack < 0.0) {
+        true => " (missed)",
+        false => "",
+    }
+}
+
 /// Arrays next to as many single cores.
 pub fn arrays(group: &Compared) -> ReportTable {
     let rows = group.arrays().into_iter().map(|(array, core, queries)| {
         let n = queries as f64;
         let over = |value: f64, alone: f64| format!("{:+.1} %", 100.0 * (value / (n * alone) - 1.0));
-        let energy = |f: &CoreFigures| f.power.as_ref().map(PowerFigures::energy);
+        let energies: [fn(&PowerFigures) -> Option<f64>; 2] =
+            [|power| Some(power.energy()), PowerFigures::glitch_energy];
         let mut row = vec![
             array.core.clone(),
             queries.to_string(),
@@ -44,13 +55,28 @@ pub fn arrays(group: &Compared) -> ReportTable {
             significant(n * core.area.total),
             over(array.area.total, core.area.total),
         ];
-        row.extend(match (energy(array), energy(core)) {
-            (Some(array), Some(core)) => [significant(array), significant(n * core), over(array, core)],
-            _ => ["-", "-", "-"].map(String::from),
-        });
+        for energy in energies {
+            let energy = |f: &CoreFigures| f.power.as_ref().and_then(energy);
+            row.extend(match (energy(array), energy(core)) {
+                (Some(array), Some(core)) => [significant(array), significant(n * core), over(array, core)],
+                _ => ["-", "-", "-"].map(String::from),
+            });
+        }
         row
     });
-    let header = ["array", "queries", "um2", "cores alone", "more", "pJ a key", "cores alone", "more"];
+    let header = [
+        "array",
+        "queries",
+        "um2",
+        "cores alone",
+        "more",
+        "pJ a key",
+        "cores alone",
+        "more",
+        "with glitches",
+        "cores alone",
+        "more",
+    ];
     ReportTable::new(&header, rows.collect())
 }
 
@@ -68,10 +94,14 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
             significant(f.area.total),
             format!("{:.1}", f.area.nand2_equivalents / 1000.0),
             f.area.flip_flops.to_string(),
-            if f.timing.slack < 0.0 { format!("{clock} (missed)") } else { clock },
+            clock + missed(&[f]),
             format!("{:.3}", f.timing.minimum_period),
             format!("{:.0}", 1000.0 / f.timing.minimum_period),
             power(&|p| p.total),
+            f.power
+                .as_ref()
+                .and_then(|p| p.glitches.as_ref())
+                .map_or("-".to_string(), |g| significant(g.total)),
             power(&|p| p.switching + p.clock_net),
             power(&|p| p.internal),
             power(&|p| p.leakage),
@@ -87,11 +117,43 @@ pub fn overview<'a>(cores: impl IntoIterator<Item = &'a CoreFigures>) -> ReportT
         "shortest ns",
         "MHz",
         "mW at clock",
+        "with glitches",
         "switching",
         "internal",
         "leakage",
     ];
     ReportTable::new(&header, rows.collect())
+}
+
+/// The overview with a row for each core that failed, and with the beginning of the error in a last column, if
+/// there are any.
+pub fn overview_with_failed<'a>(
+    cores: impl IntoIterator<Item = &'a CoreFigures>,
+    failed: &[&FailedCore],
+) -> ReportTable {
+    let mut table = overview(cores);
+    if failed.is_empty() {
+        return table;
+    }
+    table.rows.iter_mut().for_each(|row| row.push("-".to_string()));
+    for core in failed {
+        let mut row = vec!["-".to_string(); table.header.len() + 1];
+        row[0] = core.core.clone();
+        row[1] = core.library.clone();
+        row[table.header.len()] = shortened(&core.error);
+        table.rows.push(row);
+    }
+    table.header.push("error".to_string());
+    table
+}
+
+/// A text in one line, without its end if it is long.
+fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(ERROR_SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
 }
 
 /// What the FLASH-D core of each pair saves over the FA2 core.
@@ -104,14 +166,16 @@ pub fn pairs(group: &Compared) -> ReportTable {
             pair.flash_d.core.clone(),
             pair.fa2.core.clone(),
             match pair.same_clock() {
-                true => format!("{:.3}", pair.fa2.timing.clock),
+                true => format!("{:.3}", pair.fa2.timing.clock) + missed(&[pair.flash_d, pair.fa2]),
                 false => format!("{:.3}, {:.3}", pair.flash_d.timing.clock, pair.fa2.timing.clock),
             },
             in_words(area_saving(pair.flash_d, pair.fa2)),
             energy_saving(pair.flash_d, pair.fa2).map_or("-".to_string(), in_words),
+            glitch_saving(pair.flash_d, pair.fa2).map_or("-".to_string(), in_words),
         ]
     });
-    ReportTable::new(&["format", "d", "FLASH-D", "FA2", "clock ns", "area", "energy"], rows.collect())
+    let header = ["format", "d", "FLASH-D", "FA2", "clock ns", "area", "energy", "with glitches"];
+    ReportTable::new(&header, rows.collect())
 }
 
 /// What each FLASH-D core (rows) saves over each FA2 core (columns).
@@ -137,11 +201,16 @@ pub fn functions(f: &CoreFigures) -> Option<ReportTable> {
         if let Some(power) = &f.power {
             let mw = part.of(&power.by_part);
             row.extend([significant(mw), share(mw, power.total)]);
+            if let Some(glitches) = &power.glitches {
+                let mw = part.of(&glitches.by_part);
+                row.extend([significant(mw), share(mw, glitches.total)]);
+            }
         }
         row
     });
-    let header = ["function", "um2", "of all", "mW", "of all"];
-    Some(ReportTable::new(&header[..if f.power.is_some() { 5 } else { 3 }], rows.to_vec()))
+    let header = ["function", "um2", "of all", "mW", "of all", "mW with glitches", "of all"];
+    // As wide as the rows.
+    Some(ReportTable::new(&header[..rows[0].len()], rows.to_vec()))
 }
 
 /// The modules that take most area, and how they were mapped.
@@ -168,8 +237,27 @@ pub fn worst_path(f: &CoreFigures) -> (String, ReportTable) {
 
 /// What the power figures are from, in a sentence.
 pub fn power_source(power: &PowerFigures) -> String {
+    let text = format!(
+        "Power: {}; {:.1} % of the steps held, {} outputs compared with the model, {:.3} toggles a net and cycle",
+        power.workload,
+        100.0 * power.held,
+        power.outputs_checked,
+        power.activity
+    );
+    let Some(glitches) = &power.glitches else { return text };
+    let (mean, deviation) = glitches.spread();
+    let energies = || glitches.heads.iter().map(|head| head.glitches);
+    let (lowest, highest) = (energies().fold(f64::MAX, f64::min), energies().fold(0.0, f64::max));
     format!(
-        "Power: {}; {} outputs compared with the model, {:.3} toggles a net and cycle",
-        power.workload, power.outputs_checked, power.activity
+        "{text}. With glitches: {} of these cycles with the library's delays, {:.3} toggles a net and cycle, {:.2} times the \
+         power that the same cycles take without; over {} heads {} pJ a cycle on average, standard deviation {}, {} to {}",
+        glitches.cycles,
+        glitches.activity,
+        glitches.factor(),
+        glitches.heads.len(),
+        significant(mean),
+        significant(deviation),
+        significant(lowest),
+        significant(highest),
     )
 }

@@ -3,7 +3,7 @@
 use super::compare::*;
 use super::fixture::{core, figures};
 use super::*;
-use crate::figures::CoreFigures;
+use crate::figures::{CoreFigures, FailedCore, GlitchFigures, HeadEnergy, Measurements};
 use flashd_spec::config::{Design, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
 
@@ -119,7 +119,7 @@ fn bars_are_as_high_as_their_figures() {
 #[test]
 fn nothing_to_compare_is_no_chart() {
     assert!(charts(&figures()[..1]).unwrap().is_empty());
-    let page = html(&figures()[..1], &commands(1)).unwrap();
+    let page = html(&measured(&figures()[..1]), &commands(1)).unwrap();
     assert!(page.contains("No FLASH-D and FA2 core"));
     let mut flat = figures();
     for core in &mut flat {
@@ -127,9 +127,13 @@ fn nothing_to_compare_is_no_chart() {
         core.power = None;
         core.run.cycles = 0;
     }
-    let page = html(&flat, &commands(5)).unwrap();
+    let page = html(&measured(&flat), &commands(5)).unwrap();
     assert!(page.contains("hierarchy was dissolved") && !page.contains("Energy a cycle, bf16"));
     assert_eq!(page.matches("<svg").count(), 1);
+}
+
+fn measured(cores: &[CoreFigures]) -> Measurements {
+    Measurements { cores: cores.to_vec(), failed: Vec::new() }
 }
 
 fn commands(cores: usize) -> Commands {
@@ -171,7 +175,7 @@ fn balanced(page: &str) {
 #[test]
 fn the_page_is_well_formed_and_holds_every_core_and_figure() {
     let all = figures();
-    let page = html(&all, &commands(all.len())).unwrap();
+    let page = html(&measured(&all), &commands(all.len())).unwrap();
     balanced(&page);
     assert_eq!(page.matches("<svg").count(), 2);
     for (index, f) in all.iter().enumerate() {
@@ -233,11 +237,83 @@ fn figures_survive_json_and_bad_ones_are_named() {
 
 #[test]
 fn files_are_joined() {
-    let mut all = figures();
+    let all = figures();
     let mut more = figures();
     more.push(core("d128", Design::Fa2, 128, 1.0, 1.0, 20.0));
-    join(&mut all, more.clone()).unwrap();
-    assert_eq!(all.len(), 6);
+    let mut all = measured(&all);
+    let failed = FailedCore {
+        core: "e16".to_string(),
+        configuration: all.cores[0].configuration.clone(),
+        array: None,
+        library: "made up".to_string(),
+        error: "a <flip-flop>\nis in use".to_string(),
+        run: all.cores[0].run.clone(),
+    };
+    let more_of =
+        |cores: &[CoreFigures]| Measurements { cores: cores.to_vec(), failed: vec![failed.clone()] };
+    join(&mut all, more_of(&more)).unwrap();
+    join(&mut all, more_of(&more)).unwrap();
+    assert_eq!((all.cores.len(), all.failed.len()), (6, 1));
+    // What failed survives JSON, and is a row with its error.
+    let again = read(&serde_json::to_string(&all).unwrap()).unwrap();
+    assert_eq!((again.cores.len(), &again.failed), (6, &all.failed));
+    let table = tables::overview_with_failed(&again.cores, &again.failed.iter().collect::<Vec<_>>());
+    assert!(table.rows.iter().all(|row| row.len() == table.header.len()));
+    assert_eq!(table.rows[6].last().unwrap(), "a <flip-flop> is in use");
+    assert!(html(&all, &commands(6)).unwrap().contains("a &lt;flip-flop&gt;"));
     more[0].area.total *= 2.0;
-    assert!(join(&mut all, more).unwrap_err().contains("a16 in made"));
+    assert!(join(&mut all, measured(&more)).unwrap_err().contains("a16 in made"));
+}
+
+/// FLASH-D glitches twice as much, FA2 not at all: what is saved without glitches is lost with them.
+#[test]
+fn power_with_glitches_stands_beside_power_without() {
+    let mut all = figures();
+    for core in &mut all {
+        let factor = if core.configuration.design() == Design::FlashD { 2.0 } else { 1.0 };
+        let power = core.power.as_mut().unwrap();
+        let head = |name: &str, more: f64| HeadEnergy {
+            name: name.to_string(),
+            cycles: 50,
+            zero_delay: power.energy(),
+            glitches: power.energy() * factor + more,
+        };
+        power.glitches = Some(GlitchFigures {
+            cycles: 100,
+            switching: power.switching * factor,
+            internal: power.internal * factor,
+            clock_net: power.clock_net,
+            leakage: power.leakage,
+            total: power.total * factor,
+            by_part: power.by_part.iter().map(|(part, mw)| (*part, mw * factor)).collect(),
+            activity: power.activity * factor,
+            zero_delay: power.total,
+            settled: 1.5,
+            heads: vec![head("x", 3.0), head("y", -3.0)],
+        });
+    }
+    let pairs = tables::pairs(&groups(&all)[0]);
+    assert_eq!(pairs.rows[0][6..], ["25.0 % less", "50.0 % more"]);
+    let overview = tables::overview(&all);
+    assert_eq!(overview.rows[0][8..10], ["3.000", "6.000"]);
+    assert_eq!(tables::functions(&all[0]).unwrap().header.len(), 7);
+    let words = tables::power_source(all[0].power.as_ref().unwrap());
+    // 3 mW at 20 ns are 60 pJ.
+    assert!(words.contains("2.00 times") && words.contains("120.0 pJ"), "{words}");
+    assert!(words.contains("standard deviation 4.243, 117.0 to 123.0"), "{words}");
+    let drawn = charts(&all[..2]).unwrap();
+    let chart = |measure| drawn.iter().find(|chart| chart.measure == measure).unwrap();
+    let bars = |chart: &Chart| {
+        let frame = |line: &&str| line.starts_with("<rect") && line.contains("stroke=\"#FFFFFF\"");
+        chart.svg.lines().filter(frame).count()
+    };
+    // Every segment twice in power, once in area.
+    assert_eq!((bars(chart(Measure::Power)), bars(chart(Measure::Area))), (2 * (5 + 4), 5 + 4));
+    assert!(chart(Measure::Power).caption.contains("with glitches, 50.0 % more"));
+    assert!(chart(Measure::Power).svg.contains("25.0 % less, 50.0 % more"));
+    let page = html(&measured(&all), &commands(all.len())).unwrap();
+    balanced(&page);
+    assert!(page.contains("With glitches, of 6.000 mW") && page.contains("Energy a cycle with glitches"));
+    all[0].power.as_mut().unwrap().glitches.as_mut().unwrap().total = 0.0;
+    assert!(read(&serde_json::to_string(&all).unwrap()).unwrap_err().contains("power.glitches.total is 0"));
 }

@@ -9,7 +9,6 @@ use super::{Cache, CellLibrary, Mapped, Tools};
 use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
 use crate::timing::{self, Analysis, CLOCK};
 use crate::{PpaError, Target};
-use flashd_spec::config::ArrayConfig;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -249,6 +248,7 @@ impl Flow {
             clock: self.clock_ns,
             flat: self.flat,
             cycles: 0,
+            glitches: None,
             data: None,
         }
     }
@@ -267,12 +267,7 @@ impl Flow {
         let figures = CoreFigures {
             core: target.name(),
             configuration: target.core().clone(),
-            array: match target {
-                Target::Core(_) => None,
-                Target::Array(ArrayConfig { queries, key_index_bits, .. }) => {
-                    Some(ArrayShape { queries: *queries, key_index_bits: *key_index_bits })
-                }
-            },
+            array: ArrayShape::of(target),
             library: self.library.cells.name.clone(),
             area: self.area(&core.mapped),
             timing: core.timing,

@@ -82,10 +82,12 @@ impl CellLibrary {
         farad / self.cells.units.capacitance
     }
 
-    /// What nets weigh in timing besides the pins on them, in words.
+    /// What nets weigh in timing and power besides the pins on them, in words.
     pub fn wires(&self) -> String {
         match &self.cells.default_wire_load {
-            Some(model) => format!("wire load model {model}, the library's default"),
+            Some(model) => {
+                format!("wire load model {}, the library's default, in timing and power", model.name)
+            }
             None => "nothing: the library has no default wire load model".to_string(),
         }
     }

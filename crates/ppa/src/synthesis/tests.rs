@@ -5,6 +5,7 @@ use super::candidates;
 use super::{Cache, CellLibrary, Flow, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
+use crate::netlist::{Netlist, Simulation};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use std::path::Path;
@@ -138,4 +139,60 @@ fn full_adders_are_found_by_their_function() {
     let inverted = FullAdder::of(&library("!(P^Q^R)", "!((P Q)+(R P)+(Q R))")).unwrap();
     assert!(inverted.complements_both());
     assert_eq!(FullAdder::of(&library("P^Q^R", "P Q R")), None);
+}
+
+/// osu018 with its flip-flop with set and reset alone, and with tie cells, as open process kits have them.
+fn with_resets_only(osu018: &str) -> String {
+    let mut text = osu018.to_string();
+    for cell in ["DFFPOSX1", "DFFNEGX1", "LATCH"] {
+        let start = text.find(&format!("cell ({cell})")).unwrap();
+        let mut depth = 0;
+        let end = text[start..]
+            .find(|c| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                c == '}' && depth == 0
+            })
+            .unwrap();
+        text.replace_range(start..=start + end, "");
+    }
+    let end = text.rfind('}').unwrap();
+    text.insert_str(
+        end,
+        "cell (TIEHI) { area : 16; pin (Y) { direction : output; function : \"1\"; } }\n\
+         cell (TIELO) { area : 16; pin (Y) { direction : output; function : \"0\"; } }\n",
+    );
+    text
+}
+
+#[test]
+fn a_library_with_resets_and_tie_cells_only_is_mapped_timed_and_simulated() {
+    let cache = tempfile::tempdir().unwrap();
+    let Some(mut flow) = flow(cache.path(), Some(60.0)) else { return };
+    let file = cache.path().join("resets_only.lib");
+    std::fs::write(&file, with_resets_only(&std::fs::read_to_string(&flow.library.path).unwrap())).unwrap();
+    flow.library = CellLibrary::open(Some(&file), cache.path()).unwrap();
+    let core = flow.map_verilog("pair.v", PAIR, "pair", &|_| {}).unwrap();
+    assert!(core.timing.slack >= 0.0);
+    let files: Vec<&Path> = core.mapped.modules.iter().map(|module| module.json.as_path()).collect();
+    let netlist = Netlist::read("pair", &files, &flow.library.cells).unwrap();
+    let kinds: Vec<&str> = netlist.kinds.iter().map(|kind| kind.cell.name.as_str()).collect();
+    assert!(kinds.contains(&"DFFSR") && kinds.contains(&"TIEHI"), "{kinds:?}");
+    let port = |name: &str| netlist.port(name).unwrap().nets.clone();
+    let (a, y) = (port("a"), port("y"));
+    let mut simulation = Simulation::new(&netlist, 64);
+    for machine in 0..64u64 {
+        (0..6).for_each(|bit| {
+            let word = simulation.value(a[bit]) | (machine >> bit & 1) << machine;
+            simulation.set(a[bit], word);
+        });
+    }
+    for _ in 0..2 {
+        simulation.settle();
+        simulation.clock();
+    }
+    for machine in 0..64u64 {
+        let scale = |x: u64, z: u64| ((x * z) >> 6) & 63;
+        let result: u64 = (0..6).map(|bit| (simulation.value(y[bit]) >> machine & 1) << bit).sum();
+        assert_eq!(result, scale(scale(machine, machine), machine), "{machine}");
+    }
 }

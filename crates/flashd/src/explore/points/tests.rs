@@ -24,6 +24,7 @@ pub fn point(design: Design, cost: f64, means: [f64; 2]) -> CorePoint {
             minimum_period_ns: 1.0,
             meets_clock: true,
             power_mw: Some(1.0 / cost),
+            power_with_glitches_mw: Some(2.0 / cost),
         }),
         ..CorePoint::new(&CoreConfig::new(design, 16, Format::BF16), errors)
     }
