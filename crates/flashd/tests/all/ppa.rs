@@ -128,7 +128,7 @@ fn cores_are_named_by_flags_or_file() {
     );
 }
 
-/// Cores that cannot be mapped, for want of a flip-flop that Yosys understands: rows with their errors, and exit code 1.
+/// Cores that cannot be mapped, for want of a flip-flop that the tools understand: rows with their errors, and exit code 1.
 #[test]
 fn cores_that_fail_are_rows_with_their_errors() {
     let osu018 = Path::new("/usr/share/qflow/tech/osu018/osu018_stdcells.lib");
@@ -160,12 +160,12 @@ fn cores_that_fail_are_rows_with_their_errors() {
         let out = command.output().unwrap();
         let words = String::from_utf8(out.stderr).unwrap();
         assert_eq!(out.status.code(), Some(1), "{words}");
-        assert!(words.contains("2 of 2 cores failed") && words.contains("yosys failed on"), "{words}");
+        assert!(words.contains("2 of 2 cores failed") && words.contains(" failed on "), "{words}");
         String::from_utf8(out.stdout).unwrap()
     };
     let table = run(&["--html", "report.html"]);
     for core in ["flash_d_fp8_e4m3_d2", "fa2_fp8_e4m3_d2"] {
-        assert!(table.contains(&format!("{core} in osu018_stdcells failed: yosys failed on")), "{table}");
+        assert!(table.contains(&format!("{core} in osu018_stdcells failed: ")), "{table}");
     }
     assert!(std::fs::read_to_string(at.join("report.html")).unwrap().contains("Cores without figures"));
     let json: serde_json::Value = serde_json::from_str(&run(&["--json"])).unwrap();

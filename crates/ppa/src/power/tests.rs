@@ -198,8 +198,9 @@ fn a_mapped_core_agrees_with_the_model_and_a_wrong_one_does_not() {
     );
     assert!(glitches.factor() > 1.2 && glitches.activity > figures.activity, "{}", glitches.factor());
     assert_eq!(glitches.heads.iter().map(|head| head.cycles).sum::<u64>(), glitches.cycles);
+    // Nearly, because the toggles of a head weigh the tables of its own energies.
     let mean = glitches.heads.iter().map(|head| head.glitches * head.cycles as f64).sum::<f64>();
-    assert!((mean / glitches.cycles as f64 / (1e3 * glitches.total / 100.0) - 1.0).abs() < 1e-9);
+    assert!((mean / glitches.cycles as f64 / (1e3 * glitches.total / 100.0) - 1.0).abs() < 0.01);
     // One wrong gate in the adder of a lane.
     let text = std::fs::read_to_string(&mapped.json).unwrap();
     let lane = text.find("_sub_finite\": {").unwrap();
