@@ -44,11 +44,12 @@ fn designs() -> Vec<[String; 2]> {
         let flags = core.flags().replace(&format!(" --d {d} --format {format}"), "");
         [flags, format!("{}: {}", kind.design.title(), kind.words)]
     };
+    let row = &row;
     let of = |design: Design| {
         let shipped = Datapath::shipped(design, format);
         let (first, rest): (Vec<_>, Vec<_>) =
             KINDS.iter().filter(|kind| kind.design == design).partition(|kind| kind.datapath == shipped);
-        first.into_iter().chain(rest).map(|kind| row(kind))
+        first.into_iter().chain(rest).map(row)
     };
     let mut rows: Vec<_> = Design::ALL.into_iter().flat_map(of).collect();
     rows.extend(
