@@ -3,7 +3,7 @@
 use crate::cli::ListArgs;
 use crate::output::{Failure, print, print_json, table};
 use flashd_hwmodel::units::FormatUnit;
-use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Design, Hold, KINDS, Kind};
+use flashd_spec::config::{CoreConfig, DEFAULT_HOLD, Datapath, Hold, KINDS, Kind};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 use serde::Serialize;
@@ -44,14 +44,9 @@ fn designs() -> Vec<[String; 2]> {
         let flags = core.flags().replace(&format!(" --d {d} --format {format}"), "");
         [flags, format!("{}: {}", kind.design.title(), kind.words)]
     };
-    let row = &row;
-    let of = |design: Design| {
-        let shipped = Datapath::shipped(design, format);
-        let (first, rest): (Vec<_>, Vec<_>) =
-            KINDS.iter().filter(|kind| kind.design == design).partition(|kind| kind.datapath == shipped);
-        first.into_iter().chain(rest).map(row)
-    };
-    let mut rows: Vec<_> = Design::ALL.into_iter().flat_map(of).collect();
+    let mut kinds = KINDS;
+    kinds.sort_by_key(|kind| (kind.design as usize, kind.datapath != Datapath::shipped(kind.design, format)));
+    let mut rows: Vec<_> = kinds.into_iter().map(row).collect();
     rows.extend(
         [
             ["--dot tree", "either design with every product and sum of the dot product rounded"],

@@ -72,42 +72,43 @@ struct Task<'a> {
     text: Option<Vec<usize>>,
 }
 
-/// The core that the arguments select for heads of a length; none computes in f32.
-fn core(args: &LlmArgs, head_size: usize) -> Result<Option<CoreConfig>, Failure> {
-    if args.selection.fields.has("design") {
+/// The options of the core that computes attention, its design among them; none computes in f32.
+fn selection(args: &LlmArgs) -> Result<Option<Selection>, Failure> {
+    let mut selection = args.selection.clone();
+    if selection.fields.has("design") {
         return Err(Failure::input("--design: the design is chosen with --attention"));
     }
-    if args.attention == Some(AttentionArg::F32) && args.selection != Selection::default() {
-        return Err(Failure::input("--attention f32: has no core, and takes no option of one"));
-    }
-    if args.selection.fields.has("score_shift") {
-        return Err(Failure::input("--score-shift: it follows from each head's scale; leave it out"));
-    }
     let design = match args.attention {
+        Some(AttentionArg::F32) if selection != Selection::default() => {
+            return Err(Failure::input("--attention f32: has no core, and takes no option of one"));
+        }
+        Some(AttentionArg::F32) => return Ok(None),
         Some(AttentionArg::Fa2) => Some(Design::Fa2),
-        None if args.selection.config.is_some() => None,
+        None if selection.config.is_some() => None,
         _ => Some(Design::FlashD),
     };
-    let mut selection = args.selection.clone();
+    if selection.fields.has("score_shift") {
+        return Err(Failure::input("--score-shift: it follows from each head's scale; leave it out"));
+    }
     if let Some(design) = design {
         selection.fields = selection.fields.with_design(design);
     }
-    match args.attention {
-        Some(AttentionArg::F32) => Ok(None),
-        _ => configuration(&selection, Some(head_size)).map(Some),
-    }
+    Ok(Some(selection))
 }
 
 /// The name of the core that the arguments select, for heads of the length that they name.
 pub fn selected(args: &LlmArgs) -> Result<Vec<String>, Failure> {
-    let core = core(args, args.selection.fields.get("d").unwrap_or(8))?;
-    Ok(core.iter().map(CoreConfig::name).collect())
+    let name = |selection: Selection| configuration(&selection, Some(8)).map(|core| core.name());
+    selection(args)?.map(name).into_iter().collect()
 }
 
 pub fn run(args: LlmArgs) -> Result<(), Failure> {
+    // Before the files are read.
+    let selection = selection(&args)?;
     let model = Checkpoint::read(&args.checkpoint)?;
     let tokenizer = Tokenizer::read(&args.tokenizer, model.config.vocab)?;
-    let core = core(&args, model.config.head_size())?;
+    let core = |selection: Selection| configuration(&selection, Some(model.config.head_size()));
+    let core = selection.map(core).transpose()?;
     let task = task(&args, &model, &tokenizer)?;
     let mut f32_runner = Runner::new(&model, F32Attention);
     let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;
