@@ -1,9 +1,11 @@
 //! `flashd check-random`: random legal configurations through every check.
 
 mod case;
+mod results;
 
 use crate::cli::RandomArgs;
 use crate::cosim::build::require_tools;
+use crate::measure::Heartbeat;
 use crate::output::{Failure, print, print_json, table};
 use case::{Case, Checked};
 use flashd_simulator::random::Drawn;
@@ -11,7 +13,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use serde::Serialize;
+use results::Results;
+use serde::{Deserialize, Serialize};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What is called, and the option that says its version.
@@ -19,17 +22,17 @@ const TOOLS: [[&str; 2]; 4] =
     [["bash", "--version"], ["iverilog", "-V"], ["vvp", "-V"], ["python3", "--version"]];
 
 /// One configuration's outcome.
-#[derive(Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Row {
     seed: u64,
     name: String,
     #[serde(flatten)]
     checked: Checked,
     /// What is wrong.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     /// The command that checks this one again.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<String>,
 }
 
@@ -55,25 +58,39 @@ pub fn run(args: &RandomArgs) -> Result<(), Failure> {
     if args.verilator > 0 && checks {
         require_tools()?;
     }
+    let results = args.results.as_deref().map(|path| Results::open(path, args)).transpose()?;
     let bar = ProgressBar::new(args.count.into());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}, {elapsed} of {duration}: {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}, {elapsed} of {duration}") {
         bar.set_style(style);
     }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.unwrap_or(0) as usize)
         .build()
         .map_err(|e| Failure::input(format!("--jobs: {e}")))?;
+    let heartbeat = Heartbeat::start(&bar);
     let one = |n: u32| {
-        let row = check(args, args.seed.wrapping_add(n.into()));
+        let seed = args.seed.wrapping_add(n.into());
+        let row = match results.as_ref().and_then(|results| results.passed(seed)) {
+            Some(row) => row,
+            None => {
+                let row = check(args, seed);
+                results.as_ref().map_or(Ok(()), |results| results.add(&row))?;
+                row
+            }
+        };
         bar.inc(1);
+        bar.set_message(format!("{} of {}", bar.position(), args.count));
         // What is wrong is there before the others have ended.
         if let Some(text) = failure(&row) {
             bar.suspend(|| eprintln!("{text}"));
         }
-        row
+        Ok(row)
     };
-    let rows: Vec<Row> = pool.install(|| (0..args.count).into_par_iter().with_max_len(1).map(one).collect());
+    let rows: Result<Vec<Row>, Failure> =
+        pool.install(|| (0..args.count).into_par_iter().with_max_len(1).map(one).collect());
+    drop(heartbeat);
     bar.finish_and_clear();
+    let rows = rows?;
     match args.json {
         _ if !checks => print(&format!("{} configurations written", rows.len()))?,
         true => print_json(&rows)?,

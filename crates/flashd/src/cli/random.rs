@@ -33,6 +33,10 @@ pub struct RandomArgs {
     /// Keep what is generated, a folder for each seed
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Add each configuration's outcome to this file as soon as it is known, a line of JSON each. The next run with the same
+    /// file and the same program takes from it what has passed, so that a long check can be stopped and continued
+    #[arg(long, value_name = "FILE", conflicts_with = "generate_only")]
+    pub results: Option<PathBuf>,
     /// Check nothing: only write each design and its testbench
     #[arg(long)]
     pub generate_only: bool,

@@ -13,7 +13,7 @@ use flashd_simulator::{Gaps, VectorWriter};
 use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub struct Case<'a> {
 }
 
 /// What was compared.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Checked {
     /// By the engines.
     pub engines: Compared,

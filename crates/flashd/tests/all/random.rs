@@ -96,6 +96,46 @@ fn a_failure_names_its_seed_and_the_command_that_repeats_it() {
     assert!(text.contains("2 of 2 configurations failed"), "{text}");
 }
 
+/// What has passed is not checked again; what has failed, and a line that was cut off, is.
+#[test]
+fn a_check_that_was_stopped_continues() {
+    let folder = tempfile::tempdir().unwrap();
+    // Lint leaves a mark each time, and fails for the second.
+    let mark = folder.path().join("marks");
+    let lint = format!("echo >> '{0}'; [ $(wc -l < '{0}') != 2 ]", mark.display());
+    repository(folder.path(), &lint);
+    let path = folder.path().to_str().unwrap();
+    let results = folder.path().join("results.jsonl");
+    let results = results.to_str().unwrap();
+    let run = |keys: &str, count: &str| {
+        let args = ["check-random", "--seed", "41", "--longest", "3", "--verilator", "0", "--jobs", "1"];
+        let options = ["--repository", path, "--results", results, "--keys", keys, "--count", count];
+        let out = flashd(&[&args[..], &options].concat());
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let marks = || std::fs::read_to_string(&mark).unwrap().lines().count();
+    assert_eq!(run("50", "3").0, Some(1));
+    assert_eq!(marks(), 3);
+    // The first again without a check, the second again with one.
+    assert_eq!(run("50", "2").0, Some(0));
+    assert_eq!(marks(), 4);
+    let text = std::fs::read_to_string(results).unwrap();
+    std::fs::write(results, &text[..text.len() - 5]).unwrap();
+    assert_eq!(run("50", "3").0, Some(0));
+    assert_eq!(marks(), 5);
+    assert_eq!(std::fs::read_to_string(results).unwrap().lines().count(), 5);
+    let (code, text) = run("60", "3");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("--results") && text.contains("results of other options; name another file"),
+        "{text}"
+    );
+    std::fs::write(results, "a line\n").unwrap();
+    let (code, text) = run("50", "1");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("these are not results of check-random"), "{text}");
+}
+
 #[test]
 fn it_needs_the_repository() {
     let args = ["check-random", "--repository", "crates"];

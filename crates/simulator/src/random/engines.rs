@@ -14,12 +14,12 @@ use flashd_golden::{Model, Monitor, QueryResult};
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, WrapperConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::ops::AddAssign;
 
 /// What was compared, over all streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
     /// Streams run, each by every engine.
     pub streams: u64,

@@ -1,0 +1,102 @@
+//! Outcomes on their way, in a file.
+
+use super::Row;
+use crate::cli::RandomArgs;
+use crate::output::Failure;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The first line: what the outcomes depend on beside their seeds.
+#[derive(PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    /// SHA-256 of the program: another build has to pass again.
+    program: String,
+    /// Options that change what is checked.
+    options: String,
+}
+
+/// Lines of JSON: a [`Run`], then a [`Row`] each.
+pub struct Results {
+    path: PathBuf,
+    file: Mutex<File>,
+    passed: BTreeMap<u64, Row>,
+}
+
+impl Results {
+    /// Begins a file, or continues one. A last line that was not completed is cut off.
+    ///
+    /// # Errors
+    /// If it cannot be written, holds something else, or is another program's or of other options.
+    pub fn open(path: &Path, args: &RandomArgs) -> Result<Results, Failure> {
+        let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", path.display()));
+        // Opened for reading first, which refuses what is not a file.
+        if path.exists() {
+            flashd_files::open(path).map_err(|e| Failure::input(format!("--results {e}")))?;
+        }
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = file.map_err(|e| refused(&e))?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|e| refused(&e))?;
+        let complete = text.rfind('\n').map_or(0, |end| end + 1);
+        let run = Run { program: program().map_err(|e| refused(&e))?, options: args.not_default() };
+        let mut lines = text[..complete].lines();
+        let mut passed = BTreeMap::new();
+        if let Some(line) = lines.next() {
+            let found: Run = serde_json::from_str(line)
+                .map_err(|_| refused(&"these are not results of check-random; name another file"))?;
+            if found != run {
+                let what = if found.program != run.program { "another program" } else { "other options" };
+                return Err(refused(&format!(
+                    "these are results of {what}; name another file, or remove this one"
+                )));
+            }
+            for (n, line) in lines.enumerate() {
+                let row: Row =
+                    serde_json::from_str(line).map_err(|e| refused(&format!("line {}: {e}", n + 2)))?;
+                if row.failure.is_none() {
+                    passed.insert(row.seed, row);
+                }
+            }
+        }
+        file.set_len(complete as u64)
+            .and_then(|()| file.seek(std::io::SeekFrom::End(0)))
+            .map_err(|e| refused(&e))?;
+        let results = Results { path: path.to_path_buf(), file: Mutex::new(file), passed };
+        if complete == 0 {
+            results.line(&run)?;
+        }
+        Ok(results)
+    }
+
+    /// What an earlier run has found right.
+    pub fn passed(&self, seed: u64) -> Option<Row> {
+        self.passed.get(&seed).cloned()
+    }
+
+    /// Adds an outcome.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn add(&self, row: &Row) -> Result<(), Failure> {
+        self.line(row)
+    }
+
+    fn line(&self, value: &impl Serialize) -> Result<(), Failure> {
+        let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", self.path.display()));
+        let line = serde_json::to_string(value).map_err(|e| refused(&e))? + "\n";
+        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // In one call, so that a run that is ended leaves whole lines.
+        file.write_all(line.as_bytes()).map_err(|e| refused(&e))
+    }
+}
+
+fn program() -> std::io::Result<String> {
+    let bytes = std::fs::read(std::env::current_exe()?)?;
+    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+}
