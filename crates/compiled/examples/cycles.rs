@@ -3,9 +3,9 @@
 //!
 //! As the harness for Verilator does, a query is driven when it is loaded and a result read when it is there.
 
-use flashd_compiled::{Backend, Batch, Compiled, Port};
+use flashd_compiled::{Backend, Batch, Compiled};
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::rtl::Circuit;
+use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_simulator::{CoreDriver, Gaps, Inputs, Outputs, Workload};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
@@ -75,15 +75,15 @@ impl Core for Circuit {
 
 /// Ports, found once.
 struct Ports {
-    flags: [Port; 4],
-    exponent: Option<Port>,
-    vectors: [Port; 3],
-    outputs: [Port; 4],
-    o: Port,
+    flags: [PortPlace; 4],
+    exponent: Option<PortPlace>,
+    vectors: [PortPlace; 3],
+    outputs: [PortPlace; 4],
+    o: PortPlace,
 }
 
 impl Ports {
-    fn of(port: impl Fn(&str) -> Option<Port>) -> Option<Ports> {
+    fn of(port: impl Fn(&str) -> Option<PortPlace>) -> Option<Ports> {
         Some(Ports {
             flags: [port("rst")?, port("q_valid")?, port("k_valid")?, port("k_last")?],
             exponent: port("v_exponent"),
@@ -93,7 +93,7 @@ impl Ports {
         })
     }
 
-    fn drive(&self, inputs: &Cycle, mut drive: impl FnMut(Port, &[u16])) {
+    fn drive(&self, inputs: &Cycle, mut drive: impl FnMut(PortPlace, &[u16])) {
         for (&port, (_, high)) in self.flags.iter().zip(inputs.flags()) {
             drive(port, &[high.into()]);
         }
@@ -126,7 +126,7 @@ impl Core for Fast {
         let Fast { core, ports } = self;
         ports.drive(inputs, |port, words| core.drive(port, words));
         core.settle();
-        let high = |port: Port| core.read(port).next() == Some(1);
+        let high = |port: PortPlace| core.read(port).next() == Some(1);
         [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = ports.outputs.map(high);
         outputs.o.clear();
         if outputs.o_valid {
@@ -157,7 +157,7 @@ fn beside(
             }
             batch.settle();
             for run in 0..runs {
-                let high = |port: Port| batch.read(run, port).next() == Some(1);
+                let high = |port: PortPlace| batch.read(run, port).next() == Some(1);
                 [outputs.v_step, outputs.v_ren, outputs.o_valid, outputs.o_invalid] = ports.outputs.map(high);
                 outputs.o.clear();
                 if outputs.o_valid {

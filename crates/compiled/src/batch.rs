@@ -6,12 +6,12 @@
 use crate::CompileError;
 use crate::engine::{Backend, Engine};
 use crate::interpret::Interpreter;
-use crate::layout::{Layout, Port};
+use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::native::{BESIDE, Native};
 use crate::network::Network;
 use crate::plan::Plan;
-use flashd_hwmodel::rtl::{Design, Watched};
+use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 
 /// Runs of one design, in step with each other. Each is what [`Compiled`](crate::Compiled) is alone.
 pub struct Batch {
@@ -64,7 +64,7 @@ impl Batch {
     }
 
     /// The port of a name, if there is one.
-    pub fn port(&self, name: &str) -> Option<Port> {
+    pub fn port(&self, name: &str) -> Option<PortPlace> {
         self.layout.port(name)
     }
 
@@ -72,19 +72,19 @@ impl Batch {
     ///
     /// # Panics
     /// If there is no such run; so do the others that name one.
-    pub fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: Port, values: &[T]) {
+    pub fn drive<T: Copy + Into<u64>>(&mut self, run: usize, port: PortPlace, values: &[T]) {
         assert!(run < self.runs, "run {run} of {}", self.runs);
         let memory = &mut self.memories[run / self.beside];
         self.layout.drive(memory, run % self.beside, port, values);
     }
 
     /// [`Compiled::read`](crate::Compiled::read) in one of the runs.
-    pub fn read(&self, run: usize, port: Port) -> impl Iterator<Item = u64> + '_ {
+    pub fn read(&self, run: usize, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
         self.layout.read(&self.memories[run / self.beside], run % self.beside, port)
     }
 
     /// [`Compiled::read_into`](crate::Compiled::read_into) in one of the runs.
-    pub fn read_into(&self, run: usize, port: Port, to: &mut Vec<u64>) {
+    pub fn read_into(&self, run: usize, port: PortPlace, to: &mut Vec<u64>) {
         self.layout.read_into(&self.memories[run / self.beside], run % self.beside, port, to);
     }
 

@@ -2,13 +2,13 @@
 
 use crate::CompileError;
 use crate::interpret::Interpreter;
-use crate::layout::{Layout, Port};
+use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::native::Native;
 use crate::network::Network;
 use crate::plan::Plan;
 use flashd_hwmodel::netlist::Steps;
-use flashd_hwmodel::rtl::{Design, Watched};
+use flashd_hwmodel::rtl::{Design, PortPlace, Watched};
 
 /// What runs the jobs of a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,68 +111,23 @@ impl Compiled {
     }
 
     /// The port of a name, if there is one.
-    pub fn port(&self, name: &str) -> Option<Port> {
+    pub fn port(&self, name: &str) -> Option<PortPlace> {
         self.layout.port(name)
     }
 
     /// Drives the words of an input; no words leave it as it is, and those that are more than it has go nowhere.
-    pub fn drive<T: Copy + Into<u64>>(&mut self, port: Port, values: &[T]) {
+    pub fn drive<T: Copy + Into<u64>>(&mut self, port: PortPlace, values: &[T]) {
         self.layout.drive(&mut self.memory, 0, port, values);
     }
 
     /// The words of a port.
-    pub fn read(&self, port: Port) -> impl Iterator<Item = u64> + '_ {
+    pub fn read(&self, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
         self.layout.read(&self.memory, 0, port)
     }
 
     /// Puts the words of a port behind others.
-    pub fn read_into(&self, port: Port, to: &mut Vec<u64>) {
+    pub fn read_into(&self, port: PortPlace, to: &mut Vec<u64>) {
         self.layout.read_into(&self.memory, 0, port, to);
-    }
-
-    /// Drives an input of one word.
-    ///
-    /// # Panics
-    /// If the design has no such port; so do the others that name one.
-    pub fn set(&mut self, name: &str, value: impl Into<u64>) {
-        self.set_words(name, &[value.into()]);
-    }
-
-    /// Drives an input that only some designs have.
-    pub fn set_optional(&mut self, name: &str, value: impl Into<u64>) {
-        if self.shape(name).0 > 0 {
-            self.set(name, value);
-        }
-    }
-
-    /// Drives the words of an input; no words leave it as it is.
-    pub fn set_words(&mut self, name: &str, words: &[u64]) {
-        if words.is_empty() {
-            return;
-        }
-        let Some(port) = self.port(name) else { panic!("{} has no port {name}", self.name()) };
-        self.drive(port, words);
-    }
-
-    /// Reads a port of one word.
-    pub fn get(&self, name: &str) -> u64 {
-        let word = self.words(name).next();
-        word.unwrap_or_else(|| panic!("{} has no port {name}", self.name()))
-    }
-
-    /// Whether a port is there and high.
-    pub fn is_high(&self, name: &str) -> bool {
-        self.words(name).next().is_some_and(|value| value != 0)
-    }
-
-    /// The words of a port; none where there is no such port.
-    pub fn words(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
-        self.port(name).into_iter().flat_map(|port| self.read(port))
-    }
-
-    /// How many words a port has, and their width; none where there is no such port.
-    pub fn shape(&self, name: &str) -> (usize, u32) {
-        self.port(name).map_or((0, 1), |port| self.layout.shape(port))
     }
 
     /// What a net of the design carries.

@@ -1,13 +1,9 @@
 //! Where ports and nets are in memory, of one run of a design or of several beside each other.
 
 use crate::plan::{Plan, words};
-use flashd_hwmodel::rtl::Design;
+use flashd_hwmodel::rtl::{Design, PortPlace};
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// A port of a compiled design: its place among the design's, found once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Port(usize);
 
 /// Words of a port.
 struct Words {
@@ -71,14 +67,8 @@ impl Layout {
         }
     }
 
-    pub(crate) fn port(&self, name: &str) -> Option<Port> {
-        self.by_name.get(name).copied().map(Port)
-    }
-
-    /// How many words a port has, and their width.
-    pub(crate) fn shape(&self, port: Port) -> (usize, u32) {
-        let words = &self.ports[port.0];
-        (words.places.len(), words.width)
+    pub(crate) fn port(&self, name: &str) -> Option<PortPlace> {
+        self.by_name.get(name).copied().map(PortPlace)
     }
 
     /// The word of memory where a value of one of the runs begins; the place is where that of the first one does.
@@ -93,7 +83,7 @@ impl Layout {
         Some((start..start + (order.len() - 1) * self.beside + 1, self.beside, order))
     }
 
-    pub(crate) fn drive<T>(&self, memory: &mut [u32], run: usize, port: Port, all: &[T])
+    pub(crate) fn drive<T>(&self, memory: &mut [u32], run: usize, port: PortPlace, all: &[T])
     where
         T: Copy + Into<u64>,
     {
@@ -143,14 +133,14 @@ impl Layout {
         &'a self,
         memory: &'a [u32],
         run: usize,
-        port: Port,
+        port: PortPlace,
     ) -> impl Iterator<Item = u64> + 'a {
         let Words { width, places, .. } = &self.ports[port.0];
         places.iter().map(move |&place| self.get(memory, run, place, *width))
     }
 
     /// Puts the words of a port behind others.
-    pub(crate) fn read_into(&self, memory: &[u32], run: usize, port: Port, to: &mut Vec<u64>) {
+    pub(crate) fn read_into(&self, memory: &[u32], run: usize, port: PortPlace, to: &mut Vec<u64>) {
         let words = &self.ports[port.0];
         match self.row(words, run).filter(|_| words.in_order) {
             Some((range, 1, _)) => to.extend(memory[range].iter().map(|&word| u64::from(word))),

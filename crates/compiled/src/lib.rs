@@ -19,11 +19,12 @@
 //!
 //! let circuit = build(&CoreConfig::new(Design::FlashD, 4, Format::BF16))?;
 //! let mut core = Compiled::new(&circuit.design())?;
-//! core.set("rst", 1u64);
+//! let [rst, o_valid] = ["rst", "o_valid"].map(|name| core.port(name).expect("every core has it"));
+//! core.drive(rst, &[1u64]);
 //! core.settle();
 //! core.clock();
 //! core.settle();
-//! assert!(!core.is_high("o_valid"));
+//! assert!(core.read(o_valid).eq([0]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -44,7 +45,6 @@ mod plan;
 
 pub use batch::Batch;
 pub use engine::{Backend, Compiled};
-pub use layout::Port;
 
 /// Why a design cannot be compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

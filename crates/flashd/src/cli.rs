@@ -19,6 +19,7 @@ pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use flashd_simulator::RtlEngine;
 use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::path::PathBuf;
@@ -92,11 +93,26 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// RustHDL core and model in lock-step
-    Cycle,
+    /// The RTL and the model in lock-step: the RustHDL design as machine code for vectors of equal instances, made in milliseconds
+    #[value(alias = "cycle")]
+    Compiled,
+    /// The same by RustHDL's own sweeps, the reference that the compiled engine is checked against; slower
+    #[value(name = "rusthdl")]
+    RustHdl,
     /// The bit-exact model alone, 16 queries side by side in vector instructions: the same results and counts, thousands of
     /// times faster
     Model,
+}
+
+impl EngineArg {
+    /// What runs the RTL, unless it is the model alone that runs.
+    pub fn rtl(self) -> Option<RtlEngine> {
+        match self {
+            EngineArg::Compiled => Some(RtlEngine::Compiled),
+            EngineArg::RustHdl => Some(RtlEngine::RustHdl),
+            EngineArg::Model => None,
+        }
+    }
 }
 
 /// Which core or array of cores.
@@ -234,7 +250,7 @@ pub struct SimulateArgs {
     #[arg(long, alias = "keys", value_name = "N")]
     pub first_keys: Option<usize>,
     /// Which engine
-    #[arg(long, value_enum, default_value = "cycle")]
+    #[arg(long, value_enum, default_value = "compiled")]
     pub engine: EngineArg,
     /// Write the result as .npy of shape [queries, d], with the heads in front as in Q
     #[arg(long, value_name = "FILE")]

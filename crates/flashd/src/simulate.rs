@@ -9,7 +9,7 @@ mod remarks;
 mod split;
 mod visible;
 
-use crate::cli::{EngineArg, SimulateArgs};
+use crate::cli::SimulateArgs;
 use crate::interrupt::Interruptible;
 use crate::output::{Failure, percent, table};
 use crate::select::core_or_array;
@@ -17,8 +17,9 @@ use flashd_files::AtomicFile;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
-    Accuracy, Counters, Engine, Gaps, Inputs, Observer, Outputs, Prepared, Reference, Scenario, VectorFile,
-    WaveError, WaveOptions, WaveSelection, WaveWriter, model_results, prepare, run as run_lockstep,
+    Accuracy, Counters, Drive, Engine, Inputs, Observer, Outputs, Prepared, Reference, RtlEngine, Scenario,
+    VectorFile, WaveError, WaveOptions, WaveSelection, WaveWriter, model_results, prepare,
+    run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use flashd_spec::numerics::Numerics;
@@ -120,12 +121,12 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     }
     let tiles = tiles(args, &prepared)?;
     let streamed = tiles.as_ref().unwrap_or(&prepared);
-    let (counters, results, engine) = match args.engine {
-        EngineArg::Cycle => {
-            let (counters, results) = cycle_run(args, streamed)?;
+    let (counters, results, engine) = match args.engine.rtl() {
+        Some(engine) => {
+            let (counters, results) = cycle_run(args, engine, streamed)?;
             (counters, results, None)
         }
-        EngineArg::Model => {
+        None => {
             let run = model::run(args, streamed)?;
             (run.counters, run.results, Some(run.engine))
         }
@@ -169,9 +170,9 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
     if tile == 0 {
         return Err(Failure::input("--tile: 0 is no number of keys, give 1 or more"));
     }
-    let workload = match args.engine {
-        EngineArg::Cycle => prepared.workload.tiled(&Model::new(&prepared.config), tile),
-        EngineArg::Model => {
+    let workload = match args.engine.rtl() {
+        Some(_) => prepared.workload.tiled(&Model::new(&prepared.config), tile),
+        None => {
             let model = VectorModel::new(&prepared.config);
             prepared.workload.tiled_by(tile, |round| round.run_model(&model, Monitor::default()).results)
         }
@@ -212,7 +213,11 @@ fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<QueryResult>), Failure> {
+fn cycle_run(
+    args: &SimulateArgs,
+    engine: RtlEngine,
+    prepared: &Prepared,
+) -> Result<(Counters, Vec<QueryResult>), Failure> {
     let io = |flag: &str, path: &Path, e: &dyn std::fmt::Display| {
         Failure::input(format!("{flag} {}: {e}", path.display()))
     };
@@ -248,8 +253,8 @@ fn cycle_run(args: &SimulateArgs, prepared: &Prepared) -> Result<(Counters, Vec<
     if args.vcd.is_some() {
         observers.push(&mut interruptible);
     }
-    let gaps = args.gaps.map_or(Gaps::None, Gaps::Random);
-    let run = run_lockstep(&prepared.config, &prepared.workload, gaps, &mut observers);
+    let drive = Drive { gaps: model::gaps(args), engine };
+    let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
     drop(progress);
     // After a divergence too: the wave is what one looks at then.
     if let Some((path, wave)) = wave {
@@ -293,7 +298,7 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &mut Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
         self.0.inc((inputs.k_valid && !inputs.rst) as u64);
         Ok(())
     }

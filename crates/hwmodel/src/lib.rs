@@ -20,12 +20,11 @@
 //!
 //! ```
 //! use flashd_hwmodel::catalogue;
-//! use flashd_hwmodel::rtl;
 //! use flashd_spec::config::{CoreConfig, Design};
 //! use flashd_spec::format::Format;
 //!
 //! let config = CoreConfig::new(Design::Fa2, 4, Format::BF16);
-//! let mut core = rtl::SimulatedCircuit::new(catalogue::build(&config)?);
+//! let mut core = catalogue::build(&config)?;
 //! let (elements, bits) = core.shape("o");
 //! println!("{} has a result of {elements} elements of {bits} bits", config.name());
 //! assert_eq!((elements, bits), (4, 16));

@@ -31,14 +31,14 @@ pub(crate) struct InsideSchedule {
 }
 
 impl InsideSchedule {
-    /// Nothing accepted yet, in cores that have this inside.
-    pub(crate) fn new(config: &CoreConfig, cores: &[Vec<Inside>]) -> Self {
+    /// Nothing accepted yet, in cores that have this inside, of each one after another.
+    pub(crate) fn new(config: &CoreConfig, inside: &[Inside], cores: usize) -> Self {
         let stages = Stages::of(config);
         let signal = |inside: &Inside| InsideSignal {
             quantity: inside.quantity,
             width: inside.width,
             latency: inside.quantity.stage(&stages).into(),
-            pending: vec![VecDeque::new(); cores.len()],
+            pending: vec![VecDeque::new(); cores],
         };
         InsideSchedule {
             model: Model::new(config),
@@ -47,7 +47,7 @@ impl InsideSchedule {
             format: config.format,
             score_fraction: config.score_fraction_bits,
             state_fraction: config.state_fraction_bits,
-            signals: cores.iter().take(1).flatten().map(signal).collect(),
+            signals: inside[..inside.len() / cores.max(1)].iter().map(signal).collect(),
         }
     }
 
@@ -87,16 +87,15 @@ impl InsideSchedule {
     pub(crate) fn differs(
         &self,
         due: &[Option<u64>],
-        cores: &[Vec<Inside>],
+        all: &[Inside],
     ) -> Option<(String, [(u64, String); 2])> {
-        let all =
-            cores.iter().enumerate().flat_map(|(core, all)| all.iter().map(move |inside| (core, inside)));
-        let (core, inside, expected) = due
-            .iter()
-            .zip(all)
-            .filter_map(|(due, (core, inside))| Some((core, inside, (*due)?)))
+        let due = due.iter().zip(all).enumerate();
+        let (place, inside, expected) = due
+            .filter_map(|(place, (due, inside))| Some((place, inside, (*due)?)))
             .find(|(_, inside, expected)| inside.value != *expected)?;
-        let of_core = if cores.len() > 1 { format!(" of core {core}") } else { String::new() };
+        let of_each = self.signals.len();
+        let of_core =
+            if all.len() > of_each { format!(" of core {}", place / of_each) } else { String::new() };
         let name = format!("{}{of_core}", inside.quantity.name());
         Some((name, [expected, inside.value].map(|bits| (bits, self.text(inside, bits)))))
     }

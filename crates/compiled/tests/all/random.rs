@@ -2,7 +2,7 @@
 
 use flashd_compiled::{Backend, Compiled};
 use flashd_hwmodel::netlist::Steps;
-use flashd_hwmodel::rtl::{Circuit, Design, DesignPort};
+use flashd_hwmodel::rtl::{Circuit, Design, DesignPort, PortPlace};
 use flashd_spec::bits::ones;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -41,15 +41,15 @@ impl Pair {
 
     fn drive(&mut self, cycle: usize) {
         let Pair { circuit, compiled, design, often, rng } = self;
-        let driven = design.ports.iter().zip(often).filter(|(port, _)| !port.output && !port.nets.is_empty());
-        for (port, often) in driven {
+        let driven = design.ports.iter().zip(often).enumerate();
+        for (place, (port, often)) in driven.filter(|(_, (port, _))| !port.output && !port.nets.is_empty()) {
             // What stays for a cycle or two happens too.
             if rng.random_ratio(1, 6) {
                 continue;
             }
             let words = words(rng, port, cycle, *often);
             circuit.set_words(&port.name, &words);
-            compiled.set_words(&port.name, &words);
+            compiled.drive(PortPlace(place), &words);
         }
     }
 

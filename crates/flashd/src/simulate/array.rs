@@ -1,16 +1,17 @@
 //! `flashd simulate --queries B`: an array of cores.
 
 use super::layer::Outcome;
+use super::model::gaps;
 use super::remarks::{Remarks, error_table};
 use super::{Progress, scales};
-use crate::cli::{EngineArg, SimulateArgs};
+use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::array::{
     ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
     run as run_lockstep,
 };
-use flashd_simulator::{Accuracy, Gaps, Prepared, Reference, VectorFile};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorFile};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -81,9 +82,9 @@ pub fn run(
             "--key-index-bits: a block has {most} keys, and {bits} bits count {places}; give more bits"
         )));
     }
-    let run = match args.engine {
-        EngineArg::Cycle => cycle_run(args, &config, &workload)?,
-        EngineArg::Model => super::model::run_array(args, &config, &workload)?,
+    let run = match args.engine.rtl() {
+        Some(engine) => cycle_run(args, engine, &config, &workload)?,
+        None => super::model::run_array(args, &config, &workload)?,
     };
     let (c, periods) = (run.counters, run.periods);
     let keys = workload.blocks.first().map_or(0, |b| b.keys);
@@ -105,7 +106,7 @@ pub fn run(
         cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
-        mismatches: (args.engine == EngineArg::Cycle).then_some(0),
+        mismatches: args.engine.rtl().map(|_| 0),
         remarks: Remarks::new(&config.core, prepared, reference, &run.results),
         accuracy: reference.accuracy(prepared, &run.results),
         configuration: config,
@@ -115,6 +116,7 @@ pub fn run(
 
 fn cycle_run(
     args: &SimulateArgs,
+    engine: RtlEngine,
     config: &ArrayConfig,
     workload: &ArrayWorkload,
 ) -> Result<ArrayRun, Failure> {
@@ -130,7 +132,7 @@ fn cycle_run(
     if let Some(vectors) = &mut vectors {
         observers.push(vectors);
     }
-    let disturbance = Disturbance::gaps(args.gaps.map_or(Gaps::None, Gaps::Random));
+    let disturbance = Disturbance::gaps(Drive { gaps: gaps(args), engine });
     let run = run_lockstep(config, workload, &disturbance, &mut observers);
     drop(progress);
     if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {

@@ -2,7 +2,7 @@
 
 use super::Progress;
 use super::histograms::Histograms;
-use crate::cli::{EngineArg, SimulateArgs};
+use crate::cli::SimulateArgs;
 use crate::output::Failure;
 use flashd_golden::{Monitor, Path as Way, QueryResult, Step, VectorModel};
 use flashd_simulator::array::{ArrayRun, ArrayWorkload};
@@ -66,7 +66,7 @@ pub struct Finished {
 
 /// Refuses options that need the other engine.
 pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
-    if args.engine == EngineArg::Cycle {
+    if args.engine.rtl().is_some() {
         for (flag, given) in [("--data", args.data.is_some()), ("--histograms", args.histograms.is_some())] {
             if given {
                 return Err(Failure::input(format!("{flag}: takes --engine model")));
@@ -77,13 +77,14 @@ pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
     for (flag, given) in [("--vcd", args.vcd.is_some()), ("--vectors", args.vectors.is_some())] {
         if given {
             return Err(Failure::input(format!(
-                "{flag}: takes --engine cycle; the model counts cycles without running any"
+                "{flag}: takes --engine compiled or rusthdl; the model counts cycles without running any"
             )));
         }
     }
     Ok(())
 }
 
+/// How the RTL or the model's count of cycles goes.
 pub fn gaps(args: &SimulateArgs) -> Gaps {
     args.gaps.map_or(Gaps::None, Gaps::Random)
 }

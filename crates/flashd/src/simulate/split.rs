@@ -4,10 +4,12 @@ use super::layer::Outcome;
 use super::model::{Speed, gaps};
 use super::remarks::{Remarks, error_table};
 use super::scales;
-use crate::cli::{EngineArg, SimulateArgs};
+use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
 use flashd_simulator::split::{SplitCounters, SplitObserver, SplitRun, run as run_lockstep};
-use flashd_simulator::{Accuracy, Prepared, Reference, VectorError, VectorFile, model_results};
+use flashd_simulator::{
+    Accuracy, Drive, Prepared, Reference, RtlEngine, VectorError, VectorFile, model_results,
+};
 use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
@@ -35,14 +37,20 @@ struct Report {
 }
 
 /// Cores and tree in lock-step with the model.
-fn cycle_run(args: &SimulateArgs, config: &SplitConfig, prepared: &Prepared) -> Result<SplitRun, Failure> {
+fn cycle_run(
+    args: &SimulateArgs,
+    engine: RtlEngine,
+    config: &SplitConfig,
+    prepared: &Prepared,
+) -> Result<SplitRun, Failure> {
+    let drive = Drive { gaps: gaps(args), engine };
     let Some(path) = &args.vectors else {
-        return Ok(run_lockstep(config, &prepared.workload, gaps(args), &mut [])?);
+        return Ok(run_lockstep(config, &prepared.workload, drive, &mut [])?);
     };
     let problem = |e: VectorError| Failure::input(format!("--vectors {}: {e}", path.display()));
     let mut vectors = VectorFile::for_split(path, config).map_err(problem)?;
     let mut observers: [&mut dyn SplitObserver; 1] = [&mut vectors];
-    let run = run_lockstep(config, &prepared.workload, gaps(args), &mut observers)?;
+    let run = run_lockstep(config, &prepared.workload, drive, &mut observers)?;
     vectors.commit().map_err(|e| problem(e.into()))?;
     Ok(run)
 }
@@ -56,9 +64,9 @@ pub fn run(
     // The core with the score shift that the scaling needs.
     let config = SplitConfig::new(prepared.config.clone(), split.parts);
     let keys: usize = prepared.workload.queries.iter().map(|q| q.keys).sum();
-    let (run, engine) = match args.engine {
-        EngineArg::Cycle => (cycle_run(args, &config, prepared)?, None),
-        EngineArg::Model => {
+    let (run, engine) = match args.engine.rtl() {
+        Some(engine) => (cycle_run(args, engine, &config, prepared)?, None),
+        None => {
             let (run, speed) = super::model::run_split(args, &config, prepared)?;
             (run, Some(speed))
         }

@@ -2,7 +2,7 @@
 
 use crate::GenerateError;
 use crate::axis::streams;
-use flashd_hwmodel::rtl::SimulatedCircuit;
+use flashd_hwmodel::rtl::Circuit;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
 use flashd_hwmodel::wrapper::{RegisterName, build, registers};
 use flashd_spec::config::{Values, WrapperConfig};
@@ -70,7 +70,7 @@ fn vectors(
 }
 
 /// Drives the valid side of a stream; all data are zero.
-fn offer(wrapper: &mut SimulatedCircuit, stream: &str, beat: Option<&Beat>) {
+fn offer(wrapper: &mut Circuit, stream: &str, beat: Option<&Beat>) {
     wrapper.set(&format!("{stream}_tvalid"), beat.is_some());
     wrapper.set_optional(&format!("{stream}_tlast"), beat.is_some_and(|beat| beat.last));
 }
@@ -94,7 +94,7 @@ struct Pending {
 /// # Errors
 /// If the configuration is not valid, or the block does not end.
 pub(crate) fn record(config: &WrapperConfig) -> Result<Recording, GenerateError> {
-    let mut wrapper = SimulatedCircuit::new(build(config)?);
+    let mut wrapper = build(config)?;
     let beats = config.beats();
     let queries = QUERIES.min(config.array.queries);
     let all = config.values == Values::All;
@@ -129,12 +129,7 @@ pub(crate) fn record(config: &WrapperConfig) -> Result<Recording, GenerateError>
 }
 
 /// One cycle: drives, samples and clocks. The wrapper is in reset in the first one, and RUN is written in the next ones.
-fn step_once(
-    wrapper: &mut SimulatedCircuit,
-    config: &WrapperConfig,
-    block: &mut Pending,
-    cycle: u64,
-) -> Vec<Lane> {
+fn step_once(wrapper: &mut Circuit, config: &WrapperConfig, block: &mut Pending, cycle: u64) -> Vec<Lane> {
     let control =
         registers(config).into_iter().find(|r| r.name == RegisterName::Control).map_or(0, |r| r.offset);
     while block.answers.front().is_some_and(|(at, _)| *at <= cycle) {

@@ -124,12 +124,11 @@ impl Inside {
         all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
     }
 
-    /// Looks again, at what [`Inside::of`] has found.
-    pub fn refresh(inside: &mut [Inside], design: &Circuit) {
+    /// Looks again at what [`Inside::of`] has found in a design, when its nets carry this.
+    pub fn refresh(inside: &mut [Inside], design: &Circuit, values: impl Fn(u32) -> u64) {
         debug_assert_eq!(inside.len(), design.watched().len());
-        inside
-            .iter_mut()
-            .zip(design.watched())
-            .for_each(|(inside, watched)| inside.value = design.seen(watched));
+        for (inside, watched) in inside.iter_mut().zip(design.watched()) {
+            inside.value = watched.reading.read(values(watched.net()));
+        }
     }
 }

@@ -1,12 +1,11 @@
 //! A design that has been built: the hierarchy as it was described, and the nets that carry its values.
 
-use super::Block;
+use super::design::PortPlace;
 use super::flat::Flat;
 use super::flatten::flatten;
 use super::structure::{Port, Structure};
 use super::watch::find_nets;
 use std::collections::HashMap;
-use std::ops::{Deref, DerefMut};
 
 /// A design, a RustHDL block.
 ///
@@ -40,6 +39,30 @@ impl Circuit {
         self.ports.contains_key(name)
     }
 
+    /// The port of a name, if there is one and it is not the clock's.
+    pub fn port(&self, name: &str) -> Option<PortPlace> {
+        let port = self.ports.get(name).filter(|&&port| Some(port) != self.top.clock)?;
+        let clocks = self.top.clock.is_some_and(|clock| clock < *port) as usize;
+        Some(PortPlace(port - clocks))
+    }
+
+    /// The place of a port among those that the description has, of which one may be the clock.
+    fn described(&self, PortPlace(place): PortPlace) -> usize {
+        place + self.top.clock.is_some_and(|clock| clock <= place) as usize
+    }
+
+    /// Drives the words of an input; no words leave it as it is.
+    pub fn drive(&mut self, port: PortPlace, words: &[u64]) {
+        let port = self.described(port);
+        drive(&self.top, &mut self.flat, port, words);
+    }
+
+    /// The words of a port.
+    pub fn read(&self, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
+        let slots = &self.top.ports[self.described(port)].slots;
+        slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
+    }
+
     /// Drives an input of one word.
     ///
     /// # Panics
@@ -61,11 +84,7 @@ impl Circuit {
             return;
         }
         let Some(&port) = self.ports.get(name) else { panic!("{} has no port {name}", self.name()) };
-        let Port { output, width, slots, .. } = &self.top.ports[port];
-        for (&slot, &value) in slots.iter().zip(words) {
-            debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
-            self.flat.assign(self.top.nets[slot as usize], value);
-        }
+        drive(&self.top, &mut self.flat, port, words);
     }
 
     /// Reads a port of one word.
@@ -104,36 +123,10 @@ impl Circuit {
     }
 }
 
-/// A circuit that is simulated: driven and read by its ports' names, a cycle in two calls.
-pub struct SimulatedCircuit(Circuit);
-
-impl SimulatedCircuit {
-    /// The design that a circuit is.
-    pub fn new(circuit: Circuit) -> SimulatedCircuit {
-        SimulatedCircuit(circuit)
-    }
-
-    /// For probes.
-    pub fn block(&self) -> &dyn Block {
-        &self.0
-    }
-
-    /// For what is watched inside.
-    pub fn circuit(&self) -> &Circuit {
-        &self.0
-    }
-}
-
-impl Deref for SimulatedCircuit {
-    type Target = Circuit;
-
-    fn deref(&self) -> &Circuit {
-        &self.0
-    }
-}
-
-impl DerefMut for SimulatedCircuit {
-    fn deref_mut(&mut self) -> &mut Circuit {
-        &mut self.0
+fn drive(top: &Structure, flat: &mut Flat, port: usize, words: &[u64]) {
+    let Port { name, output, width, slots, .. } = &top.ports[port];
+    for (&slot, &value) in slots.iter().zip(words) {
+        debug_assert!(!output && value >> (width - 1) >> 1 == 0, "{name} = {value:#x}");
+        flat.assign(top.nets[slot as usize], value);
     }
 }

@@ -47,6 +47,10 @@ pub struct Register {
     pub gate: Option<u32>,
 }
 
+/// A port by its place in [`Design::ports`], found once by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PortPlace(pub usize);
+
 /// A port of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DesignPort {

@@ -27,8 +27,8 @@ mod structure;
 pub mod tag;
 mod watch;
 
-pub use circuit::{Circuit, SimulatedCircuit};
-pub use design::{Design, DesignPort, Instance, Register};
+pub use circuit::Circuit;
+pub use design::{Design, DesignPort, Instance, PortPlace, Register};
 pub use leaf::{Function, Leaf, Pins, VectorFunction, VectorLeaf};
 pub use module::{Module, Name, Wire};
 pub use tag::{Tag, TagKind};

@@ -1,9 +1,10 @@
 //! Clocks one array.
 
-use crate::core::engine::{Inputs, Outputs};
+use crate::core::engine::{Inputs, Outputs, SharedPorts};
+use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::array::build;
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::SimulatedCircuit;
+use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::config::{ArrayConfig, ConfigError};
 
 /// Everything that an array's inputs carry in one cycle.
@@ -36,10 +37,14 @@ pub struct ArrayOutputs {
 
 /// An array, its clock and its cycle count.
 pub(super) struct ArrayEngine {
-    array: SimulatedCircuit,
-    queries: usize,
-    inside: Vec<Inside>,
-    cycle: u64,
+    array: Running,
+    ports: SharedPorts,
+    q_last: PortPlace,
+    /// `q_from`, `q_to`, `k_mask`.
+    masks: [Option<PortPlace>; 3],
+    ready: [PortPlace; 2],
+    o_index: PortPlace,
+    o_last: PortPlace,
 }
 
 impl ArrayEngine {
@@ -47,40 +52,45 @@ impl ArrayEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub(super) fn new(config: &ArrayConfig) -> Result<Self, ConfigError> {
-        let array = SimulatedCircuit::new(build(config)?);
-        Ok(ArrayEngine { inside: Inside::of(array.circuit()), array, queries: config.queries, cycle: 0 })
+    pub(super) fn new(config: &ArrayConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
+        let array = Running::new(build(config)?, engine)?;
+        Ok(ArrayEngine {
+            ports: SharedPorts::of(&array),
+            q_last: array.port("q_last"),
+            masks: ["q_from", "q_to", "k_mask"].map(|name| array.optional(name)),
+            ready: ["q_ready", "k_ready"].map(|name| array.port(name)),
+            o_index: array.port("o_index"),
+            o_last: array.port("o_last"),
+            array,
+        })
     }
 
     /// Cycles so far.
     pub(super) fn cycle(&self) -> u64 {
-        self.cycle
+        self.array.cycle()
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub(super) fn settle(&mut self, inputs: &ArrayInputs, outputs: &mut ArrayOutputs) {
-        inputs.core.drive(&mut self.array);
-        self.array.set("q_last", inputs.q_last);
-        self.array.set_optional("q_from", inputs.q_from);
-        self.array.set_optional("q_to", inputs.q_to);
-        self.array.set_optional("k_mask", inputs.core.k_mask);
-        self.array.settle();
-        Inside::refresh(&mut self.inside, self.array.circuit());
-        outputs.core.read(&self.array);
-        outputs.q_ready = self.array.is_high("q_ready");
-        outputs.k_ready = self.array.is_high("k_ready");
-        outputs.o_index = self.array.get("o_index");
-        outputs.o_last = self.array.is_high("o_last");
+        let array = &mut self.array;
+        self.ports.drive(&inputs.core, array);
+        array.set(self.q_last, inputs.q_last);
+        let masks = [inputs.q_from, inputs.q_to, inputs.core.k_mask.into()];
+        self.masks.into_iter().zip(masks).for_each(|(port, word)| array.set(port, word));
+        array.settle();
+        self.ports.read(array, &mut outputs.core);
+        [outputs.q_ready, outputs.k_ready] = self.ready.map(|port| array.is_high(port));
+        outputs.o_index = array.get(self.o_index);
+        outputs.o_last = array.is_high(self.o_last);
     }
 
-    /// What is compared inside each core, in the settled cycle.
-    pub(super) fn inside(&self) -> Vec<Vec<Inside>> {
-        Inside::by_core(&self.inside, self.queries)
+    /// What is compared inside each core, one after another, in the settled cycle.
+    pub(super) fn inside(&self) -> &[Inside] {
+        self.array.inside()
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub(super) fn clock(&mut self) {
         self.array.clock();
-        self.cycle += 1;
     }
 }

@@ -104,9 +104,9 @@ pub fn run_against(
     observers: &mut [&mut dyn ArrayObserver],
     results: &[QueryResult],
 ) -> Result<(ArrayCounters, Vec<u64>), RunError> {
-    let mut engine = ArrayEngine::new(config)?;
+    let mut engine = ArrayEngine::new(config, disturbance.engine)?;
     let mut driver = ArrayDriver::new(config, workload, disturbance);
-    let mut checker = ArrayChecker::new(config, workload, results, &engine.inside());
+    let mut checker = ArrayChecker::new(config, workload, results, engine.inside());
     let (mut inputs, mut outputs) = (ArrayInputs::default(), ArrayOutputs::default());
     // After the last key: all results, and some cycles in which nothing more may come out.
     let mut drain = checker.latency + config.queries as u64 + HISTORY as u64;
@@ -128,7 +128,7 @@ pub fn run_against(
             checker.reset();
         } else {
             checker
-                .compare(cycle, inputs.core.k_last, &outputs, &engine.inside())
+                .compare(cycle, inputs.core.k_last, &outputs, engine.inside())
                 .map_err(RunError::Divergence)?;
             let (query, key) = checker.advance(cycle, offer);
             driver.advance(query, key);
@@ -175,7 +175,7 @@ impl<'a> ArrayChecker<'a> {
         config: &'a ArrayConfig,
         workload: &ArrayWorkload,
         results: &'a [QueryResult],
-        inside: &[Vec<Inside>],
+        inside: &[Inside],
     ) -> Self {
         let mut queries = 0;
         let first = workload.blocks.iter().map(|b| {
@@ -188,7 +188,7 @@ impl<'a> ArrayChecker<'a> {
             first: first.collect(),
             first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
             rules: ArrayRules::new(config.queries),
-            inside: InsideSchedule::new(&config.core, inside),
+            inside: InsideSchedule::new(&config.core, inside, config.queries),
             latency: config.latency().into(),
             value: v_step_latency(&config.core).into(),
             steps: VecDeque::new(),
@@ -261,7 +261,7 @@ impl<'a> ArrayChecker<'a> {
         cycle: u64,
         k_last: bool,
         out: &ArrayOutputs,
-        inside: &[Vec<Inside>],
+        inside: &[Inside],
     ) -> Result<(), Box<Divergence>> {
         self.counters.comparisons += out.core.inside.iter().flatten().count() as u64;
         if let Some((signal, values)) = self.inside.differs(&out.core.inside, inside) {

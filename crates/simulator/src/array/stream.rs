@@ -5,25 +5,29 @@ use super::rules::QueryId;
 use super::workload::ArrayWorkload;
 use crate::core::engine::Inputs;
 use crate::core::stream::{Gaps, RESET_CYCLES};
+use crate::running::{Drive, RtlEngine};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
 
-/// What makes a stream irregular.
+/// What makes a stream irregular, and what computes its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disturbance {
     /// Pauses of both sources, offers that are withdrawn, noise on ports that carry nothing.
     pub gaps: Gaps,
     /// Cycles in which a reset begins. It lasts two cycles and drops every block of which a query has been taken.
     pub resets: Vec<u64>,
+    /// What computes the cycles.
+    pub engine: RtlEngine,
 }
 
 impl Disturbance {
     /// No resets but that at the start.
-    pub fn gaps(gaps: Gaps) -> Self {
-        Disturbance { gaps, resets: Vec::new() }
+    pub fn gaps(drive: impl Into<Drive>) -> Self {
+        let Drive { gaps, engine } = drive.into();
+        Disturbance { gaps, resets: Vec::new(), engine }
     }
 }
 

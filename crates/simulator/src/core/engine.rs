@@ -1,8 +1,9 @@
 //! Clocks one RustHDL core.
 
+use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::rtl::{Block, SimulatedCircuit};
+use flashd_hwmodel::rtl::{Block, PortPlace};
 use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// Everything that a core's inputs carry in one cycle.
@@ -67,13 +68,64 @@ pub struct Outputs {
     pub inside: Vec<Option<u64>>,
 }
 
+/// Ports that cores, arrays and split keys have in common, found once.
+pub(crate) struct SharedPorts {
+    flags: [PortPlace; 4],
+    v_exponent: Option<PortPlace>,
+    vectors: [PortPlace; 3],
+    steps: [PortPlace; 2],
+    o_valid: PortPlace,
+    o_flags: [Option<PortPlace>; 3],
+    o: PortPlace,
+    o_state: Option<PortPlace>,
+}
+
+impl SharedPorts {
+    /// Those of a design.
+    pub(crate) fn of(design: &Running) -> SharedPorts {
+        SharedPorts {
+            flags: ["rst", "q_valid", "k_valid", "k_last"].map(|name| design.port(name)),
+            v_exponent: design.optional("v_exponent"),
+            vectors: ["q", "k", "v"].map(|name| design.port(name)),
+            steps: ["v_step", "v_ren"].map(|name| design.port(name)),
+            o_valid: design.port("o_valid"),
+            o_flags: ["o_invalid", "o_overflow", "o_empty"].map(|name| design.optional(name)),
+            o: design.port("o"),
+            o_state: design.optional("o_state"),
+        }
+    }
+
+    /// Drives a design's inputs; those that it does not have are left out.
+    pub(crate) fn drive(&self, inputs: &Inputs, design: &mut Running) {
+        let flags = [inputs.rst, inputs.q_valid, inputs.k_valid, inputs.k_last];
+        self.flags.into_iter().zip(flags).for_each(|(port, high)| design.set(port, high));
+        design.set(self.v_exponent, inputs.v_exponent);
+        let vectors = [&inputs.q, &inputs.k, &inputs.v];
+        self.vectors.into_iter().zip(vectors).for_each(|(port, words)| design.drive(port, words));
+    }
+
+    /// Reads a design's outputs; of one that it does not have: false.
+    pub(crate) fn read(&self, design: &Running, outputs: &mut Outputs) {
+        [outputs.v_step, outputs.v_ren] = self.steps.map(|port| design.is_high(port));
+        outputs.o_valid = design.is_high(self.o_valid);
+        [outputs.o_invalid, outputs.o_overflow, outputs.o_empty] =
+            self.o_flags.map(|port| design.is_high(port));
+        design.read(self.o, &mut outputs.o);
+        design.read(self.o_state, &mut outputs.o_state);
+    }
+}
+
 /// A core, its clock and its cycle count.
 pub struct Engine {
-    core: SimulatedCircuit,
-    /// Ports of the scalars of a partial result's state.
-    scalars: Vec<[String; 2]>,
-    inside: Vec<Inside>,
-    cycle: u64,
+    core: Running,
+    ports: SharedPorts,
+    k_mask: Option<PortPlace>,
+    k_state: Option<PortPlace>,
+    state_o: Option<PortPlace>,
+    /// What asks for a partial result's state.
+    asks: [Option<PortPlace>; 2],
+    /// Scalars of the state that comes in and of the one that goes out.
+    scalars: Vec<[PortPlace; 2]>,
 }
 
 impl Engine {
@@ -82,81 +134,63 @@ impl Engine {
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &CoreConfig) -> Result<Self, ConfigError> {
+        Engine::with(config, RtlEngine::default())
+    }
+
+    /// The same, run by one of the engines.
+    ///
+    /// # Errors
+    /// As [`Engine::new`], or if the engine cannot run it.
+    pub fn with(config: &CoreConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
+        let core = Running::new(build(config)?, engine)?;
         let scalars = config.state_scalars().iter().filter(|_| config.partial);
-        let scalars = scalars.map(|name| [format!("state_{name}"), format!("o_{name}")]).collect();
-        let core = SimulatedCircuit::new(build(config)?);
-        Ok(Engine { inside: Inside::of(core.circuit()), core, scalars, cycle: 0 })
+        Ok(Engine {
+            ports: SharedPorts::of(&core),
+            k_mask: core.optional("k_mask"),
+            k_state: core.optional("k_state"),
+            state_o: core.optional("state_o"),
+            asks: ["state_ren", "v_state"].map(|name| core.optional(name)),
+            scalars: scalars
+                .map(|name| ["state", "o"].map(|of| core.port(&format!("{of}_{name}"))))
+                .collect(),
+            core,
+        })
     }
 
     /// Cycles so far.
     pub fn cycle(&self) -> u64 {
-        self.cycle
+        self.core.cycle()
     }
 
-    /// The design, for probes.
-    pub fn design(&self) -> &dyn Block {
-        self.core.block()
+    /// The design, for probes, as it is now.
+    pub fn design(&mut self) -> &dyn Block {
+        self.core.design()
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub fn settle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
-        inputs.drive(&mut self.core);
-        self.core.set_optional("k_mask", inputs.k_mask);
-        self.core.set_optional("k_state", inputs.k_state);
-        for ([port, _], &value) in self.scalars.iter().zip(&inputs.state) {
-            self.core.set(port, value);
+        let core = &mut self.core;
+        self.ports.drive(inputs, core);
+        core.set(self.k_mask, inputs.k_mask);
+        core.set(self.k_state, inputs.k_state);
+        for (&[port, _], &value) in self.scalars.iter().zip(&inputs.state) {
+            core.set(port, value);
         }
-        if !self.scalars.is_empty() {
-            self.core.set_words("state_o", &inputs.state_o);
-        }
-        self.core.settle();
-        Inside::refresh(&mut self.inside, self.core.circuit());
-        outputs.read(&self.core);
-        outputs.state_ren = self.core.is_high("state_ren");
-        outputs.v_state = self.core.is_high("v_state");
+        core.drive(self.state_o, &inputs.state_o);
+        core.settle();
+        self.ports.read(core, outputs);
+        [outputs.state_ren, outputs.v_state] = self.asks.map(|port| core.is_high(port));
         outputs.o_scalars.clear();
-        outputs.o_scalars.extend(self.scalars.iter().map(|[_, port]| self.core.get(port)));
+        outputs.o_scalars.extend(self.scalars.iter().map(|&[_, port]| core.get(port)));
     }
 
     /// What is compared inside the core, in the settled cycle.
-    pub fn inside(&self) -> Vec<Inside> {
-        self.inside.clone()
+    pub fn inside(&self) -> &[Inside] {
+        self.core.inside()
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub fn clock(&mut self) {
         self.core.clock();
-        self.cycle += 1;
-    }
-}
-
-impl Inputs {
-    /// Drives the ports that are the same in cores, arrays and split keys; those that a design does not have are left out.
-    pub(crate) fn drive(&self, design: &mut SimulatedCircuit) {
-        for (port, high) in
-            [("rst", self.rst), ("q_valid", self.q_valid), ("k_valid", self.k_valid), ("k_last", self.k_last)]
-        {
-            design.set(port, high);
-        }
-        design.set_optional("v_exponent", self.v_exponent);
-        for (port, words) in [("q", &self.q), ("k", &self.k), ("v", &self.v)] {
-            design.set_words(port, words);
-        }
-    }
-}
-
-impl Outputs {
-    /// Reads the ports that are the same in cores, arrays and split keys; of one that a design does not have: false.
-    pub(crate) fn read(&mut self, design: &SimulatedCircuit) {
-        self.v_step = design.is_high("v_step");
-        self.v_ren = design.is_high("v_ren");
-        self.o_valid = design.is_high("o_valid");
-        self.o_invalid = design.is_high("o_invalid");
-        self.o_overflow = design.is_high("o_overflow");
-        self.o_empty = design.is_high("o_empty");
-        self.o.clear();
-        self.o.extend(design.words("o"));
-        self.o_state.clear();
-        self.o_state.extend(design.words("o_state"));
     }
 }

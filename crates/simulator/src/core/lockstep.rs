@@ -2,9 +2,10 @@
 
 use super::engine::{Engine, Inputs, Outputs};
 use super::rules::{CoreRules, Pending, StepId};
-use super::stream::{CoreDriver, Gaps};
+use super::stream::CoreDriver;
 use super::workload::Workload;
 use crate::inside::InsideSchedule;
+use crate::running::Drive;
 use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::Stages;
@@ -55,7 +56,7 @@ pub trait Observer {
     ///
     /// # Errors
     /// An I/O error ends the run.
-    fn cycle(&mut self, engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()>;
+    fn cycle(&mut self, engine: &mut Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
@@ -134,13 +135,13 @@ const HISTORY: usize = 6;
 pub fn run(
     config: &CoreConfig,
     workload: &Workload,
-    gaps: Gaps,
+    drive: impl Into<Drive>,
     observers: &mut [&mut dyn Observer],
 ) -> Result<CoreRun, RunError> {
     require_masks(config, workload)?;
     require_partial(config, workload)?;
     let results = workload.results(&Model::new(config).with_sums(), true);
-    let counters = run_against(config, workload, gaps, observers, &results)?;
+    let counters = run_against(config, workload, drive, observers, &results)?;
     Ok(CoreRun { counters, results })
 }
 
@@ -173,11 +174,12 @@ pub(crate) fn require_partial(config: &CoreConfig, workload: &Workload) -> Resul
 pub fn run_against(
     config: &CoreConfig,
     workload: &Workload,
-    gaps: Gaps,
+    drive: impl Into<Drive>,
     observers: &mut [&mut dyn Observer],
     results: &[QueryResult],
 ) -> Result<Counters, RunError> {
-    let mut engine = Engine::new(config)?;
+    let Drive { gaps, engine } = drive.into();
+    let mut engine = Engine::with(config, engine)?;
     let mut checker = CoreChecker::new(config, results, engine.inside());
     let mut driver = CoreDriver::new(config, workload, gaps);
     let (mut inputs, mut outputs) = (Inputs::default(), Outputs::default());
@@ -193,7 +195,7 @@ pub fn run_against(
         checker.inside.due(engine.cycle(), &mut outputs.inside);
         // Observers first: a wave should show the cycle that differs.
         for observer in observers.iter_mut() {
-            observer.cycle(&engine, &inputs, &outputs)?;
+            observer.cycle(&mut engine, &inputs, &outputs)?;
         }
         if !inputs.rst {
             checker.compare(engine.cycle(), &outputs, engine.inside()).map_err(RunError::Divergence)?;
@@ -218,7 +220,7 @@ struct CoreChecker<'a> {
 }
 
 impl<'a> CoreChecker<'a> {
-    fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: Vec<Inside>) -> Self {
+    fn new(config: &'a CoreConfig, results: &'a [QueryResult], inside: &[Inside]) -> Self {
         let n = Numerics::new(config);
         let lse = config.weight() == Some(WeightUnit::Lse);
         let fixed = !config.follows_the_paper();
@@ -229,7 +231,7 @@ impl<'a> CoreChecker<'a> {
             score_stage: Stages::of(config).score.into(),
             fixed,
             fractions: (n.score_fraction, if lse { n.state_fraction } else { n.score_fraction }),
-            inside: InsideSchedule::new(config, &[inside]),
+            inside: InsideSchedule::new(config, inside, 1),
             scores: Pending::default(),
             history: VecDeque::new(),
             counters: Counters::default(),
@@ -255,7 +257,7 @@ impl<'a> CoreChecker<'a> {
         }
     }
 
-    fn compare(&mut self, cycle: u64, outputs: &Outputs, inside: Vec<Inside>) -> Result<(), Box<Divergence>> {
+    fn compare(&mut self, cycle: u64, outputs: &Outputs, inside: &[Inside]) -> Result<(), Box<Divergence>> {
         let results = self.results;
         let step = |(query, step): StepId| -> &Step { &results[query].steps[step] };
         let ports = self.schedule.due(cycle);
@@ -275,7 +277,7 @@ impl<'a> CoreChecker<'a> {
             self.history.push_back(id);
         }
         self.counters.comparisons += outputs.inside.iter().flatten().count() as u64;
-        if let Some((name, values)) = self.inside.differs(&outputs.inside, &[inside]) {
+        if let Some((name, values)) = self.inside.differs(&outputs.inside, inside) {
             return Err(self.divergence(cycle, &name, values));
         }
 

@@ -1,4 +1,4 @@
-//! Cycle engine, model and vector engine on the same streams.
+//! The RTL in both of its engines, model and vector engine on the same streams.
 
 use super::Drawn;
 use super::unread::Unread;
@@ -8,6 +8,7 @@ use crate::core::lockstep::{Counters, run};
 use crate::core::model::run_model;
 use crate::core::stream::Gaps;
 use crate::core::workload::Workload;
+use crate::running::{Drive, RtlEngine};
 use crate::selftest::{ROUND_KINDS, array_workload, workload};
 use crate::split::{self, SplitCounters, SplitWorkload};
 use flashd_golden::{Model, Monitor, QueryResult};
@@ -23,7 +24,7 @@ use std::ops::AddAssign;
 pub struct Compared {
     /// Streams run, each by every engine.
     pub streams: u64,
-    /// Cycles of the cycle engine.
+    /// Cycles of the RTL.
     pub cycles: u64,
     /// Steps: keys, each counted for every query that meets it.
     pub steps: u64,
@@ -52,7 +53,7 @@ impl AddAssign for Compared {
     }
 }
 
-/// Streams of every kind, with gaps and without, of about `keys` keys in all: the cycle engine in lock-step with the model, and
+/// Streams of every kind, with gaps and without, of about `keys` keys in all: the RTL in lock-step with the model, and
 /// the vector engine, which must give the same bits, cycles, held steps and values read. What no query sees is Inf or NaN in half
 /// of them, and the result is that of the stream without.
 ///
@@ -65,7 +66,10 @@ pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String
     let rounds = 2 * ROUND_KINDS;
     for round in 0..rounds {
         let gaps = if round < ROUND_KINDS { Gaps::None } else { Gaps::Random(rng.random()) };
-        let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), gaps, poisoned: rng.random() };
+        // One stream without gaps and one with them by the reference; the other engine is faster.
+        let engine = if round % ROUND_KINDS == 0 { RtlEngine::RustHdl } else { RtlEngine::Compiled };
+        let drive = Drive { gaps, engine };
+        let stream = DrawnStream { round, keys: keys.div_ceil(rounds).max(4), drive, poisoned: rng.random() };
         let one = match drawn {
             Drawn::Core(config) => core(config, &stream, &mut rng),
             Drawn::Array(config) => array(config, &stream, &mut rng),
@@ -83,7 +87,7 @@ pub fn compare(drawn: &Drawn, seed: u64, keys: usize) -> Result<Compared, String
 struct DrawnStream {
     round: usize,
     keys: usize,
-    gaps: Gaps,
+    drive: Drive,
     /// What is not read is Inf or NaN.
     poisoned: bool,
 }
@@ -125,7 +129,7 @@ fn same_results(what: &str, expected: &[QueryResult], actual: &[QueryResult]) ->
     Ok(())
 }
 
-const ENGINE: &str = "vector engine against cycle engine";
+const ENGINE: &str = "vector engine against RTL";
 const UNREAD: &str = "Inf and NaN that no query sees against finite numbers";
 
 fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Result<Compared, String> {
@@ -133,9 +137,9 @@ fn core(config: &CoreConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Resu
     let plain = w.results(&Model::new(config), true);
     let unread = Unread::in_workload(&w, &plain);
     let specials = stream.poison(config, &unread, &mut w.k, &mut w.v, rng);
-    let cycle = run(config, &w, stream.gaps, &mut []).map_err(|e| e.to_string())?;
+    let cycle = run(config, &w, stream.drive, &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model = run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &Counters { comparisons: 0, ..c }, &model.counters)?;
@@ -160,9 +164,9 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
     let unread = Unread::in_workload(&alone, &plain);
     let specials = stream.poison(&config.core, &unread, &mut w.k, &mut w.v, rng);
     let cycle =
-        array::run(config, &w, &Disturbance::gaps(stream.gaps), &mut []).map_err(|e| e.to_string())?;
+        array::run(config, &w, &Disturbance::gaps(stream.drive), &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = array::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model = array::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &ArrayCounters { comparisons: 0, ..c }, &model.counters)?;
@@ -189,9 +193,9 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
     };
     let (plain, unread) = results(&w);
     let specials = stream.poison(&core, &unread, &mut w.k, &mut w.v, rng);
-    let cycle = split::run(config, &w, stream.gaps, &mut []).map_err(|e| e.to_string())?;
+    let cycle = split::run(config, &w, stream.drive, &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = split::run_model(config, &w, stream.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model = split::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &SplitCounters { comparisons: 0, ..c }, &model.counters)?;
@@ -216,7 +220,7 @@ fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -
         let unread = Unread::in_array(block.k.len() / d, &expected.results);
         all += stream.poison(&config.array.core, &unread, &mut block.k, &mut block.v, rng);
     }
-    let paces = match stream.gaps {
+    let paces = match stream.drive.gaps {
         Gaps::None => crate::wrapper::Paces::free(rng.random_range(0..4)),
         Gaps::Random(seed) => crate::wrapper::Paces::random(seed),
     };

@@ -1,8 +1,9 @@
 //! Clocks one split: its cores and their tree.
 
-use crate::core::engine::{Inputs, Outputs};
+use crate::core::engine::{Inputs, Outputs, SharedPorts};
+use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::SimulatedCircuit;
+use flashd_hwmodel::rtl::PortPlace;
 use flashd_hwmodel::split::build;
 use flashd_spec::config::{ConfigError, SplitConfig};
 
@@ -26,13 +27,12 @@ pub struct SplitOutputs {
 
 /// Cores and tree, their clock and their cycle count.
 pub(super) struct SplitEngine {
-    split: SimulatedCircuit,
-    parts: usize,
-    /// Names of the state's scalars.
-    scalars: &'static [&'static str],
-    /// What is watched inside the cores, one after another.
-    inside: Vec<Inside>,
-    cycle: u64,
+    split: Running,
+    ports: SharedPorts,
+    k_mask: PortPlace,
+    v_ren: PortPlace,
+    /// The state's scalars.
+    scalars: Vec<PortPlace>,
 }
 
 impl SplitEngine {
@@ -40,43 +40,44 @@ impl SplitEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub(super) fn new(config: &SplitConfig) -> Result<Self, ConfigError> {
-        let split = SimulatedCircuit::new(build(config)?);
+    pub(super) fn new(config: &SplitConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
+        let split = Running::new(build(config)?, engine)?;
+        let scalars = config.core.state_scalars().iter();
         Ok(SplitEngine {
-            inside: Inside::of(split.circuit()),
+            ports: SharedPorts::of(&split),
+            k_mask: split.port("k_mask"),
+            v_ren: split.port("v_ren"),
+            scalars: scalars.map(|name| split.port(&format!("o_{name}"))).collect(),
             split,
-            parts: config.parts,
-            scalars: config.core.state_scalars(),
-            cycle: 0,
         })
     }
 
     /// Cycles so far.
     pub(super) fn cycle(&self) -> u64 {
-        self.cycle
+        self.split.cycle()
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub(super) fn settle(&mut self, inputs: &SplitInputs, outputs: &mut SplitOutputs) {
-        inputs.core.drive(&mut self.split);
+        let split = &mut self.split;
+        self.ports.drive(&inputs.core, split);
         let k_mask: Vec<u64> = inputs.k_mask.iter().map(|&masked| masked.into()).collect();
-        self.split.set_words("k_mask", &k_mask);
-        self.split.settle();
-        Inside::refresh(&mut self.inside, self.split.circuit());
-        outputs.core.read(&self.split);
-        outputs.core.o_scalars =
-            self.scalars.iter().map(|name| self.split.get(&format!("o_{name}"))).collect();
-        outputs.v_ren = self.split.words("v_ren").map(|high| high != 0).collect();
+        split.drive(self.k_mask, &k_mask);
+        split.settle();
+        self.ports.read(split, &mut outputs.core);
+        outputs.core.o_scalars = self.scalars.iter().map(|&port| split.get(port)).collect();
+        let mut v_ren = Vec::new();
+        split.read(self.v_ren, &mut v_ren);
+        outputs.v_ren = v_ren.into_iter().map(|high| high != 0).collect();
     }
 
-    /// What is compared inside each core, in the settled cycle.
-    pub(super) fn inside(&self) -> Vec<Vec<Inside>> {
-        Inside::by_core(&self.inside, self.parts)
+    /// What is compared inside each core, one after another, in the settled cycle.
+    pub(super) fn inside(&self) -> &[Inside] {
+        self.split.inside()
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub(super) fn clock(&mut self) {
         self.split.clock();
-        self.cycle += 1;
     }
 }

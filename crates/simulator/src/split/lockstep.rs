@@ -5,9 +5,9 @@ use super::rules::SplitRules;
 use super::stream::SplitDriver;
 use super::workload::SplitWorkload;
 use crate::core::lockstep::{Divergence, RunError};
-use crate::core::stream::Gaps;
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
+use crate::running::Drive;
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::{ConfigError, SplitConfig};
 use serde::Serialize;
@@ -55,13 +55,13 @@ pub struct SplitRun {
 pub fn run(
     config: &SplitConfig,
     workload: &Workload,
-    gaps: Gaps,
+    drive: impl Into<Drive>,
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitRun, RunError> {
     let parts = SplitWorkload::new(workload, config.parts);
     let partial = parts.partial_results(&Model::new(&config.core).with_sums(), true);
     let results = parts.results(config, &partial);
-    let counters = run_against(config, workload, gaps, &partial, &results, observers)?;
+    let counters = run_against(config, workload, drive, &partial, &results, observers)?;
     Ok(SplitRun { counters, results })
 }
 
@@ -72,13 +72,13 @@ pub fn run(
 pub fn run_against(
     config: &SplitConfig,
     workload: &Workload,
-    gaps: Gaps,
+    drive: impl Into<Drive>,
     partial: &[Vec<QueryResult>],
     results: &[QueryResult],
     observers: &mut [&mut dyn SplitObserver],
 ) -> Result<SplitCounters, RunError> {
     let parts = SplitWorkload::new(workload, config.parts);
-    let mut bench = SplitBench::new(config, &parts, gaps, partial, results)?;
+    let mut bench = SplitBench::new(config, &parts, drive.into(), partial, results)?;
     let mut drain = u64::from(config.latency()) + 4;
     while drain > 0 {
         drain -= u64::from(bench.driver.finished());
@@ -110,15 +110,15 @@ impl<'a> SplitBench<'a> {
     fn new(
         config: &'a SplitConfig,
         parts: &'a SplitWorkload,
-        gaps: Gaps,
+        drive: Drive,
         partial: &'a [Vec<QueryResult>],
         results: &'a [QueryResult],
     ) -> Result<Self, ConfigError> {
-        let engine = SplitEngine::new(config)?;
+        let engine = SplitEngine::new(config, drive.engine)?;
         Ok(SplitBench {
-            inside: InsideSchedule::new(&config.core, &engine.inside()),
+            inside: InsideSchedule::new(&config.core, engine.inside(), config.parts),
             engine,
-            driver: SplitDriver::new(config, parts, gaps),
+            driver: SplitDriver::new(config, parts, drive.gaps),
             rules: SplitRules::new(config),
             first_key: None,
             counters: SplitCounters::default(),
@@ -164,7 +164,7 @@ impl<'a> SplitBench<'a> {
     fn compare(&mut self, outputs: &SplitOutputs) -> Result<(), Box<Divergence>> {
         let SplitOutputs { core: o, v_ren } = outputs;
         self.counters.comparisons += o.inside.iter().flatten().count() as u64;
-        if let Some((signal, values)) = self.inside.differs(&o.inside, &self.engine.inside()) {
+        if let Some((signal, values)) = self.inside.differs(&o.inside, self.engine.inside()) {
             let name = self.config.name();
             return Err(Box::new(Divergence::new(
                 name,

@@ -206,7 +206,7 @@ impl WaveWriter {
 }
 
 impl Observer for WaveWriter {
-    fn cycle(&mut self, engine: &Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, engine: &mut Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
         let cycle = engine.cycle();
         self.seen = cycle + 1;
         if cycle < self.options.from || self.options.to.is_some_and(|to| cycle > to) {

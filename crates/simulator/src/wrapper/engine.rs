@@ -1,7 +1,9 @@
 //! Clocks one stream wrapper.
 
-use flashd_hwmodel::rtl::SimulatedCircuit;
+use crate::running::{RtlEngine, Running};
+use flashd_hwmodel::rtl::PortPlace;
 use flashd_hwmodel::wrapper::build;
+use flashd_spec::bits::ones;
 use flashd_spec::config::{ConfigError, WrapperConfig};
 
 /// A beat on a stream.
@@ -81,10 +83,64 @@ pub struct WrapperOutputs {
     pub lite: LiteOutputs,
 }
 
+/// Ports of a stream that some wrappers do not have, or have without some of its signals.
+struct StreamPorts {
+    valid: Option<PortPlace>,
+    ready: Option<PortPlace>,
+    data: Option<PortPlace>,
+    last: Option<PortPlace>,
+    user: Option<PortPlace>,
+    /// Words of the data, and their width.
+    shape: (usize, u32),
+}
+
+impl StreamPorts {
+    fn of(design: &Running, name: &str) -> StreamPorts {
+        let [valid, ready, data, last, user] = ["tvalid", "tready", "tdata", "tlast", "tuser"]
+            .map(|signal| design.optional(&format!("{name}_{signal}")));
+        StreamPorts { valid, ready, data, last, user, shape: design.shape(&format!("{name}_tdata")) }
+    }
+
+    /// Offers a beat, or noise.
+    fn offer(&self, design: &mut Running, beat: Option<&Beat>, noise: u64) {
+        design.set(self.valid, beat.is_some());
+        let (words, width) = self.shape;
+        let idle = |i: usize| noise.rotate_left(i as u32 % 64) & ones(width);
+        match beat {
+            Some(beat) => design.drive(self.data, &beat.data),
+            None => design.drive(self.data, &(0..words).map(idle).collect::<Vec<_>>()),
+        }
+        design.set(self.last, beat.map_or(noise & 1, |beat| beat.last.into()));
+        design.set(self.user, beat.map_or(noise >> 1 & 1, |beat| beat.user));
+    }
+
+    /// The beat that is offered.
+    fn offered(&self, design: &Running) -> Option<Beat> {
+        design.is_high(self.valid).then(|| {
+            let mut data = Vec::new();
+            design.read(self.data, &mut data);
+            Beat { data, last: design.is_high(self.last), user: design.get(self.user) }
+        })
+    }
+}
+
+/// Inputs of the register port, in the order in which they are driven.
+const LITE_INPUTS: [&str; 9] =
+    ["awvalid", "awaddr", "wvalid", "wdata", "wstrb", "bready", "arvalid", "araddr", "rready"];
+/// Its outputs.
+const LITE_OUTPUTS: [&str; 8] =
+    ["awready", "wready", "bvalid", "bresp", "arready", "rvalid", "rdata", "rresp"];
+
 /// A wrapper, its clock and its cycle count.
 pub(super) struct WrapperEngine {
-    wrapper: SimulatedCircuit,
-    cycle: u64,
+    wrapper: Running,
+    aresetn: PortPlace,
+    /// Queries, keys and values.
+    sources: [StreamPorts; 3],
+    requests: StreamPorts,
+    results: StreamPorts,
+    lite_inputs: [PortPlace; 9],
+    lite_outputs: [PortPlace; 8],
     /// What idle data inputs carry.
     noise: u64,
 }
@@ -95,12 +151,23 @@ impl WrapperEngine {
     /// # Errors
     /// If the configuration is not valid.
     pub(super) fn new(config: &WrapperConfig) -> Result<Self, ConfigError> {
-        Ok(WrapperEngine { wrapper: SimulatedCircuit::new(build(config)?), cycle: 0, noise: 0 })
+        let wrapper = Running::new(build(config)?, RtlEngine::default())?;
+        let lite = |signal: &str| wrapper.port(&format!("s_axil_{signal}"));
+        Ok(WrapperEngine {
+            aresetn: wrapper.port("aresetn"),
+            sources: ["s_axis_q", "s_axis_k", "s_axis_v"].map(|name| StreamPorts::of(&wrapper, name)),
+            requests: StreamPorts::of(&wrapper, "m_axis_vreq"),
+            results: StreamPorts::of(&wrapper, "m_axis_o"),
+            lite_inputs: LITE_INPUTS.map(lite),
+            lite_outputs: LITE_OUTPUTS.map(lite),
+            wrapper,
+            noise: 0,
+        })
     }
 
     /// Cycles so far.
     pub(super) fn cycle(&self) -> u64 {
-        self.cycle
+        self.wrapper.cycle()
     }
 
     /// What data, `tlast` and `tuser` carry in the next cycles where there is no beat.
@@ -110,60 +177,45 @@ impl WrapperEngine {
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub(super) fn settle(&mut self, inputs: &WrapperInputs, outputs: &mut WrapperOutputs) {
-        let noise = self.noise;
-        let wrapper = &mut self.wrapper;
-        wrapper.set("aresetn", inputs.aresetn);
-        for (stream, beat) in [("s_axis_q", &inputs.q), ("s_axis_k", &inputs.k), ("s_axis_v", &inputs.v)] {
-            let port = |name: &str| format!("{stream}_{name}");
-            wrapper.set(&port("tvalid"), beat.is_some());
-            let (words, width) = wrapper.shape(&port("tdata"));
-            let idle = |i: usize| noise.rotate_left(i as u32 % 64) & flashd_spec::bits::ones(width);
-            let data: Vec<u64> =
-                (0..words).map(|i| beat.as_ref().map_or(idle(i), |beat| beat.data[i])).collect();
-            wrapper.set_words(&port("tdata"), &data);
-            wrapper.set_optional(&port("tlast"), beat.as_ref().map_or(noise & 1, |beat| beat.last.into()));
-            wrapper.set_optional(&port("tuser"), beat.as_ref().map_or(noise >> 1 & 1, |beat| beat.user));
+        let (noise, wrapper) = (self.noise, &mut self.wrapper);
+        wrapper.set(self.aresetn, inputs.aresetn);
+        for (stream, beat) in self.sources.iter().zip([&inputs.q, &inputs.k, &inputs.v]) {
+            stream.offer(wrapper, beat.as_ref(), noise);
         }
-        wrapper.set_optional("m_axis_vreq_tready", inputs.vreq_ready);
-        wrapper.set("m_axis_o_tready", inputs.o_ready);
+        wrapper.set(self.requests.ready, inputs.vreq_ready);
+        wrapper.set(self.results.ready, inputs.o_ready);
         let i = &inputs.lite;
         let (wdata, wstrb) = i.w.unwrap_or((noise & 0xffff_ffff, noise & 15));
-        for (port, value) in [
-            ("awvalid", i.aw.is_some().into()),
-            ("awaddr", i.aw.unwrap_or(noise & 0xff)),
-            ("wvalid", i.w.is_some().into()),
-            ("wdata", wdata),
-            ("wstrb", wstrb),
-            ("bready", i.bready.into()),
-            ("arvalid", i.ar.is_some().into()),
-            ("araddr", i.ar.unwrap_or(noise & 0xff)),
-            ("rready", i.rready.into()),
-        ] {
-            wrapper.set(&format!("s_axil_{port}"), value);
-        }
+        let lite = [
+            i.aw.is_some().into(),
+            i.aw.unwrap_or(noise & 0xff),
+            i.w.is_some().into(),
+            wdata,
+            wstrb,
+            i.bready.into(),
+            i.ar.is_some().into(),
+            i.ar.unwrap_or(noise & 0xff),
+            i.rready.into(),
+        ];
+        self.lite_inputs.into_iter().zip(lite).for_each(|(port, value)| wrapper.set(port, value));
         wrapper.settle();
-        outputs.q_ready = wrapper.is_high("s_axis_q_tready");
-        outputs.k_ready = wrapper.is_high("s_axis_k_tready");
-        outputs.v_ready = wrapper.is_high("s_axis_v_tready");
-        let word = |port: &str| wrapper.words(port).next().unwrap_or(0);
-        outputs.vreq = wrapper.is_high("m_axis_vreq_tvalid").then(|| word("m_axis_vreq_tdata"));
-        outputs.o = wrapper.is_high("m_axis_o_tvalid").then(|| Beat {
-            data: wrapper.words("m_axis_o_tdata").collect(),
-            last: wrapper.is_high("m_axis_o_tlast"),
-            user: word("m_axis_o_tuser"),
-        });
+        [outputs.q_ready, outputs.k_ready, outputs.v_ready] =
+            self.sources.each_ref().map(|stream| wrapper.is_high(stream.ready));
+        outputs.vreq = wrapper.is_high(self.requests.valid).then(|| wrapper.get(self.requests.data));
+        outputs.o = self.results.offered(wrapper);
+        let [awready, wready, bvalid, bresp, arready, rvalid, rdata, rresp] =
+            self.lite_outputs.map(|port| wrapper.get(port));
         outputs.lite = LiteOutputs {
-            awready: wrapper.is_high("s_axil_awready"),
-            wready: wrapper.is_high("s_axil_wready"),
-            b: wrapper.is_high("s_axil_bvalid").then(|| word("s_axil_bresp")),
-            arready: wrapper.is_high("s_axil_arready"),
-            r: wrapper.is_high("s_axil_rvalid").then(|| (word("s_axil_rdata"), word("s_axil_rresp"))),
+            awready: awready != 0,
+            wready: wready != 0,
+            b: (bvalid != 0).then_some(bresp),
+            arready: arready != 0,
+            r: (rvalid != 0).then_some((rdata, rresp)),
         };
     }
 
     /// The rising edge that ends the current cycle: every register captures.
     pub(super) fn clock(&mut self) {
         self.wrapper.clock();
-        self.cycle += 1;
     }
 }

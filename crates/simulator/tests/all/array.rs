@@ -120,7 +120,7 @@ struct AfterResult {
 }
 
 impl Observer for AfterResult {
-    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &mut Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
         if let Some(result) = self.previous.take() {
             self.results += 1;
             self.held += (result == outputs.o) as usize;
@@ -200,7 +200,7 @@ fn resets_in_the_middle() {
             for offset in 0..step {
                 let resets: Vec<u64> = (1..8).map(|n| 10 * n + offset + n * n % step).collect();
                 for gaps in GAPS {
-                    let disturbance = Disturbance { gaps, resets: resets.clone() };
+                    let disturbance = Disturbance { resets: resets.clone(), ..Disturbance::gaps(gaps) };
                     let run = check(&array_of(&core, queries), &w, &disturbance);
                     assert!((run.counters.blocks as usize) < w.blocks.len());
                     finished += run.counters.queries;

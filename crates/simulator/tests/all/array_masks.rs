@@ -168,7 +168,7 @@ fn resets_in_the_middle() {
                 let run = run(
                     &ArrayConfig::new(core.clone(), 3),
                     &w,
-                    &Disturbance { gaps, resets: resets.clone() },
+                    &Disturbance { resets: resets.clone(), ..Disturbance::gaps(gaps) },
                     &mut [],
                 )
                 .unwrap_or_else(|e| panic!("{e}"));
