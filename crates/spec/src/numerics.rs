@@ -19,7 +19,8 @@ use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD};
 use crate::format::{Format, Subnormals};
 use crate::pwl::{self, Function, Table};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
 /// number of the format and below the last fraction bit of the state, it may saturate.
@@ -138,6 +139,13 @@ pub struct ReciprocalNumerics {
 impl ReciprocalNumerics {
     /// The cheapest unit for a result of `precision` significand bits.
     pub fn new(precision: u32) -> Self {
+        // Looked for once: it takes the errors of several tables, and searches for test streams make thousands of models.
+        static FOUND: Mutex<BTreeMap<u32, ReciprocalNumerics>> = Mutex::new(BTreeMap::new());
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        found.entry(precision).or_insert_with(|| ReciprocalNumerics::cheapest(precision)).clone()
+    }
+
+    fn cheapest(precision: u32) -> Self {
         let bound = (-(precision as f64 + 2.0)).exp2();
         let unit = |bits: u32| (-(bits as f64)).exp2();
         for segments in [4, 8, 16, 32] {

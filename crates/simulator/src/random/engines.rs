@@ -166,7 +166,8 @@ fn array(config: &ArrayConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -> Re
     let cycle =
         array::run(config, &w, &Disturbance::gaps(stream.drive), &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = array::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model =
+        array::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &ArrayCounters { comparisons: 0, ..c }, &model.counters)?;
@@ -195,7 +196,8 @@ fn split_keys(config: &SplitConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) 
     let specials = stream.poison(&core, &unread, &mut w.k, &mut w.v, rng);
     let cycle = split::run(config, &w, stream.drive, &mut []).map_err(|e| e.to_string())?;
     same_results(UNREAD, &plain, &cycle.results)?;
-    let model = split::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
+    let model =
+        split::run_model(config, &w, stream.drive.gaps, Monitor::default()).map_err(|e| e.to_string())?;
     same_results(ENGINE, &cycle.results, &model.results)?;
     let c = cycle.counters;
     same(ENGINE, &SplitCounters { comparisons: 0, ..c }, &model.counters)?;

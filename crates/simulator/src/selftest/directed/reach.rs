@@ -17,6 +17,8 @@ use std::f64::consts::LN_2;
 const BEGINNINGS: usize = 2000;
 /// Arguments that are tried for a change at most, each with both signs.
 const TRIED: usize = 16;
+/// Arguments of an entry in one octave that are looked at, evenly spread where there are more: tables of wide formats have millions.
+const LOOKED_AT: i64 = 1 << 13;
 
 /// The arguments, with FL fraction bits, that come from one entry of a table, of either sign: as many as the table tells apart.
 struct Cell {
@@ -58,8 +60,9 @@ fn cell(search: &Search, kind: &ChangeKind, entry: usize) -> Option<Cell> {
     let finer = n.state_fraction as i32 - n.exp.value_fraction as i32;
     let begin =
         |octave: usize| ((octave as i64) << n.exp.value_fraction) + ((index as i64) << table.offset_bits);
-    let arguments =
-        (octave..=octave + beyond).flat_map(|k| (0..1 << table.offset_bits).map(move |dx| (k, dx)));
+    let (last, steps) = ((1i64 << table.offset_bits) - 1, (1 << table.offset_bits).min(LOOKED_AT) - 1);
+    let offsets = |k| (0..=steps).map(move |i| (k, last * i / steps.max(1)));
+    let arguments = (octave..=octave + beyond).flat_map(offsets);
     let mut magnitudes: Vec<i64> = arguments
         .map(|(k, dx)| begin(k) + dx)
         .map(|t| if finer < 0 { t >> -finer } else { t << finer })
@@ -124,5 +127,29 @@ impl Beginnings {
         let third = score as f64 * self.unit;
         let fourth = first.max(second).max(third) + rng.random_range(-6.0..2.0);
         Some(vec![first, second, third, fourth])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashd_spec::config::{CoreConfig, Design};
+    use flashd_spec::format::Format;
+
+    /// Tables of fp32 tell millions of arguments apart, of which few are looked at.
+    #[test]
+    fn wide_tables_are_looked_at_in_places() {
+        let config = CoreConfig { segments: 4, ..CoreConfig::new(Design::FlashD, 4, Format::FP32) };
+        let search = Search::new(&config);
+        let mut looked_at = 0;
+        for kind in &search.kinds {
+            for &entry in &kind.left {
+                let Some(cell) = cell(&search, kind, entry) else { continue };
+                let most = LOOKED_AT as usize * (BEYOND as usize + 1);
+                assert!((2..=most).contains(&cell.magnitudes.len()), "{}", cell.magnitudes.len());
+                looked_at += 1;
+            }
+        }
+        assert!(looked_at > 10, "{looked_at}");
     }
 }
