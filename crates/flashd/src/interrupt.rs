@@ -49,7 +49,7 @@ impl Interruptible {
 }
 
 impl Observer for Interruptible {
-    fn cycle(&mut self, _: &mut Engine, _: &Inputs, _: &Outputs) -> Result<()> {
+    fn cycle(&mut self, _: &Engine, _: &Inputs, _: &Outputs) -> Result<()> {
         self.cycles += 1;
         // Not before there is something to keep.
         RECORDING.store(true, Ordering::SeqCst);

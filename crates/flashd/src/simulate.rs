@@ -298,7 +298,7 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn cycle(&mut self, _: &mut Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
         self.0.inc((inputs.k_valid && !inputs.rst) as u64);
         Ok(())
     }

@@ -146,7 +146,7 @@ fn scalar_value(scalars: &[&str], port: &str, i: &Inputs, o: &Outputs, elements:
 }
 
 impl<W: Write> Observer for VectorWriter<W> {
-    fn cycle(&mut self, _engine: &mut Engine, inputs: &Inputs, outputs: &Outputs) -> Result<()> {
+    fn cycle(&mut self, _engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> Result<()> {
         self.core_cycle(inputs, outputs)
     }
 }

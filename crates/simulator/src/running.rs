@@ -3,7 +3,7 @@
 use crate::core::stream::Gaps;
 use flashd_compiled::{CompileError, Compiled};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::rtl::{Block, Circuit, PortPlace};
+use flashd_hwmodel::rtl::{Circuit, PortPlace};
 use flashd_spec::config::ConfigError;
 
 /// What computes a described design's cycles. Both give every wire the same value in every cycle, which the tests of
@@ -55,6 +55,11 @@ impl Running {
             RtlEngine::RustHdl => None,
         };
         Ok(Running { inside: Inside::of(&circuit), compiled, circuit, cycle: 0 })
+    }
+
+    /// Name of the module.
+    pub(crate) fn name(&self) -> &str {
+        self.circuit.name()
     }
 
     /// Cycles so far.
@@ -148,11 +153,11 @@ impl Running {
         self.cycle += 1;
     }
 
-    /// The design for probes, with the values that its wires have now.
-    pub(crate) fn design(&mut self) -> &dyn Block {
-        if let Some(compiled) = &self.compiled {
-            self.circuit.show(|net| compiled.value(net));
+    /// What a net of the design carries.
+    pub(crate) fn value(&self, net: u32) -> u64 {
+        match &self.compiled {
+            Some(compiled) => compiled.value(net),
+            None => self.circuit.value(net),
         }
-        &self.circuit
     }
 }

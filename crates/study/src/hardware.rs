@@ -30,7 +30,7 @@ pub struct HardwareCheck {
 struct Results(Vec<Vec<u64>>);
 
 impl Observer for Results {
-    fn cycle(&mut self, _: &mut Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
         if outputs.o_valid {
             self.0.push(outputs.o.clone());
         }

@@ -84,12 +84,6 @@ impl Circuit {
     pub fn value(&self, net: u32) -> u64 {
         self.flat.value(net)
     }
-
-    /// Shows values that another engine has computed for this design: what probes, ports and watches read from now on. Nothing
-    /// is computed from them before an input moves.
-    pub fn show(&mut self, values: impl Fn(u32) -> u64) {
-        self.flat.show(values);
-    }
 }
 
 fn measure(structure: &Structure, widths: &mut [u32]) {

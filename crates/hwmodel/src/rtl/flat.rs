@@ -148,11 +148,6 @@ impl Flat {
         (leaves.collect(), self.registers.clone())
     }
 
-    /// Takes every net's value from elsewhere.
-    pub(super) fn show(&mut self, values: impl Fn(u32) -> u64) {
-        self.nets.values.iter_mut().zip(0..).for_each(|(value, net)| *value = values(net));
-    }
-
     /// Registers show what they captured, and all logic settles.
     pub(super) fn settle(&mut self) {
         let Flat { nets, captured, .. } = self;

@@ -9,6 +9,7 @@ use rust_hdl::core::constraint::PinConstraint;
 use rust_hdl::core::prelude::{
     Atom, AtomKind, Block, Logic, Probe, Synth, TypeDescriptor, TypeKind, VCDValue, Verilog,
 };
+use std::collections::HashMap;
 
 impl Logic for Circuit {
     fn update(&mut self) {}
@@ -165,18 +166,50 @@ impl Scope<'_> {
             }
         };
         probe.visit_atom("tag", &Pin::tag(&tag));
+        for (PartPin { name, width, output, .. }, id, net) in self.structure.wired(node) {
+            let pin = Pin { id, width, output, value: self.flat.value(net), tag: None };
+            probe.visit_atom(&name, &pin);
+        }
+    }
+}
+
+impl Structure {
+    /// The pins of a part that is no module, each with its number and the net that it is on.
+    fn wired(&self, node: &Node) -> Vec<(PartPin, u32, u32)> {
         let (mut inputs, mut outputs) = (node.inputs.iter(), node.outputs.iter());
-        for (pin, &id) in pins(node).into_iter().zip(&node.atoms) {
+        let wired = |(pin, &id): (PartPin, &u32)| {
             let slot = match (pin.clock, pin.output) {
                 (true, _) => None,
                 (false, true) => outputs.next(),
                 (false, false) => inputs.next(),
             };
-            let net = slot.map_or(CLOCK, |&slot| self.structure.nets[slot as usize]);
-            let value = self.flat.value(net);
-            let pin_now = Pin { id, width: pin.width, output: pin.output, value, tag: None };
-            probe.visit_atom(&pin.name, &pin_now);
+            let net = slot.map_or(CLOCK, |&slot| self.nets[slot as usize]);
+            (pin, id, net)
+        };
+        pins(node).into_iter().zip(&node.atoms).map(wired).collect()
+    }
+
+    /// Adds the net of each pin.
+    fn find_pins(&self, nets: &mut HashMap<usize, u32>) {
+        for port in &self.ports {
+            let words = port.atoms.iter().zip(&port.slots);
+            nets.extend(words.map(|(&id, &slot)| (id as usize, self.nets[slot as usize])));
         }
+        for node in &self.nodes {
+            match &node.kind {
+                Kind::Module(inner) => inner.find_pins(nets),
+                _ => nets.extend(self.wired(node).into_iter().map(|(_, id, net)| (id as usize, net))),
+            }
+        }
+    }
+}
+
+impl Circuit {
+    /// The net that each pin is on, by the number under which probes know the pin.
+    pub fn nets_of_pins(&self) -> HashMap<usize, u32> {
+        let mut nets = HashMap::new();
+        self.top.find_pins(&mut nets);
+        nets
     }
 }
 

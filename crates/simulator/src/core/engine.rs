@@ -3,7 +3,7 @@
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::build;
-use flashd_hwmodel::rtl::{Block, PortPlace};
+use flashd_hwmodel::rtl::PortPlace;
 use flashd_spec::config::{ConfigError, CoreConfig};
 
 /// Everything that a core's inputs carry in one cycle.
@@ -162,9 +162,14 @@ impl Engine {
         self.core.cycle()
     }
 
-    /// The design, for probes, as it is now.
-    pub fn design(&mut self) -> &dyn Block {
-        self.core.design()
+    /// Name of the core's module.
+    pub fn name(&self) -> &str {
+        self.core.name()
+    }
+
+    /// What a net of the core's [`Design`](flashd_hwmodel::rtl::Design) carries in the settled cycle.
+    pub fn value(&self, net: u32) -> u64 {
+        self.core.value(net)
     }
 
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.

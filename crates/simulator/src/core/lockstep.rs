@@ -56,7 +56,7 @@ pub trait Observer {
     ///
     /// # Errors
     /// An I/O error ends the run.
-    fn cycle(&mut self, engine: &mut Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()>;
+    fn cycle(&mut self, engine: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
@@ -195,7 +195,7 @@ pub fn run_against(
         checker.inside.due(engine.cycle(), &mut outputs.inside);
         // Observers first: a wave should show the cycle that differs.
         for observer in observers.iter_mut() {
-            observer.cycle(&mut engine, &inputs, &outputs)?;
+            observer.cycle(&engine, &inputs, &outputs)?;
         }
         if !inputs.rst {
             checker.compare(engine.cycle(), &outputs, engine.inside()).map_err(RunError::Divergence)?;

@@ -7,7 +7,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `signals` | the buses of a design, in the order of RustHDL's probe |
+//! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net |
 //! | `numbers` | which of them carry numbers, and how these read |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |
@@ -206,13 +206,17 @@ impl WaveWriter {
 }
 
 impl Observer for WaveWriter {
-    fn cycle(&mut self, engine: &mut Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, engine: &Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
         let cycle = engine.cycle();
         self.seen = cycle + 1;
         if cycle < self.options.from || self.options.to.is_some_and(|to| cycle > to) {
             return Ok(());
         }
-        self.recorder.cycle(cycle, self.cycles == 0, engine.design())?;
+        if engine.name() != self.core {
+            let e = format!("the waves were set up for {}, and {} runs", self.core, engine.name());
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, e));
+        }
+        self.recorder.cycle(cycle, self.cycles == 0, |net| engine.value(net))?;
         self.cycles += 1;
         Ok(())
     }

@@ -2,17 +2,17 @@
 
 use super::PERIOD_NS;
 use super::numbers::{Numbers, Reading};
-use super::signals::{Signal, value};
-use flashd_hwmodel::rtl::{Block, Probe};
-use rust_hdl::core::prelude::Atom;
+use super::signals::Signal;
+use flashd_spec::bits::ones;
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind, Result, Write};
 use vcd::{IdCode, TimescaleUnit, VarType, Writer};
 
 /// A recorded bus.
 struct Channel {
-    /// Where the walk over the design meets it.
+    /// Its place among the design's signals.
     position: usize,
+    net: u32,
     width: u32,
     id: IdCode,
     number: Option<(IdCode, Reading)>,
@@ -27,8 +27,6 @@ pub(super) struct Recorder<W: Write> {
     out: Writer<W>,
     clock: IdCode,
     channels: Vec<Channel>,
-    /// Buses in the design.
-    positions: usize,
 }
 
 impl<W: Write> Recorder<W> {
@@ -70,43 +68,45 @@ impl<W: Write> Recorder<W> {
                 Some(beside) => Some((out.add_var(VarType::Real, 64, &beside.name, None)?, beside.reading)),
                 None => None,
             };
-            channels.push(Channel { position, width: signal.width, id, number, last: None, longest: 0 });
+            channels.push(Channel {
+                position,
+                net: signal.net,
+                width: signal.width,
+                id,
+                number,
+                last: None,
+                longest: 0,
+            });
         }
         for _ in &open {
             out.upscope()?;
         }
         out.enddefinitions()?;
         let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the core has no clock"))?;
-        Ok(Recorder { out, clock, channels, positions: signals.len() })
+        Ok(Recorder { out, clock, channels })
     }
 
-    /// One settled cycle: the clock rises, what differs from the cycle before changes with it, the clock
-    /// falls half a period later.
-    pub(super) fn cycle(&mut self, cycle: u64, first: bool, design: &dyn Block) -> Result<()> {
+    /// One settled cycle, in which nets carry `values`: the clock rises, what differs from the cycle before changes with it, the
+    /// clock falls half a period later.
+    pub(super) fn cycle(&mut self, cycle: u64, first: bool, values: impl Fn(u32) -> u64) -> Result<()> {
         let time = cycle * PERIOD_NS;
         self.out.timestamp(time)?;
         if first {
             self.out.begin(vcd::SimulationCommand::Dumpvars)?;
         }
         self.out.change_scalar(self.clock, true)?;
-        let mut walk = Walk {
-            out: self.out.writer(),
-            channels: self.channels.iter_mut(),
-            due: usize::MAX,
-            current: None,
-            position: 0,
-            before: 0,
-            result: Ok(()),
-        };
-        walk.advance();
-        design.accept("", &mut walk);
-        let visited = walk.position;
-        walk.result?;
-        if visited != self.positions {
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "the waves were set up for another configuration than the core that runs",
-            ));
+        let mut last = 0;
+        for channel in &mut self.channels {
+            let bits = values(channel.net) & ones(channel.width);
+            let before = match channel.number {
+                Some((_, Reading::Weight(_))) => last,
+                _ => 0,
+            };
+            if channel.last != Some((bits, before)) {
+                write_change(self.out.writer(), channel, bits, before)?;
+                channel.last = Some((bits, before));
+            }
+            last = bits;
         }
         if first {
             self.out.end()?;
@@ -121,42 +121,6 @@ impl<W: Write> Recorder<W> {
         self.out.timestamp(end * PERIOD_NS)?;
         self.out.flush()?;
         Ok(self.channels.iter().map(|channel| (channel.position, channel.longest)).collect())
-    }
-}
-
-/// Meets every bus in order and looks at the recorded ones only.
-struct Walk<'a, W: Write> {
-    out: &'a mut W,
-    channels: std::slice::IterMut<'a, Channel>,
-    current: Option<&'a mut Channel>,
-    /// Position of `current`.
-    due: usize,
-    position: usize,
-    /// Bits of the recorded bus before `current`.
-    before: u64,
-    result: Result<()>,
-}
-
-impl<W: Write> Walk<'_, W> {
-    fn advance(&mut self) {
-        self.current = self.channels.next();
-        self.due = self.current.as_ref().map_or(usize::MAX, |channel| channel.position);
-    }
-
-    fn sample(&mut self, signal: &dyn Atom) {
-        if let Some(channel) = self.current.as_mut() {
-            let bits = value(signal) & flashd_spec::bits::ones(channel.width);
-            let before = match channel.number {
-                Some((_, Reading::Weight(_))) => self.before,
-                _ => 0,
-            };
-            if channel.last != Some((bits, before)) && self.result.is_ok() {
-                self.result = write_change(self.out, channel, bits, before);
-                channel.last = Some((bits, before));
-            }
-            self.before = bits;
-        }
-        self.advance();
     }
 }
 
@@ -184,16 +148,4 @@ fn shown(text: &str) -> usize {
     const MOST: usize = "-1.234567890123456e-05".len();
     let text = text.strip_suffix(".0").unwrap_or(text);
     (text.len() + usize::from(text.contains('e'))).min(MOST)
-}
-
-impl<W: Write> Probe for Walk<'_, W> {
-    fn visit_atom(&mut self, _name: &str, signal: &dyn Atom) {
-        if signal.bits() == 0 {
-            return; // a tag
-        }
-        if self.position == self.due {
-            self.sample(signal);
-        }
-        self.position += 1;
-    }
 }

@@ -1,10 +1,10 @@
 //! The signals of a design, in the order in which RustHDL's probe visits them.
 //!
-//! The position of a signal in that order is its identity: a later walk over the same design counts
-//! along instead of building names, so that a signal nobody records costs one comparison.
+//! A signal is a name for a net of the design: what is recorded is read from there, and a signal nobody records costs nothing.
 
-use flashd_hwmodel::rtl::{Block, Probe, Tag};
+use flashd_hwmodel::rtl::{Block, Circuit, Probe, Tag};
 use rust_hdl::core::prelude::Atom;
+use std::collections::HashMap;
 
 /// One bus of the design.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(super) struct Signal {
     pub path: String,
     /// Width in bits.
     pub width: u32,
+    /// The net that it shows.
+    pub net: u32,
 }
 
 impl Signal {
@@ -28,14 +30,15 @@ impl Signal {
 }
 
 /// Lists the signals of a core that is called `name`.
-pub(super) fn list(name: &str, design: &dyn Block) -> Vec<Signal> {
-    let mut walk = List { scope: String::new(), signals: Vec::new() };
+pub(super) fn list(name: &str, design: &Circuit) -> Vec<Signal> {
+    let mut walk = List { scope: String::new(), nets: design.nets_of_pins(), signals: Vec::new() };
     design.accept(name, &mut walk);
     walk.signals
 }
 
 struct List {
     scope: String,
+    nets: HashMap<usize, u32>,
     signals: Vec<Signal>,
 }
 
@@ -56,22 +59,11 @@ impl Probe for List {
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         if Tag::of(signal).is_none() {
             let path = format!("{}.{}", self.scope, readable(name));
-            self.signals.push(Signal { path, width: signal.bits() as u32 });
+            self.signals.push(Signal { path, width: signal.bits() as u32, net: self.nets[&signal.id()] });
         }
     }
 
     fn visit_end_scope(&mut self, _name: &str, _node: &dyn Block) {
         self.scope.truncate(self.scope.rfind('.').unwrap_or(0));
-    }
-}
-
-/// Current value of a bus, whose probe shows 64 bits, most significant first.
-pub(super) fn value(signal: &dyn Atom) -> u64 {
-    use rust_hdl::core::prelude::VCDValue;
-    // RustHDL's bits are those of an older version of the `vcd` crate, whose type has no name here.
-    match signal.vcd() {
-        VCDValue::Single(bit) => (bit == true.into()) as u64,
-        VCDValue::Vector(bits) => bits.iter().fold(0, |word, bit| word << 1 | (*bit == true.into()) as u64),
-        VCDValue::String(_) | VCDValue::Composite(_) => 0,
     }
 }

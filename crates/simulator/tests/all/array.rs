@@ -120,7 +120,7 @@ struct AfterResult {
 }
 
 impl Observer for AfterResult {
-    fn cycle(&mut self, _: &mut Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &Engine, _: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
         if let Some(result) = self.previous.take() {
             self.results += 1;
             self.held += (result == outputs.o) as usize;

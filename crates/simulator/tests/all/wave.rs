@@ -35,7 +35,7 @@ fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig,
 struct Seen(Vec<(Inputs, Outputs)>);
 
 impl Observer for Seen {
-    fn cycle(&mut self, _: &mut Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &Engine, inputs: &Inputs, outputs: &Outputs) -> std::io::Result<()> {
         self.0.push((inputs.clone(), outputs.clone()));
         Ok(())
     }
@@ -164,7 +164,7 @@ fn outside_the_window_nothing_looks_at_the_design() {
     let (inputs, mut outputs) = (Inputs::default(), Outputs::default());
     for cycle in 0..20 {
         cores.iter_mut().for_each(|core| core.settle(&inputs, &mut outputs));
-        let [own, other] = &mut cores;
+        let [own, other] = &cores;
         if (5..=8).contains(&cycle) {
             assert!(wave.cycle(other, &inputs, &outputs).is_err(), "{cycle}");
             wave.cycle(own, &inputs, &outputs).unwrap();
