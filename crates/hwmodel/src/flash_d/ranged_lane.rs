@@ -144,7 +144,7 @@ pub const STAGED_RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_ranged_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
     flags: &[("reads", "accept"), ("update", "update")],
-    words: &[WORDS[0], WORDS[1], WORDS[2], ("first", "reads")],
+    words: &[WORDS[0], WORDS[1], WORDS[2], ("loads", "reads")],
     ..RANGED
 };
 
@@ -166,7 +166,7 @@ fn lane(
     let doc = "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.";
     around.part(name, Tag::module((kind.name)(n), doc), |m| {
         let (v, [w, upper, load, update, done]) = inputs.enter(m, ["w", "upper", "load", "update", "done"]);
-        let early = staged.then(|| ["accept", "first"].map(|name| m.input(name, inputs.scalars[name])));
+        let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
         let restore = restore_ports(m, "state_o", inputs.restore)
             .map(|(restore, state)| (restore, m.call(("state", 0), parts(n), [state])));
         m.reserve(&["value", "o_q", "e_q"]);

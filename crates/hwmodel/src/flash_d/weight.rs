@@ -115,7 +115,7 @@ pub fn lse_weight(
             }
         }
         // Lanes with ranges of their own need to know of a first key with its value.
-        let value_first = (early_value && n.ranged).then(|| ("first", m.output("first", weight_first)));
+        let value_first = (early_value && n.ranged).then(|| ("loads", m.output("loads", weight_first)));
         let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
         let lanes = value.chain(scalars.iter()).collect();
         let state_scalars = o_lse.into_iter().chain(o_room).collect();
