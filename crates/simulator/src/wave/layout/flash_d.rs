@@ -83,11 +83,13 @@ fn distribution(config: &CoreConfig) -> Group {
             g.add(Bits, RANGE);
         }
         g.add_elements(config.d, |j| {
-            let fixed = format!("group_0.lane_{j}.value.fixed");
-            vec![
-                number(format!("v_{j}"), format!("v[{j}]")),
-                number(fixed, format!("v[{j}] 2^-({unit} + 1 - bias)")),
-            ]
+            let lane = format!("group_0.lane_{j}");
+            let mut rows = vec![number(format!("v_{j}"), format!("v[{j}]"))];
+            if config.has_ranged_lanes() {
+                rows.push(row(Bits, &format!("{lane}.ahead_q.q"), &format!("E[{j}] before, ahead of o")));
+            }
+            rows.push(number(format!("{lane}.value.fixed"), format!("v[{j}] 2^-({unit} + 1 - bias)")));
+            rows
         });
     }
     g
