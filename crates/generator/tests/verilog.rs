@@ -139,7 +139,7 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
             let width = |name: &str| manifest.ports.iter().find(|p| p.name == name).map(|p| p.width);
             assert_eq!(width("o"), width("q"));
             assert_eq!(width("o_index"), Some(config.index_bits()));
-            assert_eq!(width("v_exponent").is_some(), core.has_fixed_lanes());
+            assert_eq!(width("v_exponent").is_some(), core.has_value_exponent());
         }
     }
 }

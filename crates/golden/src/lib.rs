@@ -59,5 +59,5 @@ pub use round::{decode, encode, v_exponent};
 // For tests of single parts: units as functions on encodings, single lanes, what the models are made of, slower carriers.
 pub use carrier::Carriers;
 pub mod parts;
-pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane};
+pub use single::{fa2_fixed_lane, fixed_value, flash_d_fixed_lane, flash_d_lane, flash_d_ranged_lane};
 pub mod units;

@@ -1,7 +1,7 @@
 //! The bit-exact model of a merge, and of a tree of them: what P cores have made of P parts of the keys as one result.
 
 use crate::base2::Base2;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes};
+use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes};
 use crate::model::{PartialState, QueryResult};
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, exponential_factor, scaled};
 use crate::round::encode;
@@ -89,6 +89,11 @@ impl Merge {
                 let lanes = FixedLanes::<i64>::new(n.format, LaneBits { v: lane.o, ..lane });
                 step(&lanes, factor(lane.w), a, b, |bits| signed(bits, lane.o))
             }
+            Arithmetic::Ranged => {
+                let lane = self.config.lane_bits();
+                let lanes = RangedLanes::new(n.format, LaneBits { v: lane.o, ..lane });
+                a.o.iter().zip(&b.o).map(|(&a, &b)| lanes.merge(factor(lane.w), a, b)).collect()
+            }
             _ if self.config.update() == Some(Update::Rounded) => {
                 let weight = RoundedWeight(Scalar::new(n.weight, n.exp.clone()));
                 let op = weight.update(&self.base2, argument, upper).1;
@@ -147,6 +152,10 @@ impl Merge {
         };
         let rounded =
             |result: &dyn Fn(u64) -> f64| state.o.iter().map(|&o| encode(n.format, result(o))).collect();
+        if self.config.has_ranged_lanes() {
+            let lanes = RangedLanes::new(n.format, self.config.lane_bits());
+            return rounded(&|o| lanes.result(FloatEnding::Round, lanes.accumulator(o), v_exponent).0);
+        }
         if self.config.has_fixed_lanes() {
             let lanes = FixedLanes::<i64>::new(n.format, self.config.lane_bits());
             return rounded(&|o| lanes.result(ending, lanes.accumulator(o), v_exponent).0);

@@ -3,7 +3,7 @@
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
 use crate::head::Head;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes};
+use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
 use crate::recurrence::{
     Fa2, Fa2Fixed, FactorWeight, Lazy, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
 };
@@ -64,7 +64,7 @@ pub struct PartialState {
     /// fraction bits) and the sum l (FL fraction bits).
     pub scalars: [u64; 2],
     /// The d accumulators: encodings of the accumulator's format, or two's complement in fixed-point lanes, relative
-    /// to the query's `v_exponent`.
+    /// to the query's `v_exponent`; where each lane has an exponent of its own, that stands above the number.
     pub o: Vec<u64>,
 }
 
@@ -187,6 +187,11 @@ impl Model {
                 } else {
                     input.visit(self, &recurrence, &FixedLanes::<i64>::new(n.format, bits), carriers)
                 }
+            }
+            Datapath::FlashD(FlashDVariant::Ranged) => {
+                let bits = config.lane_bits();
+                let recurrence = Lse::new(n, FactorWeight(bits.w));
+                input.visit(self, &recurrence, &RangedLanes::new(n.format, bits), carriers)
             }
             Datapath::Fa2(Fa2Variant::Literal) => self.float_lanes(
                 input,

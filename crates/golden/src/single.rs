@@ -1,7 +1,9 @@
 //! Single steps of a single output lane, for tests of lanes.
 
 use crate::base2::Factor;
-use crate::lanes::{BlendOp, FixedLanes, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes, SumOp};
+use crate::lanes::{
+    BlendOp, FixedLanes, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes, SumOp,
+};
 use crate::recurrence::Reference;
 use crate::round::{decode, encode};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Update};
@@ -54,6 +56,14 @@ pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, 
     let lane = config.lane_bits();
     let op = BlendOp { u: Factor::from_record(w, lane.w), upper };
     step(&FixedLanes::<i64>::new(config.format, lane), op, o, v, v_exponent)
+}
+
+/// One lane of FLASH-D's ranged update: like [`flash_d_fixed_lane`], but `o` and the result are states, an exponent field above a
+/// number of `lane.o` bits in two's complement.
+pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
+    let lanes = RangedLanes::new(config.format, config.lane_bits());
+    let op = BlendOp { u: Factor::from_record(w, config.lane_bits().w), upper };
+    lanes.bits(step(&lanes, op, lanes.accumulator(o), v, 0))
 }
 
 /// One lane of FA2's fixed-point sums: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]; `w` is the

@@ -13,7 +13,7 @@ use crate::fa2::softmax::softmax;
 use crate::fa2::{self, lazy_lane, literal_lane, separate_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
-use crate::flash_d::{fused_lane, paper, paper_lane, rounded_lane};
+use crate::flash_d::{fused_lane, paper, paper_lane, ranged_lane, rounded_lane};
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
@@ -61,6 +61,23 @@ const FLASH_D_STAGED_FIXED: CoreKind = CoreKind {
     result_exponent: Some(2),
     restore_after: 1,
     ..FLASH_D_FIXED
+};
+
+/// FLASH-D, output in fixed point, each lane with a range of its own.
+const FLASH_D_RANGED: CoreKind = CoreKind {
+    doc: "FLASH-D attention core: o <- o + sigmoid(s - L) * (v - o) in fixed point, each lane relative to its own exponent, one key a cycle.",
+    lanes: &ranged_lane::RANGED,
+    result_exponent: None,
+    ..FLASH_D_FIXED
+};
+
+/// The same with a stage for the value.
+const FLASH_D_STAGED_RANGED: CoreKind = CoreKind {
+    doc: FLASH_D_RANGED.doc,
+    lanes: &ranged_lane::STAGED_RANGED,
+    result_exponent: None,
+    restore_after: 0,
+    ..FLASH_D_STAGED_FIXED
 };
 
 /// FLASH-D with the paper's weight unit.
@@ -144,6 +161,8 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
         FlashD(FlashDVariant::Fused) => &FLASH_D_FUSED,
         FlashD(FlashDVariant::Fixed) if config.value_stage() => &FLASH_D_STAGED_FIXED,
         FlashD(FlashDVariant::Fixed) => &FLASH_D_FIXED,
+        FlashD(FlashDVariant::Ranged) if config.value_stage() => &FLASH_D_STAGED_RANGED,
+        FlashD(FlashDVariant::Ranged) => &FLASH_D_RANGED,
         Fa2(Fa2Variant::SeparateScale) => &FA2_SEPARATE,
         Fa2(Fa2Variant::SharedScale) => &FA2_SHARED,
         Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
@@ -211,7 +230,7 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
     let inputs = CoreInputs {
         q: &b.opens(d, width),
         q_valid: b.open(1),
-        v_exponent: config.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        v_exponent: config.has_value_exponent().then(|| b.open(n.format.exponent_bits)),
         k: &b.opens(d, width),
         k_valid: b.open(1),
         k_last: b.open(1),

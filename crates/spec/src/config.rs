@@ -160,7 +160,17 @@ impl CoreConfig {
 
     /// Whether the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
+        matches!(self.kind().arithmetic, Arithmetic::Fixed | Arithmetic::Ranged)
+    }
+
+    /// Whether all lanes are relative to one exponent, which is loaded with q: the ports `v_exponent` and `o_overflow`.
+    pub fn has_value_exponent(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Fixed
+    }
+
+    /// Whether each lane has an exponent of its own beside its fixed-point accumulator.
+    pub fn has_ranged_lanes(&self) -> bool {
+        self.kind().arithmetic == Arithmetic::Ranged
     }
 
     /// Whether FLASH-D's fixed-point lanes have a stage for v.
@@ -195,7 +205,7 @@ impl CoreConfig {
         // FLASH-D's values enter the lanes with v bits, FA2's products the accumulator. One of the bits is the sign.
         let kept = if self.design() == Design::FlashD { v } else { o };
         let octaves = f64::from(kept) - 3.0 - f64::from(self.format.precision());
-        self.has_fixed_lanes().then(|| octaves.exp2())
+        self.has_value_exponent().then(|| octaves.exp2())
     }
 
     /// The dot product in force.
@@ -248,9 +258,13 @@ impl CoreConfig {
         }
     }
 
-    /// Width of an accumulator, as partial results hold it.
+    /// Width of an accumulator, as partial results hold it: in lanes with an exponent of their own that field above the number.
     pub fn accumulator_bits(&self) -> u32 {
-        if self.has_fixed_lanes() { self.lane_bits().o } else { self.accumulator_format().width() }
+        match self.kind().arithmetic {
+            Arithmetic::Fixed => self.lane_bits().o,
+            Arithmetic::Ranged => self.format.exponent_bits + self.lane_bits().o,
+            Arithmetic::Float | Arithmetic::Letter => self.accumulator_format().width(),
+        }
     }
 
     /// The format in which float lanes see v: that of the ports, in the accumulator's exponents where those differ.

@@ -193,6 +193,8 @@ pub struct Numerics {
     pub octave_bits: u32,
     /// Fixed-point lanes.
     pub lane: Option<LaneBits>,
+    /// Each fixed-point lane has an exponent of its own.
+    pub ranged: bool,
     /// FA2's reference follows the exponent of l.
     pub log_reference: bool,
     /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to this much above it.
@@ -242,6 +244,7 @@ impl Numerics {
                 bits_for((vanished + config.kind().slack).into())
             },
             slack: config.kind().slack,
+            ranged: config.has_ranged_lanes(),
             log_reference: config.fa2() == Some(Fa2Variant::LogReference),
             lane: fixed_lanes.then(|| config.lane_bits()),
             format,

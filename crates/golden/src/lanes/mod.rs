@@ -3,11 +3,13 @@
 mod fixed;
 mod float;
 mod fused;
+mod ranged;
 mod sum;
 
 pub(crate) use fixed::FixedLanes;
 pub(crate) use float::{FloatEnding, FloatLanes, FloatOp};
 pub(crate) use fused::FusedLanes;
+pub(crate) use ranged::RangedLanes;
 pub(crate) use sum::{Division, SumLanes, SumOp};
 
 use crate::base2::Factor;

@@ -2,14 +2,16 @@
 
 use crate::common::{any_finite, bits_of, normal, rng, variants};
 use flashd_golden::{
-    Action, Head, Model, Step, decode, encode, flash_d_fixed_lane, flash_d_lane, v_exponent,
+    Action, Head, Model, Step, decode, encode, flash_d_fixed_lane, flash_d_lane, flash_d_ranged_lane,
+    v_exponent,
 };
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, LaneBits, Update};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::fixed_result_bits;
 
-/// The three variants with fixed-point lanes.
+/// The variants with fixed-point lanes.
 fn fixed_variants(d: usize, format: Format) -> Vec<CoreConfig> {
     variants(d, format).into_iter().filter(CoreConfig::has_fixed_lanes).collect()
 }
@@ -21,9 +23,9 @@ fn flash_d_never_leaves_the_range_of_the_values() {
     for (_, format) in Format::NAMED {
         for (o, v, w) in [(8, 4, 3), (12, 12, 12), (28, 20, 12), (20, 12, 7)] {
             let lane = Some(LaneBits { o, v, w });
-            let [_, _, fixed, ..] = variants(d, format);
-            let config = CoreConfig { lane, ..fixed };
-            for deviation in [0.5, 4.0] {
+            let [_, _, fixed, .., ranged] = variants(d, format);
+            for (config, deviation) in [(&fixed, 0.5), (&fixed, 4.0), (&ranged, 0.5), (&ranged, 4.0)] {
+                let config = CoreConfig { lane, ..config.clone() };
                 let q = normal(&mut rng, format, deviation, 8 * d);
                 let k = normal(&mut rng, format, deviation, keys * d);
                 let values: Vec<u64> = (0..keys * d).map(|_| any_finite(&mut rng, format)).collect();
@@ -70,7 +72,7 @@ fn a_first_key_returns_a_representable_value() {
 #[test]
 fn values_beyond_the_exponent_are_reported_and_saturate() {
     for (_, format) in Format::NAMED {
-        for config in fixed_variants(2, format) {
+        for config in fixed_variants(2, format).into_iter().filter(CoreConfig::has_value_exponent) {
             let (one, two, half) = (format.one(), bits_of(format, 2.0), bits_of(format, 0.5));
             let exponent = v_exponent(format, &[one, half]);
             assert_eq!(exponent, format.bias as u64);
@@ -161,8 +163,8 @@ fn recorded_factors_replay_the_output() {
     let (seed, d, keys) = (93, 3, 150);
     let mut rng = rng(seed);
     for (_, format) in Format::NAMED {
-        let [_, fused, fixed, ..] = variants(d, format);
-        for config in [fused, fixed] {
+        let [_, fused, fixed, .., ranged] = variants(d, format);
+        for config in [fused, fixed, ranged] {
             let (q, k) = (normal(&mut rng, format, 3.0, d), normal(&mut rng, format, 3.0, keys * d));
             let v = normal(&mut rng, format, 1.0, keys * d);
             let result = &Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_steps())[0];
@@ -176,6 +178,9 @@ fn recorded_factors_replay_the_output() {
                             Some(Update::Fixed) => {
                                 o[j] = flash_d_fixed_lane(&config, exponent, o[j], v, step.w, upper);
                             }
+                            Some(Update::Ranged) => {
+                                bits[j] = flash_d_ranged_lane(&config, bits[j], v, step.w, upper);
+                            }
                             _ => bits[j] = flash_d_lane(&config, bits[j], v, step.w, upper),
                         }
                     }
@@ -184,11 +189,16 @@ fn recorded_factors_replay_the_output() {
             let lane = config.lane_bits().o as i32;
             let unit = 2f64.powi(exponent as i32 - format.bias + 2 - lane);
             let accumulator = config.accumulator_format();
+            let cut = |o: i64| {
+                let cut = lane - fixed_result_bits(config.lane_bits()) as i32;
+                (o >> cut << cut) as f64
+            };
             let number = |j: usize| match config.update() {
-                Some(Update::Fixed) => {
-                    let cut = lane - fixed_result_bits(config.lane_bits()) as i32;
-                    (o[j] >> cut << cut) as f64 * unit
+                Some(Update::Ranged) => {
+                    let o = signed(bits[j] & ones(lane as u32), lane as u32);
+                    cut(o) * 2f64.powi((bits[j] >> lane) as i32 - format.bias + 2 - lane)
                 }
+                Some(Update::Fixed) => cut(o[j]) * unit,
                 _ => decode(accumulator, bits[j]),
             };
             let rounded: Vec<u64> =

@@ -19,6 +19,7 @@ mod hold;
 mod lazy;
 mod merge;
 mod properties;
+mod ranged;
 mod rounding;
 mod speed;
 mod units;

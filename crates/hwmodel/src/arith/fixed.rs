@@ -53,6 +53,17 @@ pub fn shift_with_guard<W: Word>(magnitude: &W, right: &W, bits: u32) -> (W, W) 
     (shifted.top(bits), shifted.bit(room - bits - 1))
 }
 
+/// `x >> right` with `fill` (1 bit) coming in.
+pub fn shift_right_filled<W: Word>(x: &W, right: &W, fill: &W) -> W {
+    let width = x.width();
+    (0..right.width()).fold(x.clone(), |x, i| {
+        let step = (1 << i).min(width);
+        let incoming = fill.repeat(step);
+        let moved = if step < width { incoming.concat(&x.top(width - step)) } else { incoming };
+        right.bit(i).select(&moved, &x).label(|| format!("right_by_{step}"))
+    })
+}
+
 /// A value in two's complement of `bits` bits, the sign included, rounded half away from zero, saturating.
 pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
     let r = relative(fmt, v, x);

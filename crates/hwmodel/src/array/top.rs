@@ -51,7 +51,7 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     let core = CoreInputs {
         q: &b.opens(d, width),
         q_valid: b.open(1),
-        v_exponent: config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits)),
+        v_exponent: config.core.has_value_exponent().then(|| b.open(n.format.exponent_bits)),
         k: &b.opens(d, width),
         k_valid: b.open(1),
         k_last: b.open(1),

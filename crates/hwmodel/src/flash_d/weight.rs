@@ -114,7 +114,10 @@ pub fn lse_weight(
                 m.watch_output_each([("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]);
             }
         }
-        let lanes = early_value.then_some(("reads", reads)).into_iter().chain(scalars.iter()).collect();
+        // Lanes with ranges of their own need to know of a first key with its value.
+        let value_first = (early_value && n.ranged).then(|| ("loads", m.output("loads", weight_first)));
+        let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
+        let lanes = value.chain(scalars.iter()).collect();
         let state_scalars = o_lse.into_iter().chain(o_room).collect();
         ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })

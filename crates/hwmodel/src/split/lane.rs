@@ -1,17 +1,20 @@
 //! One element of a merge: the update of a core's lane, with an accumulator where the core has a value.
 
 use super::{merge_formats, merge_numerics};
+use crate::arith::fixed::{clamp, shift_right_filled};
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
 use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
 use crate::flash_d::fused_lane::fused_update;
+use crate::flash_d::ranged_lane::{RangedStateFunction, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
-use flashd_spec::config::{CoreConfig, Update};
+use crate::word::bits_for;
+use flashd_spec::config::{CoreConfig, LaneBits, Update};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -30,6 +33,8 @@ function! {
 pub enum MergeKind {
     /// FLASH-D, fixed point.
     Fixed,
+    /// FLASH-D, fixed point, an exponent for each lane.
+    Ranged,
     /// FLASH-D, every operation rounded.
     Rounded,
     /// FLASH-D, one rounding.
@@ -43,6 +48,7 @@ impl MergeKind {
     pub fn of(config: &CoreConfig) -> MergeKind {
         match config.update() {
             Some(Update::Fixed) => MergeKind::Fixed,
+            Some(Update::Ranged) => MergeKind::Ranged,
             Some(Update::Rounded) => MergeKind::Rounded,
             Some(Update::Fused) => MergeKind::Fused,
             None => MergeKind::Fa2,
@@ -52,7 +58,7 @@ impl MergeKind {
     /// The lanes' factor.
     pub fn factor(self, n: &Numerics) -> FactorForm {
         match self {
-            MergeKind::Fixed => FactorForm::Shift(lane_bits(n).w),
+            MergeKind::Fixed | MergeKind::Ranged => FactorForm::Shift(lane_bits(n).w),
             MergeKind::Rounded => FactorForm::Format,
             MergeKind::Fused | MergeKind::Fa2 => FactorForm::Shift(n.factor_significand),
         }
@@ -62,6 +68,7 @@ impl MergeKind {
     pub fn accumulator_bits(self, n: &Numerics) -> u32 {
         match self {
             MergeKind::Fixed => lane_bits(n).o,
+            MergeKind::Ranged => state_bits(n),
             _ => n.accumulator.width(),
         }
     }
@@ -71,6 +78,10 @@ impl MergeKind {
         let formats = || lane_suffix(merge_formats(n, n.accumulator));
         match self {
             MergeKind::Fixed => format!("flash_d_fixed_merge_lane_{}_{}", lane_bits(n).o, lane_bits(n).w),
+            MergeKind::Ranged => {
+                let LaneBits { o, w, .. } = lane_bits(n);
+                format!("flash_d_ranged_merge_lane_{}_{o}_{w}", n.format.ident())
+            }
             MergeKind::Rounded => format!("flash_d_merge_lane_{}", formats()),
             MergeKind::Fused => format!("flash_d_fused_merge_lane_{}", formats()),
             MergeKind::Fa2 => format!("fa2_merge_lane_{}", formats()),
@@ -80,6 +91,9 @@ impl MergeKind {
     fn lane_doc(self) -> &'static str {
         match self {
             MergeKind::Fixed => "One element of o in fixed point: o = o_a + w * (o_b - o_a).",
+            MergeKind::Ranged => {
+                "One element of o in fixed point, relative to the larger exponent of both parts: o = o_a + w * (o_b - o_a)."
+            }
             MergeKind::Rounded => {
                 "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), every operation rounded."
             }
@@ -94,6 +108,7 @@ impl MergeKind {
     fn merged(self, m: &mut Module, n: &Arc<Numerics>, operands: &Operands) -> Wire {
         match self {
             MergeKind::Fixed => fixed(m, n, operands),
+            MergeKind::Ranged => ranged(m, n, operands),
             MergeKind::Rounded => rounded_update(m, merge_formats(n, merge_numerics(n).difference), operands),
             MergeKind::Fused => fused_update(m, merge_formats(n, n.accumulator), operands),
             MergeKind::Fa2 => fa2(m, n, operands),
@@ -134,6 +149,36 @@ fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Opera
     let [low] = m.call("low", LowFunction {}, []);
     let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)) };
     m.call("step", step, [v, o, w, upper, low])[0]
+}
+
+function! {
+    /// Both parts' accumulators relative to the larger one of their exponents.
+    pub struct RangedMergeAlignFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_ranged_merge_align_{}", this.numerics.format.ident(), lane_bits(&this.numerics).o);
+    doc = "e = max(e_a, e_b); what is relative to the smaller one goes right, cut.";
+    inputs { a: state_bits(&this.numerics), b: state_bits(&this.numerics) }
+    outputs {
+        a_o: lane_bits(&this.numerics).o, b_o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits
+    }
+    eval<W> {
+        let bits = lane_bits(&this.numerics).o;
+        let [(a, e_a), (b, e_b)] = [a, b].map(|part| (part.slice(0, bits), part.drop_low(bits)));
+        // e_a - e_b - 1; its complement where it is negative is e_b - e_a.
+        let wide = e_a.width() + 1;
+        let beyond = e_a.zext(wide).add(&e_b.not().zext(wide)).named("a_beyond_b");
+        let above = beyond.msb().named("a_above_b");
+        let distance = beyond.slice(0, wide - 1).xor(&above.not().repeat(wide - 1)).named("distance");
+        let smaller = above.select(&b.msb().concat(&b.drop_low(1)), &a).named("smaller");
+        let right = clamp(&distance, bits_for((bits - 1).into()));
+        let moved = shift_right_filled(&smaller, &right, &smaller.msb()).named("moved");
+        [above.select(&a, &moved), above.select(&moved, &b), above.select(&e_a, &e_b)]
+    }
+}
+
+fn ranged(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
+    let [a, b, e] = m.call("align", RangedMergeAlignFunction { numerics: n.clone() }, [o, v]);
+    let o = fixed(m, n, &Operands { o: a, v: b, w, upper });
+    m.call("state", RangedStateFunction { numerics: n.clone() }, [o, e])[0]
 }
 
 fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {

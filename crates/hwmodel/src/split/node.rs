@@ -48,6 +48,9 @@ impl MergeKind {
             MergeKind::Fixed => {
                 "Merge of two parts: o = o_a + sigmoid(L_b - L_a) * (o_b - o_a), in fixed point."
             }
+            MergeKind::Ranged => {
+                "Merge of two parts: o = o_a + sigmoid(L_b - L_a) * (o_b - o_a), in fixed point, an exponent for each lane."
+            }
             MergeKind::Rounded => {
                 "Merge of two parts: o = o_a + sigmoid(L_b - L_a) * (o_b - o_a), every operation rounded."
             }

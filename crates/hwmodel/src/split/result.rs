@@ -4,6 +4,7 @@ use crate::attention::group::blanked;
 use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
+use crate::flash_d::ranged_lane::RangedPartsFunction;
 use crate::rtl::{Module, Tag, Wire};
 use crate::score::sum::SumReciprocalFunction;
 use crate::units::ConvertFunction;
@@ -25,6 +26,9 @@ pub fn result(
 ) -> Vec<Wire> {
     let d = o.len();
     let (name, doc) = match (x, sum) {
+        _ if n.ranged => {
+            ("ranged", "Accumulators in the format, each with its exponent; zero for an empty query.")
+        }
         (Some(_), _) => ("fixed", "Accumulators in the format; zero for an empty query."),
         (None, None) => ("float", "Accumulators in the format; zero for an empty query."),
         (None, Some(_)) => ("scaled", "o / l by the reciprocal of l; zero for an empty query."),
@@ -32,6 +36,7 @@ pub fn result(
     let tag = Tag::module(format!("{name}_result_{d}"), doc).dissolved();
     around.part("result", tag, |m| {
         let y = match (x, sum) {
+            _ if n.ranged => ranged(m, n, o, [done, empty]),
             (Some(x), _) => fixed(m, n, o, [x, done, empty]),
             (None, None) => float(m, n, o, empty),
             (None, Some((l, finish))) => scaled(m, n, o, [l, finish], [done, empty]),
@@ -47,6 +52,20 @@ fn fixed(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [x, done, empty]: [Wire;
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
     let convert = FixedToFormatFunction { numerics: n.clone() };
     m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))
+}
+
+/// FLASH-D in fixed point with an exponent for each lane: the accumulators in the format.
+fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2]) -> Vec<Wire> {
+    let o = m.inputs("o", o);
+    let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
+    let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
+    let parts = RangedPartsFunction { numerics: n.clone() };
+    let convert = FixedToFormatFunction { numerics: n.clone() };
+    let lane = |(i, o)| {
+        let [o, x] = m.call(("parts", i), parts.clone(), [o]);
+        m.call(("convert", i), convert.clone(), [o, x, shows])[0]
+    };
+    o.into_iter().enumerate().map(lane).collect()
 }
 
 /// FLASH-D in float: the accumulators, rounded to the format where they are wider.

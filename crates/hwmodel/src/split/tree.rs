@@ -29,7 +29,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     // Keys and values are one for each part, d words each, and stand one after another; so do masks, a bit each.
     let (q, k, v) = (b.opens(d, width), b.opens(parts * d, width), b.opens(parts * d, width));
     let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
-    let v_exponent = config.core.has_fixed_lanes().then(|| b.open(n.format.exponent_bits));
+    let v_exponent = config.core.has_value_exponent().then(|| b.open(n.format.exponent_bits));
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
     );

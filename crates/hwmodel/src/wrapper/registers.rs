@@ -206,7 +206,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     use Access::{ClearByOne, ReadOnly, ReadWrite};
     use RegisterName::*;
     let masks = config.array.core.masks;
-    let fixed = config.array.core.has_fixed_lanes();
+    let fixed = config.array.core.has_value_exponent();
     let requested = config.values == Values::Requested;
     let exponent_bits = Numerics::new(&config.array.core).format.exponent_bits;
     let key_bits = config.array.key_index_bits();

@@ -33,7 +33,7 @@ fn names_carry_what_is_not_default() {
     };
     assert_eq!(names(Hold::Budget(DEFAULT_BUDGET))[2], "flash_d_bf16_d16");
     assert_eq!(names(Hold::Budget(4))[2], "flash_d_budget4_bf16_d16");
-    assert_eq!(names(Hold::Below(DEFAULT_HOLD))[3], "flash_d_staged_hold12_bf16_d16");
+    assert_eq!(names(Hold::Below(DEFAULT_HOLD))[4], "flash_d_staged_hold12_bf16_d16");
     let coarse = CoreConfig { state_fraction_bits: 12, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
     assert_eq!(coarse.hold(), Hold::Below(DEFAULT_HOLD));
 }

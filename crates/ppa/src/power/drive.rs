@@ -211,11 +211,11 @@ impl<'a> Ports<'a> {
             o: wide("o", false, vector)?,
             o_valid: bit("o_valid", false)?,
             o_invalid: bit("o_invalid", false)?,
-            v_exponent: match config.has_fixed_lanes() {
+            v_exponent: match config.has_value_exponent() {
                 true => wide("v_exponent", true, config.format.exponent_bits as usize)?,
                 false => &[],
             },
-            o_overflow: config.has_fixed_lanes().then(|| bit("o_overflow", false)).transpose()?,
+            o_overflow: config.has_value_exponent().then(|| bit("o_overflow", false)).transpose()?,
         })
     }
 

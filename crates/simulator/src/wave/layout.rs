@@ -10,7 +10,8 @@ mod to_the_letter;
 
 use super::numbers::rows::{
     self, EXPONENTIAL, EXPONENTIAL_FACTOR, FA2_LANE, FIXED_LANE, FIXED_OPERAND, FLOAT_LANE, FUSED_LANE,
-    LITERAL_LANE, LSE, MAXIMUM, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT, WEIGHT_FACTOR,
+    LITERAL_LANE, LSE, MAXIMUM, RANGED_LANE, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT,
+    WEIGHT_FACTOR,
 };
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
@@ -140,6 +141,10 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
             stages: |config| flash_d::stages(config, flash_d::fused_lane),
             numbers: &[LSE, WEIGHT_FACTOR, FUSED_LANE, FLOAT_LANE],
         },
+        FlashD(FlashDVariant::Ranged) => &WaveKind {
+            stages: |config| flash_d::stages(config, flash_d::ranged_lane),
+            numbers: &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, RANGED_LANE],
+        },
         FlashD(FlashDVariant::Fixed) => &WaveKind {
             stages: |config| flash_d::stages(config, flash_d::fixed_lane),
             numbers: &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
@@ -175,7 +180,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     stages.extend((kind(config).stages)(config));
     let mut result = Group::stage(Numerics::new(config).latency() as usize, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
-    if config.has_fixed_lanes() {
+    if config.has_value_exponent() {
         result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
     }
     result.add_elements(config.d, |j| {
@@ -209,7 +214,7 @@ fn query_and_key(config: &CoreConfig) -> Group {
             ("control.flags.invalid", "q or k is Inf or NaN"),
         ],
     );
-    if config.has_fixed_lanes() {
+    if config.has_value_exponent() {
         g.add(Bits, &[("v_exponent", "v_exponent: of the largest |v|")]);
     }
     let product = match config.dot() {

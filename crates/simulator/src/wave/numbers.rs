@@ -21,7 +21,7 @@
 //! | running sum | unsigned, FL | the format |
 //! | reciprocal `r 2^-right` of the sum | unsigned, the table's fraction; signed integer | the format |
 //! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right` | |
-//! | fixed-point lanes' value and accumulator | signed fractions of `2^(v_exponent - bias + 1)` | |
+//! | fixed-point lanes' value and accumulator | signed fractions of `2^(v_exponent - bias + 1)` or of `2^(E - bias + 1)` | |
 //!
 //! A term of the fused dot product is `x + c` with a carry c on its way to an adder's free input: the value beside
 //! a term or sum lacks the carries that are still beside it, a last place each.

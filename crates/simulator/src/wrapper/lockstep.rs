@@ -176,7 +176,7 @@ fn compare(
                 run.first_results.push(at);
             }
             let words: Vec<Vec<u64>> = beats.iter().map(|(_, beat)| beat.data.clone()).collect();
-            let flags = flags(core.masks, core.has_fixed_lanes(), result);
+            let flags = flags(core.masks, core.has_value_exponent(), result);
             for (j, (_, beat)) in beats.iter().enumerate() {
                 let last = i + 1 == e.results.len() && j + 1 == beats.len();
                 if (beat.last, beat.user) != (last, flags) {

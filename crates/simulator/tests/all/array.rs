@@ -176,7 +176,7 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
                     == Action::Hold
                 {
                     assert_eq!(flags(|r| r.invalid), [false, false, true], "{}", core.name());
-                    if core.has_fixed_lanes() {
+                    if core.has_value_exponent() {
                         assert_eq!(flags(|r| r.overflow), [false, true, true], "{}", core.name());
                     }
                     assert!(run.counters.v_reads < run.counters.v_reads_alone);
@@ -214,7 +214,7 @@ fn resets_in_the_middle() {
 /// Every query has an exponent of its own.
 #[test]
 fn exponents_belong_to_queries() {
-    for core in CoreConfig::variants(4, Format::BF16).into_iter().filter(|c| c.has_fixed_lanes()) {
+    for core in CoreConfig::variants(4, Format::BF16).into_iter().filter(|c| c.has_value_exponent()) {
         let mut w = workload(&core, &[(4, 6), (3, 7), (4, 5)]);
         for (i, (_, exponent)) in w.blocks.iter_mut().flat_map(|b| &mut b.queries).enumerate() {
             *exponent = *exponent + i as u64 % 3 - 1;

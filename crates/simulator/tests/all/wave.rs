@@ -178,7 +178,8 @@ fn outside_the_window_nothing_looks_at_the_design() {
 
 #[test]
 fn the_weight_brings_along_what_it_is_computed_from() {
-    for update in [FlashDVariant::Rounded, FlashDVariant::Fused, FlashDVariant::Fixed] {
+    for update in [FlashDVariant::Rounded, FlashDVariant::Fused, FlashDVariant::Fixed, FlashDVariant::Ranged]
+    {
         let folder = tempfile::tempdir().unwrap();
         let config =
             CoreConfig { datapath: update.into(), ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };

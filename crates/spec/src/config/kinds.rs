@@ -59,6 +59,8 @@ pub enum Update {
     Fused,
     /// Fixed point relative to a power of two that is loaded with q.
     Fixed,
+    /// Fixed point, each lane relative to the largest exponent of the values that it has read.
+    Ranged,
 }
 
 /// Widths of fixed-point lanes.

@@ -27,7 +27,10 @@ impl CoreConfig {
         };
         let mut all: Vec<CoreConfig> = of(Design::FlashD).collect();
         if flash_d.has_fixed_lanes() {
-            all.push(CoreConfig { value_stage: Some(true), ..flash_d.clone() });
+            for staged in [flash_d.datapath, FlashDVariant::Ranged.into()] {
+                let core = CoreConfig::with_datapath(staged, d, format);
+                all.push(CoreConfig { value_stage: Some(true), ..core });
+            }
         }
         all.extend(of(Design::Fa2));
         all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));

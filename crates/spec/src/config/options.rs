@@ -92,7 +92,7 @@ pub static OPTIONS: [CoreOption; 20] = [
         help: "Bits of fixed-point lanes: accumulator, value, significand of the weight",
         applies: (
             CoreConfig::has_fixed_lanes,
-            "only fixed-point lanes have these widths: update fixed, and fixed and log-reference of fa2",
+            "only fixed-point lanes have these widths: update fixed and ranged, and fixed and log-reference of fa2",
         ),
         suffix: |c| {
             let LaneBits { o, v, w } = c.lane_bits();
@@ -108,7 +108,7 @@ pub static OPTIONS: [CoreOption; 20] = [
         default: "false",
         applies: (
             |c| c.design() == Design::FlashD && c.has_fixed_lanes(),
-            "only the fixed update of flash-d has a choice",
+            "only the fixed and ranged updates of flash-d have a choice",
         ),
         suffix: |_| Some("staged".into()),
         access: access::<bool>(

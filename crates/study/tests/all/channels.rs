@@ -43,3 +43,21 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
     assert_eq!(all[0].cores[0].configuration.channel_spread(), Some(8.0));
     assert_eq!(CoreConfig::new(Design::Fa2, D, format).channel_spread(), None);
 }
+
+/// Lanes with ranges of their own are as good for small channels as float lanes, however large the others are.
+#[test]
+fn ranged_lanes_keep_small_channels() {
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        let ranged = CoreConfig::with_datapath(FlashDVariant::Ranged.into(), D, format);
+        let staged = CoreConfig { value_stage: Some(true), ..ranged.clone() };
+        let fa2 = CoreConfig::new(Design::Fa2, D, format);
+        assert_eq!(ranged.channel_spread(), None);
+        let all = measure(&[(format, vec![ranged, staged, fa2])], &|| {}).unwrap();
+        let [ranged, staged, _] = &all[0].cores[..] else { panic!("three cores") };
+        assert_eq!(ranged.errors, staged.errors);
+        for error in &ranged.errors {
+            let over = error.over_fa2.unwrap();
+            assert!(over <= 1.05, "{format}, {:?} {}: {over} of FA2's", error.large, error.factor);
+        }
+    }
+}

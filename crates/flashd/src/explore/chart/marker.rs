@@ -38,7 +38,7 @@ impl Marker {
             _ if has("tree") => Marker::Down,
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
-            _ if has("fixed") => Marker::Square,
+            _ if has("fixed") || has("ranged") => Marker::Square,
             _ if has("fused") || has("separate") => Marker::Triangle,
             _ if has("rounded") => Marker::Bar,
             _ => Marker::Disc,

@@ -75,6 +75,25 @@ pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper:
     new
 }
 
+/// FLASH-D's accumulator in a lane of its own range, before a value: what it is relative to from now on, and the number.
+pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i128, i128) {
+    let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
+    let (_, sig, field) = fields(format, v);
+    // A zero is below every other value; where there are subnormals it has their exponent.
+    let x = match (sig, format.subnormals) {
+        (0, Subnormals::Flushed) => 0,
+        (0, Subnormals::Supported) => 1,
+        _ => field,
+    };
+    if first || x <= e {
+        return (o, if first { x } else { e });
+    }
+    let cut = bits.o.saturating_sub(bits.v + 4);
+    let kept = down(o, i128::from(cut) + x - e);
+    let half = if cut == 0 { 0 } else { 1 << (cut - 1) };
+    ((kept << cut) + half, x)
+}
+
 /// FA2's fixed-point update, and whether the value is too large.
 pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) -> (i128, bool) {
     let (m, right, delta) = lane;
@@ -121,22 +140,32 @@ fn rescaled(format: Format, o: u64, delta: i128) -> u64 {
 /// One query's lanes: encodings of the accumulator, or two's complement numbers.
 pub struct Lanes {
     o: Vec<i128>,
+    /// What each is relative to, where lanes have a range of their own.
+    e: Vec<i128>,
     x: i128,
     pub overflow: bool,
 }
 
 impl Lanes {
     pub fn new(d: usize, v_exponent: u64) -> Self {
-        Lanes { o: vec![0; d], x: v_exponent.into(), overflow: false }
+        Lanes { o: vec![0; d], e: vec![0; d], x: v_exponent.into(), overflow: false }
     }
 
     pub fn step(&mut self, scalar: &Scalar, lane: Lane, v: &[u64]) {
-        for (o, &v) in self.o.iter_mut().zip(v) {
+        let is_ranged = scalar.config.has_ranged_lanes();
+        for ((o, e), &v) in self.o.iter_mut().zip(&mut self.e).zip(v) {
             let (bits, x) = (*o as u64, self.x);
             let is_fixed = scalar.config.has_fixed_lanes();
             (*o, self.overflow) = match lane {
                 Lane::Hold => (*o, self.overflow),
                 Lane::Rounded { u, upper } => (rounded(scalar, bits, v, u, upper).into(), false),
+                Lane::Blend { m, right, upper } if is_ranged => {
+                    let first = m == 0 && upper;
+                    let before;
+                    (before, *e) = ranged(scalar, (*o, *e), v, first);
+                    let (v, _) = fixed_value(scalar.n.format, v, *e, scalar.config.lane_bits().v);
+                    (fixed(scalar, before, v, (m, right), upper), false)
+                }
                 Lane::Blend { m, right, upper } if is_fixed => {
                     let (v, over) = fixed_value(scalar.n.format, v, x, scalar.config.lane_bits().v);
                     (fixed(scalar, *o, v, (m, right), upper), self.overflow | over)
@@ -157,18 +186,19 @@ impl Lanes {
 
     /// The results' encodings.
     pub fn results(&self, scalar: &Scalar) -> Vec<u64> {
-        self.o.iter().map(|&o| self.result(scalar, o)).collect()
+        self.o.iter().zip(&self.e).map(|(&o, &e)| self.result(scalar, o, e)).collect()
     }
 
-    fn result(&self, scalar: &Scalar, o: i128) -> u64 {
+    fn result(&self, scalar: &Scalar, o: i128, e: i128) -> u64 {
         let (n, config) = (scalar.n, scalar.config);
         let format = n.format;
         let bits = config.lane_bits();
         // Exponent of a fixed-point accumulator's last place.
-        let unit = self.x as i32 - format.bias + 1 - (bits.o as i32 - 1);
+        let x = if config.has_ranged_lanes() { e } else { self.x };
+        let unit = x as i32 - format.bias + 1 - (bits.o as i32 - 1);
         if config.design() == Design::FlashD {
             return match config.update() {
-                Some(Update::Fixed) => {
+                Some(Update::Fixed | Update::Ranged) => {
                     // Four bits more than the value has.
                     let cut = bits.o.saturating_sub(bits.v + 4);
                     Dyadic { mantissa: o >> cut, exponent: unit + cut as i32 }.round(format)

@@ -231,7 +231,7 @@ impl<'a> Scalar<'a> {
         let fraction = n.state_fraction;
         let score = s << (fraction - self.score_fraction());
         let wm = match self.config.update() {
-            Some(Update::Fixed) => self.config.lane_bits().w,
+            Some(Update::Fixed | Update::Ranged) => self.config.lane_bits().w,
             _ => self.weight_bits(),
         };
         let rounded = self.config.update() == Some(Update::Rounded);

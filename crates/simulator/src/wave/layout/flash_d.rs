@@ -1,7 +1,7 @@
 //! The stages of FLASH-D with the log-sum-exp weight unit.
 
 use super::Look::{Bits, Number, Trace};
-use super::{Group, Row, number, score_rows};
+use super::{Group, Row, number, row, score_rows};
 use flashd_spec::config::{CoreConfig, Hold};
 
 /// The rows of lane j.
@@ -78,12 +78,18 @@ fn distribution(config: &CoreConfig) -> Group {
     g.add(Trace, &[("weight.upper", "weight w")]);
     if staged {
         g.add(Bits, &[("group_0.reads_q.q", "v was read")]);
-        g.add(Bits, RANGE);
+        let unit = if config.has_ranged_lanes() { "E" } else { "x" };
+        if config.has_value_exponent() {
+            g.add(Bits, RANGE);
+        }
         g.add_elements(config.d, |j| {
-            vec![
-                number(format!("v_{j}"), format!("v[{j}]")),
-                number(format!("group_0.lane_{j}.value.fixed"), format!("v[{j}] 2^-(x + 1 - bias)")),
-            ]
+            let lane = format!("group_0.lane_{j}");
+            let mut rows = vec![number(format!("v_{j}"), format!("v[{j}]"))];
+            if config.has_ranged_lanes() {
+                rows.push(row(Bits, &format!("{lane}.ahead_q.q"), &format!("E[{j}] before, ahead of o")));
+            }
+            rows.push(number(format!("{lane}.value.fixed"), format!("v[{j}] 2^-({unit} + 1 - bias)")));
+            rows
         });
     }
     g
@@ -101,7 +107,7 @@ fn update(config: &CoreConfig, lane: LaneRows) -> Group {
         ],
     );
     g.add(Number, &[("group_0.w_q.q", "factor: w or 1 - w")]);
-    if config.has_fixed_lanes() && !config.value_stage() {
+    if config.has_value_exponent() && !config.value_stage() {
         g.add(Bits, RANGE);
     }
     g.add_elements(config.d, |j| lane(config, j));
@@ -129,6 +135,20 @@ pub(super) fn fused_lane(_: &CoreConfig, j: usize) -> Vec<Row> {
         number(format!("{lane}.old.o_before"), format!("o[{j}] before")),
         number(format!("{lane}.step.o_next"), format!("next o[{j}]")),
     ]
+}
+
+/// The rows of a fixed-point lane with an exponent of its own.
+pub(super) fn ranged_lane(config: &CoreConfig, j: usize) -> Vec<Row> {
+    let lane = format!("group_0.lane_{j}");
+    let value = if config.value_stage() { "value_q.q" } else { "value.fixed" };
+    let port = (!config.value_stage()).then(|| number(format!("v_{j}"), format!("v[{j}]")));
+    let inner = [
+        row(Bits, &format!("{lane}.e_q.q"), &format!("E[{j}] before: largest exponent read")),
+        number(format!("{lane}.{value}"), format!("v[{j}] 2^-(E + 1 - bias)")),
+        number(format!("{lane}.align.y"), format!("o[{j}] 2^-(E + 1 - bias) before")),
+        number(format!("{lane}.step.o_next"), format!("next o[{j}] 2^-(E + 1 - bias)")),
+    ];
+    port.into_iter().chain(inner).collect()
 }
 
 /// The rows of a fixed-point lane.

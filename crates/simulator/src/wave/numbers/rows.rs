@@ -259,6 +259,26 @@ pub(in crate::wave) const FIXED_LANE: &[Row] = &[
     ("lane.scale.x", Bits),
 ];
 
+/// Fixed-point lanes with an exponent each.
+pub(in crate::wave) const RANGED_LANE: &[Row] = &[
+    ("lane.value.fixed", FixedValue),
+    ("lane.value_q", FixedValue),
+    ("lane.align.o", FixedAccumulator),
+    ("lane.align.y", FixedAccumulator),
+    ("lane.o_q", FixedAccumulator),
+    ("lane.step.o", FixedAccumulator),
+    ("lane.step.o_next", FixedAccumulator),
+    ("lane.result.o", FixedAccumulator),
+    ("lane.ahead_q", Bits),
+    ("lane.e_q", Bits),
+    ("lane.right_q", Bits),
+    ("lane.value.e", Bits),
+    ("lane.value.x", Bits),
+    ("lane.value.right", Bits),
+    ("lane.align.right", Bits),
+    ("lane.result.x", Bits),
+];
+
 /// FLASH-D's fixed-point value at the update; FA2's is a float.
 pub(in crate::wave) const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
 

@@ -25,7 +25,7 @@ pub fn check_ports(config: &CoreConfig, vcd: &Vcd, seen: &[(Inputs, Outputs)]) {
         ] {
             assert_eq!(vcd.bits(name, cycle), bit as u64, "{} {name} in cycle {cycle}", config.name());
         }
-        if config.has_fixed_lanes() {
+        if config.has_value_exponent() {
             assert_eq!(vcd.bits("v_exponent", cycle), i.v_exponent, "{} in cycle {cycle}", config.name());
             assert_eq!(
                 vcd.bits("o_overflow", cycle),
@@ -298,21 +298,26 @@ impl Checks<'_> {
         }
     }
 
-    /// What a fixed-point number of the lanes has to be multiplied with.
-    fn lane_scale(&self, query: usize) -> f64 {
-        match self.config.has_fixed_lanes() {
-            true => power(self.workload.queries[query].v_exponent as i32 - self.config.format.bias + 1),
-            false => 1.0,
-        }
+    /// What a fixed-point number of the lanes has to be multiplied with: of lanes with an exponent of their own by what a register has
+    /// in a cycle.
+    fn lane_scale(&self, query: usize, (exponent, cycle): (&str, u64)) -> f64 {
+        let exponent = match self.config {
+            config if config.has_ranged_lanes() => self.vcd.bits(exponent, cycle),
+            config if config.has_fixed_lanes() => self.workload.queries[query].v_exponent,
+            _ => return 1.0,
+        };
+        power(exponent as i32 - self.config.format.bias + 1)
     }
 
     /// The value of a FLASH-D step in fixed point.
     fn check_value(&self, query: usize, key: usize, cycle: u64, at: &str) {
         if self.config.design() == Design::FlashD && self.config.has_fixed_lanes() {
             let v = self.config.format.value(self.workload.v[key * self.config.d]);
-            let scale = self.lane_scale(query);
             let staged = self.config.value_stage();
             let arrival = cycle + 4 - u64::from(staged);
+            // With the value its exponent enters the lane.
+            let register = if staged { "group_0.lane_0.ahead_q.q" } else { "group_0.lane_0.e_q.q" };
+            let scale = self.lane_scale(query, (register, arrival + 1));
             let fixed = self.vcd.real("group_0.lane_0.value.fixed_real", arrival) * scale;
             let unit = scale * power(1 - self.config.lane_bits().v as i32);
             assert!((fixed - v).abs() <= unit / 2.0, "{at}: v = {v} became {fixed}");
@@ -337,10 +342,11 @@ impl Checks<'_> {
         for (j, o) in self.run.results[query].o.iter().enumerate().take(4) {
             let o = fmt.value(*o);
             let accumulator = vcd.real(&format!("group_0.lane_{j}.o_q.q_real"), cycle + stage);
-            let exact = accumulator * factor * self.lane_scale(query);
+            let scale = self.lane_scale(query, (&format!("group_0.lane_{j}.e_q.q"), cycle + stage));
+            let exact = accumulator * factor * scale;
             // What FLASH-D's fixed-point lanes drop of their accumulators.
             let cut = match config.design() == Design::FlashD && config.has_fixed_lanes() {
-                true => self.lane_scale(query) * power(1 - fixed_result_bits(config.lane_bits()) as i32),
+                true => scale * power(1 - fixed_result_bits(config.lane_bits()) as i32),
                 false => 0.0,
             };
             let tolerance =

@@ -1,0 +1,112 @@
+//! FLASH-D's update, (12), in fixed point, each lane relative to the largest exponent that it has read.
+
+use super::{BlendOp, FloatEnding, Lanes};
+use crate::round::{Rounder, biased_exponent, decode, pow2};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::LaneBits;
+use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::numerics::fixed_result_bits;
+
+/// An accumulator: `o 2^-(OW - 1)` in units of `2^(exponent - bias + 1)`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ranged {
+    o: i64,
+    exponent: u64,
+}
+
+/// A value: its significand, below 2, in units of `2^(exponent - bias)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RangedValue {
+    significand: f64,
+    exponent: u64,
+}
+
+/// Lanes with an exponent of their own.
+pub(crate) struct RangedLanes {
+    format: Format,
+    output: Rounder<f64>,
+    bits: LaneBits,
+    /// Bits of the accumulator that the result drops, and that are not moved when the exponent grows.
+    cut: u32,
+}
+
+impl RangedLanes {
+    pub(crate) fn new(format: Format, bits: LaneBits) -> Self {
+        let cut = bits.o - fixed_result_bits(bits);
+        RangedLanes { format, output: Rounder::new(format), bits, cut }
+    }
+
+    /// The next accumulator, from one and a value in the places of both, and the factor.
+    fn blend(&self, BlendOp { u, upper }: BlendOp, o: i64, v: i64) -> i64 {
+        let below = self.bits.o - self.bits.v;
+        let difference = v - (o >> below) - 1;
+        let distance = if difference < 0 { -1 - difference } else { difference };
+        // In half places of o.
+        let halves = ((distance * u.m as i64) << (below + 1)) >> u.shift().min(62);
+        let way = (halves + 1) >> 1;
+        let way = if difference < 0 { -way } else { way };
+        if upper { (v << below) - way } else { o + way }
+    }
+
+    /// A merge: the accumulators of both parts relative to the larger exponent, cut, and one moved towards the other. The lanes have
+    /// values as wide as accumulators.
+    pub(crate) fn merge(&self, op: BlendOp, a: u64, b: u64) -> u64 {
+        let (a, b) = (self.accumulator(a), self.accumulator(b));
+        let exponent = a.exponent.max(b.exponent);
+        let aligned = |part: Ranged| part.o >> (exponent - part.exponent).min(63);
+        self.bits(Ranged { o: self.blend(op, aligned(a), aligned(b)), exponent })
+    }
+}
+
+impl Lanes for RangedLanes {
+    type Op = BlendOp;
+    type Ending = FloatEnding;
+    type Output = Ranged;
+    type Value = RangedValue;
+
+    fn value(&self, bits: u64, _: u64) -> (RangedValue, bool) {
+        let x = decode(self.format, bits);
+        // Zeros, and what counts as one, have the least exponent.
+        let exponent = match (x == 0.0, self.format.subnormals) {
+            (true, Subnormals::Flushed) => 0,
+            (true, Subnormals::Supported) => 1,
+            (false, _) => biased_exponent(self.format, bits),
+        };
+        (RangedValue { significand: x / pow2(exponent as i32 - self.format.bias), exponent }, false)
+    }
+
+    fn step(&self, op: BlendOp, o: &mut [Ranged], v: &[RangedValue]) -> u64 {
+        let v_bits = self.bits.v;
+        // A factor of zero is that of a first key alone.
+        let loads = op.upper && op.u.m == 0;
+        for (old, v) in o.iter_mut().zip(v) {
+            let exponent = if loads { v.exponent } else { old.exponent.max(v.exponent) };
+            // The largest magnitude is just below 2, in places of 2^(2 - VW).
+            let scale = pow2(v_bits as i32 - 2 - (exponent - v.exponent).min(64) as i32);
+            let magnitude = (v.significand.abs() * scale + 0.5).floor().min(ones(v_bits - 1) as f64);
+            let value = magnitude.copysign(v.significand) as i64;
+            let moved = exponent.saturating_sub(old.exponent);
+            let before = match moved {
+                0 => old.o,
+                // The upper bits, and half of their last place.
+                _ => (((old.o >> self.cut) >> moved.min(63)) << self.cut) + (1 << self.cut >> 1),
+            };
+            *old = Ranged { o: self.blend(op, before, value), exponent };
+        }
+        0
+    }
+
+    fn bits(&self, o: Ranged) -> u64 {
+        (o.exponent << self.bits.o) | (o.o as u64 & ones(self.bits.o))
+    }
+
+    fn accumulator(&self, bits: u64) -> Ranged {
+        let o = signed(bits & ones(self.bits.o), self.bits.o);
+        Ranged { o, exponent: bits >> self.bits.o }
+    }
+
+    fn result(&self, _: FloatEnding, o: Ranged, _: u64) -> (f64, bool) {
+        let unit = o.exponent as i32 - self.format.bias + 2 - (self.bits.o - self.cut) as i32;
+        self.output.round_by_format((o.o >> self.cut) as f64 * pow2(unit))
+    }
+}

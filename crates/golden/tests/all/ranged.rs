@@ -1,0 +1,150 @@
+//! FLASH-D's lanes with ranges of their own: what a step keeps, and what it does not depend on.
+
+use crate::common::{Rng, any_finite, normal, rng};
+use flashd_golden::{Head, Model, decode, flash_d_ranged_lane};
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::config::{CoreConfig, FlashDVariant, Hold, LaneBits};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::fixed_result_bits;
+use rand::RngExt;
+use std::ops::Range;
+
+fn core(d: usize, format: Format) -> CoreConfig {
+    CoreConfig::with_datapath(FlashDVariant::Ranged.into(), d, format)
+}
+
+/// A state as a number.
+fn number(config: &CoreConfig, state: u64) -> f64 {
+    let o = config.lane_bits().o;
+    let unit = (state >> o) as i32 - config.format.bias + 2 - o as i32;
+    signed(state & ones(o), o) as f64 * 2f64.powi(unit)
+}
+
+/// All finite encodings of 8-bit formats.
+fn finite(format: Format) -> impl Iterator<Item = u64> {
+    (0..1 << format.width()).filter(move |&bits| !format.is_special(bits))
+}
+
+#[test]
+fn a_weight_of_one_returns_v_and_steps_stay_between_o_and_v() {
+    let mut rng = rng(191);
+    for format in [Format::FP8_E4M3, Format::FP8_E5M2] {
+        let config = core(4, format);
+        let lane = config.lane_bits();
+        let kept = fixed_result_bits(lane);
+        for v in finite(format) {
+            let first = flash_d_ranged_lane(&config, rng.random::<u64>() & ones(lane.o + 3), v, 0, true);
+            assert_eq!(number(&config, first), decode(format, v), "{format}: {v:#x}");
+            for before in finite(format) {
+                let o = flash_d_ranged_lane(&config, 0, before, 0, true);
+                let from = number(&config, o);
+                let exponent = (first >> lane.o).max(o >> lane.o);
+                // A place of v, which v is rounded to; and of what is kept of o where the exponent grows.
+                let place = |bits: u32| 2f64.powi(exponent as i32 - format.bias + 2 - bits as i32);
+                for (w, upper) in [(1, false), (ones(lane.w), false), (1, true), (ones(lane.w), true)] {
+                    // At most 1/2.
+                    let w = (1 << (lane.w - 1)) | w | (rng.random_range(2..8) << lane.w);
+                    let next = flash_d_ranged_lane(&config, o, v, w, upper);
+                    assert_eq!(next >> lane.o, exponent, "{format}: the exponent is that of the larger");
+                    let (next, to) = (number(&config, next), number(&config, first));
+                    let slack = place(lane.v) / 2.0 + place(kept);
+                    let (low, high) = (from.min(to) - slack, from.max(to) + slack);
+                    assert!((low..=high).contains(&next), "{format}: {from} to {to} by {w:#x}: {next}");
+                }
+                // A weight next to nothing leaves o.
+                let same = flash_d_ranged_lane(&config, o, v, (60 << lane.w) | (1 << (lane.w - 1)), false);
+                assert!(
+                    (number(&config, same) - from).abs() <= place(kept),
+                    "{format}: {from} beside {v:#x}"
+                );
+            }
+        }
+    }
+}
+
+/// A channel's results are those of a channel a power of two as large, scaled, as long as nothing is subnormal.
+#[test]
+fn the_size_of_a_channel_does_not_matter() {
+    let (d, keys) = (8, 120);
+    let mut rng = rng(192);
+    for format in [Format::BF16, Format::FP8_E4M3, Format::FP16] {
+        let config = core(d, format);
+        let q = normal(&mut rng, format, 2.0, 3 * d);
+        let k = normal(&mut rng, format, 2.0, keys * d);
+        let octaves = if format.exponent_bits > 4 { 5 } else { 2 };
+        let v: Vec<u64> = (0..keys * d)
+            .map(|_| normal_number(&mut rng, format, format.bias as u64 - 3..format.bias as u64 + 1))
+            .collect();
+        let scaled: Vec<u64> = (v.iter().enumerate())
+            .map(|(i, &v)| v + (octaves * (i % d % 2) as u64) * (1 << format.fraction_bits))
+            .collect();
+        let run = |v: &[u64]| Model::new(&config).run(Head::new(&q, &k, v, &[40, 80, keys]));
+        for (plain, scaled) in run(&v).iter().zip(&run(&scaled)) {
+            for (j, (&plain, &scaled)) in plain.o.iter().zip(&scaled.o).enumerate() {
+                let by = 2f64.powi((octaves * (j % 2) as u64) as i32);
+                let (plain, scaled) = (decode(format, plain), decode(format, scaled));
+                // Only what is subnormal may round otherwise.
+                if plain.abs() >= 2f64.powi(format.min_exponent()) {
+                    assert_eq!(plain * by, scaled, "{format}, channel {j}");
+                }
+            }
+        }
+    }
+}
+
+/// A normal number with a random sign and fraction.
+fn normal_number(rng: &mut Rng, format: Format, exponents: Range<u64>) -> u64 {
+    let sign = if rng.random_range(0..2) == 0 { 0 } else { format.sign_bit() };
+    let fraction = rng.random::<u64>() & format.fraction_mask();
+    sign | (rng.random_range(exponents) << format.fraction_bits) | fraction
+}
+
+/// What the host says of the values' size is not looked at, and no value is too large.
+#[test]
+fn there_is_no_exponent_from_outside() {
+    let (d, keys) = (4, 60);
+    let mut rng = rng(193);
+    for (_, format) in Format::NAMED {
+        let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
+        let config = CoreConfig { lane, ..core(d, format) };
+        assert!(!config.has_value_exponent());
+        let q = normal(&mut rng, format, 2.0, d);
+        let k = normal(&mut rng, format, 2.0, keys * d);
+        let v: Vec<u64> = (0..keys * d).map(|_| any_finite(&mut rng, format)).collect();
+        let run = |x: u64| {
+            let exponents = [x];
+            Model::new(&config).run(Head::new(&q, &k, &v, &[keys]).with_exponents(&exponents))
+        };
+        let (small, large) = (run(1), run(format.exponent_mask()));
+        assert_eq!(small[0].o, large[0].o);
+        assert!(!small[0].overflow && !large[0].overflow);
+    }
+}
+
+/// The mean of 65,536 values with equal scores.
+#[test]
+fn equal_scores() {
+    const KEYS: usize = 65_536;
+    let d = 4;
+    let mut rng = rng(194);
+    for (format, limit) in [(Format::BF16, 3e-4), (Format::FP8_E4M3, 3e-3)] {
+        let config = CoreConfig { hold: Some(Hold::None), ..core(d, format) };
+        let v = normal(&mut rng, format, 1.0, KEYS * d);
+        let zeros = vec![0; KEYS * d];
+        let result = &Model::new(&config).run(Head::new(&zeros[..d], &zeros, &v, &[KEYS]))[0];
+        for (j, &o) in result.o.iter().enumerate() {
+            let column = || (0..KEYS).map(|i| decode(format, v[i * d + j]));
+            let mean = column().sum::<f64>() / KEYS as f64;
+            let largest = column().fold(0f64, |m, v| m.max(v.abs()));
+            let error = (decode(format, o) - mean).abs() / largest;
+            assert!(error < limit, "{format}: off by {error} of max|v|");
+        }
+    }
+    // Equal values stay what they are.
+    for format in [Format::BF16, Format::FP8_E4M3] {
+        let config = core(d, format);
+        let (v, zeros) = (vec![format.one() + 1; KEYS * d], vec![0; KEYS * d]);
+        let result = &Model::new(&config).run(Head::new(&zeros[..d], &zeros, &v, &[KEYS]))[0];
+        assert_eq!(result.o, vec![format.one() + 1; d], "{format}");
+    }
+}

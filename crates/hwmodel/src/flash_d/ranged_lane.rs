@@ -1,0 +1,217 @@
+//! FLASH-D's output update, (12), in fixed point, each lane relative to the largest exponent that it has read.
+//!
+//! ```text
+//!  v, x   significand of p bits, exponent field                  E  exponent field of the lane
+//!  x > E  E <- x, o goes right by x - E        otherwise v goes right by E - x
+//! ```
+//!
+//! Both are then fractions of `2^(E - bias + 1)`, which [`FixedUpdateFunction`] takes as those of
+//! [`fixed_lane`](super::fixed_lane). A first key sets E. A step that reads no value changes nothing. `|o| <= max |v|` of
+//! the values of this lane, so nothing overflows, and the host says nothing of their size: a lane is as exact for a small
+//! channel of V as for a large one. One subtraction, `x - E - 1`, gives both distances: its complement is `E - x`.
+//!
+//! E grows a few times a query. So o goes right as those of its bits that results are made from, and a bit of one half stands for the
+//! others: an error of a 32nd of v's last place at most, and even on average. Because every channel fills its range, v needs a bit
+//! less than under one exponent for all. `docs/lanes.md` has the forms that were measured.
+
+use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits};
+use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
+use crate::arith::{canonical, unpack};
+use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::partial::{RestoreFunction, restore_ports};
+use crate::function;
+use crate::rtl::{Module, Name, Tag, Wire};
+use crate::word::bits_for;
+use flashd_spec::config::LaneBits;
+use flashd_spec::numerics::{Numerics, fixed_result_bits};
+use std::sync::Arc;
+
+/// Width of what a lane hands out as its state: E above o.
+pub(crate) fn state_bits(n: &Numerics) -> u32 {
+    n.format.exponent_bits + lane_bits(n).o
+}
+
+/// Bits of o's way right beyond the first place: the farthest leaves the sign alone.
+fn right_bits(n: &Numerics) -> u32 {
+    bits_for((fixed_result_bits(lane_bits(n)) - 2).into())
+}
+
+function! {
+    /// A value in fixed point, and what it asks of the lane's exponent.
+    pub struct RangedValueFunction { numerics: Arc<Numerics> }
+    name(this) = format!("{}_to_ranged_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
+    doc = "fixed = v relative to 2^(max(e, x) + 1), or of a first key to 2^(x + 1), rounded half away from zero; x its\nexponent field. moves: e takes x; rises: x > e, and o goes right by right + 1 = x - e. Inf and NaN count as 0.";
+    inputs { v: this.numerics.format.width(), e: this.numerics.format.exponent_bits, first: 1, read: 1 }
+    outputs {
+        fixed: lane_bits(&this.numerics).v, x: this.numerics.format.exponent_bits, moves: 1, rises: 1,
+        right: right_bits(&this.numerics)
+    }
+    eval<W> {
+        let format = this.numerics.format;
+        let bits = lane_bits(&this.numerics).v;
+        let u = unpack(format, &canonical(format, &v).named("v_finite"), "v");
+        // x - e - 1 = x + ~e; its complement where it is negative is e - x.
+        let wide = format.exponent_bits + 1;
+        let beyond = u.exponent.zext(wide).add(&e.not().zext(wide)).named("x_beyond_e");
+        let (rises, beyond) = (beyond.msb().named("x_above_e"), beyond.slice(0, wide - 1));
+        let takes = rises.or(&first).named("takes_x");
+        let places = format.precision().max(bits);
+        let below = clamp(&beyond.not(), bits_for(places.into()).min(wide - 1));
+        let v_right = takes.not().repeat(below.width()).and(&below).named("v_right");
+        let (magnitude, guard) = shift_with_guard(&u.significand, &v_right, bits - 1);
+        // Rounding up the largest magnitude gives the largest.
+        let guard = guard.and(&magnitude.all().not());
+        // -m - g = ~m + (1 - g): one incrementer for sign and rounding.
+        let coded = W::zero(1).concat(&magnitude).xor(&u.sign.repeat(bits)).named("coded");
+        let fixed = coded.add(&guard.xor(&u.sign).zext(bits));
+        let right = clamp(&beyond, right_bits(&this.numerics));
+        let right = rises.repeat(right.width()).and(&right).zext(right_bits(&this.numerics));
+        [fixed, u.exponent, takes.and(&read), rises, right]
+    }
+}
+
+function! {
+    /// The accumulator relative to an exponent that has grown.
+    pub struct RangedAlignFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let LaneBits { o, v, .. } = lane_bits(&this.numerics);
+        format!("ranged_align_{o}_{v}")
+    };
+    doc = "y = rises ? the upper bits of o, right by right + 1, and a half of their last place : o.";
+    inputs { o: lane_bits(&this.numerics).o, rises: 1, right: right_bits(&this.numerics) }
+    outputs { y: lane_bits(&this.numerics).o }
+    eval<W> {
+        let kept = fixed_result_bits(lane_bits(&this.numerics));
+        let one_right = o.msb().concat(&o.top(kept).drop_low(1));
+        let moved = shift_right_filled(&one_right, &right, &o.msb());
+        let moved = match o.width() - kept {
+            0 => moved,
+            low => moved.concat(&W::constant(low, 1 << (low - 1))),
+        };
+        [rises.select(&moved.named("moved"), &o)]
+    }
+}
+
+function! {
+    /// A lane's state of accumulator and exponent.
+    pub struct RangedStateFunction { numerics: Arc<Numerics> }
+    name(this) = format!("ranged_state_{}", lane_bits(&this.numerics).o);
+    doc = "state = {e, o}.";
+    inputs { o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits }
+    outputs { state: state_bits(&this.numerics) }
+    eval<W> { [e.concat(&o)] }
+}
+
+function! {
+    /// Accumulator and exponent of a lane's state.
+    pub struct RangedPartsFunction { numerics: Arc<Numerics> }
+    name(this) = format!("ranged_parts_{}", lane_bits(&this.numerics).o);
+    doc = "{e, o} = state.";
+    inputs { state: state_bits(&this.numerics) }
+    outputs { o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits }
+    eval<W> {
+        let bits = lane_bits(&this.numerics).o;
+        [state.slice(0, bits), state.drop_low(bits)]
+    }
+}
+
+/// One element of o with its exponent: value, alignment and update in one stage.
+pub const RANGED: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_ranged_lane", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
+    flags: &[("update", "update")],
+    finish: Some(("finish", "done")),
+    words: WORDS,
+    free: &[],
+    takes: None,
+};
+
+/// The same with a stage for the value before the update, which also finds the exponent. On a step that holds, neither weight, value
+/// nor accumulator toggle.
+pub const STAGED_RANGED: LaneKind = LaneKind {
+    name: |n| lane_name("flash_d_staged_ranged_lane", n),
+    lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
+    flags: &[("reads", "accept"), ("update", "update")],
+    words: &[WORDS[0], WORDS[1], WORDS[2], ("loads", "reads")],
+    ..RANGED
+};
+
+const WORDS: &[(&str, &str)] = &[("w", "update"), ("upper", "update"), ("load", "update")];
+
+fn lane_name(kind: &str, n: &Numerics) -> String {
+    let LaneBits { o, v, w } = lane_bits(n);
+    format!("{kind}_{}_{o}_{v}_{w}", n.format.ident())
+}
+
+fn lane(
+    around: &mut Module,
+    name: Name,
+    n: &Arc<Numerics>,
+    inputs: &LaneInputs,
+    staged: bool,
+) -> LaneOutputs {
+    let kind = if staged { STAGED_RANGED } else { RANGED };
+    let doc = "One element of o in fixed point, relative to the largest exponent read: o <- o + w * (v - o), when update.";
+    around.part(name, Tag::module((kind.name)(n), doc), |m| {
+        let (v, [w, upper, load, update, done]) = inputs.enter(m, ["w", "upper", "load", "update", "done"]);
+        let early = staged.then(|| ["accept", "loads"].map(|name| m.input(name, inputs.scalars[name])));
+        let restore = restore_ports(m, "state_o", inputs.restore)
+            .map(|(restore, state)| (restore, m.call(("state", 0), parts(n), [state])));
+        m.reserve(&["value", "o_q", "e_q"]);
+
+        // The exponent moves with the value.
+        let moves = m.later(1);
+        let ahead = m.state_if(if staged { "ahead_q" } else { "e_q" }, n.format.exponent_bits, moves);
+        let [read, first] = early.unwrap_or([update, load]);
+        let convert = RangedValueFunction { numerics: n.clone() };
+        let [fixed, x, takes, rises, right] = m.call("value", convert, [v, ahead, first, read]);
+        m.drive(moves, takes);
+        let x = match restore {
+            Some((restore, [_, e])) => choose(m, "restored_e", x, (restore, e)),
+            None => x,
+        };
+        m.next(ahead, x);
+
+        // With a stage for it, all that the value gives waits for the weight.
+        let mut wait = |name: &'static str, wire| match early {
+            Some([accept, _]) => m.register_if(name, accept, wire),
+            None => wire,
+        };
+        let [value, rises, right] =
+            [("value_q", fixed), ("rises_q", rises), ("right_q", right)].map(|(name, wire)| wait(name, wire));
+        let restore = restore.map(|(restore, [o, _])| match early {
+            Some([accept, _]) => {
+                (m.register(("restore_q", 0), restore), m.register_if(("state_q", 0), accept, o))
+            }
+            None => (restore, o),
+        });
+        let e = match early {
+            Some(_) => m.register_if("e_q", update, ahead),
+            None => ahead,
+        };
+        let o = m.state_if("o_q", lane_bits(n).o, update);
+        let [aligned] = m.call("align", RangedAlignFunction { numerics: n.clone() }, [o, rises, right]);
+        let step = FixedUpdateFunction { numerics: n.clone() };
+        let [next] = m.call("step", step, [value, aligned, w, upper, load]);
+        let [y] = m.call("result", FixedToFormatFunction { numerics: n.clone() }, [o, e, done]);
+        let next = match restore {
+            Some(restore) => choose(m, "restored", next, restore),
+            None => next,
+        };
+        m.next(o, next);
+        let o_state = restore.map(|_| {
+            let [state] = m.call(("state_of", 0), RangedStateFunction { numerics: n.clone() }, [o, e]);
+            m.outputs("o_state", &[state])[0]
+        });
+        LaneOutputs { o: m.output("o", y), outside: None, o_state }
+    })
+}
+
+fn parts(n: &Arc<Numerics>) -> RangedPartsFunction {
+    RangedPartsFunction { numerics: n.clone() }
+}
+
+/// What a register takes, or where a partial result is taken over that of its state.
+fn choose(m: &mut Module, name: &'static str, x: Wire, (restore, state): (Wire, Wire)) -> Wire {
+    m.call((name, 0), RestoreFunction { width: x.width() }, [x, state, restore])[0]
+}
