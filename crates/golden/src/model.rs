@@ -3,15 +3,18 @@
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
 use crate::head::Head;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes};
+use crate::lanes::{
+    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, SumLanes, SumOp,
+};
 use crate::recurrence::{
-    Fa2, Fa2Fixed, FactorWeight, Lazy, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
+    Fa2, Fa2Fixed, FactorWeight, LOG_REFERENCE_GUARD_BITS, Lazy, Literal, Lse, Paper, Recurrence, Reference,
+    RoundedWeight, SharedLog, divide,
 };
 use crate::round::{decode, encode, pow2};
 use crate::run::Run;
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant};
+use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 
@@ -205,8 +208,14 @@ impl Model {
                 let longest = recurrence.factor_bits + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
-            Datapath::Fa2(Fa2Variant::Fixed) => self.sum_lanes(input, Reference::Maximum, carriers),
-            Datapath::Fa2(Fa2Variant::LogReference) => self.sum_lanes(input, Reference::Sum, carriers),
+            Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
+                let reference = if n.log_reference { Reference::Sum } else { Reference::Maximum };
+                let recurrence = Fa2Fixed::new(n, reference, n.factor_significand);
+                self.sum_lanes(input, &recurrence, reference.guard_bits(), carriers)
+            }
+            Datapath::Fa2(Fa2Variant::SharedLogReference) => {
+                self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
+            }
         }
     }
 
@@ -272,17 +281,20 @@ impl Model {
         }
     }
 
-    fn sum_lanes<I: Visit>(&self, input: I, reference: Reference, carriers: Carriers) -> I::Output {
-        let (format, lane) = (self.numerics.format, self.config.lane_bits());
-        let recurrence = Fa2Fixed::new(&self.numerics, reference, lane.w);
+    /// Lanes of fixed-point sums with so many bits above the values'.
+    fn sum_lanes<R, I: Visit>(&self, input: I, recurrence: &R, guard: u32, carriers: Carriers) -> I::Output
+    where
+        R: Recurrence<Op = SumOp, Ending = Division>,
+    {
+        let (format, kept) = (self.numerics.format, self.numerics.kept_significand());
+        let lane = LaneBits { w: self.numerics.factor_significand, ..self.config.lane_bits() };
         let fastest = carriers == Carriers::Fastest;
-        let guard = reference.guard_bits();
         if fastest && SumLanes::<f32, i32>::fits(format, lane, guard) {
-            input.visit(self, &recurrence, &SumLanes::<f32, i32>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f32, i32>::new(format, lane, guard, kept), carriers)
         } else if fastest && SumLanes::<f32, i64>::fits(format, lane, guard) {
-            input.visit(self, &recurrence, &SumLanes::<f32, i64>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f32, i64>::new(format, lane, guard, kept), carriers)
         } else {
-            input.visit(self, &recurrence, &SumLanes::<f64, i64>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f64, i64>::new(format, lane, guard, kept), carriers)
         }
     }
 }

@@ -271,13 +271,11 @@ impl CoreConfig {
     /// Significand bits of the weight or exponential as the lanes get it. FA2's shared multiplier also takes the
     /// reciprocal of the sum, which needs two bits beyond the result's precision and one for its own rounding.
     pub fn factor_significand(&self) -> u32 {
-        if self.has_fixed_lanes() {
-            return self.lane_bits().w;
-        }
         let p = self.format.precision();
+        let asked = if self.has_fixed_lanes() { Some(self.lane_bits().w) } else { self.weight_bits };
         match self.kind().scales_in_lane {
-            true => self.weight_bits.unwrap_or(0).max(p + 3),
-            false => self.weight_bits.unwrap_or(p),
+            true => asked.unwrap_or(0).max(p + 3),
+            false => asked.unwrap_or(p),
         }
     }
 }
