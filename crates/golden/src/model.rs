@@ -21,7 +21,7 @@ use flashd_spec::numerics::Numerics;
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key (all but `paper`, `literal` and FA2's shared scale and lazy reference turn a -0 into +0), or the paper's static rule. FA2's
+    /// `o = v`: a first key (all but `paper`, `literal` and FA2's float lanes with one multiplier turn a -0 into +0), or the paper's static rule. FA2's
     /// fixed-point sums take the value times its exponential.
     Load,
     /// `o` was updated.
@@ -40,7 +40,7 @@ pub struct Step {
     /// Score: in base 2, an integer with FS fraction bits; for `paper` and `literal` the natural one, an encoding.
     pub s: i64,
     /// Argument of the weight function, 0 for the first key. `lse`: `s - L` with FL fraction bits. FA2, with FS
-    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref` and `lazy`: s minus
+    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref`, `sharedlog` and `lazy`: s minus
     /// the old one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
     /// `s - m`, `m` the new maximum.
     pub x: i64,
@@ -50,7 +50,7 @@ pub struct Step {
     /// `logref` and `lazy`.
     pub w: u64,
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the same
-    /// effect; `fixed`, `logref` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
+    /// effect; `fixed`, `logref`, `sharedlog` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
     /// What happened to the output.
     pub action: Action,
@@ -286,7 +286,8 @@ impl Model {
     where
         R: Recurrence<Op = SumOp, Ending = Division>,
     {
-        let (format, kept) = (self.numerics.format, self.numerics.kept_significand());
+        let format = self.numerics.format;
+        let kept = (self.numerics.kept_significand(), self.numerics.scales_in_lane);
         let lane = LaneBits { w: self.numerics.factor_significand, ..self.config.lane_bits() };
         let fastest = carriers == Carriers::Fastest;
         if fastest && SumLanes::<f32, i32>::fits(format, lane, guard) {

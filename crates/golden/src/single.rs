@@ -64,6 +64,6 @@ pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u
     let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
     // What a result takes is none of a step's business.
-    let lanes = SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits(), lane.o);
+    let lanes = SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits(), (lane.o, false));
     step(&lanes, op, o, v, v_exponent)
 }

@@ -331,7 +331,8 @@ impl Numerics {
         u32::from(self.log_reference && !self.scales_in_lane)
     }
 
-    /// Significand bits of a fixed-point accumulator that FA2 multiplies by the reciprocal of l, the rest being dropped.
+    /// Significand bits of a fixed-point accumulator that FA2 multiplies by the reciprocal of l, the rest being dropped. In lanes with
+    /// one multiplier the last of them is a one, the middle of what is dropped: no bias, with no more of an error.
     pub fn kept_significand(&self) -> u32 {
         self.format.precision() + if self.scales_in_lane { 3 } else { 4 }
     }
