@@ -9,7 +9,7 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::fixed_result_bits;
 
-/// The three variants with fixed-point lanes.
+/// The variants with fixed-point lanes.
 fn fixed_variants(d: usize, format: Format) -> Vec<CoreConfig> {
     variants(d, format).into_iter().filter(CoreConfig::has_fixed_lanes).collect()
 }

@@ -138,7 +138,7 @@ fn the_reference_follows_the_maximum_from_below() {
     let (seed, d, keys, queries) = (3, 16, 300, 20);
     let mut rng = rng(seed);
     for (_, format) in Format::NAMED {
-        let [.., shared, _, _, lazy] = variants(d, format);
+        let [.., shared, _, _, lazy, _] = variants(d, format);
         for deviation in [1.0, 6.0] {
             let q = normal(&mut rng, format, deviation, queries * d);
             let k = normal(&mut rng, format, 1.0, keys * d);

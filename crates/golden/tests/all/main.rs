@@ -20,6 +20,7 @@ mod lazy;
 mod merge;
 mod properties;
 mod rounding;
+mod shared_log;
 mod speed;
 mod units;
 mod update;

@@ -151,7 +151,7 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
 }
 
 /// Every variant that computes in base 2.
-pub fn variants(d: usize, format: Format) -> [CoreConfig; 8] {
+pub fn variants(d: usize, format: Format) -> [CoreConfig; 9] {
     let [flash_d, _, fa2, _] = cores(d, format);
     // The default widths of fp32's lanes are beyond the limits.
     let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
@@ -166,6 +166,7 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 8] {
         CoreConfig { lane, ..variant(Fa2Variant::Fixed) },
         CoreConfig { lane, ..variant(Fa2Variant::LogReference) },
         variant(Fa2Variant::LazyReference),
+        CoreConfig { lane, ..variant(Fa2Variant::SharedLogReference) },
     ]
 }
 

@@ -64,7 +64,7 @@ fn flash_d_fixed_lanes() {
 #[test]
 fn fa2_fixed_lanes() {
     for format in FORMATS {
-        let [.., fixed, reference] = variants(2, format);
+        let [.., fixed, reference, _, _] = variants(2, format);
         for (config, o, w) in [(&fixed, 8, 3), (&fixed, 12, 4), (&reference, 8, 4), (&reference, 11, 3)] {
             let config = CoreConfig { lane: Some(LaneBits { o, v: 8, w }), ..config.clone() };
             let n = Numerics::new(&config);
