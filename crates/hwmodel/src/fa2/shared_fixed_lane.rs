@@ -141,7 +141,7 @@ function! {
         let n = &this.numerics;
         format!("{}_shared_result_{}_{}", n.format.ident(), accumulator_bits(n), n.factor_significand)
     };
-    doc = "y = product * 2^(1 - zeros - right), e = {right, m}, relative to 2^(x + 1), one rounding.";
+    doc = "y = product * 2^(2 - zeros - right), e = {right, m}, relative to 2^(x + 1), one rounding.";
     inputs {
         product: product_bits(&this.numerics), zeros: zeros_bits(&this.numerics), negative: 1, e: e_bits(&this.numerics), x: this.numerics.format.exponent_bits
     }
@@ -151,11 +151,11 @@ function! {
         let fmt = n.format;
         // Both have their leading one.
         let (significand, product_zeros) = normalise_within(&product, 1);
-        // The reciprocal is at least 1/2 and the factor half of it: its octaves are 0 to 2.
+        // The reciprocal is above 1/2, at most 4, and the factor a quarter of it: its octaves are 0 to 3.
         let right = e.slice(n.factor_significand, 2);
         let wide = (fmt.exponent_bits + 2).max(bits_for(accumulator_bits(n) as u64) + 3);
-        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more, and the factor is half.
-        let constant = W::constant(wide, (guard_bits(n) as u64 + 3) & ones(wide));
+        // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more, and the factor is a quarter.
+        let constant = W::constant(wide, (guard_bits(n) as u64 + 4) & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
             .sub(&zeros.zext(wide))
@@ -167,7 +167,7 @@ function! {
     }
 }
 
-/// One element of o: `o <- load ? v : (o >> delta) + v e` when `update`; when `done`, `e` is half the final scale and multiplies the
+/// One element of o: `o <- load ? v : (o >> delta) + v e` when `update`; when `done`, `e` is a quarter of the final scale and multiplies the
 /// accumulator.
 pub const SHARED_FIXED: LaneKind = LaneKind {
     name: |n| {

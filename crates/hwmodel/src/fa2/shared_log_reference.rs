@@ -13,7 +13,8 @@
 //!   exponential of a first key is 1 and v enters as it is, so that the lanes' multiplier is free for the final
 //!   scale of the query before, which is due in that very cycle.
 //! * R rises to the score or above it, never below: exponentials are at most 1. A rise leaves at most half of l and
-//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together.
+//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. A table of 4 segments has powers
+//!   of two that are a last place short of 1/2.
 
 use super::fixed_lane::accumulator_bits;
 use super::log_reference::log_sum_bits;
@@ -102,13 +103,13 @@ function! {
 }
 
 function! {
-    /// `1 / l` of an l in [1/2, 2).
+    /// `1 / l` of an l below 2 and, but for the error of the exponential's table, not below 1/2.
     pub struct HalfReciprocalFunction { numerics: Arc<Numerics> }
     name(this) = format!("half_reciprocal_{}_{}", log_sum_bits(&this.numerics), this.numerics.format.ident());
     doc = {
         let r = &this.numerics.reciprocal;
         format!(
-            "1 / sum = r * 2^-right, r in (1/2, 1] with {} fraction bits: {} PWL segments, {} Newton steps.\nThe sum is in [1/2, 2) with {} fraction bits; the unit rests unless it is final.",
+            "1 / sum = r * 2^-right, r in (1/2, 1] with {} fraction bits: {} PWL segments, {} Newton steps.\nThe sum is in [1/4, 2) with {} fraction bits; the unit rests unless it is final.",
             r.table.value_fraction, r.table.segments, r.newton_steps, this.numerics.state_fraction
         )
     };
@@ -118,10 +119,10 @@ function! {
         let n = &this.numerics;
         let vr = n.reciprocal.table.value_fraction;
         let sum = finish.repeat(sum.width()).and(&sum).named("final_sum");
-        let (normalised, half) = normalise_within(&sum, 1);
+        let (normalised, leading_zeros) = normalise_within(&sum, 2);
         let normalised = normalised.append_zeros((vr + 1).saturating_sub(sum.width())).named("normalised");
         let r = reciprocal(&n.reciprocal, &normalised.top(vr + 1).named("m")).named("reciprocal");
-        [r, half.repeat(sum_exponent_bits())]
+        [r, leading_zeros.named("leading_zeros").zext(sum_exponent_bits()).negate()]
     }
 }
 
@@ -129,7 +130,7 @@ function! {
     /// The factor of lanes whose multiplier also does the final scale.
     pub struct SharedLogFactorFunction { numerics: Arc<Numerics> }
     name(this) = format!("shared_log_factor_m{}", this.numerics.factor_significand);
-    doc = "factor = finish ? r * 2^-(right + 1) : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
+    doc = "factor = finish ? r * 2^-(right + 2) : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
     inputs {
         r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
         e: factor_bits(&this.numerics, this.numerics.factor_significand), finish: 1, update: 1
@@ -137,8 +138,8 @@ function! {
     outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }
     eval<W> {
         let n = &this.numerics;
-        // right is 0 or -1.
-        let octave = right.msb().not();
+        // right + 2, right being 0, -1 or -2.
+        let octave = right.bit(1).not().concat(&right.bit(0)).named("octave");
         let (scale, right) = significand_and_right(&r, &octave, n.factor_significand, right_bits(n));
         [finish.select(&right.concat(&scale), &e), finish.or(&update)]
     }
@@ -147,7 +148,7 @@ function! {
 /// The scalar path of FA2 `shared-log-reference`: reference and sum in one loop, and the reciprocal of the sum.
 ///
 /// To the lanes go whether a step updates, that their registers take a factor, the factor (the step's exponential, or in the cycle of
-/// `finish` half the final scale), how far the reference moves, and that the step is a first key.
+/// `finish` a quarter of the final scale), how far the reference moves, and that the step is a first key.
 pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(
         format!("shared_log_reference_m{}", n.factor_significand),

@@ -200,12 +200,12 @@ impl Lanes {
                     return 0;
                 }
                 let wm = scalar.lane_factor_bits();
-                // Half the reciprocal, of an l of at least 1/2.
-                let (m, right) = significand(r, vr + 1, i128::from(right) + 1, wm);
+                // A quarter of the reciprocal, of an l above 1/4.
+                let (m, right) = significand(r, vr + 1, i128::from(right) + 2, wm);
                 let length = format.precision() as i32 + 3;
                 let excess = o.abs().ilog2() as i32 + 1 - length;
                 let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
-                let exponent = excess + unit + 1 - (wm as i32 - 1) - right as i32;
+                let exponent = excess + unit + 2 - (wm as i32 - 1) - right as i32;
                 Dyadic { mantissa: o.signum() * (kept | 1) * m, exponent }.round(format)
             }
             Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference) => {

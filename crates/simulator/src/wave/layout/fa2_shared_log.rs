@@ -74,7 +74,7 @@ fn value(config: &CoreConfig) -> Group {
             ("weight.reciprocal.sum", "sum l"),
             ("weight.reciprocal.r", "r: 1 / l = r 2^-right"),
             ("weight.reciprocal.right", "right"),
-            ("weight.factor.factor", "next factor: e, or 1 / 2l when l is final"),
+            ("weight.factor.factor", "next factor: e, or 1 / 4l when l is final"),
             ("group_0.e_q.q", "e"),
         ],
     );
@@ -98,7 +98,7 @@ fn scale(config: &CoreConfig) -> Group {
             ("group_0.result_x_q.q", "x: exponent of the largest |v|"),
         ],
     );
-    g.add(Number, &[("group_0.e_q.q", "factor: 1 / 2l")]);
+    g.add(Number, &[("group_0.e_q.q", "factor: 1 / 4l")]);
     g.add_elements(config.d, |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
