@@ -66,7 +66,7 @@ fn powers_of_two_between_octaves_are_about_a_half_to_one() {
 #[test]
 fn the_reference_moves_by_octaves_to_the_score_and_with_carries() {
     for format in FORMATS {
-        let ones = vec![format.one(); D * 5];
+        let ones = [format.one(); D * 5];
         for first in [0, 137, -3001, 5 * OCTAVE] {
             let at = |x: i64| first + x;
             let cases = [
