@@ -13,8 +13,8 @@
 //!   exponential of a first key is 1 and v enters as it is, so that the lanes' multiplier is free for the final
 //!   scale of the query before, which is due in that very cycle.
 //! * R rises to the score or above it, never below: exponentials are at most 1. A rise leaves at most half of l and
-//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. A table of 4 segments has powers
-//!   of two that are two last places short of 1/2.
+//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. Tables have powers of two that are
+//!   a few last places short of 1/2: the divider takes an l from 1/4 on.
 
 use super::fixed_lane::accumulator_bits;
 use super::log_reference::log_sum_bits;
