@@ -3,22 +3,25 @@
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
 use crate::head::Head;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
+use crate::lanes::{
+    Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes, SumOp,
+};
 use crate::recurrence::{
-    Fa2, Fa2Fixed, FactorWeight, Lazy, Literal, Lse, Paper, Recurrence, Reference, RoundedWeight, divide,
+    Fa2, Fa2Fixed, FactorWeight, LOG_REFERENCE_GUARD_BITS, Lazy, Literal, Lse, Paper, Recurrence, Reference,
+    RoundedWeight, SharedLog, divide,
 };
 use crate::round::{decode, encode, pow2};
 use crate::run::Run;
 use crate::scalar::Scalar;
 use crate::units::reciprocal_value;
-use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant};
+use flashd_spec::config::{CoreConfig, Datapath, Fa2Variant, FlashDVariant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::Numerics;
 
 /// What a step did to the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// `o = v`: a first key (all but `paper`, `literal` and FA2's shared scale and lazy reference turn a -0 into +0), or the paper's static rule. FA2's
+    /// `o = v`: a first key (all but `paper`, `literal` and FA2's float lanes with one multiplier turn a -0 into +0), or the paper's static rule. FA2's
     /// fixed-point sums take the value times its exponential.
     Load,
     /// `o` was updated.
@@ -37,7 +40,7 @@ pub struct Step {
     /// Score: in base 2, an integer with FS fraction bits; for `paper` and `literal` the natural one, an encoding.
     pub s: i64,
     /// Argument of the weight function, 0 for the first key. `lse`: `s - L` with FL fraction bits. FA2, with FS
-    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref` and `lazy`: s minus
+    /// fraction bits: `s - m` for the old maximum m; `fixed`: s minus the new reference; `logref`, `sharedlog` and `lazy`: s minus
     /// the old one. `paper`: the encoding of `D + ln w`, 0 when the static rule decided without it; `literal`: the encoding of
     /// `s - m`, `m` the new maximum.
     pub x: i64,
@@ -47,7 +50,7 @@ pub struct Step {
     /// `logref` and `lazy`.
     pub w: u64,
     /// `lse`: the factor is `1 - w` and scales the old output (`x >= 0`). FA2: the maximum moved, with the same
-    /// effect; `fixed`, `logref` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
+    /// effect; `fixed`, `logref`, `sharedlog` and `lazy`: the reference moved. False for first keys, and always in `paper` and `literal`.
     pub upper: bool,
     /// What happened to the output.
     pub action: Action,
@@ -210,8 +213,14 @@ impl Model {
                 let longest = recurrence.factor_bits + n.accumulator.precision();
                 self.float_lanes(input, &recurrence, n.product, longest, carriers)
             }
-            Datapath::Fa2(Fa2Variant::Fixed) => self.sum_lanes(input, Reference::Maximum, carriers),
-            Datapath::Fa2(Fa2Variant::LogReference) => self.sum_lanes(input, Reference::Sum, carriers),
+            Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LogReference) => {
+                let reference = if n.log_reference { Reference::Sum } else { Reference::Maximum };
+                let recurrence = Fa2Fixed::new(n, reference, n.factor_significand);
+                self.sum_lanes(input, &recurrence, reference.guard_bits(), carriers)
+            }
+            Datapath::Fa2(Fa2Variant::SharedLogReference) => {
+                self.sum_lanes(input, &SharedLog::new(n), LOG_REFERENCE_GUARD_BITS, carriers)
+            }
         }
     }
 
@@ -277,17 +286,21 @@ impl Model {
         }
     }
 
-    fn sum_lanes<I: Visit>(&self, input: I, reference: Reference, carriers: Carriers) -> I::Output {
-        let (format, lane) = (self.numerics.format, self.config.lane_bits());
-        let recurrence = Fa2Fixed::new(&self.numerics, reference, lane.w);
+    /// Lanes of fixed-point sums with so many bits above the values'.
+    fn sum_lanes<R, I: Visit>(&self, input: I, recurrence: &R, guard: u32, carriers: Carriers) -> I::Output
+    where
+        R: Recurrence<Op = SumOp, Ending = Division>,
+    {
+        let format = self.numerics.format;
+        let kept = (self.numerics.kept_significand(), self.numerics.scales_in_lane);
+        let lane = LaneBits { w: self.numerics.factor_significand, ..self.config.lane_bits() };
         let fastest = carriers == Carriers::Fastest;
-        let guard = reference.guard_bits();
         if fastest && SumLanes::<f32, i32>::fits(format, lane, guard) {
-            input.visit(self, &recurrence, &SumLanes::<f32, i32>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f32, i32>::new(format, lane, guard, kept), carriers)
         } else if fastest && SumLanes::<f32, i64>::fits(format, lane, guard) {
-            input.visit(self, &recurrence, &SumLanes::<f32, i64>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f32, i64>::new(format, lane, guard, kept), carriers)
         } else {
-            input.visit(self, &recurrence, &SumLanes::<f64, i64>::new(format, lane, guard), carriers)
+            input.visit(self, recurrence, &SumLanes::<f64, i64>::new(format, lane, guard, kept), carriers)
         }
     }
 }

@@ -73,5 +73,7 @@ pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u
     let follows_the_sum = config.fa2() == Some(Fa2Variant::LogReference);
     let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
-    step(&SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits()), op, o, v, v_exponent)
+    // What a result takes is none of a step's business.
+    let lanes = SumLanes::<f64, i64>::new(config.format, lane, reference.guard_bits(), (lane.o, false));
+    step(&lanes, op, o, v, v_exponent)
 }

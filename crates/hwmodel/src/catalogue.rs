@@ -8,9 +8,10 @@ use crate::fa2::lazy_reference::lazy_reference;
 use crate::fa2::literal_softmax::literal_softmax;
 use crate::fa2::log_reference::log_reference;
 use crate::fa2::reference::maximum_reference;
+use crate::fa2::shared_log_reference::shared_log_reference;
 use crate::fa2::shared_softmax::shared_softmax;
 use crate::fa2::softmax::softmax;
-use crate::fa2::{self, lazy_lane, literal_lane, separate_lane, shared_lane};
+use crate::fa2::{self, lazy_lane, literal_lane, separate_lane, shared_fixed_lane, shared_lane};
 use crate::flash_d::fixed_lane::{self, lane_bits};
 use crate::flash_d::weight::lse_weight;
 use crate::flash_d::{fused_lane, paper, paper_lane, ranged_lane, rounded_lane};
@@ -132,6 +133,14 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     ..FA2_FIXED
 };
 
+/// FlashAttention-2 in fixed point, relative to the running sum's exponent, whose lane multiplier also does the final scale.
+const FA2_SHARED_LOG_REFERENCE: CoreKind = CoreKind {
+    doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one multiplier a lane for update\nand final scale; one key a cycle.",
+    scalar_path: shared_log_reference,
+    lanes: &shared_fixed_lane::SHARED_FIXED,
+    ..FA2_LOG_REFERENCE
+};
+
 /// FlashAttention-2 with a reference that moves rarely, by whole octaves.
 const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
@@ -168,6 +177,7 @@ pub fn kind(config: &CoreConfig) -> &'static CoreKind {
         Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
         Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
         Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
+        Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
         Fa2(Fa2Variant::Literal) => &FA2_LITERAL,
     }
 }

@@ -282,16 +282,15 @@ impl CoreConfig {
         }
     }
 
-    /// Significand bits of the weight or exponential as the lanes get it. FA2's shared multiplier also takes the
-    /// reciprocal of the sum, which needs two bits beyond the result's precision and one for its own rounding.
+    /// Significand bits of the weight or exponential as the lanes get it. A multiplier that also scales FA2's result takes the
+    /// reciprocal of the sum as well, which needs two bits beyond the result's precision, and one for its own rounding where the
+    /// product is rounded twice, as in float lanes.
     pub fn factor_significand(&self) -> u32 {
-        if self.has_fixed_lanes() {
-            return self.lane_bits().w;
-        }
         let p = self.format.precision();
+        let asked = if self.has_fixed_lanes() { Some(self.lane_bits().w) } else { self.weight_bits };
         match self.kind().scales_in_lane {
-            true => self.weight_bits.unwrap_or(0).max(p + 3),
-            false => self.weight_bits.unwrap_or(p),
+            true => asked.unwrap_or(0).max(p + if self.has_fixed_lanes() { 2 } else { 3 }),
+            false => asked.unwrap_or(p),
         }
     }
 }

@@ -195,8 +195,10 @@ pub struct Numerics {
     pub lane: Option<LaneBits>,
     /// Each fixed-point lane has an exponent of its own.
     pub ranged: bool,
-    /// FA2's reference follows the exponent of l.
+    /// FA2's reference follows the exponent of l, which stays below 2.
     pub log_reference: bool,
+    /// FA2's lanes have one multiplier, for update and final scale.
+    pub scales_in_lane: bool,
     /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to this much above it.
     pub slack: u32,
     /// Levels of the adder tree, `ceil(log2 d)`.
@@ -245,7 +247,11 @@ impl Numerics {
             },
             slack: config.kind().slack,
             ranged: config.has_ranged_lanes(),
-            log_reference: config.fa2() == Some(Fa2Variant::LogReference),
+            log_reference: matches!(
+                config.fa2(),
+                Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference)
+            ),
+            scales_in_lane: config.kind().scales_in_lane,
             lane: fixed_lanes.then(|| config.lane_bits()),
             format,
             accumulator,
@@ -328,6 +334,18 @@ impl Numerics {
     /// Width of FA2's running sum: 65,536 scores as far above the reference as they may be give exactly `2^(16 + slack)`.
     pub fn sum_bits(&self) -> u32 {
         SUM_INTEGER_BITS + self.slack + self.state_fraction
+    }
+
+    /// Octaves by which FA2's exponentials in fixed point exceed 1: where a first key is multiplied, the reference is the floor of its
+    /// score; where it is not, the score itself.
+    pub fn exponential_octaves(&self) -> u32 {
+        u32::from(self.log_reference && !self.scales_in_lane)
+    }
+
+    /// Significand bits of a fixed-point accumulator that FA2 multiplies by the reciprocal of l, the rest being dropped. In lanes with
+    /// one multiplier the last of them is a one, the middle of what is dropped: no bias, with no more of an error.
+    pub fn kept_significand(&self) -> u32 {
+        self.format.precision() + if self.scales_in_lane { 3 } else { 4 }
     }
 
     /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, and more where the value takes more than one

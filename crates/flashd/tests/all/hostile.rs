@@ -138,7 +138,7 @@ proptest! {
             ]),
             prop::sample::select(vec![
                 "0", "1", "2", "3", "4", "5", "8", "9", "12", "16", "26", "32", "64", "65", "-1", "nan", "inf", "1e400",
-                "bf16", "fp16", "fp8-e5m2", "paper", "lse", "literal", "fixed", "log-reference", "lazy-reference", "rounded", "fused",
+                "bf16", "fp16", "fp8-e5m2", "paper", "lse", "literal", "fixed", "log-reference", "lazy-reference", "shared-log-reference", "rounded", "fused",
                 "tree", "none", "static", "budget:4", "budget:99", "format", "18,14,9", "1,2", "true", "",
             ]),
         ), 0..4),

@@ -120,6 +120,7 @@ fn every_core_has_the_positions_of_the_whole_head() {
         ("--design fa2", 1e-3),
         ("--design fa2 --fa2 log-reference", 1e-3),
         ("--design fa2 --fa2 lazy-reference", 1e-3),
+        ("--design fa2 --fa2 shared-log-reference", 1e-3),
     ];
     let ways = ["", "--masks", "--masks --queries 4", "--masks --partial --tile 5", "--parts 2"];
     let heads = [

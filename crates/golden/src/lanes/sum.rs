@@ -12,9 +12,6 @@ use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Subnormals};
 use std::marker::PhantomData;
 
-/// Bits of the accumulator's magnitude beyond the format's significand that the last multiplication takes.
-const KEPT_GUARD: u32 = 4;
-
 /// A step: `o 2^-delta + v e 2^up`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SumOp {
@@ -33,6 +30,10 @@ pub(crate) struct SumLanes<C, W> {
     output: Rounder<f64>,
     /// Fraction bits OF of the accumulator.
     fraction: u32,
+    /// Bits of the accumulator's magnitude that the last multiplication takes.
+    kept: u32,
+    /// The last of these is a one: the middle of what is dropped.
+    middle: bool,
     /// The accumulator's sign bit, and all of its bits.
     sign: W,
     mask: W,
@@ -40,13 +41,16 @@ pub(crate) struct SumLanes<C, W> {
 }
 
 impl<C: Carrier, W: Word> SumLanes<C, W> {
-    /// Accumulators of `lane.o` bits, and `guard` more above them.
-    pub(crate) fn new(format: Format, lane: LaneBits, guard: u32) -> Self {
+    /// Accumulators of `lane.o` bits, and `guard` more above them, of which a result takes `kept` from the leading one on, with
+    /// `middle` the last of them a one.
+    pub(crate) fn new(format: Format, lane: LaneBits, guard: u32, (kept, middle): (u32, bool)) -> Self {
         let bits = lane.o + guard;
         SumLanes {
             format,
             output: Rounder::new(format),
             fraction: lane.o - 1,
+            kept,
+            middle,
             sign: W::low(1 << (bits - 1)),
             mask: W::low((1 << bits) - 1),
             carrier: PhantomData,
@@ -110,10 +114,9 @@ where
         let Some((r, exponent)) = division.filter(|_| o != 0) else {
             return (0.0, false);
         };
-        let length = self.format.precision() + KEPT_GUARD;
-        let excess = o.unsigned_abs().ilog2() as i32 + 1 - length as i32;
+        let excess = o.unsigned_abs().ilog2() as i32 + 1 - self.kept as i32;
         let kept = if excess > 0 { o.unsigned_abs() >> excess } else { o.unsigned_abs() << -excess };
-        let product = kept * r;
+        let product = (kept | u64::from(self.middle)) * r;
         // Longer than an f64: cut with a sticky bit, far below the format's last place.
         let cut = (product.ilog2() + 1).saturating_sub(53);
         let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);

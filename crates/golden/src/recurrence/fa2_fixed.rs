@@ -16,7 +16,7 @@ pub(crate) enum Reference {
 }
 
 /// Bits that the accumulator has above the values' where the sum stays in [1, 2).
-const LOG_REFERENCE_GUARD_BITS: u32 = 2;
+pub(crate) const LOG_REFERENCE_GUARD_BITS: u32 = 2;
 
 impl Reference {
     /// Bits that the accumulator has above the values'.

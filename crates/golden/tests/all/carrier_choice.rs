@@ -48,8 +48,12 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
     cores.extend(mixed.map(|core| CoreConfig { score_shift: Some(3), ..core }));
     for (o, v, w) in [(20, 12, 7), (14, 8, 3), (28, 20, 12), (9, 9, 4)] {
         let lane = Some(LaneBits { o, v, w });
-        let fixed =
-            [update(FlashDVariant::Fixed), variant(Fa2Variant::Fixed), variant(Fa2Variant::LogReference)];
+        let fixed = [
+            update(FlashDVariant::Fixed),
+            variant(Fa2Variant::Fixed),
+            variant(Fa2Variant::LogReference),
+            variant(Fa2Variant::SharedLogReference),
+        ];
         cores.extend(fixed.map(|core| CoreConfig { lane, ..core }));
     }
     for core in &cores {

@@ -21,6 +21,7 @@ mod merge;
 mod properties;
 mod ranged;
 mod rounding;
+mod shared_log;
 mod speed;
 mod units;
 mod update;

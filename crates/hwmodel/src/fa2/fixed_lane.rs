@@ -27,13 +27,8 @@ pub fn accumulator_bits(n: &Numerics) -> u32 {
 }
 
 /// Integer bits of the accumulator.
-fn guard_bits(n: &Numerics) -> u32 {
+pub(super) fn guard_bits(n: &Numerics) -> u32 {
     if n.log_reference { 2 } else { SUM_GUARD_BITS }
-}
-
-/// Power of two between the factor and `2^(s - reference)`: the log-reference's exponentials reach 2.
-fn factor_scale(n: &Numerics) -> u32 {
-    n.log_reference as u32
 }
 
 function! {
@@ -57,8 +52,8 @@ function! {
         let product = r.significand.mul(&m).named("product");
         let wide = r.right.width().max(right.width()) + 1;
         let shift = r.right.zext(wide).add(&right.zext(wide)).named("right_sum");
-        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^scale, at most 2^scale: that many integer bits.
-        let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + factor_scale(n));
+        // |v| e = product 2^-(p + WM - 1) 2^-shift 2^octaves, at most 2^octaves: that many integer bits.
+        let (magnitude, guard) = shift_with_guard(&product, &shift, lane.o - 1 + 1 + n.exponential_octaves());
         let before = load.not().repeat(bits).and(&o).named("o_before");
         let base = shift_right_signed(&before, &delta).named("o_shifted");
         let term = magnitude.zext(bits).xor(&r.sign.repeat(bits)).named("addend");
@@ -75,7 +70,7 @@ function! {
     name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), this.numerics.format.ident());
     doc = format!(
         "y = o * r * 2^-right relative to 2^(x + 1), o cut to {} significand bits, one rounding; at rest unless done.",
-        this.numerics.format.precision() + 4
+        this.numerics.kept_significand()
     );
     inputs {
         o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
@@ -92,7 +87,7 @@ function! {
         let magnitude = sign.select(&o.negate(), &o).named("magnitude");
         let (normalised, leading_zeros) = magnitude.normalise();
         let leading_zeros = leading_zeros.named("leading_zeros");
-        let kept_bits = fmt.precision() + 4;
+        let kept_bits = n.kept_significand();
         let kept = match bits >= kept_bits {
             true => normalised.top(kept_bits),
             false => normalised.append_zeros(kept_bits - bits),

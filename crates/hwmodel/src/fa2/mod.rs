@@ -7,6 +7,7 @@
 //! | fixed | `reference` | `fixed_lane` |
 //! | log-reference | `log_reference` | `fixed_lane` |
 //! | lazy-reference | `lazy_reference` | `lazy_lane` |
+//! | shared log-reference | `shared_log_reference` | `shared_fixed_lane` |
 //! | literal | `literal_softmax` | `literal_lane` |
 
 pub mod fixed_lane;
@@ -18,6 +19,8 @@ pub mod log_reference;
 pub mod reference;
 mod scalars;
 pub mod separate_lane;
+pub mod shared_fixed_lane;
 pub mod shared_lane;
+pub mod shared_log_reference;
 pub mod shared_softmax;
 pub mod softmax;

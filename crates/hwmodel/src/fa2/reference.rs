@@ -93,7 +93,7 @@ function! {
 
 /// A factor in the fixed point of l, times `2^left`: FL fraction bits, rounded half up.
 pub(super) fn factor_to_sum<W: Word>(n: &Numerics, e: &W, left: u32) -> W {
-    let w = lane_bits(n).w;
+    let w = n.factor_significand;
     let (m, right) = (e.slice(0, w), e.drop_low(w));
     // m 2^(FL - (WM - 1) + left) 2^-right, with one more bit for rounding.
     let place = n.state_fraction + 1 + left;

@@ -5,6 +5,7 @@
 mod fa2;
 mod fa2_fixed;
 mod fa2_lazy;
+mod fa2_shared_log;
 mod flash_d;
 mod to_the_letter;
 
@@ -167,6 +168,10 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
         Fa2(Fa2Variant::LazyReference) => &WaveKind {
             stages: fa2_lazy::stages,
             numbers: &[fa2_lazy::LANE, SHARED_LANE, FLOAT_LANE, EXPONENTIAL_FACTOR, fa2_lazy::REFERENCE, SUM],
+        },
+        Fa2(Fa2Variant::SharedLogReference) => &WaveKind {
+            stages: fa2_shared_log::stages,
+            numbers: &[fa2_shared_log::NUMBERS, FIXED_LANE, EXPONENTIAL_FACTOR, REFERENCE, SUM],
         },
         Fa2(Fa2Variant::Literal) => {
             &WaveKind { stages: to_the_letter::literal, numbers: &[LITERAL_LANE, FLOAT_LANE] }

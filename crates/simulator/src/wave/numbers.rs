@@ -12,7 +12,7 @@
 //! | natural score | signed, FS + 2 fraction bits | |
 //! | score, maximum (log2 units) | signed, FS | the format |
 //! | distance of score and maximum, tau | unsigned, FS | the format |
-//! | reference of fixed-point FA2 | signed integer | |
+//! | reference of fixed-point FA2 | signed integer; with the first score's fraction FS | |
 //! | log-sum-exp L, `x = s - L` | signed, FL | the format |
 //! | `t = abs(x)` | unsigned, B | |
 //! | `tail = log2(1 + 2^-t)` | unsigned, FL + 1 | |
@@ -34,6 +34,7 @@ use flashd_hwmodel::attention::factor::factor_bits;
 use flashd_hwmodel::attention::lane::LaneFormats;
 use flashd_hwmodel::fa2;
 use flashd_hwmodel::fa2::reference::reference_bits;
+use flashd_hwmodel::fa2::shared_log_reference::fine_reference_bits;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Design};
@@ -197,6 +198,7 @@ impl Numbers {
             // From -2^IS to 2^IS, with a reference of one more.
             Quantity::Tau => fixed(false, n.score_bits() + 2, n.score_fraction),
             Quantity::Reference => fixed(true, reference_bits(n), 0),
+            Quantity::FineReference => fixed(true, fine_reference_bits(n), n.score_fraction),
             Quantity::Difference => fixed(true, n.state_bits() + 1, n.state_fraction),
             Quantity::Argument => fixed(false, n.octave_argument_bits(), n.exp.value_fraction),
             Quantity::Tail => fixed(false, n.state_fraction + 2, n.state_fraction + 1),
@@ -227,8 +229,8 @@ impl Numbers {
 /// The lanes' factor where it is not rounded to the format.
 fn factor(n: &Numerics) -> Number {
     let significand = n.factor_significand;
-    // The log-reference's exponentials reach 2; their bus carries half of them.
-    let fraction = significand - 1 - n.log_reference as u32;
+    // Where exponentials reach 2, their bus carries half of them.
+    let fraction = significand - 1 - n.exponential_octaves();
     Number::Factor { width: factor_bits(n, significand), significand, fraction }
 }
 

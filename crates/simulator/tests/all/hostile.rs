@@ -60,6 +60,11 @@ fn designs(d: usize, format: Format) -> Vec<CoreConfig> {
         CoreConfig {
             datapath: Fa2Variant::LogReference.into(),
             lane: Some(LaneBits { o: 10, v: 8, w: 3 }),
+            ..fa2.clone()
+        },
+        CoreConfig {
+            datapath: Fa2Variant::SharedLogReference.into(),
+            lane: Some(LaneBits { o: 9, v: 8, w: 3 }),
             ..fa2
         },
     ]);

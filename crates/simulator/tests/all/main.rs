@@ -12,6 +12,7 @@ mod partial;
 mod random;
 mod real;
 mod selftest;
+mod shared_log;
 mod split;
 mod throughput;
 mod units;

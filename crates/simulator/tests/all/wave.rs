@@ -207,7 +207,7 @@ fn stage_titles(config: &CoreConfig) -> [&'static str; 5] {
         Datapath::Fa2(Fa2Variant::Fixed | Fa2Variant::LazyReference) => {
             ["score and reference", "exponential", "running sum", "value, reciprocal", "final scale"]
         }
-        Datapath::Fa2(Fa2Variant::LogReference) => [
+        Datapath::Fa2(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => [
             "score",
             "reference, exponential and running sum",
             "exponential to the lanes",

@@ -51,6 +51,9 @@ pub enum Fa2Variant {
     /// The lanes of [`Fa2Variant::SharedScale`] with a reference that moves by whole octaves, and only for a score
     /// that is more than [`LAZY_SLACK`] octaves above it, as FlashAttention-4 rescales: rescaling is a shift, and rare.
     LazyReference,
+    /// Fixed point as [`Fa2Variant::LogReference`], in lanes whose one multiplier also does the final scale: the reference is
+    /// the first score plus an integer, so that a first key has the exponential 1, and v enters without a multiplication.
+    SharedLogReference,
 }
 
 impl From<FlashDVariant> for Datapath {
@@ -266,9 +269,19 @@ static FA2_LAZY_REFERENCE: Kind = Kind {
         "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
     )
 };
+static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
+    scales_in_lane: true,
+    arithmetic: Arithmetic::Fixed,
+    state: &[],
+    ..fa2(
+        Fa2Variant::SharedLogReference,
+        "sharedlog",
+        "The log-reference's fixed point, where the lane's multiplier also does the final scale",
+    )
+};
 
 /// All of them.
-pub static KINDS: [&Kind; 11] = [
+pub static KINDS: [&Kind; 12] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
     &FLASH_D_FUSED,
@@ -280,6 +293,7 @@ pub static KINDS: [&Kind; 11] = [
     &FA2_FIXED,
     &FA2_LOG_REFERENCE,
     &FA2_LAZY_REFERENCE,
+    &FA2_SHARED_LOG_REFERENCE,
 ];
 
 impl Datapath {
@@ -315,6 +329,7 @@ impl Datapath {
             Fa2(Fa2Variant::Fixed) => &FA2_FIXED,
             Fa2(Fa2Variant::LogReference) => &FA2_LOG_REFERENCE,
             Fa2(Fa2Variant::LazyReference) => &FA2_LAZY_REFERENCE,
+            Fa2(Fa2Variant::SharedLogReference) => &FA2_SHARED_LOG_REFERENCE,
         }
     }
 }

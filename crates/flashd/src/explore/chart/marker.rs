@@ -17,6 +17,8 @@ pub enum Marker {
     Square,
     /// Fixed point relative to the log-sum-exp's exponent.
     Diamond,
+    /// The same with one multiplier a lane.
+    Right,
     /// After the paper.
     Cross,
     /// A rounding tree as dot product.
@@ -38,6 +40,7 @@ impl Marker {
             _ if has("tree") => Marker::Down,
             _ if has("paper") || has("literal") => Marker::Cross,
             _ if has("logref") => Marker::Diamond,
+            _ if has("sharedlog") => Marker::Right,
             _ if has("fixed") || has("ranged") => Marker::Square,
             _ if has("fused") || has("separate") => Marker::Triangle,
             _ if has("rounded") => Marker::Bar,
@@ -56,6 +59,7 @@ impl Marker {
             Marker::Disc => Vec::new(),
             Marker::Triangle => vec![(0, -6), (6, 5), (-6, 5)],
             Marker::Down => vec![(0, 6), (6, -5), (-6, -5)],
+            Marker::Right => vec![(6, 0), (-5, -6), (-5, 6)],
             Marker::Bar => vec![(-6, -2), (6, -2), (6, 3), (-6, 3)],
             Marker::Square => vec![(-4, -4), (5, -4), (5, 5), (-4, 5)],
             Marker::Diamond => vec![(0, -6), (6, 0), (0, 6), (-6, 0)],

@@ -3,7 +3,7 @@
 
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{decode, encode};
-use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, LaneBits};
+use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, LaneBits};
 use flashd_spec::format::{Format, Subnormals};
 use rand::{RngExt, SeedableRng};
 pub use rand_chacha::ChaCha8Rng as Rng;
@@ -151,7 +151,7 @@ pub fn cores(d: usize, format: Format) -> [CoreConfig; 4] {
 }
 
 /// Every variant that computes in base 2.
-pub fn variants(d: usize, format: Format) -> [CoreConfig; 9] {
+pub fn variants(d: usize, format: Format) -> [CoreConfig; 10] {
     let [flash_d, _, fa2, _] = cores(d, format);
     // The default widths of fp32's lanes are beyond the limits.
     let lane = (format == Format::FP32).then_some(LaneBits { o: 28, v: 20, w: 12 });
@@ -166,8 +166,15 @@ pub fn variants(d: usize, format: Format) -> [CoreConfig; 9] {
         CoreConfig { lane, ..variant(Fa2Variant::Fixed) },
         CoreConfig { lane, ..variant(Fa2Variant::LogReference) },
         variant(Fa2Variant::LazyReference),
+        CoreConfig { lane, ..variant(Fa2Variant::SharedLogReference) },
         CoreConfig { lane, ..update(FlashDVariant::Ranged) },
     ]
+}
+
+/// That of a datapath.
+pub fn variant_of(d: usize, format: Format, datapath: impl Into<Datapath>) -> CoreConfig {
+    let datapath = datapath.into();
+    variants(d, format).into_iter().find(|core| core.datapath == datapath).expect("a variant")
 }
 
 /// Largest magnitude.

@@ -2,9 +2,9 @@
 
 use super::lanes;
 use super::scalar::Scalar;
-use crate::common::variants;
+use crate::common::variant_of;
 use flashd_golden::{fa2_fixed_lane, flash_d_fixed_lane, flash_d_lane};
-use flashd_spec::config::{Accumulator, CoreConfig, LaneBits};
+use flashd_spec::config::{Accumulator, CoreConfig, Fa2Variant, FlashDVariant, LaneBits};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
@@ -26,7 +26,7 @@ fn factors(bits: u32, least: i128) -> impl Iterator<Item = (i128, i128)> + Clone
 #[test]
 fn flash_d_fixed_lanes() {
     for format in FORMATS {
-        let [_, _, fixed, ..] = variants(2, format);
+        let fixed = variant_of(2, format, FlashDVariant::Fixed);
         for (o, v, w) in [(8, 4, 3), (8, 8, 3), (9, 6, 3)] {
             let config = CoreConfig { lane: Some(LaneBits { o, v, w }), ..fixed.clone() };
             let n = Numerics::new(&config);
@@ -64,7 +64,8 @@ fn flash_d_fixed_lanes() {
 #[test]
 fn fa2_fixed_lanes() {
     for format in FORMATS {
-        let [.., fixed, reference] = variants(2, format);
+        let [fixed, reference] =
+            [Fa2Variant::Fixed, Fa2Variant::LogReference].map(|variant| variant_of(2, format, variant));
         for (config, o, w) in [(&fixed, 8, 3), (&fixed, 12, 4), (&reference, 8, 4), (&reference, 11, 3)] {
             let config = CoreConfig { lane: Some(LaneBits { o, v: 8, w }), ..config.clone() };
             let n = Numerics::new(&config);
@@ -92,7 +93,7 @@ fn fa2_fixed_lanes() {
 #[test]
 fn flash_d_fused_lanes() {
     for format in FORMATS {
-        let [_, fused, ..] = variants(2, format);
+        let fused = variant_of(2, format, FlashDVariant::Fused);
         let config = CoreConfig { accumulator: Some(Accumulator::Format), ..fused };
         let n = Numerics::new(&config);
         let p = format.precision();

@@ -98,15 +98,17 @@ pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i1
 pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) -> (i128, bool) {
     let (m, right, delta) = lane;
     let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
-    let reference = scalar.config.fa2() == Some(Fa2Variant::LogReference);
+    let (wm, fa2) = (scalar.lane_factor_bits(), scalar.config.fa2());
+    // The log-reference's exponentials count half.
+    let half = i128::from(fa2 == Some(Fa2Variant::LogReference));
     let (sign, mut sig, mut field) = fields(format, v);
     let over = sig != 0 && field > x;
     if over {
         (sig, field) = ((1 << format.precision()) - 1, x);
     }
-    let down_by = i128::from(format.precision() + bits.w - 1) + (x - field) + right - i128::from(reference);
+    let down_by = i128::from(format.precision() + wm - 1) + (x - field) + right - half;
     let (floor, g) = floor_and_bit(sig * m, (i128::from(bits.o) - 1 - down_by) as i32);
-    let width = bits.o + if reference { 2 } else { 16 };
+    let width = bits.o + if fa2 == Some(Fa2Variant::Fixed) { 16 } else { 2 };
     let new = down(o, delta) + sign * (floor + g);
     // Two's complement of that many bits.
     ((new << (128 - width)) >> (128 - width), over)
@@ -222,6 +224,19 @@ impl Lanes {
                 let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
                 let exponent = excess + unit - vr as i32 - right;
                 Dyadic { mantissa: o.signum() * kept * r, exponent }.round(format)
+            }
+            Some(Fa2Variant::SharedLogReference) => {
+                if o == 0 {
+                    return 0;
+                }
+                let wm = scalar.lane_factor_bits();
+                // A quarter of the reciprocal, of an l above 1/4.
+                let (m, right) = significand(r, vr + 1, i128::from(right) + 2, wm);
+                let length = format.precision() as i32 + 3;
+                let excess = o.abs().ilog2() as i32 + 1 - length;
+                let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
+                let exponent = excess + unit + 2 - (wm as i32 - 1) - right as i32;
+                Dyadic { mantissa: o.signum() * (kept | 1) * m, exponent }.round(format)
             }
             Some(Fa2Variant::SharedScale | Fa2Variant::LazyReference) => {
                 let wm = scalar.shared_bits();

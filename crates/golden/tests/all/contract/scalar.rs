@@ -181,6 +181,7 @@ impl<'a> Scalar<'a> {
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),
             (_, Some(Fa2Variant::LogReference)) => self.log_reference(s),
             (_, Some(Fa2Variant::LazyReference)) => self.lazy_reference(s),
+            (_, Some(Fa2Variant::SharedLogReference)) => self.shared_log_reference(s),
             _ => self.fa2(s),
         }
     }
@@ -374,6 +375,36 @@ impl<'a> Scalar<'a> {
             false => Lane::Shift { m, shift, delta },
         };
         Outcome { s, x, w: right << wm | m, upper: delta > 0, lane, overflow: false }
+    }
+
+    /// Significand bits of the factor of FA2's fixed-point lanes.
+    pub fn lane_factor_bits(&self) -> u32 {
+        let asked = self.config.lane_bits().w;
+        let shared = self.config.fa2() == Some(Fa2Variant::SharedLogReference);
+        if shared { asked.max(self.n.format.fraction_bits + 3) } else { asked }
+    }
+
+    fn shared_log_reference(&mut self, s: i128) -> Outcome {
+        let (n, fs, wm) = (self.n, self.score_fraction(), self.lane_factor_bits());
+        let first = self.reference.is_none();
+        let old = self.reference.unwrap_or(s);
+        let x = s - old;
+        if !first && self.holds(x, fs) {
+            return Self::held(s, x);
+        }
+        // The ceiling.
+        let jump = -((-x).min(0) >> fs);
+        let (k, f) = self.argument((jump << fs) - x, fs);
+        let (m, right) = significand(look_up(&n.exp.exp, 0, f), n.exp.value_fraction + 1, k.into(), wm);
+        let sum =
+            (self.l >> jump.min(100)) + round_half_up(m << n.state_fraction, wm as i32 - 1 + right as i32);
+        let carry = i128::from(sum >> (n.state_fraction + 1) != 0);
+        self.l = sum >> carry;
+        let (delta, right) = (jump + carry, right + carry);
+        self.reference = Some(old + (delta << fs));
+        let w = right << wm | m;
+        assert!(!first || w == 1 << (wm - 1), "the exponential of a first key is one");
+        Outcome { s, x, w, upper: delta > 0, lane: Lane::Sum { m, right, delta }, overflow: false }
     }
 
     /// `r` (VR fraction bits) and `top - FL` of `1/l = r 2^-VR 2^-(top - FL)`.

@@ -29,6 +29,8 @@ pub(in crate::wave) enum Quantity {
     Tau,
     /// Fixed FA2's reference, in log2 units.
     Reference,
+    /// The same with the fraction of the first score.
+    FineReference,
     /// `x = s - L`, in log2 units.
     Difference,
     /// `t = |x|`, in log2 units.

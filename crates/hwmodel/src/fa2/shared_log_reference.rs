@@ -1,0 +1,199 @@
+//! FA2's scalar path for fixed-point lanes whose multiplier also does the final scale. Scores are in base 2.
+//!
+//! ```text
+//!  first key   R <- s                            l <- 1               o <- v
+//!  s > R       delta = ceil(s - R)               l <- l 2^-delta + e  o <- o 2^-delta + v e
+//!  s <= R      delta = 1 where l + e reaches 2   l <- (l + e) 2^-delta
+//!              R <- R + delta, e = 2^(s - R)     (with the new R)
+//!  result      o r, r = 1/l in the format of e
+//! ```
+//!
+//! * As in [`log_reference`](super::log_reference) R follows the exponent of l, by whole octaves, so that sum and accumulators are
+//!   shifted and need no guard bits for many keys. But R is the first score plus an integer, not an integer: the
+//!   exponential of a first key is 1 and v enters as it is, so that the lanes' multiplier is free for the final
+//!   scale of the query before, which is due in that very cycle.
+//! * R rises to the score or above it, never below: exponentials are at most 1. A rise leaves at most half of l and
+//!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. Tables have powers of two that are
+//!   a few last places short of 1/2: the divider takes an l from 1/4 on.
+
+use super::fixed_lane::accumulator_bits;
+use super::log_reference::log_sum_bits;
+use super::reference::{factor_to_sum, reference_bits, tau_bits};
+use super::scalars::step_ports;
+use crate::arith::fixed::clamp;
+use crate::arith::normalise::normalise_within;
+use crate::arith::reciprocal::reciprocal;
+use crate::attention::factor::{
+    base_2_argument, factor_bits, right_bits, significand_and_right, table_factor,
+};
+use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
+use crate::attention::signals::Signals;
+use crate::function;
+use crate::rtl::{Module, Reading, Tag};
+use crate::score::sum::sum_exponent_bits;
+use crate::word::bits_for;
+use flashd_spec::numerics::Numerics;
+use std::sync::Arc;
+
+/// Width of the reference: the range of a score and of the exponent of l, with the fraction of the first score.
+pub fn fine_reference_bits(n: &Numerics) -> u32 {
+    reference_bits(n) + n.score_fraction
+}
+
+/// Bits of a shift of the accumulators and of l: all ones shifts everything out.
+pub fn delta_bits(n: &Numerics) -> u32 {
+    bits_for(accumulator_bits(n).max(log_sum_bits(n)).into())
+}
+
+function! {
+    /// Everything that a step decides, from the score to the new sum.
+    pub struct SharedLogNextFunction { numerics: Arc<Numerics> }
+    name(this) = format!("shared_log_next_m{}", this.numerics.factor_significand);
+    doc = {
+        let n = &this.numerics;
+        let hold = n.hold_threshold.map_or(String::new(), |t| {
+            format!("; holds when score - reference <= -{}", t as f64 / (n.score_fraction as f64).exp2())
+        });
+        format!(
+            "jump = max(0, ceil(score - reference)); e = 2^(score - reference - jump); total = (sum >> jump) + e;\ntotal below 2 keeps the reference at reference + jump, above it moves once more; score and 1 for a first key{hold}."
+        )
+    };
+    inputs {
+        score: this.numerics.score_bits(), reference: fine_reference_bits(&this.numerics), sum: log_sum_bits(&this.numerics),
+        first: 1, valid: 1
+    }
+    outputs {
+        reference_next: fine_reference_bits(&this.numerics), sum_next: log_sum_bits(&this.numerics), delta: delta_bits(&this.numerics),
+        e: factor_bits(&this.numerics, this.numerics.factor_significand), update: 1
+    }
+    eval<W> {
+        let n = &this.numerics;
+        let (fs, wide) = (n.score_fraction, tau_bits(n));
+        let below = reference.sext(wide).sub(&score.sext(wide)).named("below");
+        let above = first.not().and(&below.msb()).named("score_is_above");
+        let octaves = below.drop_low(fs);
+        let bits = octaves.width();
+        // The floor of a negative distance, negated: what takes the reference to the score or less than an octave above.
+        let jump = above.repeat(bits).and(&octaves.negate()).named("jump");
+        let octave = first.or(&above).not().repeat(bits).and(&octaves);
+        let fraction = first.not().repeat(fs).and(&below.slice(0, fs));
+        // tau = reference + jump - score.
+        let tau = octave.concat(&fraction).named("tau");
+        let (m, right) = table_factor(n, &n.exp.exp, &base_2_argument(n, &tau, fs), n.factor_significand);
+        let e = factor_to_sum(n, &right.concat(&m), 0);
+        let total_bits = n.state_fraction + 2;
+        let clamped = clamp(&jump.zext(bits.max(delta_bits(n))), delta_bits(n)).named("jump_clamped");
+        let before = first.not().repeat(sum.width()).and(&sum).shr(&clamped).named("sum_shifted");
+        let total = before.zext(total_bits).add(&e.zext(total_bits.max(e.width())).slice(0, total_bits)).named("total");
+        let carry = total.msb().named("carry");
+        let sum_next = carry.select(&total.drop_low(1), &total.slice(0, total_bits - 1));
+        let delta = clamped.or(&carry.zext(delta_bits(n)));
+        let right = right.add(&carry.zext(right.width())).named("lanes_right");
+        let octaves = reference.drop_low(fs);
+        let rise = jump.or(&carry.zext(bits)).slice(0, octaves.width());
+        let risen = octaves.add(&rise).concat(&reference.slice(0, fs)).named("risen");
+        let reference_next = first.select(&score.sext(risen.width()), &risen);
+        let update = match n.hold_threshold {
+            None => valid,
+            // tau of a first key and of a score above is less than an octave, and thresholds are more.
+            Some(threshold) => valid.and(&tau.at_least(threshold).named("far").not()),
+        };
+        [reference_next, sum_next, delta, right.concat(&m), update]
+    }
+}
+
+function! {
+    /// `1 / l` of an l below 2 and, but for the error of the exponential's table, not below 1/2.
+    pub struct HalfReciprocalFunction { numerics: Arc<Numerics> }
+    name(this) = format!("half_reciprocal_{}_{}", log_sum_bits(&this.numerics), this.numerics.format.ident());
+    doc = {
+        let r = &this.numerics.reciprocal;
+        format!(
+            "1 / sum = r * 2^-right, r in (1/2, 1] with {} fraction bits: {} PWL segments, {} Newton steps.\nThe sum is in [1/4, 2) with {} fraction bits; the unit rests unless it is final.",
+            r.table.value_fraction, r.table.segments, r.newton_steps, this.numerics.state_fraction
+        )
+    };
+    inputs { sum: log_sum_bits(&this.numerics), finish: 1 }
+    outputs { r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let vr = n.reciprocal.table.value_fraction;
+        let sum = finish.repeat(sum.width()).and(&sum).named("final_sum");
+        let (normalised, leading_zeros) = normalise_within(&sum, 2);
+        let normalised = normalised.append_zeros((vr + 1).saturating_sub(sum.width())).named("normalised");
+        let r = reciprocal(&n.reciprocal, &normalised.top(vr + 1).named("m")).named("reciprocal");
+        [r, leading_zeros.named("leading_zeros").zext(sum_exponent_bits()).negate()]
+    }
+}
+
+function! {
+    /// The factor of lanes whose multiplier also does the final scale.
+    pub struct SharedLogFactorFunction { numerics: Arc<Numerics> }
+    name(this) = format!("shared_log_factor_m{}", this.numerics.factor_significand);
+    doc = "factor = finish ? r * 2^-(right + 2) : e, as {right, m}; the next step of a finished query's lanes is a first\nkey or none, which needs no factor.";
+    inputs {
+        r: this.numerics.reciprocal.table.value_fraction + 1, right: sum_exponent_bits(),
+        e: factor_bits(&this.numerics, this.numerics.factor_significand), finish: 1, update: 1
+    }
+    outputs { factor: factor_bits(&this.numerics, this.numerics.factor_significand), take: 1 }
+    eval<W> {
+        let n = &this.numerics;
+        // right + 2, right being 0, -1 or -2.
+        let octave = right.bit(1).not().concat(&right.bit(0)).named("octave");
+        let (scale, right) = significand_and_right(&r, &octave, n.factor_significand, right_bits(n));
+        [finish.select(&right.concat(&scale), &e), finish.or(&update)]
+    }
+}
+
+/// The scalar path of FA2 `shared-log-reference`: reference and sum in one loop, and the reciprocal of the sum.
+///
+/// To the lanes go whether a step updates, that their registers take a factor, the factor (the step's exponential, or in the cycle of
+/// `finish` a quarter of the final scale), how far the reference moves, and that the step is a first key.
+pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
+    let tag = Tag::module(
+        format!("shared_log_reference_m{}", n.factor_significand),
+        "R is the first score plus an integer and follows the exponent of l: e = 2^(s - R) <= 1,\nl <- (l >> delta) + e stays in [1/2, 2).",
+    );
+    let numerics = || n.clone();
+    around.part("weight", tag, |m| {
+        let [score, valid, first, finish] = step_ports(m, inputs);
+
+        // The loop's stage.
+        let score_q = m.register_if("score_q", valid, score);
+        let valid_q = m.register_reset("valid_q", 0, valid);
+        let loop_first_q = m.register("loop_first_q", first);
+        let takes = m.later(1);
+        let reference_q = m.state_if("reference_q", fine_reference_bits(n), takes);
+        let sum_q = m.state_if("sum_q", log_sum_bits(n), takes);
+        let function = SharedLogNextFunction { numerics: numerics() };
+        let [reference_next, sum_next, delta, e, update] =
+            m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
+        m.next_all(&[reference_q, sum_q], &[reference_next, sum_next]);
+        m.drive(takes, update);
+        // The lanes' stage.
+        let e_q = m.register_if("e_q", update, e);
+        let delta_q = m.register_if("delta_q", update, delta);
+        let first_q = m.register("first_q", loop_first_q);
+        let step_q = m.register_reset("step_q", 0, valid_q);
+        let update_q = m.register_reset("update_q", 0, update);
+        // l at the value stage.
+        let final_sum_q = m.register("final_sum_q", sum_q);
+        let function = HalfReciprocalFunction { numerics: numerics() };
+        let [r, right] = m.call("reciprocal", function, [final_sum_q, finish]);
+        let function = SharedLogFactorFunction { numerics: numerics() };
+        let [factor, take] = m.call("factor", function, [r, right, e_q, finish, update_q]);
+
+        let step = m.output("step", step_q);
+        let reads = m.output("reads", update_q);
+        let scalars =
+            [("update", update_q), ("take", take), ("e", factor), ("delta", delta_q), ("load", first_q)];
+        let lanes = Signals::hand_out(m, scalars);
+        m.watch("argument_reference", reference_q);
+        m.watch_output("weight_valid", "step");
+        m.watch("weight", e_q);
+        m.watch_output("weight_load", "load");
+        m.watch_output_as("weight_upper", "delta", Reading::Any);
+        m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
+        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+    })
+}

@@ -1,0 +1,97 @@
+//! FA2 `shared-log-reference`: one multiplier for update and final scale in lock-step, and its error on the bundled sample.
+
+use flashd_golden::encode;
+use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
+use flashd_spec::config::{CoreConfig, Fa2Variant, Hold};
+use flashd_spec::format::Format;
+use flashd_workload::{TensorScale, load_dir, round_value};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use std::path::Path;
+
+fn core(variant: Fa2Variant, d: usize, format: Format) -> CoreConfig {
+    CoreConfig::with_datapath(variant.into(), d, format)
+}
+
+/// Queries whose scores rise by fractions of an octave and by many, fall, and stay: with rises, carries and neither.
+fn rises_and_carries(rng: &mut ChaCha8Rng, format: Format, d: usize, octaves: f64) -> Workload {
+    // The multiplier scales one query's result while the next one's first key is there, again and again.
+    let lengths = [1, 1, 12, 1, 2, 1, 5, 12, 1, 1];
+    let keys = 12;
+    let (q, mut k, mut v) = (vec![format.one(); d * lengths.len()], Vec::new(), Vec::new());
+    let mut score = -octaves / 2.0;
+    for _ in 0..keys {
+        let jump = [0.0, 0.0, 1.0, -0.3, 2f64.powi(-10), rng.random_range(0.0..octaves / 2.0)]
+            [rng.random_range(0..6)];
+        score = (score + jump).min(octaves / 2.0);
+        let mut rest = score / std::f64::consts::LOG2_E;
+        // As much as the format holds in an element, and the next one what is left.
+        k.extend((0..d).map(|_| {
+            let bits = encode(format, round_value(format, rest));
+            rest -= format.value(bits);
+            bits
+        }));
+        v.extend((0..d).map(|_| encode(format, round_value(format, rng.random_range(-3.0..3.0)))));
+    }
+    Workload::new(format, d, &q, &k, &v).with_lengths(lengths)
+}
+
+#[test]
+fn rises_carries_and_queries_of_one_key_in_lockstep() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let mut moves = 0;
+    for (_, format) in Format::NAMED {
+        for d in [4, 7] {
+            let core = CoreConfig { score_shift: Some(0), ..core(Fa2Variant::SharedLogReference, d, format) };
+            let cores = [
+                core.clone(),
+                CoreConfig { hold: Some(Hold::None), segments: 32, ..core.clone() },
+                CoreConfig { masks: true, hold: Some(Hold::Below(2.0)), ..core.clone() },
+                CoreConfig { value_latency: 3, score_integer_bits: 5, segments: 4, ..core },
+            ];
+            for core in cores {
+                for octaves in [4.0, 20.0, 60.0, 1000.0] {
+                    let mut w = rises_and_carries(&mut rng, format, d, octaves);
+                    if core.masks {
+                        for query in &mut w.queries {
+                            query.masked = (0..query.keys).map(|_| rng.random_range(0..3) == 0).collect();
+                        }
+                    }
+                    for gaps in [Gaps::None, Gaps::Random(9)] {
+                        let run =
+                            run(&core, &w, gaps, &mut []).unwrap_or_else(|e| panic!("{}: {e}", core.name()));
+                        let steps = run.results.iter().flat_map(|result| &result.steps);
+                        moves += steps.filter(|step| step.upper).count();
+                    }
+                }
+            }
+        }
+    }
+    assert!(moves > 1000, "{moves}");
+}
+
+/// The log-reference has a multiplier of its own for the final scale, of more bits.
+#[test]
+fn on_the_bundled_sample_the_error_is_no_larger_than_the_log_references() {
+    let traces = load_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data")).unwrap();
+    for format in [Format::BF16, Format::FP16, Format::FP8_E4M3, Format::FP8_E5M2] {
+        let mut mean = [0.0; 2];
+        for trace in &traces {
+            let scenario = Scenario {
+                attention: trace.attention.clone(),
+                visible: trace.visible(),
+                score_scale: trace.score_scale(),
+                tensor_scale: TensorScale::Auto,
+            };
+            let reference = Reference::new(&scenario);
+            let variants = [Fa2Variant::LogReference, Fa2Variant::SharedLogReference];
+            for (mean, variant) in mean.iter_mut().zip(variants) {
+                let prepared = prepare(&core(variant, trace.d, format), &scenario, &reference).unwrap();
+                *mean += reference.accuracy(&prepared, &model_results(&prepared)).mean;
+            }
+        }
+        let [log, shared] = mean;
+        println!("{format}: {:.4} of the log-reference's error", shared / log);
+        assert!(shared <= log, "{format}: {shared} and {log}");
+    }
+}
