@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | dot products | one product of 16 queries | `dot.rs` |
 //! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs` |
-//! | output lanes | one element of 16 queries | `fixed.rs`, `float.rs` |
+//! | output lanes | one element of 16 queries | `fixed.rs`, `ranged.rs`, `float.rs` |
 //!
 //! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
@@ -29,12 +29,15 @@ mod isa;
 mod lse;
 mod operands;
 mod plain;
+mod ranged;
+mod ranging;
 mod rounding;
 mod run;
 mod scale;
 mod score;
 mod table;
 mod watch;
+mod weights;
 
 pub use blend::Blending;
 pub use isa::Isa;
