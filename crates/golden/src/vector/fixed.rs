@@ -18,9 +18,9 @@ use flashd_spec::config::LaneBits;
 /// Most places that a factor scales by: what is shifted further has vanished.
 const FARTHEST: i32 = 29;
 /// Elements whose accumulators stay in registers for all keys of a tile.
-const TOGETHER: usize = 8;
+pub(crate) const TOGETHER: usize = 8;
 /// Those of what is left.
-const FEW: usize = 4;
+pub(crate) const FEW: usize = 4;
 
 /// The widths that a kernel needs.
 #[derive(Clone, Copy)]
@@ -111,8 +111,9 @@ impl BlendLanes {
         }
     }
 
+    /// The same on N elements from one on.
     #[inline(always)]
-    fn some<const N: usize, const ELEMENTS: bool>(
+    pub(crate) fn some<const N: usize, const ELEMENTS: bool>(
         &self,
         steps: &[BlendStep],
         values: &[&[i32]],

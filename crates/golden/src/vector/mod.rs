@@ -15,8 +15,9 @@
 //! A query alone has its elements in the lanes instead, in dot products and output lanes.
 //!
 //! K and V are read once for each block of queries. They are converted once, but by every block for itself where there are at
-//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64), and for
-//! each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert).
+//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64; those of V 4
+//! more where lanes have exponents of their own), and for each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert,
+//! `200 d` where lanes have exponents).
 
 mod blend;
 mod block;

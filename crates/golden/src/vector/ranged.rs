@@ -1,12 +1,13 @@
 //! FLASH-D's lanes with exponents of their own for all queries of a block: [`crate::lanes::RangedLanes`] in 32-bit lanes.
 //!
-//! A step aligns value and accumulator, and then goes on as in [`super::fixed`].
+//! A step aligns value and accumulator, and then goes on as in [`super::fixed`]. Most elements need less in most tiles ([`Course`]).
 //!
 //! A value is kept as twice its significand, one less if it is negative, so that its rounding half away from zero is a sum and
 //! a shift: `v = floor((t + 2^right) / 2^(right + 1))`.
 
+use super::TILE;
 use super::block::{lane, row, value};
-use super::fixed::{BlendLanes, BlendStep};
+use super::fixed::{BlendLanes, BlendStep, FEW, TOGETHER};
 use super::lse::Blend;
 use crate::dot::{BLOCK, Block};
 use flashd_spec::bits::ones;
@@ -14,8 +15,18 @@ use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::fixed_result_bits;
 
-/// Elements whose accumulators and exponents stay in registers for all keys of a tile.
-const TOGETHER: usize = 4;
+/// What the exponents of an accumulator's vector do in a tile, from what is least work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Course {
+    /// None of them moves, and a value has the same place in all lanes that read it: values are aligned once for all lanes, and all
+    /// else is as in fixed point.
+    #[default]
+    Common,
+    /// None of them moves.
+    Still,
+    /// One may move.
+    Moves,
+}
 
 /// A value: its significand as above, in units that are the same for all values, and its exponent field.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,19 +39,24 @@ pub(crate) struct RangeValue {
 #[derive(Clone, Copy)]
 pub(crate) struct RangeOperands {
     magnitude: u32,
+    /// The largest finite magnitude; what is above it counts as zero.
     most: u32,
+    /// From the format's sign to that of 32 bits.
     sign_left: u32,
+    /// Fraction bits of the format.
     fraction: u32,
     /// The exponent field of zeros.
     least: i32,
-    /// The significand of what the exponent field 0 has is kept (-1) or not (0).
+    /// -1: subnormals have a significand; 0: they are zeros.
     subnormal: i32,
+    /// From the format's fraction bits to an operand's.
     left: u32,
     /// The largest significand that is not rounded beyond the largest operand.
     largest: i32,
 }
 
 impl RangeOperands {
+    /// The value of an encoding.
     #[inline(always)]
     pub(crate) fn of(&self, bits: u64) -> RangeValue {
         let bits = bits as u32;
@@ -53,7 +69,7 @@ impl RangeOperands {
         let significand = ((significand & finite) << (self.left & 31)).min(self.largest);
         // 0 or -1; zeros have no sign.
         let sign = (bits << (self.sign_left & 31)) as i32 >> 31 & -i32::from(significand != 0);
-        let t = 2 * significand ^ sign;
+        let t = (2 * significand) ^ sign;
         RangeValue { t, exponent: (field & finite).max(self.least) }
     }
 }
@@ -77,6 +93,83 @@ impl RangeStep {
         for i in 0..BLOCK {
             // A factor of zero is that of a first key alone.
             self.keep[i] = !(blend.upper[i] & -i32::from(blend.m[i] == 0));
+        }
+    }
+}
+
+/// What the lanes do in a tile.
+pub(crate) struct RangeTile<'a> {
+    pub(crate) steps: &'a [BlendStep],
+    pub(crate) ranges: &'a [RangeStep],
+    /// A row for each step.
+    pub(crate) values: &'a [&'a [RangeValue]],
+}
+
+/// What is found out about a tile before its steps.
+pub(crate) struct RangeSurvey {
+    /// The largest exponent of each element's values.
+    tops: Vec<i32>,
+    /// The exponent of each element's accumulators, where all have the same; else any number.
+    levels: Vec<i32>,
+    /// Of each vector of accumulators.
+    courses: Vec<Course>,
+    /// Operands for these exponents, a row for each step.
+    aligned: Vec<i32>,
+}
+
+impl RangeSurvey {
+    /// For d elements in some vectors of accumulators.
+    pub(crate) fn new(d: usize, vectors: usize) -> RangeSurvey {
+        RangeSurvey {
+            tops: vec![0; d],
+            levels: vec![0; d],
+            courses: vec![Course::Common; vectors],
+            aligned: vec![0; TILE * d],
+        }
+    }
+
+    /// Looks at a tile before its steps.
+    #[inline(always)]
+    fn look<const ELEMENTS: bool>(&mut self, tile: &RangeTile, exponents: &[Block<i32>]) {
+        // Queries that read nothing do not matter; with a first key there is nothing to move.
+        let (mut reads, mut loads) = ([0; BLOCK], [0; BLOCK]);
+        for range in tile.ranges {
+            for i in 0..BLOCK {
+                reads[i] |= range.read[i];
+                loads[i] |= !range.keep[i];
+            }
+        }
+        if loads.iter().fold(0, |any, &load| any | load) != 0 {
+            self.courses.fill(Course::Moves);
+            return;
+        }
+        self.tops.fill(0);
+        for values in tile.values {
+            for (top, value) in self.tops.iter_mut().zip(*values) {
+                *top = value.exponent.max(*top);
+            }
+        }
+        for (n, (course, exponents)) in self.courses.iter_mut().zip(exponents).enumerate() {
+            if ELEMENTS {
+                self.levels[n * BLOCK..(n + 1) * BLOCK].copy_from_slice(exponents);
+                let mut moves = 0;
+                for (i, exponent) in exponents.iter().enumerate() {
+                    moves |= i32::from(self.tops[n * BLOCK + i] > *exponent);
+                }
+                *course = if moves != 0 { Course::Moves } else { Course::Common };
+            } else {
+                let (mut low, mut high) = (i32::MAX, 0);
+                for (exponent, read) in exponents.iter().zip(&reads) {
+                    low = low.min(exponent | (!read & i32::MAX));
+                    high = high.max(exponent & read);
+                }
+                self.levels[n] = high;
+                *course = match (self.tops[n] > low, low == high) {
+                    (true, _) => Course::Moves,
+                    (_, true) => Course::Common,
+                    _ => Course::Still,
+                };
+            }
         }
     }
 }
@@ -137,32 +230,57 @@ impl RangeLanes {
     #[inline(always)]
     pub(crate) fn apply<const ELEMENTS: bool>(
         &self,
-        steps: &[BlendStep],
-        ranges: &[RangeStep],
-        values: &[&[RangeValue]],
+        tile: RangeTile,
+        survey: &mut RangeSurvey,
         o: &mut [Block<i32>],
         exponents: &mut [Block<i32>],
     ) {
-        let mut start = 0;
-        let mut chunks = o.chunks_exact_mut(TOGETHER);
-        for o in &mut chunks {
-            let e = &mut exponents[start..start + TOGETHER];
-            self.some::<TOGETHER, ELEMENTS>(steps, ranges, values, start, o, e);
-            start += TOGETHER;
+        survey.look::<ELEMENTS>(&tile, exponents);
+        let RangeSurvey { levels, courses, aligned, .. } = survey;
+        let mut common = [&[][..]; TILE];
+        if courses.contains(&Course::Common) {
+            for (values, aligned) in tile.values.iter().zip(aligned.chunks_exact_mut(levels.len())) {
+                for ((aligned, value), level) in aligned.iter_mut().zip(*values).zip(&*levels) {
+                    *aligned = self.operand(value.t, (level - value.exponent).max(0));
+                }
+            }
+            common
+                .iter_mut()
+                .zip(aligned.chunks_exact(levels.len()))
+                .for_each(|(row, aligned)| *row = aligned);
         }
-        for o in chunks.into_remainder().chunks_exact_mut(1) {
-            let e = &mut exponents[start..=start];
-            self.some::<1, ELEMENTS>(steps, ranges, values, start, o, e);
-            start += 1;
+        let common = &common[..tile.values.len()];
+        let mut start = 0;
+        while start < o.len() {
+            let left = &courses[start..];
+            let all_common = |courses: &[Course]| courses.iter().all(|&course| course == Course::Common);
+            let count = match left.len() {
+                TOGETHER.. if all_common(&left[..TOGETHER]) => TOGETHER,
+                FEW.. => FEW,
+                _ => 1,
+            };
+            let course = left[..count].iter().max().copied().unwrap_or_default();
+            let (o, e) = (&mut o[start..start + count], &mut exponents[start..start + count]);
+            match (course, count) {
+                (Course::Common, TOGETHER) => {
+                    self.blend.some::<TOGETHER, ELEMENTS>(tile.steps, common, start, o);
+                }
+                (Course::Common, FEW) => self.blend.some::<FEW, ELEMENTS>(tile.steps, common, start, o),
+                (Course::Common, _) => self.blend.some::<1, ELEMENTS>(tile.steps, common, start, o),
+                (Course::Still, FEW) => self.some::<FEW, false, ELEMENTS>(&tile, start, o, e),
+                (Course::Still, _) => self.some::<1, false, ELEMENTS>(&tile, start, o, e),
+                (Course::Moves, FEW) => self.some::<FEW, true, ELEMENTS>(&tile, start, o, e),
+                (Course::Moves, _) => self.some::<1, true, ELEMENTS>(&tile, start, o, e),
+            }
+            start += count;
         }
     }
 
+    /// All steps on N elements from one on; `MOVES`: exponents may move.
     #[inline(always)]
-    fn some<const N: usize, const ELEMENTS: bool>(
+    fn some<const N: usize, const MOVES: bool, const ELEMENTS: bool>(
         &self,
-        steps: &[BlendStep],
-        ranges: &[RangeStep],
-        values: &[&[RangeValue]],
+        tile: &RangeTile,
         start: usize,
         o: &mut [Block<i32>],
         exponents: &mut [Block<i32>],
@@ -170,10 +288,11 @@ impl RangeLanes {
         let (mut work, mut own) = ([[0; BLOCK]; N], [[0; BLOCK]; N]);
         work.copy_from_slice(o);
         own.copy_from_slice(exponents);
-        for ((step, range), values) in steps.iter().zip(ranges).zip(values) {
+        for ((step, range), values) in tile.steps.iter().zip(tile.ranges).zip(tile.values) {
             let values = row::<_, N, ELEMENTS>(values, start);
             for (n, (o, e)) in work.iter_mut().zip(&mut own).enumerate() {
-                let v = self.align::<ELEMENTS>(range, o, e, |i| value::<_, ELEMENTS>(values, n, i));
+                let value = |i| value::<_, ELEMENTS>(values, n, i);
+                let v = self.align::<MOVES, ELEMENTS>(range, o, e, value);
                 if step.any_upper {
                     let loaded = |i: usize| (v[i] + 1) << self.blend.below;
                     let upper = |i| step.upper[lane::<ELEMENTS>(i)] != 0;
@@ -185,12 +304,14 @@ impl RangeLanes {
             }
         }
         o.copy_from_slice(&work);
-        exponents.copy_from_slice(&own);
+        if MOVES {
+            exponents.copy_from_slice(&own);
+        }
     }
 
     /// The operands of a step, `v - 1`, with accumulators and exponents brought to the larger exponent.
     #[inline(always)]
-    fn align<const ELEMENTS: bool>(
+    fn align<const MOVES: bool, const ELEMENTS: bool>(
         &self,
         range: &RangeStep,
         o: &mut Block<i32>,
@@ -201,6 +322,11 @@ impl RangeLanes {
         for i in 0..BLOCK {
             let at = lane::<ELEMENTS>(i);
             let RangeValue { t, exponent } = value(i);
+            if !MOVES {
+                // Only what is not read may have a larger exponent.
+                operands[i] = self.operand(t, (exponents[i] - exponent).max(0));
+                continue;
+            }
             // What is not read is as good as of the least exponent.
             let exponent = exponent & range.read[at];
             let before = exponents[i] & range.keep[at];

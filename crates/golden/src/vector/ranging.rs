@@ -4,7 +4,7 @@ use super::TILE;
 use super::block::{BlockCore, Layout, Outputs, TileWork};
 use super::isa::{Isa, Kernel};
 use super::operands::{Convert, Survey, convert};
-use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeValue};
+use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeSurvey, RangeTile, RangeValue};
 use super::weights::{WeightState, Weights};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes, Ranged, RangedLanes};
 use crate::model::{Model, PartialState, QueryResult};
@@ -51,6 +51,7 @@ impl Convert for RangeOperands {
 pub(crate) struct RangeState {
     weights: WeightState,
     ranges: [RangeStep; TILE],
+    survey: RangeSurvey,
     o: Outputs<i32>,
     exponents: Outputs<i32>,
 }
@@ -80,10 +81,12 @@ impl BlockCore for Ranging {
     }
 
     fn start(&self, layout: Layout) -> Box<RangeState> {
+        let o = Outputs::new(self.d, layout);
         Box::new(RangeState {
             weights: self.weights.start(),
             ranges: [RangeStep::NOTHING; TILE],
-            o: Outputs::new(self.d, layout),
+            survey: RangeSurvey::new(self.d, o.vectors.len()),
+            o,
             exponents: Outputs::new(self.d, layout),
         })
     }
@@ -143,13 +146,14 @@ impl<const ELEMENTS: bool> Kernel for RangeValues<'_, ELEMENTS> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let RangeValues { core, state, values, work } = self;
-        let RangeState { weights, ranges, o, exponents } = state;
+        let RangeState { weights, ranges, survey, o, exponents } = state;
         let count = weights.read.len();
         for (range, &key) in ranges.iter_mut().zip(&weights.read) {
             range.prepare(&weights.blends[key], &work.read[key]);
         }
-        let (steps, rows) = (&weights.steps[..count], weights.rows(values, core.d));
-        let (o, exponents) = (&mut o.vectors, &mut exponents.vectors);
-        core.lanes.apply::<ELEMENTS>(steps, &ranges[..count], &rows[..count], o, exponents);
+        let rows = weights.rows(values, core.d);
+        let tile =
+            RangeTile { steps: &weights.steps[..count], ranges: &ranges[..count], values: &rows[..count] };
+        core.lanes.apply::<ELEMENTS>(tile, survey, &mut o.vectors, &mut exponents.vectors);
     }
 }
