@@ -9,7 +9,7 @@ mod sum;
 pub(crate) use fixed::FixedLanes;
 pub(crate) use float::{FloatEnding, FloatLanes, FloatOp};
 pub(crate) use fused::FusedLanes;
-pub(crate) use ranged::RangedLanes;
+pub(crate) use ranged::{Ranged, RangedLanes};
 pub(crate) use sum::{Division, SumLanes, SumOp};
 
 use crate::base2::Factor;

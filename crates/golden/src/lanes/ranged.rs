@@ -10,8 +10,8 @@ use flashd_spec::numerics::fixed_result_bits;
 /// An accumulator: `o 2^-(OW - 1)` in units of `2^(exponent - bias + 1)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ranged {
-    o: i64,
-    exponent: u64,
+    pub(crate) o: i64,
+    pub(crate) exponent: u64,
 }
 
 /// A value: its significand, below 2, in units of `2^(exponent - bias)`.

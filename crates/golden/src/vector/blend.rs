@@ -1,14 +1,11 @@
 //! FLASH-D with fixed-point lanes: the kernels of a tile put together.
 
-use super::TILE;
 use super::block::{BlockCore, Layout, Outputs, TileWork};
-use super::fixed::{BlendLanes, BlendStep};
+use super::fixed::BlendLanes;
 use super::isa::{Isa, Kernel};
-use super::lse::{Blend, LseLanes, State};
 use super::operands::{Convert, Decoder, Survey, convert};
-use super::score::ScoreLanes;
+use super::weights::{WeightState, Weights};
 use crate::carrier::{Carrier, Constants};
-use crate::dot::{BLOCK, Block};
 use crate::lanes::{FixedLanes, FloatEnding, Lanes};
 use crate::model::{Model, PartialState, QueryResult};
 use crate::round::{biased_exponent, encode, pow2};
@@ -19,9 +16,7 @@ use flashd_spec::format::Format;
 pub struct Blending {
     format: Format,
     d: usize,
-    score: ScoreLanes,
-    lse: LseLanes,
-    lanes: BlendLanes,
+    weights: Weights,
     reference: FixedLanes<i32>,
     decoder: Decoder,
     /// Width of a value operand.
@@ -40,9 +35,7 @@ impl Blending {
         Some(Blending {
             format: n.format,
             d: config.d,
-            score: ScoreLanes::new(n)?,
-            lse: LseLanes::new(n, bits.w)?,
-            lanes: BlendLanes::new(bits)?,
+            weights: Weights::new(model)?,
             reference: FixedLanes::new(n.format, bits),
             decoder: Decoder::new(n.format)?,
             value_bits: bits.v,
@@ -96,13 +89,8 @@ impl Convert for FixedValue {
 
 /// A block of queries under way.
 pub(crate) struct BlendState {
-    state: State,
+    weights: WeightState,
     o: Outputs<i32>,
-    scores: [Block<i32>; TILE],
-    blends: [Blend; TILE],
-    steps: [BlendStep; TILE],
-    /// The keys of the steps.
-    read: Vec<usize>,
 }
 
 impl BlockCore for Blending {
@@ -122,18 +110,11 @@ impl BlockCore for Blending {
     }
 
     fn start(&self, layout: Layout) -> Box<BlendState> {
-        Box::new(BlendState {
-            state: self.lse.start(),
-            o: Outputs::new(self.d, layout),
-            scores: [[0; BLOCK]; TILE],
-            blends: [Blend::NOTHING; TILE],
-            steps: [BlendStep::NOTHING; TILE],
-            read: Vec::with_capacity(TILE),
-        })
+        Box::new(BlendState { weights: self.weights.start(), o: Outputs::new(self.d, layout) })
     }
 
     fn restore(&self, state: &mut Box<BlendState>, query: usize, partial: &PartialState) {
-        self.lse.restore(&mut state.state, query, partial.scalars);
+        self.weights.lse.restore(&mut state.weights.state, query, partial.scalars);
         for (o, &bits) in state.o.of_mut(query).zip(&partial.o) {
             *o = self.reference.accumulator(bits);
         }
@@ -141,7 +122,7 @@ impl BlockCore for Blending {
 
     fn save(&self, state: &Box<BlendState>, query: usize) -> PartialState {
         PartialState {
-            scalars: self.lse.save(&state.state, query),
+            scalars: self.weights.lse.save(&state.weights.state, query),
             o: state.o.of(query).map(|o| self.reference.bits(o)).collect(),
         }
     }
@@ -155,11 +136,7 @@ impl BlockCore for Blending {
         watch: bool,
         work: &mut TileWork,
     ) {
-        if watch {
-            isa.run(BlendTile::<true> { core: self, state, keys, work });
-        } else {
-            isa.run(BlendTile::<false> { core: self, state, keys, work });
-        }
+        self.weights.tile(isa, &mut state.weights, keys, watch, work);
         match state.o.layout {
             Layout::Queries => isa.run(BlendValues::<false> { core: self, state, values }),
             Layout::Elements => isa.run(BlendValues::<true> { core: self, state, values }),
@@ -171,35 +148,6 @@ impl BlockCore for Blending {
             let (rounded, over) = self.reference.result(FloatEnding::Round, o, exponent);
             result.saturated += u64::from(over);
             result.o.push(encode(self.format, rounded));
-        }
-    }
-}
-
-/// Scores, weights and steps of a tile.
-struct BlendTile<'a, const WATCH: bool> {
-    core: &'a Blending,
-    state: &'a mut BlendState,
-    keys: usize,
-    work: &'a mut TileWork,
-}
-
-impl<const WATCH: bool> Kernel for BlendTile<'_, WATCH> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let BlendTile { core, state, keys, work } = self;
-        let BlendState { state, scores, blends, steps, read, .. } = state;
-        let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
-        core.score.of(&work.dots, scores);
-        core.lse.tile::<WATCH>(state, scores, blends, work);
-        // Keys that no query reads are passed over.
-        read.clear();
-        for (key, blend) in blends.iter().enumerate() {
-            if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
-                core.lanes.prepare(blend, &mut steps[read.len()]);
-                read.push(key);
-            }
         }
     }
 }
@@ -216,11 +164,9 @@ impl<const ELEMENTS: bool> Kernel for BlendValues<'_, ELEMENTS> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let BlendValues { core, state: BlendState { o, steps, read, .. }, values } = self;
-        let mut rows = [&values[..0]; TILE];
-        for (row, key) in rows.iter_mut().zip(&*read) {
-            *row = &values[key * core.d..(key + 1) * core.d];
-        }
-        core.lanes.apply::<ELEMENTS>(&steps[..read.len()], &rows[..read.len()], &mut o.vectors);
+        let BlendValues { core, state: BlendState { weights, o }, values } = self;
+        let count = weights.read.len();
+        let rows = weights.rows(values, core.d);
+        core.weights.lanes.apply::<ELEMENTS>(&weights.steps[..count], &rows[..count], &mut o.vectors);
     }
 }

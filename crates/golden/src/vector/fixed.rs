@@ -18,14 +18,14 @@ use flashd_spec::config::LaneBits;
 /// Most places that a factor scales by: what is shifted further has vanished.
 const FARTHEST: i32 = 29;
 /// Elements whose accumulators stay in registers for all keys of a tile.
-const TOGETHER: usize = 8;
+pub(crate) const TOGETHER: usize = 8;
 /// Those of what is left.
-const FEW: usize = 4;
+pub(crate) const FEW: usize = 4;
 
 /// The widths that a kernel needs.
 #[derive(Clone, Copy)]
 pub(crate) struct BlendLanes {
-    below: u32,
+    pub(crate) below: u32,
 }
 
 /// A step as the kernel takes it. No vector of it crosses a cache line.
@@ -37,8 +37,8 @@ pub(crate) struct BlendStep {
     negative: Block<i32>,
     round: Block<i32>,
     shift: Block<i32>,
-    upper: Block<i32>,
-    any_upper: bool,
+    pub(crate) upper: Block<i32>,
+    pub(crate) any_upper: bool,
 }
 
 impl BlendStep {
@@ -111,8 +111,9 @@ impl BlendLanes {
         }
     }
 
+    /// The same on N elements from one on.
     #[inline(always)]
-    fn some<const N: usize, const ELEMENTS: bool>(
+    pub(crate) fn some<const N: usize, const ELEMENTS: bool>(
         &self,
         steps: &[BlendStep],
         values: &[&[i32]],
@@ -137,8 +138,9 @@ impl BlendLanes {
         o.copy_from_slice(&work);
     }
 
+    /// One step of one vector, with operands `v - 1`; `base` is what the way is added to.
     #[inline(always)]
-    fn vector<const ELEMENTS: bool>(
+    pub(crate) fn vector<const ELEMENTS: bool>(
         &self,
         step: &BlendStep,
         o: &mut Block<i32>,

@@ -8,15 +8,16 @@
 //! | --- | --- | --- |
 //! | dot products | one product of 16 queries | `dot.rs` |
 //! | scores, weights, state | one number of 16 queries | `lse.rs`, `fa2.rs` |
-//! | output lanes | one element of 16 queries | `fixed.rs`, `float.rs` |
+//! | output lanes | one element of 16 queries | `fixed.rs`, `ranged.rs`, `float.rs` |
 //!
 //! Cores without kernels of their own ([`Path::ByQuery`]) take the model's own recurrence and lanes, query by query.
 //!
 //! A query alone has its elements in the lanes instead, in dot products and output lanes.
 //!
 //! K and V are read once for each block of queries. They are converted once, but by every block for itself where there are at
-//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64), and for
-//! each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert).
+//! most three. Memory, besides the operands as given: 8 bytes for each element of K and V (16 where the carrier is f64; those of V 4
+//! more where lanes have exponents of their own), and for each thread about `64 d + 20,000` bytes (`320 d` more where blocks convert,
+//! `200 d` where lanes have exponents).
 
 mod blend;
 mod block;
@@ -29,12 +30,15 @@ mod isa;
 mod lse;
 mod operands;
 mod plain;
+mod ranged;
+mod ranging;
 mod rounding;
 mod run;
 mod scale;
 mod score;
 mod table;
 mod watch;
+mod weights;
 
 pub use blend::Blending;
 pub use isa::Isa;

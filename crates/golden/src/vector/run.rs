@@ -5,6 +5,7 @@ use super::block::{AnyCore, AnyValues, Layout, Source, TileWork};
 use super::dot::{Dots, Unit};
 use super::isa::Isa;
 use super::operands::{Extent, Survey};
+use super::ranging::Ranging;
 use super::scale::ScalingCore;
 use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use super::{Path, TILE, by_query};
@@ -65,6 +66,7 @@ impl VectorModel {
     pub fn path(&self) -> Path {
         let model = &self.model;
         let side_by_side = Blending::new(model).is_some()
+            || Ranging::new(model).is_some()
             || ScalingCore::<true>::new(model, Extent::default(), &[]).is_some()
             || ScalingCore::<false>::new(model, Extent::default(), &[]).is_some();
         match side_by_side && !self.one_by_one {
@@ -100,6 +102,9 @@ impl VectorModel {
         let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
         if !self.one_by_one {
             if let Some(core) = Blending::new(&self.model) {
+                return task.run(&core);
+            }
+            if let Some(core) = Ranging::new(&self.model) {
                 return task.run(&core);
             }
             if let Some(core) = ScalingCore::<true>::new(&self.model, values, restored) {

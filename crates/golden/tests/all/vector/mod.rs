@@ -3,6 +3,7 @@
 mod blend;
 mod operands;
 mod plain;
+mod ranged;
 mod table;
 
 use flashd_golden::units::round_from_f64;

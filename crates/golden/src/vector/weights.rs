@@ -1,0 +1,104 @@
+//! From dot products to the steps of FLASH-D's fixed-point lanes, for the cores of all such lanes.
+
+use super::TILE;
+use super::block::TileWork;
+use super::fixed::{BlendLanes, BlendStep};
+use super::isa::{Isa, Kernel};
+use super::lse::{Blend, LseLanes, State};
+use super::score::ScoreLanes;
+use crate::dot::{BLOCK, Block};
+use crate::model::Model;
+
+/// The units before the lanes, and the part of the lanes that all of them have.
+pub(crate) struct Weights {
+    score: ScoreLanes,
+    pub(crate) lse: LseLanes,
+    pub(crate) lanes: BlendLanes,
+}
+
+/// The queries of a block on their way to the lanes.
+pub(crate) struct WeightState {
+    pub(crate) state: State,
+    scores: [Block<i32>; TILE],
+    pub(crate) blends: [Blend; TILE],
+    pub(crate) steps: [BlendStep; TILE],
+    /// The keys of the steps.
+    pub(crate) read: Vec<usize>,
+}
+
+impl Weights {
+    /// The units of a core, if its numbers fit.
+    pub(crate) fn new(model: &Model) -> Option<Weights> {
+        let (n, bits) = (model.numerics(), model.config().lane_bits());
+        Some(Weights {
+            score: ScoreLanes::new(n)?,
+            lse: LseLanes::new(n, bits.w)?,
+            lanes: BlendLanes::new(bits)?,
+        })
+    }
+
+    pub(crate) fn start(&self) -> WeightState {
+        WeightState {
+            state: self.lse.start(),
+            scores: [[0; BLOCK]; TILE],
+            blends: [Blend::NOTHING; TILE],
+            steps: [BlendStep::NOTHING; TILE],
+            read: Vec::with_capacity(TILE),
+        }
+    }
+
+    /// Scores, weights and steps of a tile.
+    pub(crate) fn tile(
+        &self,
+        isa: Isa,
+        state: &mut WeightState,
+        keys: usize,
+        watch: bool,
+        work: &mut TileWork,
+    ) {
+        if watch {
+            isa.run(Tile::<true> { weights: self, state, keys, work });
+        } else {
+            isa.run(Tile::<false> { weights: self, state, keys, work });
+        }
+    }
+}
+
+impl WeightState {
+    /// The steps of a tile and, of its values, the row of each.
+    pub(crate) fn rows<'a, V>(&self, values: &'a [V], d: usize) -> [&'a [V]; TILE] {
+        let mut rows = [&values[..0]; TILE];
+        for (row, key) in rows.iter_mut().zip(&self.read) {
+            *row = &values[key * d..(key + 1) * d];
+        }
+        rows
+    }
+}
+
+struct Tile<'a, const WATCH: bool> {
+    weights: &'a Weights,
+    state: &'a mut WeightState,
+    keys: usize,
+    work: &'a mut TileWork,
+}
+
+impl<const WATCH: bool> Kernel for Tile<'_, WATCH> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let Tile { weights, state, keys, work } = self;
+        let WeightState { state, scores, blends, steps, read } = state;
+        let (scores, blends) = (&mut scores[..keys], &mut blends[..keys]);
+        weights.score.of(&work.dots, scores);
+        weights.lse.tile::<WATCH>(state, scores, blends, work);
+        // Keys that no query reads are passed over.
+        read.clear();
+        for (key, blend) in blends.iter().enumerate() {
+            if work.read[key].iter().fold(0, |any, &read| any | read) != 0 {
+                weights.lanes.prepare(blend, &mut steps[read.len()]);
+                read.push(key);
+            }
+        }
+    }
+}
