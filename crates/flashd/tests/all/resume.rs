@@ -129,9 +129,13 @@ fn killed(seed: u64, kills: u32, count: u64) -> (usize, u32) {
 
 #[test]
 fn no_kill_leaves_a_wrong_head() {
-    let (wrong, met) = killed(1, 8, 12);
-    assert_eq!(wrong, 0);
-    assert!(met > 0, "no kill met a run at work");
+    // On a busy machine all kills may come before there is something to damage, or too late.
+    let met = (1..=8).any(|seed| {
+        let (wrong, met) = killed(seed, 8, 12);
+        assert_eq!(wrong, 0, "seed {seed}");
+        met > 0
+    });
+    assert!(met, "no kill met a run at work");
 }
 
 /// `cargo test -p flashd --test all -- --ignored --nocapture two_hundred_kills`

@@ -15,6 +15,9 @@ use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::fixed_result_bits;
 
+/// Keys that are looked at together where exponents move within a tile: most do so once.
+const PIECE: usize = 8;
+
 /// What the exponents of an accumulator's vector do in a tile, from what is least work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Course {
@@ -236,6 +239,29 @@ impl RangeLanes {
         exponents: &mut [Block<i32>],
     ) {
         survey.look::<ELEMENTS>(&tile, exponents);
+        // Looking again pays where many move.
+        let moving = survey.courses.iter().filter(|&&course| course == Course::Moves).count();
+        let whole = moving * 8 <= survey.courses.len();
+        let piece = if whole { TILE } else { PIECE };
+        let pieces = tile.steps.chunks(piece).zip(tile.ranges.chunks(piece)).zip(tile.values.chunks(piece));
+        for ((steps, ranges), values) in pieces {
+            let tile = RangeTile { steps, ranges, values };
+            if !whole {
+                survey.look::<ELEMENTS>(&tile, exponents);
+            }
+            self.piece::<ELEMENTS>(tile, survey, o, exponents);
+        }
+    }
+
+    /// The steps of a tile or of a part of it that has been looked at.
+    #[inline(always)]
+    fn piece<const ELEMENTS: bool>(
+        &self,
+        tile: RangeTile,
+        survey: &mut RangeSurvey,
+        o: &mut [Block<i32>],
+        exponents: &mut [Block<i32>],
+    ) {
         let RangeSurvey { levels, courses, aligned, .. } = survey;
         let mut common = [&[][..]; TILE];
         if courses.contains(&Course::Common) {

@@ -16,6 +16,7 @@ pub(super) const NUMBERS: &[Row] = &[
     ("kept", Quantity::Bits),
     ("product", Quantity::Bits),
     ("v_right", Quantity::Bits),
+    ("zeros", Quantity::Bits),
 ];
 
 /// From the score to the final scale.

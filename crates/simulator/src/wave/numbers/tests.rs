@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 /// whose row is gone or wrong has no number.
 fn configurations(format: Format, d: usize) -> Vec<CoreConfig> {
     let unusual = |config: CoreConfig| {
-        let lane = config.has_fixed_lanes().then_some(LaneBits { o: 26, v: 19, w: 7 });
+        // A multiplier that also does the final scale takes no narrower factor.
+        let w = if config.kind().scales_in_lane { 12 } else { 7 };
+        let lane = config.has_fixed_lanes().then_some(LaneBits { o: 26, v: 19, w });
         let accumulator =
             (!config.has_fixed_lanes()).then_some(Accumulator::Fraction(17.max(format.fraction_bits)));
         CoreConfig { accumulator, lane, score_integer_bits: 10, ..config }.without_what_does_not_apply()
