@@ -7,6 +7,7 @@ mod accuracy;
 mod cli;
 mod cosim;
 mod demo;
+mod digest;
 mod explore;
 mod figure;
 mod generate;

@@ -1,5 +1,6 @@
 //! A design compiled by Verilator with the harness of `testbench/verilator`.
 
+use crate::digest::hexadecimal;
 use crate::output::Failure;
 use flashd_files::TemporaryFolder;
 use flashd_generator::{GeneratedFile, testbench_files};
@@ -112,8 +113,7 @@ fn digest(versions: &str, sources: &[(String, String)]) -> String {
         hash.update(format!("{name} {}\n", text.len()));
         hash.update(text);
     }
-    let digest: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    digest[..DIGITS].to_string()
+    hexadecimal(&hash.finalize())[..DIGITS].to_string()
 }
 
 /// Compiles into `obj` in a folder. `kept` has Verilator's own objects.

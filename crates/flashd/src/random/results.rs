@@ -2,9 +2,9 @@
 
 use super::Row;
 use crate::cli::RandomArgs;
+use crate::digest::sha256;
 use crate::output::Failure;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -97,6 +97,5 @@ impl Results {
 }
 
 fn program() -> std::io::Result<String> {
-    let bytes = std::fs::read(std::env::current_exe()?)?;
-    Ok(Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(sha256(&std::fs::read(std::env::current_exe()?)?))
 }

@@ -4,6 +4,7 @@ use super::histograms::Histograms;
 use super::model::{Speed, gaps};
 use super::npy;
 use crate::cli::SimulateArgs;
+use crate::digest::{hexadecimal, sha256};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
 use flashd_files::FolderLock;
@@ -271,14 +272,6 @@ impl Work<'_> {
         }
         hexadecimal(&hash.finalize())
     }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn text(r: &Report) -> String {
