@@ -37,7 +37,7 @@ impl Results {
         let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", path.display()));
         // Opened for reading first, which refuses what is not a file.
         if path.exists() {
-            flashd_files::open(path).map_err(|e| Failure::input(format!("--results {e}")))?;
+            flashd_files::open(path).map_err(|e| refused(&e))?;
         }
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = file.map_err(|e| refused(&e))?;
@@ -45,10 +45,11 @@ impl Results {
         file.read_to_string(&mut text).map_err(|e| refused(&e))?;
         let complete = text.rfind('\n').map_or(0, |end| end + 1);
         let run = Run { program: program().map_err(|e| refused(&e))?, options: args.not_default() };
-        let mut lines = text[..complete].lines();
         let mut passed = BTreeMap::new();
-        if let Some(line) = lines.next() {
-            let found: Run = serde_json::from_str(line)
+        // The first line was written in one piece, too: what has none is somebody's file.
+        if !text.is_empty() {
+            let mut lines = text[..complete].lines();
+            let found: Run = serde_json::from_str(lines.next().unwrap_or_default())
                 .map_err(|_| refused(&"these are not results of check-random; name another file"))?;
             if found != run {
                 let what = if found.program != run.program { "another program" } else { "other options" };
@@ -69,7 +70,7 @@ impl Results {
             .map_err(|e| refused(&e))?;
         let results = Results { path: path.to_path_buf(), file: Mutex::new(file), passed };
         if complete == 0 {
-            results.line(&run)?;
+            results.add(&run)?;
         }
         Ok(results)
     }
@@ -79,15 +80,11 @@ impl Results {
         self.passed.get(&seed).cloned()
     }
 
-    /// Adds an outcome.
+    /// Adds a line: the run or an outcome.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn add(&self, row: &Row) -> Result<(), Failure> {
-        self.line(row)
-    }
-
-    fn line(&self, value: &impl Serialize) -> Result<(), Failure> {
+    pub fn add(&self, value: &impl Serialize) -> Result<(), Failure> {
         let refused = |e: &dyn Display| Failure::input(format!("--results {}: {e}", self.path.display()));
         let line = serde_json::to_string(value).map_err(|e| refused(&e))? + "\n";
         let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

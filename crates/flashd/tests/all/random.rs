@@ -96,6 +96,12 @@ fn a_failure_names_its_seed_and_the_command_that_repeats_it() {
     assert!(text.contains("2 of 2 configurations failed"), "{text}");
 }
 
+/// A folder where results should go.
+fn refused_folder(path: &str) -> (Option<i32>, String) {
+    let out = flashd(&["check-random", "--verilator", "0", "--repository", path, "--results", path]);
+    (out.status.code(), String::from_utf8(out.stderr).unwrap())
+}
+
 /// What has passed is not checked again; what has failed, and a line that was cut off, is.
 #[test]
 fn a_check_that_was_stopped_continues() {
@@ -130,10 +136,16 @@ fn a_check_that_was_stopped_continues() {
         text.contains("--results") && text.contains("results of other options; name another file"),
         "{text}"
     );
-    std::fs::write(results, "a line\n").unwrap();
-    let (code, text) = run("50", "1");
+    for others in ["a line\n", "no line's end"] {
+        std::fs::write(results, others).unwrap();
+        let (code, text) = run("50", "1");
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains("these are not results of check-random"), "{text}");
+        assert_eq!(std::fs::read_to_string(results).unwrap(), others);
+    }
+    let (code, text) = refused_folder(path);
     assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("these are not results of check-random"), "{text}");
+    assert!(text.contains(&format!("--results {path}: it is not a regular file")), "{text}");
 }
 
 #[test]
