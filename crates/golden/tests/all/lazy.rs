@@ -1,53 +1,20 @@
 //! FA2 with a reference that moves rarely: when it moves, by how much, and what becomes of l and o.
 
-use crate::common::{bits_of, normal, rng, values, variant_of};
+use crate::common::scores::{D, FORMATS, OCTAVE, references, run};
+use crate::common::{normal, rng, values, variant_of};
 use flashd_golden::{Action, Head, Model, QueryResult, Step, encode};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, LAZY_SLACK};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
 
-const D: usize = 4;
-/// A unit of the score is `2^-FS`.
-const FS: u32 = 10;
-const OCTAVE: i64 = 1 << FS;
 const SLACK: i64 = LAZY_SLACK as i64 * OCTAVE;
-
-/// Formats whose sums of four products reach every score.
-const FORMATS: [Format; 3] = [Format::BF16, Format::FP16, Format::FP32];
 
 fn lazy(format: Format) -> CoreConfig {
     let core = CoreConfig::with_datapath(Fa2Variant::LazyReference.into(), D, format);
     CoreConfig { score_shift: Some(0), ..core }
 }
 
-/// A key whose product with ones is a score of so many units: the natural score has two bits more, and takes log2(e).
-fn key(format: Format, score: i64) -> Vec<u64> {
-    let natural = (score as f64 * 4.0 * f64::from(1 << LOG2E_FRACTION) / LOG2E as f64).round() as i64;
-    let part = |i: u32| {
-        let byte = natural.abs() >> (8 * i) & 255;
-        (natural.signum() * byte) as f64 * 2f64.powi(8 * i as i32 - FS as i32 - 2)
-    };
-    (0..D as u32).map(|i| bits_of(format, part(i))).collect()
-}
-
-/// A query with these scores.
-fn run(config: &CoreConfig, scores: &[i64], v: &[u64]) -> QueryResult {
-    let k: Vec<u64> = scores.iter().flat_map(|&s| key(config.format, s)).collect();
-    let q = vec![config.format.one(); D];
-    let model = Model::new(config).with_sums();
-    let result = model.run(Head::new(&q, &k, v, &[scores.len()]).with_steps()).remove(0);
-    let seen: Vec<i64> = result.steps.iter().map(|step| step.s).collect();
-    assert_eq!(seen, scores, "{}", config.name());
-    result
-}
-
 fn ones(format: Format, keys: usize) -> Vec<u64> {
     vec![format.one(); D * keys]
-}
-
-/// The reference before each step after the first: what the score is larger by than the argument.
-fn references(result: &QueryResult) -> Vec<i64> {
-    result.steps[1..].iter().map(|step| step.s - step.x).collect()
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What the tests share: seeded operands, and exact arithmetic on dyadic integers as a reference.
 #![allow(dead_code)]
 
+pub mod scores;
+
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{decode, encode};
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, LaneBits};
