@@ -93,15 +93,16 @@ fn exponents_that_move_give_the_models_bits() {
             for config in cores(d, format) {
                 let keys = rng.random_range(1..160);
                 let workload = workload(&mut rng, &config, queries, keys);
+                // Of configurations: how many sets of instructions there are is the machine's.
+                side_by_side += usize::from(VectorModel::new(&config).path() == Path::SideBySide);
                 for isa in Isa::available() {
                     let model = VectorModel::new(&config).with_isa(isa);
-                    side_by_side += usize::from(model.path() == Path::SideBySide);
                     compare(&config, &model, &workload, &format!("{queries} queries, seed {seed}"));
                 }
             }
         }
     }
-    assert!(side_by_side > 500, "{side_by_side} runs in vectors");
+    assert!(side_by_side > 160, "{side_by_side} configurations in vectors");
 }
 
 #[test]
