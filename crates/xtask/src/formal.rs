@@ -5,3 +5,4 @@ pub mod fault;
 pub mod mutants;
 pub mod prove;
 mod seen;
+mod whole;

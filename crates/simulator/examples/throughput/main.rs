@@ -1,9 +1,18 @@
 //! Keys per second of every engine on one stream; `scripts/bench` runs it.
 //!
 //! `throughput CONFIG.json [--queries N] [--keys N] [--repeats N] [--window SECONDS] [--seed N] [--threads N]
-//! [--stream FILE] [--engines vector,model,plain,cycle] [--verilator PROGRAM] [--verilator-build SECONDS]` prints one JSON object.
+//! [--stream FILE] [--engines NAME,...] [--isa AVX2] [--verilator PROGRAM,SECONDS,VERSION]...` prints one JSON object.
 //! `throughput --report FILE` prints the table of a file of such lines, and `--report FILE --out FILE` also writes them with date
 //! and machine.
+//!
+//! | engine | |
+//! | --- | --- |
+//! | `vector`, `model` | the bit-exact model in vectors, and one step at a time |
+//! | `plain` | FlashAttention-2 in f32 with the same loops |
+//! | `rtl` | the compiled engine on the RTL, driven like Verilator's |
+//! | `beside` | the same with 64 stimuli beside each other, which share the queries |
+//! | `lockstep` | the compiled engine with the comparison of every cycle |
+//! | `rusthdl` | RustHDL's sweeps over the RTL |
 //!
 //! A measurement runs an engine again and again until the window is over (0.3 s unless told); Verilator's bench runs
 //! once. Times are those of a run in the least of the repeated measurements, in seconds of processor time with one
@@ -13,6 +22,7 @@
 
 mod measure;
 mod report;
+mod rtl;
 
 use std::error::Error;
 

@@ -1,5 +1,6 @@
 //! One core on one stream in every engine.
 
+use crate::rtl::{BESIDE, Played, Player, Stream, player};
 use flashd_golden::{Head, Isa, Model, QueryResult, VectorModel, plain_attention, v_exponent};
 use flashd_simulator::{Gaps, Workload, run as run_lockstep};
 use flashd_spec::config::CoreConfig;
@@ -13,8 +14,18 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-/// Queries and keys of the run in the cycle engine, which is slow.
-const CYCLE_STREAM: (usize, usize) = (8, 512);
+/// Queries and keys of the run in RustHDL's sweeps, which are slow.
+const SLOW_STREAM: (usize, usize) = (8, 512);
+/// The engines, all of them by default.
+const ENGINES: [&str; 7] = ["vector", "model", "plain", "rtl", "beside", "lockstep", "rusthdl"];
+
+/// A bench that Verilator has compiled.
+struct Bench {
+    program: String,
+    /// Verilator's version, and what the compilation took.
+    version: String,
+    build_seconds: f64,
+}
 
 struct Options {
     config: CoreConfig,
@@ -26,8 +37,8 @@ struct Options {
     seed: u64,
     threads: usize,
     stream: Option<String>,
-    verilator: Option<String>,
-    verilator_build: f64,
+    benches: Vec<Bench>,
+    isa: Isa,
     engines: Vec<String>,
 }
 
@@ -38,7 +49,6 @@ impl Options {
         let text = std::fs::read_to_string(&path).map_err(|e| format!("{path}: {e}"))?;
         let config: CoreConfig = serde_json::from_str(&text).map_err(|e| format!("{path}: {e}"))?;
         config.validate().map_err(|e| format!("{path}: {e}"))?;
-        let engines = ["vector", "model", "plain", "cycle"].map(String::from).to_vec();
         let mut options = Options {
             config,
             queries: 64,
@@ -48,9 +58,9 @@ impl Options {
             seed: 1,
             threads: 1,
             stream: None,
-            verilator: None,
-            verilator_build: 0.0,
-            engines,
+            benches: Vec::new(),
+            isa: Isa::best(),
+            engines: ENGINES.map(String::from).to_vec(),
         };
         while let Some(flag) = arguments.next() {
             let value = arguments.next().ok_or(format!("{flag} needs a value"))?;
@@ -65,9 +75,21 @@ impl Options {
                 "--seed" => options.seed = number()? as u64,
                 "--threads" => options.threads = number()?.max(1),
                 "--stream" => options.stream = Some(value),
-                "--verilator" => options.verilator = Some(value),
-                "--verilator-build" => {
-                    options.verilator_build = value.parse().map_err(|e| format!("{flag} {value}: {e}"))?;
+                "--verilator" => {
+                    let parts: Vec<&str> = value.splitn(3, ',').collect();
+                    let [program, seconds, version] = parts[..] else {
+                        return Err(format!("{flag} {value}: wants PROGRAM,SECONDS,VERSION").into());
+                    };
+                    let build_seconds = seconds.parse().map_err(|e| format!("{flag} {value}: {e}"))?;
+                    let (program, version) = (program.to_string(), version.to_string());
+                    options.benches.push(Bench { program, version, build_seconds });
+                }
+                "--isa" => {
+                    let isa = Isa::available().into_iter().find(|isa| isa.to_string() == value);
+                    options.isa = isa.ok_or_else(|| {
+                        let there: Vec<String> = Isa::available().iter().map(Isa::to_string).collect();
+                        format!("{flag} {value}: this machine has {}", there.join(", "))
+                    })?;
                 }
                 "--engines" => options.engines = value.split(',').map(String::from).collect(),
                 _ => return Err(format!("unknown option {flag}").into()),
@@ -140,12 +162,16 @@ fn words(format: Format, vector: &[u64]) -> Vec<u32> {
 }
 
 /// FNV-1a over the words of all results, as in the bench.
-fn hash(format: Format, results: &[QueryResult]) -> String {
+fn hash<'a>(format: Format, results: impl IntoIterator<Item = &'a [u64]>) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    for word in results.iter().flat_map(|r| words(format, &r.o)) {
+    for word in results.into_iter().flat_map(|o| words(format, o)) {
         hash = (hash ^ u64::from(word)).wrapping_mul(0x100_0000_01b3);
     }
     format!("{hash:016x}")
+}
+
+fn elements(results: &[QueryResult]) -> impl Iterator<Item = &[u64]> {
+    results.iter().map(|result| &result.o[..])
 }
 
 /// Runs the engines that the arguments name, and gives one JSON object.
@@ -193,12 +219,12 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
     for engine in &options.engines {
         let entry = match engine.as_str() {
             "vector" => {
-                let model = VectorModel::new(&config);
+                let model = VectorModel::new(&config).with_isa(options.isa);
                 let head = Head { q, k, v, lengths: &lengths, v_exponents: &exponents, ..Head::default() };
                 let (time, run) = time(options, || model.run(head));
                 let reads: u64 = run.counts.iter().map(|c| c.value_reads()).sum();
                 let more = json!({
-                    "v_reads": reads, "cycles": steps + latency, "hash": hash(format, &run.results),
+                    "v_reads": reads, "cycles": steps + latency, "hash": hash(format, elements(&run.results)),
                     "instructions": model.isa().to_string(), "path": format!("{:?}", model.path()),
                 });
                 time.with(steps, more)
@@ -206,44 +232,87 @@ fn measure(options: &Options) -> Result<Value, Box<dyn Error>> {
             "model" => {
                 let model = Model::new(&config);
                 let (time, results) = time(options, || model.run(Head::new(q, k, v, &lengths)));
-                time.with(steps, json!({ "hash": hash(format, &results) }))
+                time.with(steps, json!({ "hash": hash(format, elements(&results)) }))
             }
             "plain" => {
                 let scale = ScoreScale::Auto.factor(d) as f32;
-                let run = || plain_attention(Isa::best(), d, &a.q, &a.k, &a.v, scale);
+                let run = || plain_attention(options.isa, d, &a.q, &a.k, &a.v, scale);
                 time(options, run).0.with(steps, Value::Null)
             }
-            "cycle" => {
-                let (queries, keys) = (queries.min(CYCLE_STREAM.0), keys.min(CYCLE_STREAM.1));
-                let workload = Workload::new(format, d, &q[..queries * d], &k[..keys * d], &v[..keys * d]);
+            "lockstep" => {
+                let workload = Workload::new(format, d, q, k, v);
                 let (time, run) = time(options, || run_lockstep(&config, &workload, Gaps::None, &mut []));
                 let counters = run?.counters;
                 time.with(counters.keys, json!({ "cycles": counters.cycles }))
+            }
+            "rtl" | "beside" | "rusthdl" => {
+                let (queries, keys) = match engine.as_str() {
+                    "rusthdl" => (queries.min(SLOW_STREAM.0), keys.min(SLOW_STREAM.1)),
+                    _ => (queries, keys),
+                };
+                let cut = [&q[..queries * d], &k[..keys * d], &v[..keys * d]];
+                if format.width() <= 16 {
+                    rtl(options, engine, &Stream::<u16>::new(d, cut, exponent)?)?
+                } else {
+                    rtl(options, engine, &Stream::<u32>::new(d, cut, exponent)?)?
+                }
             }
             _ => return Err(format!("--engines: unknown engine {engine}").into()),
         };
         all.insert(engine.clone(), entry);
     }
-    if let (Some(program), Some(stream)) = (&options.verilator, &options.stream) {
-        let mut entry = verilator(program, stream, options.repeats)?;
-        for (name, own) in [("hash", "hash"), ("v_reads", "v_reads"), ("cycles", "cycles")] {
-            let expected = &all.get("vector").ok_or("--verilator needs the engine vector")?[own];
-            if &entry[name] != expected {
-                let core = config.name();
-                return Err(format!("{core}: {name} is {} in Verilator, {expected} here", entry[name]).into());
-            }
+    let mut fastest: Option<Value> = None;
+    for bench in &options.benches {
+        let stream = options.stream.as_deref().ok_or("--verilator needs --stream")?;
+        let mut entry = verilator(&bench.program, stream, options.repeats)?;
+        entry["build_seconds"] = bench.build_seconds.into();
+        entry["version"] = bench.version.clone().into();
+        let seconds = |entry: &Value| entry["seconds"].as_f64().unwrap_or(f64::INFINITY);
+        if fastest.as_ref().is_none_or(|other| seconds(&entry) < seconds(other)) {
+            fastest = Some(entry.clone());
         }
-        entry["build_seconds"] = options.verilator_build.into();
-        all.insert("verilator".into(), entry);
+        all.insert(format!("verilator {}", bench.version), entry);
     }
-    if let (Some(vector), Some(model)) = (all.get("vector"), all.get("model"))
-        && vector["hash"] != model["hash"]
-    {
-        return Err(format!("{}: the engine's results are not the model's", config.name()).into());
-    }
+    all.extend(fastest.map(|entry| ("verilator".to_string(), entry)));
+    same(&config, &all)?;
     Ok(json!({
         "core": config.name(), "queries": queries, "keys": keys, "seed": seed, "threads": options.threads,
         "repeats": options.repeats, "window_seconds": options.window,
         "engines": all,
     }))
+}
+
+/// A stream in one of the engines that run the RTL.
+fn rtl<T: Copy + Into<u64>>(
+    options: &Options,
+    engine: &str,
+    stream: &Stream<T>,
+) -> Result<Value, Box<dyn Error>> {
+    let Player { start, instructions, mut play } = player(engine, &options.config, stream)?;
+    let (time, Played { o, cycles, reads }) = time(options, &mut play);
+    let steps = (stream.queries() * stream.keys()) as u64;
+    let mut more = json!({ "start_seconds": start, "instructions": instructions });
+    match engine {
+        // Of a shorter stream.
+        "rusthdl" => {}
+        "beside" => more["runs_beside"] = BESIDE.into(),
+        _ => more["cycles"] = cycles.into(),
+    }
+    if engine != "rusthdl" {
+        more["v_reads"] = reads.into();
+        more["hash"] = hash(options.config.format, o.chunks(stream.d)).into();
+    }
+    Ok(time.with(steps, more))
+}
+
+/// Whether what engines say of the whole stream is the same.
+fn same(config: &CoreConfig, engines: &Map<String, Value>) -> Result<(), String> {
+    for what in ["hash", "v_reads", "cycles"] {
+        let mut said = engines.iter().filter_map(|(name, entry)| Some((name, entry.get(what)?)));
+        let Some((first, expected)) = said.next() else { continue };
+        if let Some((name, other)) = said.find(|(name, value)| value != &expected && *name != "lockstep") {
+            return Err(format!("{}: {what} is {expected} in {first}, {other} in {name}", config.name()));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Runs as a table and as a file.
 
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -35,7 +36,7 @@ fn rate(run: &Value, engine: &str) -> Option<f64> {
 
 fn table(runs: &[Value]) -> String {
     let mut text = format!(
-        "{:22} {:>7} {:>6} {:>7} {:>10} {:>10} {:>6} {:>11} {:>11} {:>9} {:>9}\n",
+        "{:22} {:>7} {:>6} {:>7} {:>10} {:>10} {:>6} {:>11} {:>9} {:>9}\n",
         "core",
         "queries",
         "keys",
@@ -44,7 +45,6 @@ fn table(runs: &[Value]) -> String {
         "/ 1 thread",
         "(f32)",
         "/ Verilator",
-        "/ cycle eng",
         "/ model",
         "/ f32"
     );
@@ -62,7 +62,7 @@ fn table(runs: &[Value]) -> String {
             Some(clock(single, engine)? / clock(run, engine)?)
         };
         text += &format!(
-            "{:22} {:>7} {:>6} {:>7} {:>10.2} {:>10} {:>6} {:>11} {:>11} {:>9} {:>9}\n",
+            "{:22} {:>7} {:>6} {:>7} {:>10.2} {:>10} {:>6} {:>11} {:>9} {:>9}\n",
             run["core"].as_str().unwrap_or_default(),
             run["queries"].as_u64().unwrap_or(0),
             run["keys"].as_u64().unwrap_or(0),
@@ -71,7 +71,6 @@ fn table(runs: &[Value]) -> String {
             cell(threads("vector"), 2),
             cell(threads("plain"), 2),
             cell(ratio("verilator"), 0),
-            cell(ratio("cycle"), 0),
             cell(ratio("model"), 1),
             cell(ratio("plain"), 3),
         );
@@ -85,18 +84,50 @@ fn table(runs: &[Value]) -> String {
             least("window_seconds")
         );
     }
-    text += "\nVerilator: build seconds and keys per second\n";
-    for run in runs {
-        if let Some(keys) = rate(run, "verilator") {
-            text += &format!(
-                "{:22} {:>7} queries {:>9.1} s {:>11.0} keys/s\n",
-                run["core"].as_str().unwrap_or_default(),
-                run["queries"].as_u64().unwrap_or(0),
-                run["engines"]["verilator"]["build_seconds"].as_f64().unwrap_or(0.0),
-                keys
-            );
-        }
+    let engine = |run: &Value, field: &str| run["engines"]["vector"][field].as_str().map(String::from);
+    for instructions in runs.iter().filter_map(|run| engine(run, "instructions")).collect::<BTreeSet<_>>() {
+        text += &format!("Model and f32 in {instructions}.\n");
     }
+    text + &rtl_table(runs)
+}
+
+/// The engines that run the RTL: keys per second, and their ratios.
+fn rtl_table(runs: &[Value]) -> String {
+    let mut text = format!(
+        "\n{:22} {:>12} {:>9} {:>12} {:>11} {:>10} {:>10} {:>10} {:>9} {:>10}\n",
+        "RTL, one thread",
+        "Verilator /s",
+        "build s",
+        "compiled /s",
+        "/ Verilator",
+        "64 beside",
+        "lock-step",
+        "RustHDL",
+        "start ms",
+        "/ RustHDL"
+    );
+    let mut used = BTreeSet::new();
+    for run in runs {
+        let (Some(own), Some(verilator)) = (rate(run, "rtl"), rate(run, "verilator")) else { continue };
+        let engines = &run["engines"];
+        let ratio = |engine: &str| rate(run, engine).map_or("-".into(), |x| format!("{:.2}", x / verilator));
+        let number = |engine: &str, field: &str| engines[engine][field].as_f64().unwrap_or(0.0);
+        text += &format!(
+            "{:22} {verilator:>12.0} {:>9.1} {own:>12.0} {:>11} {:>10} {:>10} {:>10} {:>9.0} {:>10}\n",
+            run["core"].as_str().unwrap_or_default(),
+            number("verilator", "build_seconds"),
+            ratio("rtl"),
+            ratio("beside"),
+            ratio("lockstep"),
+            ratio("rusthdl"),
+            1e3 * number("rtl", "start_seconds"),
+            rate(run, "rusthdl").map_or("-".into(), |x| format!("{:.1}", own / x)),
+        );
+        let said = |engine: &str, field: &str| engines[engine][field].as_str().unwrap_or_default().to_string();
+        used.insert(format!("Compiled engine: {}.", said("rtl", "instructions")));
+        used.insert(format!("Fastest Verilator of some core: {}.", said("verilator", "version")));
+    }
+    used.iter().for_each(|line| text += &format!("{line}\n"));
     text
 }
 

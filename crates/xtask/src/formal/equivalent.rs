@@ -14,7 +14,8 @@ const SECONDS: u64 = 60;
 ///
 /// Modules without registers and instances that have different texts are proved equal for all inputs by Yosys and ABC, each pair of
 /// texts once, in at most 60 s of processor time. Prints `same MODULE (NAME)` or `FAIL MODULE (NAME)`, and `only in ...` for a module
-/// that one of both does not have: these are not compared.
+/// that one of both does not have: these are not compared. With --whole, designs are proved to do the same in every cycle, with their
+/// registers, as `cargo xtask emit` writes them: in the folders and in those below.
 #[derive(Args)]
 pub struct EquivalentOptions {
     /// The folder of one
@@ -24,11 +25,20 @@ pub struct EquivalentOptions {
     /// Names of designs that both have, NAME.v (default: all of NEW)
     #[arg(value_name = "NAME")]
     names: Vec<String>,
+    /// Whole designs, in at most 300 s of processor time for each step
+    #[arg(long)]
+    whole: bool,
+    /// Designs at a time (default: one for each processor)
+    #[arg(long, value_name = "N", requires = "whole")]
+    jobs: Option<usize>,
 }
 
 /// Proves it.
 pub fn equivalent(options: &EquivalentOptions) -> Outcome {
     require(&["yosys", "yosys-abc"])?;
+    if options.whole {
+        return super::whole::whole(&options.old, &options.new, &options.names, options.jobs);
+    }
     let folder = work::temporary()?;
     let names = match options.names.is_empty() {
         true => files(&options.new, ".v")?.iter().map(|path| stem(path)).collect(),

@@ -1,0 +1,113 @@
+//! `cargo xtask equivalent --whole`: two texts of a design with its registers.
+
+use crate::failure::{Outcome, check, input};
+use crate::guard;
+use crate::process::{command, limited, pool, quoted, yosys_command};
+use crate::work::{self, read};
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+
+/// Processor time for each step of a proof.
+const SECONDS: u64 = 300;
+
+/// What became of a pair.
+enum Verdict {
+    /// The files are the same.
+    Text,
+    /// Proved, by which tool.
+    Proved(&'static str),
+    /// Not proved, and what was said last.
+    Open(String),
+}
+
+/// Proves that designs which both folders have, in the folders below them as well, do the same in every cycle. Registers are matched by
+/// their names: ABC compares what they take and the outputs as functions of registers and inputs; where some have other names, Yosys
+/// looks for pairs by structure and proves the rest by induction.
+pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>) -> Outcome {
+    let designs: Vec<PathBuf> = (guard::names(new)?.into_iter())
+        .filter(|path| {
+            let name = work::name(path);
+            let design = name.strip_suffix(".v");
+            design.is_some_and(|design| {
+                !design.ends_with("_tb") && (names.is_empty() || names.iter().any(|name| name == design))
+            })
+        })
+        .collect();
+    let (both, alone): (Vec<PathBuf>, Vec<PathBuf>) =
+        designs.into_iter().partition(|path| old.join(path).exists());
+    for path in &alone {
+        println!("only in {}: {}", new.display(), path.display());
+    }
+    if both.is_empty() {
+        return input(format!("{} and {} have no design in common", old.display(), new.display()));
+    }
+    let verdicts: Vec<Verdict> = pool(jobs)?.install(|| {
+        let prove = |path: &PathBuf| -> Outcome<Verdict> {
+            let verdict = compare(&old.join(path), &new.join(path))?;
+            let name = path.display();
+            match &verdict {
+                Verdict::Text => println!("same {name} (text)"),
+                Verdict::Proved(tool) => println!("same {name} ({tool})"),
+                Verdict::Open(said) => println!("{said}\nFAIL {name}"),
+            }
+            Ok(verdict)
+        };
+        both.par_iter().map(prove).collect::<Outcome<_>>()
+    })?;
+    let count = |kind: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| kind(verdict)).count();
+    let open = count(|verdict| matches!(verdict, Verdict::Open(_)));
+    println!(
+        "{} designs: {} with one text, {} proved, {open} open; {} only in one",
+        verdicts.len(),
+        count(|verdict| matches!(verdict, Verdict::Text)),
+        count(|verdict| matches!(verdict, Verdict::Proved(_))),
+        alone.len()
+    );
+    match open {
+        0 => Ok(()),
+        n => check(format!("{n} of {} designs are not proved to be the same", verdicts.len())),
+    }
+}
+
+/// Compares two files of a design.
+fn compare(old: &Path, new: &Path) -> Outcome<Verdict> {
+    if read(old)? == read(new)? {
+        return Ok(Verdict::Text);
+    }
+    let folder = work::temporary()?;
+    let copy = |from: &Path, to: &str| work::write(&folder.path().join(to), &read(from)?);
+    copy(old, "old.v")?;
+    copy(new, "new.v")?;
+    let side = |name: &str| {
+        format!(
+            "read_verilog {}; hierarchy -auto-top; rename -top {name}; proc -norom; flatten; memory_map; dffunmap; opt_clean
+             design -stash {name}\n",
+            quoted(Path::new(&format!("{name}.v")))
+        )
+    };
+    let both = format!(
+        "{}{}design -copy-from old -as old old; design -copy-from new -as new new\n",
+        side("old"),
+        side("new")
+    );
+    // A register that is left inside has no partner of its name.
+    let script = format!(
+        "{both}expose -evert-dff -shared old new; miter -equiv -flatten old new miter; hierarchy -top miter
+         opt_clean -purge; select -assert-none t:*dff* t:*latch* t:$mem*; techmap; aigmap; write_aiger miter.aig"
+    );
+    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(SECONDS))?;
+    if said.ok() {
+        let mut abc = command("yosys-abc", ["-q", "&r miter.aig; &cec -m"]);
+        abc.current_dir(folder.path());
+        let said = limited(abc, Some(SECONDS))?;
+        if said.has("Networks are equivalent") {
+            return Ok(Verdict::Proved("ABC"));
+        }
+    }
+    let script = format!(
+        "{both}equiv_make old new equiv; hierarchy -top equiv; clean -purge
+         equiv_struct -icells; equiv_simple -undef; equiv_induct; equiv_status -assert"
+    );
+    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(SECONDS))?;
+    Ok(if said.ok() { Verdict::Proved("Yosys") } else { Verdict::Open(said.last(3)) })
+}
