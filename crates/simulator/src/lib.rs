@@ -45,8 +45,10 @@ pub use accuracy::{Accuracy, Magnitudes};
 pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare};
 // Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.
 pub use record::{VectorError, VectorFile, VectorWriter};
-pub use running::{Drive, RtlEngine};
-pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveOptions, WaveSelection, WaveWriter};
+pub use running::{Drive, RtlEngine, Running};
+pub use wave::{
+    PERIOD_NS, WaveDesign, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter,
+};
 
 // Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
 // stream wrappers driven at their ports.

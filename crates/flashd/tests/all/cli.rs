@@ -182,7 +182,7 @@ fn blocks_are_refused_where_they_have_no_meaning() {
         (vec!["--queries", "0"], "--queries: 0 is outside 1 to 64"),
         (vec!["--queries", "65"], "--queries: 65 is outside 1 to 64"),
         (vec!["--queries", "4", "--causal"], "--causal: all queries of a block meet the same keys"),
-        (vec!["--queries", "4", "--vcd", "wave.vcd"], "--vcd: waves are those of a core"),
+        (vec!["--queries", "4", "--fst", "wave.vcd"], "--fst: wave.vcd: not a name for a wave file"),
     ] {
         let mut args = vec!["simulate", "--design", "fa2", "--q", &q, "--k", &k, "--v", &v];
         args.extend(more);
