@@ -68,10 +68,8 @@ impl WaveDesign<'_> {
         let of_core = stages(self.core());
         let ports = match self {
             WaveDesign::Core(_) => return of_core,
-            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, "k_mask", config.core.d, 1),
-            WaveDesign::Split(config) => {
-                around("Split: ports", &SPLIT_FLAGS, "k_mask_0", config.core.d, config.parts)
-            }
+            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.d, 1),
+            WaveDesign::Split(config) => around("Split: ports", &SPLIT_FLAGS, config.core.d, config.parts),
         };
         [ports].into_iter().chain(of_core.into_iter().map(in_first_core)).collect()
     }
@@ -99,10 +97,10 @@ const SPLIT_FLAGS: [&str; 8] =
     ["clk", "rst", "q_valid", "k_valid", "k_last", "v_step", "o_valid", "o_invalid"];
 
 /// The ports of something made of cores: flags, then the first element of each vector, of keys in each of `parts`.
-fn around(title: &str, flags: &[&str], mask: &str, d: usize, parts: usize) -> Group {
+fn around(title: &str, flags: &[&str], d: usize, parts: usize) -> Group {
     let row = |look: Look, path: String| Row { label: path.clone(), path, look };
     let mut rows: Vec<Row> =
-        flags.iter().chain([&mask]).map(|name| row(Look::Bits, name.to_string())).collect();
+        flags.iter().chain(&["k_mask_0"]).map(|name| row(Look::Bits, name.to_string())).collect();
     rows.push(row(Look::Number, "q_0".into()));
     rows.extend((0..parts).map(|part| row(Look::Number, format!("k_{}", part * d))));
     rows.push(row(Look::Number, "o_0".into()));

@@ -14,7 +14,7 @@ use wavefst::{
 };
 
 /// How hard zlib tries, from 1 to 9.
-const LEVEL: u32 = 4;
+const LEVEL: u32 = 1;
 /// Changes that are compressed together: so many that a variable's own reach as far as zlib looks back.
 const CHANGES: usize = 4_000_000;
 
@@ -90,9 +90,12 @@ impl Sink for Fst {
             self.bit = Some((variable, bits != 0));
             return self.out.emit_binary_change(self.now, variable, bits != 0).map_err(failed);
         }
-        let bytes = (bits << (64 - width)).to_be_bytes();
-        let bits = Cow::Borrowed(&bytes[..width.div_ceil(8) as usize]);
-        self.out.emit_change(self.now, variable, SignalValue::PackedBits { width, bits }).map_err(failed)
+        // As text: what is packed here would be unpacked there.
+        let mut text = [0; 64];
+        let text = &mut text[..width as usize];
+        text.iter_mut().rev().enumerate().for_each(|(i, digit)| *digit = b'0' + (bits >> i & 1) as u8);
+        let text = SignalValue::Bytes(Cow::Borrowed(text));
+        self.out.emit_change(self.now, variable, text).map_err(failed)
     }
 
     fn number(&mut self, variable: Variable, value: f64) -> Result<()> {

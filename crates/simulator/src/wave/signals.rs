@@ -50,17 +50,22 @@ pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
     for signal in &mut signals {
         let below = signal.below_top();
         let from = signal.path.len() - below.len();
-        let indexed = |name: &str| {
-            name.rsplit_once('_').is_some_and(|(_, index)| index.bytes().all(|b| b.is_ascii_digit()))
+        let of_vector = |name: &str| {
+            name.rsplit_once('_').is_some_and(|(vector, index)| {
+                VECTORS.contains(&vector) && index.bytes().all(|b| b.is_ascii_digit())
+            })
         };
         signal.core = match below.split_once('.') {
             Some((scope, _)) if scope.starts_with(CORE) => Some(from + scope.len() + 1),
             Some(_) => None,
-            None => indexed(below).then_some(from),
+            None => of_vector(below).then_some(from),
         };
     }
     signals
 }
+
+/// Ports whose elements are numbers as at a core.
+const VECTORS: [&str; 4] = ["q", "k", "v", "o"];
 
 /// What the names of cores begin with, in what is made of them; then comes the place.
 pub(super) const CORE: &str = "core_";

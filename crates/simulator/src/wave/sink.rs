@@ -10,7 +10,7 @@ pub enum WaveFormat {
     /// Value change dump: text, which every viewer reads.
     #[default]
     Vcd,
-    /// GTKWave's fast signal trace: compressed, a few hundredths of the size.
+    /// GTKWave's fast signal trace: compressed, about a tenth of the size.
     Fst,
 }
 
