@@ -206,7 +206,7 @@ pub struct SimulateArgs {
     pub q: Option<PathBuf>,
     /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
     /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "fst", "vectors", "scale"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "fst", "pipeline", "vectors", "scale"])]
     pub data: Option<PathBuf>,
     /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
     /// are there already, from the same inputs and core, are not run again
@@ -258,16 +258,19 @@ pub struct SimulateArgs {
     /// Write a wave as text, and a GTKWave save file beside it
     #[arg(long, value_name = "FILE")]
     pub vcd: Option<PathBuf>,
-    /// Write a wave in GTKWave's compressed format, a few hundredths of the size, and a save file beside it
+    /// Write a wave in GTKWave's compressed format, about a tenth of the size, and a save file beside it
     #[arg(long, value_name = "FILE")]
     pub fst: Option<PathBuf>,
+    /// Write which step is in which stage in which cycle: a Kanata log (.log) for the viewer Konata, or a page (.html)
+    #[arg(long, value_name = "FILE")]
+    pub pipeline: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas
     #[arg(long, default_value = "default")]
     pub signals: String,
-    /// First cycle of the wave
+    /// First cycle of the wave, or of the keys in the pipeline chart
     #[arg(long, default_value_t = 0, value_name = "CYCLE")]
     pub from: u64,
-    /// Last cycle of the wave
+    /// Last cycle of them
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
@@ -290,7 +293,12 @@ pub struct SimulateArgs {
 impl SimulateArgs {
     /// The files that record the cycles of one head, by their flags.
     pub fn recordings(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
-        let all = [("--vcd", &self.vcd), ("--fst", &self.fst), ("--vectors", &self.vectors)];
+        let all = [
+            ("--vcd", &self.vcd),
+            ("--fst", &self.fst),
+            ("--pipeline", &self.pipeline),
+            ("--vectors", &self.vectors),
+        ];
         all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
     }
 }

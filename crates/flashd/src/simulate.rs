@@ -228,11 +228,12 @@ fn cycle_run(
         observers.push(vectors);
     }
     recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let drive = Drive { gaps: model::gaps(args), engine };
     let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
     drop(progress);
-    recording.finish()?;
+    recording.finish(|keys, window| keys.of_core(&prepared.config, &prepared.workload, window))?;
     if let Some((path, vectors)) = vectors {
         vectors.commit().map_err(|e| problem(path, &e))?;
     }

@@ -14,8 +14,8 @@ const NEEDS: [(&str, &str, &[&str]); 14] = [
     ("simulate", "data", &["results"]),
     ("simulate", "results", &["data"]),
     ("simulate", "signals", &WAVES),
-    ("simulate", "from", &WAVES),
-    ("simulate", "to", &WAVES),
+    ("simulate", "from", &WINDOWS),
+    ("simulate", "to", &WINDOWS),
     ("units", "first", &["pairs"]),
     ("units", "count", &["pairs"]),
     ("check-random", "generate_only", &["out"]),
@@ -23,8 +23,9 @@ const NEEDS: [(&str, &str, &[&str]); 14] = [
     ("llm", "tokens", &["text"]),
 ];
 
-/// The flags that write waves.
+/// The flags that write waves, and those that write what happens in a window of cycles.
 const WAVES: [&str; 2] = ["vcd", "fst"];
+const WINDOWS: [&str; 3] = ["vcd", "fst", "pipeline"];
 
 /// Refuses a flag whose other flag is missing.
 pub fn check(matches: &ArgMatches) -> Result<(), Failure> {

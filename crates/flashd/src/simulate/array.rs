@@ -132,11 +132,12 @@ fn cycle_run(
         observers.push(vectors);
     }
     recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let disturbance = Disturbance::gaps(Drive { gaps: gaps(args), engine });
     let run = run_lockstep(config, workload, &disturbance, &mut observers);
     drop(progress);
-    recording.finish()?;
+    recording.finish(|keys, window| keys.of_array(config, workload, window))?;
     if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
         vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
     }

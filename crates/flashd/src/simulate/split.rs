@@ -57,9 +57,10 @@ fn cycle_run(
         observers.push(vectors);
     }
     recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
     recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let run = run_lockstep(config, &prepared.workload, drive, &mut observers);
-    recording.finish()?;
+    recording.finish(|keys, window| keys.of_split(config, &prepared.workload, window))?;
     if let Some((path, vectors)) = vectors {
         vectors.commit().map_err(|e| problem(path, e.into()))?;
     }

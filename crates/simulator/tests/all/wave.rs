@@ -4,7 +4,7 @@ mod checks;
 mod fst;
 #[path = "../../src/wave/variants.rs"]
 mod variants;
-mod vcd;
+pub mod vcd;
 
 use checks::{Checks, check_ports};
 use flashd_golden::{Action, QueryResult, Step};
@@ -20,8 +20,13 @@ use std::path::Path;
 use variants::variants;
 use vcd::Vcd;
 
+/// The cores that differ in their signals.
+pub fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+    variants(d, format)
+}
+
 /// Operands for a core, scaled to its format.
-fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
+pub fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
     let (fmt, attention) = (config.format, synthetic::attention_like(5, queries, keys, config.d));
     let scaling =
         choose_scaling(fmt, &attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
