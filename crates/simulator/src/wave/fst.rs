@@ -1,8 +1,7 @@
 //! GTKWave's fast signal trace, by the crate `wavefst`.
 //!
-//! Of the writers in Rust it serves best. `fst-writer` compresses with LZ4 alone, which finds repeated bytes and leaves their
-//! distribution: decimals, 8 bytes each, become twice as large. It keeps the whole run in memory until it is told to write. `fstapi`
-//! wraps GTKWave's C.
+//! Of the writers in Rust it serves best. `fst-writer` compresses with LZ4 alone, which finds what repeats and leaves the rest, here
+//! numbers that are new in every cycle, as it is; and it keeps all changes in memory until it is told to write. `fstapi` wraps GTKWave's C.
 
 use super::sink::{Sink, Variable, WRITER};
 use std::borrow::Cow;
