@@ -206,7 +206,7 @@ pub struct SimulateArgs {
     pub q: Option<PathBuf>,
     /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
     /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "vectors", "scale"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "fst", "pipeline", "vectors", "scale"])]
     pub data: Option<PathBuf>,
     /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
     /// are there already, from the same inputs and core, are not run again
@@ -238,7 +238,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", conflicts_with = "queries")]
     pub tile: Option<usize>,
     /// P cores for each query, 2 to 64, each with a part of the keys, and a tree that merges their results
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "vcd"])]
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"])]
     pub parts: Option<usize>,
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
@@ -255,16 +255,22 @@ pub struct SimulateArgs {
     /// Write the result as .npy of shape [queries, d], with the heads in front as in Q
     #[arg(long, value_name = "FILE")]
     pub o: Option<PathBuf>,
-    /// Write a wave, and a GTKWave save file beside it
+    /// Write a wave as text, and a GTKWave save file beside it
     #[arg(long, value_name = "FILE")]
     pub vcd: Option<PathBuf>,
+    /// Write a wave in GTKWave's compressed format, about a tenth of the size, and a save file beside it
+    #[arg(long, value_name = "FILE")]
+    pub fst: Option<PathBuf>,
+    /// Write which step is in which stage in which cycle: a Kanata log (.log) for the viewer Konata, or a page (.html)
+    #[arg(long, value_name = "FILE")]
+    pub pipeline: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas
     #[arg(long, default_value = "default")]
     pub signals: String,
-    /// First cycle of the wave
+    /// First cycle of the wave, or of the keys in the pipeline chart
     #[arg(long, default_value_t = 0, value_name = "CYCLE")]
     pub from: u64,
-    /// Last cycle of the wave
+    /// Last cycle of them
     #[arg(long, value_name = "CYCLE")]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
@@ -282,6 +288,19 @@ pub struct SimulateArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl SimulateArgs {
+    /// The files that record the cycles of one head, by their flags.
+    pub fn recordings(&self) -> impl Iterator<Item = (&'static str, &PathBuf)> {
+        let all = [
+            ("--vcd", &self.vcd),
+            ("--fst", &self.fst),
+            ("--pipeline", &self.pipeline),
+            ("--vectors", &self.vectors),
+        ];
+        all.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)))
+    }
 }
 
 #[derive(Args)]

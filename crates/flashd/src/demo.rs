@@ -5,8 +5,7 @@ use crate::output::{Failure, percent, print, print_json, table};
 use crate::sample::Heads;
 use flashd_generator::{core_files, write_all};
 use flashd_simulator::{
-    Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveSelection, WaveWriter, prepare,
-    run as run_lockstep,
+    Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
 };
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{TensorScale, Trace, Visible, load_dir};
@@ -93,7 +92,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
     let reference = Reference::new(&scenario);
     let prepared = prepare(config, &scenario, &reference).map_err(|e| Failure::input(e.to_string()))?;
     let vcd = out.join(format!("{}.vcd", config.name()));
-    let options = WaveOptions { signals: WaveSelection::Default, from: 0, to: Some(200) };
+    let options = WaveOptions { to: Some(200), ..WaveOptions::default() };
     let wave_error = |e: flashd_simulator::WaveError| Failure::input(e.to_string());
     let mut wave = WaveWriter::create(&vcd, &prepared.config, options).map_err(wave_error)?;
     let run = run_lockstep(&prepared.config, &prepared.workload, Gaps::None, &mut [&mut wave])?;

@@ -1,6 +1,8 @@
 //! Ctrl-C, and a termination that is asked for: what is under way goes, what has been recorded stays.
 
-use flashd_simulator::{Engine, Inputs, Observer, Outputs};
+use flashd_simulator::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
+use flashd_simulator::split::{SplitInputs, SplitObserver, SplitOutputs};
+use flashd_simulator::{Engine, Inputs, Observer, Outputs, Running};
 use std::io::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,8 +50,8 @@ impl Interruptible {
     }
 }
 
-impl Observer for Interruptible {
-    fn cycle(&mut self, _: &Engine, _: &Inputs, _: &Outputs) -> Result<()> {
+impl Interruptible {
+    fn next(&mut self) -> Result<()> {
         self.cycles += 1;
         // Not before there is something to keep.
         RECORDING.store(true, Ordering::SeqCst);
@@ -57,6 +59,24 @@ impl Observer for Interruptible {
             true => Err(Error::from(ErrorKind::Interrupted)),
             false => Ok(()),
         }
+    }
+}
+
+impl Observer for Interruptible {
+    fn cycle(&mut self, _: &Engine, _: &Inputs, _: &Outputs) -> Result<()> {
+        self.next()
+    }
+}
+
+impl ArrayObserver for Interruptible {
+    fn cycle(&mut self, _: &Running, _: &ArrayInputs, _: &ArrayOutputs) -> Result<()> {
+        self.next()
+    }
+}
+
+impl SplitObserver for Interruptible {
+    fn cycle(&mut self, _: &Running, _: &SplitInputs, _: &SplitOutputs) -> Result<()> {
+        self.next()
     }
 }
 

@@ -5,12 +5,12 @@ mod heads;
 mod histograms;
 mod layer;
 mod model;
+mod recording;
 mod remarks;
 mod split;
 mod visible;
 
 use crate::cli::SimulateArgs;
-use crate::interrupt::Interruptible;
 use crate::output::{Failure, percent, table};
 use crate::select::core_or_array;
 use flashd_files::AtomicFile;
@@ -18,14 +18,14 @@ use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::{
     Accuracy, Counters, Drive, Engine, Inputs, Observer, Outputs, Prepared, Reference, RtlEngine, Scenario,
-    VectorFile, WaveError, WaveOptions, WaveSelection, WaveWriter, model_results, prepare,
-    run as run_lockstep,
+    VectorFile, model_results, prepare, run as run_lockstep,
 };
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
 use layer::Outcome;
+use recording::Recording;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
@@ -198,17 +198,12 @@ fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
 
 /// Long runs should not end in a file that cannot be written.
 fn check_writable(args: &SimulateArgs) -> Result<(), Failure> {
-    for (flag, path) in [
-        ("--o", &args.o),
-        ("--vcd", &args.vcd),
-        ("--vectors", &args.vectors),
-        ("--histograms", &args.histograms),
-    ] {
-        if let Some(path) = path {
-            // Started and dropped: nothing is left behind.
-            AtomicFile::create(path)
-                .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))?;
-        }
+    let others = [("--o", &args.o), ("--histograms", &args.histograms)];
+    let others = others.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
+    for (flag, path) in args.recordings().chain(others) {
+        // Started and dropped: nothing is left behind.
+        AtomicFile::create(path)
+            .map_err(|e| Failure::input(format!("{flag} {}: cannot be written: {e}", path.display())))?;
     }
     Ok(())
 }
@@ -218,70 +213,32 @@ fn cycle_run(
     engine: RtlEngine,
     prepared: &Prepared,
 ) -> Result<(Counters, Vec<QueryResult>), Failure> {
-    let io = |flag: &str, path: &Path, e: &dyn std::fmt::Display| {
-        Failure::input(format!("{flag} {}: {e}", path.display()))
-    };
-    let mut wave = match &args.vcd {
-        Some(path) => {
-            let signals =
-                WaveSelection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
-            let options = WaveOptions { signals, from: args.from, to: args.to };
-            Some((
-                path,
-                WaveWriter::create(path, &prepared.config, options).map_err(|e| wave_failure(path, &e))?,
-            ))
-        }
-        None => None,
-    };
+    let mut recording = Recording::create(args, &prepared.config)?;
+    let problem =
+        |path: &Path, e: &dyn std::fmt::Display| Failure::input(format!("--vectors {}: {e}", path.display()));
     let mut vectors = match &args.vectors {
         Some(path) => {
-            Some((path, VectorFile::for_core(path, &prepared.config).map_err(|e| io("--vectors", path, &e))?))
+            Some((path, VectorFile::for_core(path, &prepared.config).map_err(|e| problem(path, &e))?))
         }
         None => None,
     };
-    let mut observers: Vec<&mut dyn Observer> = Vec::new();
-    if let Some((_, wave)) = &mut wave {
-        observers.push(wave);
-    }
+    let mut progress = Progress::new(prepared.workload.steps() as u64);
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
     }
-    let mut progress = Progress::new(prepared.workload.steps() as u64);
-    observers.push(&mut progress);
-    // Without a wave there is nothing to keep.
-    let mut interruptible = Interruptible::default();
-    if args.vcd.is_some() {
-        observers.push(&mut interruptible);
-    }
+    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
+    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let drive = Drive { gaps: model::gaps(args), engine };
     let run = run_lockstep(&prepared.config, &prepared.workload, drive, &mut observers);
     drop(progress);
-    // After a divergence too: the wave is what one looks at then.
-    if let Some((path, wave)) = wave {
-        wave.finish().map_err(|e| wave_failure(path, &e))?;
-        if let Some(cycles) = interruptible.ended_after() {
-            return Err(Failure::Interrupted(format!(
-                "{} has what was recorded in the {cycles} cycles of the run",
-                path.display()
-            )));
-        }
-    }
+    recording.finish(|keys, window| keys.of_core(&prepared.config, &prepared.workload, window))?;
     if let Some((path, vectors)) = vectors {
-        vectors.commit().map_err(|e| io("--vectors", path, &e))?;
+        vectors.commit().map_err(|e| problem(path, &e))?;
     }
     let run = run?;
     Ok((run.counters, run.results))
-}
-
-/// A wave's error with the flag that is at fault.
-fn wave_failure(path: &Path, e: &WaveError) -> Failure {
-    match e {
-        WaveError::NoPattern | WaveError::NoMatch { .. } => Failure::input(format!("--signals: {e}")),
-        WaveError::Window { .. } | WaveError::Empty { .. } => Failure::input(format!("--from, --to: {e}")),
-        // These name the file.
-        WaveError::Name(_) | WaveError::Io { .. } => Failure::input(format!("--vcd: {e}")),
-        WaveError::Config(_) => Failure::input(format!("--vcd {}: {e}", path.display())),
-    }
 }
 
 /// Keys sent, shown on a terminal only.

@@ -27,6 +27,7 @@ mod accuracy;
 mod core;
 mod evaluate;
 mod inside;
+mod pipeline;
 mod record;
 mod running;
 mod wave;
@@ -43,10 +44,13 @@ pub use self::core::model::{Decision, Decisions, ModelRun, run_model};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use accuracy::{Accuracy, Magnitudes};
 pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare};
-// Observers that write files: test vectors for other simulators, waves with a save file for GTKWave.
+// Observers that write files: test vectors for other simulators, waves with a save file for GTKWave, and charts of the pipeline.
+pub use pipeline::{Pipeline, PipelineFormat, PipelineRecorder, PipelineStep, Span};
 pub use record::{VectorError, VectorFile, VectorWriter};
-pub use running::{Drive, RtlEngine};
-pub use wave::{PERIOD_NS, WaveError, WaveFiles, WaveOptions, WaveSelection, WaveWriter};
+pub use running::{Drive, RtlEngine, Running};
+pub use wave::{
+    PERIOD_NS, WaveDesign, WaveError, WaveFiles, WaveFormat, WaveOptions, WaveSelection, WaveWriter,
+};
 
 // Lock-step runs of what is made of cores: arrays that share keys and values, split keys with the tree that merges their parts,
 // stream wrappers driven at their ports.

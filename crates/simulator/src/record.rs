@@ -6,6 +6,7 @@
 use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
 use crate::core::engine::{Engine, Inputs, Outputs};
 use crate::core::lockstep::Observer;
+use crate::running::Running;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
 use flashd_hwmodel::vectors::{Field, Layout, Look};
@@ -152,7 +153,7 @@ impl<W: Write> Observer for VectorWriter<W> {
 }
 
 impl<W: Write> ArrayObserver for VectorWriter<W> {
-    fn cycle(&mut self, i: &ArrayInputs, o: &ArrayOutputs) -> Result<()> {
+    fn cycle(&mut self, _: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> Result<()> {
         let scalars = self.scalars;
         self.write(&o.core.inside, |field, elements| {
             elements.push(match field.port.name.as_str() {
@@ -171,7 +172,7 @@ impl<W: Write> ArrayObserver for VectorWriter<W> {
 }
 
 impl<W: Write> SplitObserver for VectorWriter<W> {
-    fn cycle(&mut self, i: &SplitInputs, o: &SplitOutputs) -> Result<()> {
+    fn cycle(&mut self, _: &Running, i: &SplitInputs, o: &SplitOutputs) -> Result<()> {
         let scalars = self.scalars;
         self.write(&o.core.inside, |field, elements| {
             let flags = match field.port.name.as_str() {

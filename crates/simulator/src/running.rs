@@ -33,7 +33,7 @@ impl From<Gaps> for Drive {
 }
 
 /// A design, its engine and its cycle count.
-pub(crate) struct Running {
+pub struct Running {
     circuit: Circuit,
     compiled: Option<Compiled>,
     inside: Vec<Inside>,
@@ -58,12 +58,12 @@ impl Running {
     }
 
     /// Name of the module.
-    pub(crate) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         self.circuit.name()
     }
 
     /// Cycles so far.
-    pub(crate) fn cycle(&self) -> u64 {
+    pub fn cycle(&self) -> u64 {
         self.cycle
     }
 
@@ -153,8 +153,8 @@ impl Running {
         self.cycle += 1;
     }
 
-    /// What a net of the design carries.
-    pub(crate) fn value(&self, net: u32) -> u64 {
+    /// What a net of the design carries in the settled cycle.
+    pub fn value(&self, net: u32) -> u64 {
         match &self.compiled {
             Some(compiled) => compiled.value(net),
             None => self.circuit.value(net),

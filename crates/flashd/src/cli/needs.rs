@@ -4,34 +4,40 @@ use crate::output::Failure;
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 
-/// Command, flag, and the flag that it needs. clap's `requires` does not hold where the needed flag conflicts with a third one that
+/// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &str); 14] = [
-    ("generate", "beat", "wrapper"),
-    ("generate", "values", "wrapper"),
-    ("generate", "seed", "testbench"),
-    ("generate", "keys", "testbench"),
-    ("simulate", "data", "results"),
-    ("simulate", "results", "data"),
-    ("simulate", "signals", "vcd"),
-    ("simulate", "from", "vcd"),
-    ("simulate", "to", "vcd"),
-    ("units", "first", "pairs"),
-    ("units", "count", "pairs"),
-    ("check-random", "generate_only", "out"),
-    ("list", "d", "variants"),
-    ("llm", "tokens", "text"),
+const NEEDS: [(&str, &str, &[&str]); 14] = [
+    ("generate", "beat", &["wrapper"]),
+    ("generate", "values", &["wrapper"]),
+    ("generate", "seed", &["testbench"]),
+    ("generate", "keys", &["testbench"]),
+    ("simulate", "data", &["results"]),
+    ("simulate", "results", &["data"]),
+    ("simulate", "signals", &WAVES),
+    ("simulate", "from", &WINDOWS),
+    ("simulate", "to", &WINDOWS),
+    ("units", "first", &["pairs"]),
+    ("units", "count", &["pairs"]),
+    ("check-random", "generate_only", &["out"]),
+    ("list", "d", &["variants"]),
+    ("llm", "tokens", &["text"]),
 ];
+
+/// The flags that write waves, and those that write what happens in a window of cycles.
+const WAVES: [&str; 2] = ["vcd", "fst"];
+const WINDOWS: [&str; 3] = ["vcd", "fst", "pipeline"];
 
 /// Refuses a flag whose other flag is missing.
 pub fn check(matches: &ArgMatches) -> Result<(), Failure> {
     let Some((command, matches)) = matches.subcommand() else { return Ok(()) };
     let given = |flag: &str| matches.value_source(flag) == Some(ValueSource::CommandLine);
-    let missing = |(of, flag, needed): &&(&str, &str, &str)| *of == command && given(flag) && !given(needed);
+    let missing = |(of, flag, needed): &&(&str, &str, &[&str])| {
+        *of == command && given(flag) && !needed.iter().any(|flag| given(flag))
+    };
     NEEDS.iter().find(missing).map_or(Ok(()), |(_, flag, needed)| {
-        let [flag, needed] = [flag, needed].map(|flag| flag.replace('_', "-"));
-        Err(Failure::input(format!(
-            "--{flag}: means nothing without --{needed}; add it, or leave --{flag} out"
-        )))
+        let name = |flag: &str| format!("--{}", flag.replace('_', "-"));
+        let (flag, all) = (name(flag), needed.iter().map(|flag| name(flag)).collect::<Vec<_>>().join(" or "));
+        let it = if needed.len() > 1 { "one of them" } else { "it" };
+        Err(Failure::input(format!("{flag}: means nothing without {all}; add {it}, or leave {flag} out")))
     })
 }

@@ -2,6 +2,7 @@
 
 use super::layer::Outcome;
 use super::model::gaps;
+use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
 use super::{Progress, scales};
 use crate::cli::SimulateArgs;
@@ -11,7 +12,7 @@ use flashd_simulator::array::{
     ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
     run as run_lockstep,
 };
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, VectorFile};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Running, VectorFile};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -54,9 +55,6 @@ pub fn check(args: &SimulateArgs, masks: bool) -> Result<(), Failure> {
         return Err(Failure::input(
             "--causal: all queries of a block meet the same keys; add --masks, or leave --causal or --queries out",
         ));
-    }
-    if args.vcd.is_some() {
-        return Err(Failure::input("--vcd: waves are those of a core; leave --vcd or --queries out"));
     }
     Ok(())
 }
@@ -127,14 +125,19 @@ fn cycle_run(
         }
         None => None,
     };
+    let mut recording = Recording::create(args, config)?;
     let mut progress = Progress::new(workload.keys() as u64);
     let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
     if let Some(vectors) = &mut vectors {
         observers.push(vectors);
     }
+    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
+    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
     let disturbance = Disturbance::gaps(Drive { gaps: gaps(args), engine });
     let run = run_lockstep(config, workload, &disturbance, &mut observers);
     drop(progress);
+    recording.finish(|keys, window| keys.of_array(config, workload, window))?;
     if let (Some(vectors), Some(path)) = (vectors, &args.vectors) {
         vectors.commit().map_err(|e| Failure::input(format!("--vectors {}: {e}", path.display())))?;
     }
@@ -187,7 +190,7 @@ fn text(r: &Report) -> String {
 }
 
 impl ArrayObserver for Progress {
-    fn cycle(&mut self, i: &ArrayInputs, o: &ArrayOutputs) -> std::io::Result<()> {
+    fn cycle(&mut self, _: &Running, i: &ArrayInputs, o: &ArrayOutputs) -> std::io::Result<()> {
         self.0.inc((i.core.k_valid && o.k_ready && !i.core.rst) as u64);
         Ok(())
     }

@@ -61,16 +61,9 @@ pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
         }
     }
     let heads = layer.heads.len();
-    for (flag, given) in [
-        ("--vcd", args.vcd.is_some()),
-        ("--vectors", args.vectors.is_some()),
-        ("--histograms", args.histograms.is_some()),
-    ] {
-        if given && heads > 1 {
-            return Err(Failure::input(format!(
-                "{flag}: is of one head, and there are {heads}; give one head"
-            )));
-        }
+    let histograms = args.histograms.iter().map(|path| ("--histograms", path));
+    if let (2.., Some((flag, _))) = (heads, args.recordings().chain(histograms).next()) {
+        return Err(Failure::input(format!("{flag}: is of one head, and there are {heads}; give one head")));
     }
     Ok(layer)
 }

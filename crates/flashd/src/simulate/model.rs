@@ -74,14 +74,12 @@ pub fn check(args: &SimulateArgs) -> Result<(), Failure> {
         }
         return Ok(());
     }
-    for (flag, given) in [("--vcd", args.vcd.is_some()), ("--vectors", args.vectors.is_some())] {
-        if given {
-            return Err(Failure::input(format!(
-                "{flag}: takes --engine compiled or rusthdl; the model counts cycles without running any"
-            )));
-        }
+    match args.recordings().next() {
+        None => Ok(()),
+        Some((flag, _)) => Err(Failure::input(format!(
+            "{flag}: takes --engine compiled or rusthdl; the model counts cycles without running any"
+        ))),
     }
-    Ok(())
 }
 
 /// How the RTL or the model's count of cycles goes.

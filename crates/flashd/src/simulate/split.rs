@@ -2,6 +2,7 @@
 
 use super::layer::Outcome;
 use super::model::{Speed, gaps};
+use super::recording::Recording;
 use super::remarks::{Remarks, error_table};
 use super::scales;
 use crate::cli::SimulateArgs;
@@ -13,6 +14,7 @@ use flashd_simulator::{
 use flashd_spec::config::SplitConfig;
 use flashd_workload::Scaling;
 use serde::Serialize;
+use std::path::Path;
 
 #[derive(Serialize)]
 struct Report {
@@ -44,15 +46,25 @@ fn cycle_run(
     prepared: &Prepared,
 ) -> Result<SplitRun, Failure> {
     let drive = Drive { gaps: gaps(args), engine };
-    let Some(path) = &args.vectors else {
-        return Ok(run_lockstep(config, &prepared.workload, drive, &mut [])?);
+    let problem = |path: &Path, e: VectorError| Failure::input(format!("--vectors {}: {e}", path.display()));
+    let mut recording = Recording::create(args, config)?;
+    let mut vectors = match &args.vectors {
+        Some(path) => Some((path, VectorFile::for_split(path, config).map_err(|e| problem(path, e))?)),
+        None => None,
     };
-    let problem = |e: VectorError| Failure::input(format!("--vectors {}: {e}", path.display()));
-    let mut vectors = VectorFile::for_split(path, config).map_err(problem)?;
-    let mut observers: [&mut dyn SplitObserver; 1] = [&mut vectors];
-    let run = run_lockstep(config, &prepared.workload, drive, &mut observers)?;
-    vectors.commit().map_err(|e| problem(e.into()))?;
-    Ok(run)
+    let mut observers: Vec<&mut dyn SplitObserver> = Vec::new();
+    if let Some((_, vectors)) = &mut vectors {
+        observers.push(vectors);
+    }
+    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
+    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
+    let run = run_lockstep(config, &prepared.workload, drive, &mut observers);
+    recording.finish(|keys, window| keys.of_split(config, &prepared.workload, window))?;
+    if let Some((path, vectors)) = vectors {
+        vectors.commit().map_err(|e| problem(path, e.into()))?;
+    }
+    Ok(run?)
 }
 
 pub fn run(

@@ -175,6 +175,29 @@ fn simulate_reports_the_cycles_of_blocks() {
     assert_eq!(std::fs::read(o_array).unwrap(), std::fs::read(o_core).unwrap());
 }
 
+/// A row for each key that a core meets, whatever is made of the cores.
+#[test]
+fn runs_write_charts_of_the_pipeline() {
+    let folder = tempfile::tempdir().unwrap();
+    let (q, k, v) = (sample("q"), sample("k"), sample("v"));
+    for around in [&[][..], &["--queries", "3"], &["--parts", "2"], &["--masks", "--partial", "--tile", "8"]]
+    {
+        for (name, begins, row) in
+            [("chart.log", "Kanata\t0004\n", "\nI\t"), ("chart.html", "<!DOCTYPE html>", "\n[")]
+        {
+            let path = folder.path().join(name);
+            let fixed = ["simulate", "--design", "flash-d", "--q", &q, "--k", &k, "--v", &v];
+            let chart = ["--first-queries", "4", "--first-keys", "8", "--pipeline", path.to_str().unwrap()];
+            let run = flashd(&[&fixed[..], around, &chart].concat());
+            assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(text.starts_with(begins) && text.matches(row).count() == 4 * 8, "{around:?} {name}");
+            std::fs::remove_file(&path).unwrap();
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 fn blocks_are_refused_where_they_have_no_meaning() {
     let (q, k, v) = (sample("q"), sample("k"), sample("v"));
@@ -182,7 +205,11 @@ fn blocks_are_refused_where_they_have_no_meaning() {
         (vec!["--queries", "0"], "--queries: 0 is outside 1 to 64"),
         (vec!["--queries", "65"], "--queries: 65 is outside 1 to 64"),
         (vec!["--queries", "4", "--causal"], "--causal: all queries of a block meet the same keys"),
-        (vec!["--queries", "4", "--vcd", "wave.vcd"], "--vcd: waves are those of a core"),
+        (vec!["--queries", "4", "--pipeline", "p.txt"], "--pipeline: p.txt: not a name for a pipeline chart"),
+        (vec!["--pipeline", "p.log", "--from", "9", "--to", "8"], "--from, --to: the window ends in cycle 8"),
+        (vec!["--pipeline", "p.log", "--from", "1000000"], "--from, --to: no key was taken"),
+        (vec!["--pipeline", "p.log", "--signals", "all"], "--signals: means nothing without --vcd or --fst"),
+        (vec!["--queries", "4", "--fst", "wave.vcd"], "--fst: wave.vcd: not a name for a wave file"),
     ] {
         let mut args = vec!["simulate", "--design", "fa2", "--q", &q, "--k", &k, "--v", &v];
         args.extend(more);

@@ -97,8 +97,8 @@ fn a_full_disk_is_told_by_the_final_name() {
     let folder = tempfile::tempdir().unwrap();
     let [q, k, v] = ["q", "k", "v"].map(|x| data(&format!("bytes_math-d16-layer04-head03-{x}.npy")));
     let run = "trap '' XFSZ; ulimit -f 1; exec \"$@\"";
-    for write in [["--o", "o.npy"], ["--vcd", "o.vcd"], ["--histograms", "o.json"]] {
-        let engine = if write[0] == "--vcd" { "cycle" } else { "model" };
+    for write in [["--o", "o.npy"], ["--vcd", "o.vcd"], ["--fst", "o.fst"], ["--histograms", "o.json"]] {
+        let engine = if ["--vcd", "--fst"].contains(&write[0]) { "cycle" } else { "model" };
         let args = ["simulate", "--design", "fa2", "--engine", engine, "--q", &q, "--k", &k, "--v", &v];
         let args = [&args[..], &write].concat();
         let mut command = Command::new("sh");

@@ -51,13 +51,15 @@ fn the_recorded_part_of_a_wave_is_kept() {
     for name in ["-INT", "-TERM"] {
         let out = folder.path().join(name);
         fs::create_dir(&out).unwrap();
-        let (wave, o) = (out.join("wave.vcd"), out.join("o.npy"));
+        let (wave, trace, o) = (out.join("wave.vcd"), out.join("trace.fst"), out.join("o.npy"));
         let vectors = out.join("vectors.vec");
         let child = simulate(
             &files,
             &[
                 "--vcd",
                 wave.to_str().unwrap(),
+                "--fst",
+                trace.to_str().unwrap(),
                 "--o",
                 o.to_str().unwrap(),
                 "--vectors",
@@ -69,12 +71,12 @@ fn the_recorded_part_of_a_wave_is_kept() {
         let ended = child.wait_with_output().unwrap();
         let text = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(130), "{text}");
-        assert!(text.contains("interrupted: ") && text.contains("wave.vcd"), "{text}");
-        let waves = wellen::simple::read(&wave).unwrap();
-        assert!(waves.time_table().len() > 100);
+        assert!(["interrupted: ", "wave.vcd", "trace.fst"].iter().all(|part| text.contains(part)), "{text}");
+        let times = [wave, trace].map(|path| wellen::simple::read(&path).unwrap().time_table().to_vec());
+        assert!(times[0].len() > 100 && times[0] == times[1]);
         let mut left: Vec<_> = fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
-        assert_eq!(left, ["wave.gtkw", "wave.vcd"]);
+        assert_eq!(left, ["trace.fst", "trace.gtkw", "wave.gtkw", "wave.vcd"]);
     }
 }
 

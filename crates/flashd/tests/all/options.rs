@@ -201,7 +201,7 @@ fn flags_that_need_another_are_refused_without_it() {
         ("simulate --design fa2 --q q --k k --v v --results r", "--results", "--data"),
         ("simulate --design fa2 --data d", "--data", "--results"),
         ("simulate --design fa2 --q q --k k --v v --parts 2 --signals all", "--signals", "--vcd"),
-        ("simulate --design fa2 --q q --k k --v v --parts 2 --to 5", "--to", "--vcd"),
+        ("simulate --design fa2 --q q --k k --v v --parts 2 --to 5", "--to", "--fst"),
         ("units --count 5", "--count", "--pairs"),
         ("list --json --d 5", "--d", "--variants"),
         ("check-random --generate-only", "--generate-only", "--out"),

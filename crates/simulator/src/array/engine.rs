@@ -70,6 +70,11 @@ impl ArrayEngine {
         self.array.cycle()
     }
 
+    /// The design that runs.
+    pub(super) fn running(&self) -> &Running {
+        &self.array
+    }
+
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub(super) fn settle(&mut self, inputs: &ArrayInputs, outputs: &mut ArrayOutputs) {
         let array = &mut self.array;

@@ -10,6 +10,7 @@ use super::workload::ArrayWorkload;
 use crate::core::lockstep::{Divergence, RunError, is_zero, require_masks};
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
+use crate::running::Running;
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::catalogue::v_step_latency;
@@ -53,7 +54,8 @@ pub trait ArrayObserver {
     ///
     /// # Errors
     /// An I/O error ends the run.
-    fn cycle(&mut self, inputs: &ArrayInputs, outputs: &ArrayOutputs) -> std::io::Result<()>;
+    fn cycle(&mut self, array: &Running, inputs: &ArrayInputs, outputs: &ArrayOutputs)
+    -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
@@ -122,7 +124,7 @@ pub fn run_against(
         }
         checker.inside.due(cycle, &mut outputs.core.inside);
         for observer in observers.iter_mut() {
-            observer.cycle(&inputs, &outputs)?;
+            observer.cycle(engine.running(), &inputs, &outputs)?;
         }
         if inputs.core.rst {
             checker.reset();

@@ -162,6 +162,11 @@ impl Engine {
         self.core.cycle()
     }
 
+    /// The design that runs.
+    pub(crate) fn running(&self) -> &Running {
+        &self.core
+    }
+
     /// Name of the core's module.
     pub fn name(&self) -> &str {
         self.core.name()

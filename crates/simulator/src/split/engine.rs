@@ -57,6 +57,11 @@ impl SplitEngine {
         self.split.cycle()
     }
 
+    /// The design that runs.
+    pub(super) fn running(&self) -> &Running {
+        &self.split
+    }
+
     /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
     pub(super) fn settle(&mut self, inputs: &SplitInputs, outputs: &mut SplitOutputs) {
         let split = &mut self.split;

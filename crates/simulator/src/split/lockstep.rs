@@ -7,7 +7,7 @@ use super::workload::SplitWorkload;
 use crate::core::lockstep::{Divergence, RunError};
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
-use crate::running::Drive;
+use crate::running::{Drive, Running};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::{ConfigError, SplitConfig};
 use serde::Serialize;
@@ -36,7 +36,8 @@ pub trait SplitObserver {
     ///
     /// # Errors
     /// An I/O error ends the run.
-    fn cycle(&mut self, inputs: &SplitInputs, outputs: &SplitOutputs) -> std::io::Result<()>;
+    fn cycle(&mut self, split: &Running, inputs: &SplitInputs, outputs: &SplitOutputs)
+    -> std::io::Result<()>;
 }
 
 /// A finished run without differences.
@@ -84,7 +85,7 @@ pub fn run_against(
         drain -= u64::from(bench.driver.finished());
         bench.drive();
         for observer in &mut *observers {
-            observer.cycle(&bench.inputs, &bench.outputs)?;
+            observer.cycle(bench.engine.running(), &bench.inputs, &bench.outputs)?;
         }
         bench.compare_and_clock().map_err(RunError::Divergence)?;
     }

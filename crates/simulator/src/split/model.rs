@@ -29,7 +29,7 @@ pub fn run_model(
     let (run, cycles) = match gaps {
         // Steps follow each other: queries are loaded with the last keys of the one before.
         Gaps::None => {
-            let steps: usize = parts.lengths.iter().sum();
+            let steps: usize = parts.lengths().iter().sum();
             (parts.workload.run_model(&model, monitor), steps as u64)
         }
         Gaps::Random(_) => {
@@ -42,7 +42,7 @@ pub fn run_model(
     let latency = if results.is_empty() { 0 } else { u64::from(config.latency()) };
     let counters = SplitCounters {
         cycles: cycles + latency,
-        steps: parts.lengths.iter().sum::<usize>() as u64,
+        steps: parts.lengths().iter().sum::<usize>() as u64,
         v_reads: run.counts.iter().map(|counts| counts.value_reads()).sum(),
         queries: results.len() as u64,
         latency,

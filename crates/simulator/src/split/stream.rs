@@ -49,7 +49,7 @@ impl<'a> SplitDriver<'a> {
 
     /// Whether every key has been sent.
     pub(super) fn finished(&self) -> bool {
-        self.query == self.parts.lengths.len()
+        self.query == self.parts.lengths().len()
     }
 
     /// The keys whose values the parts ask for in a cycle after the reset.
@@ -89,10 +89,10 @@ impl<'a> SplitDriver<'a> {
                 *k = (key < query.keys && !query.masks(key)).then_some(key);
             }
         }
-        let last = send && self.step + 1 == source.lengths[self.query];
+        let last = send && self.step + 1 == source.lengths()[self.query];
         // The next query may be loaded from the cycle of the previous one's last keys on.
         let idle = self.query + usize::from(last) == self.loaded;
-        let load = !reset && idle && self.loaded < source.lengths.len() && !self.chance(3);
+        let load = !reset && idle && self.loaded < source.lengths().len() && !self.chance(3);
         let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
         let w = &source.workload;
         let sent = k.iter().flat_map(|&key| self.vector(&w.k, key)).collect();

@@ -10,7 +10,7 @@ pub struct SplitWorkload {
     pub(super) workload: Workload,
     parts: usize,
     /// Steps of each query.
-    pub(super) lengths: Vec<usize>,
+    lengths: Vec<usize>,
 }
 
 impl SplitWorkload {
@@ -50,7 +50,12 @@ impl SplitWorkload {
         &self.workload
     }
 
-    pub(super) fn query(&self, query: usize, part: usize) -> &Query {
+    /// Steps of each query.
+    pub(crate) fn lengths(&self) -> &[usize] {
+        &self.lengths
+    }
+
+    pub(crate) fn query(&self, query: usize, part: usize) -> &Query {
         &self.workload.queries[query * self.parts + part]
     }
 }

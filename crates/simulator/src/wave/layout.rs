@@ -319,7 +319,7 @@ mod tests {
                     let signals = signals::list("core", &build(&config).unwrap());
                     let numbers = Numbers::new(&config);
                     for row in stages(&config).iter().flat_map(Group::all_rows) {
-                        let i = signals.iter().position(|s| s.below_core() == row.path);
+                        let i = signals.iter().position(|s| s.below_top() == row.path);
                         let beside = i.and_then(|i| numbers.beside(&signals, i));
                         if i.is_none() || beside.is_none() && row.look != Look::Bits {
                             missing.insert(format!("{}: {}", config.name(), row.path));

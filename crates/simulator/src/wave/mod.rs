@@ -1,4 +1,4 @@
-//! Waves: a VCD of a run, and a save file with which GTKWave shows it stage by stage.
+//! Waves: a VCD or an FST of a run, and a save file with which GTKWave shows it stage by stage.
 //!
 //! [`WaveWriter`] observes a lock-step run. Time is in nanoseconds and a cycle lasts 10 of them, so cycle
 //! 37 begins at 370 ns: the clock rises there, everything that the cycle settles to changes with it, and
@@ -11,31 +11,41 @@
 //! | `numbers` | which of them carry numbers, and how these read |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |
-//! | `recorder` | the VCD |
+//! | `design` | what waves are of: a core, or something made of cores |
+//! | `recorder` | which nets change when |
+//! | `sink` | what a wave file takes, whatever its format |
+//! | `vcd`, `fst` | the formats |
 //! | `gtkw` | the save file |
 //! | `variants` | every kind of core, for the tests |
 
+mod design;
+mod fst;
 mod gtkw;
 mod layout;
 mod numbers;
 mod recorder;
 mod select;
 mod signals;
+mod sink;
 #[cfg(test)]
 mod variants;
+mod vcd;
 
+pub use design::WaveDesign;
 pub use select::WaveSelection;
+pub use sink::WaveFormat;
 
+use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
 use crate::core::engine::{Engine, Inputs, Outputs};
 use crate::core::lockstep::Observer;
+use crate::running::Running;
+use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
 use flashd_files::AtomicFile;
-use flashd_hwmodel::catalogue::build;
-use flashd_spec::config::{ConfigError, CoreConfig};
+use flashd_spec::config::ConfigError;
 use numbers::{Numbers, Reading};
 use recorder::Recorder;
 use signals::Signal;
-use std::fs::File;
-use std::io::BufWriter;
+use std::io::Result as IoResult;
 use std::path::{Path, PathBuf};
 
 /// Length of a cycle.
@@ -46,6 +56,8 @@ pub(crate) const NUMBER_SUFFIX: &str = "_real";
 /// What to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaveOptions {
+    /// The file's format.
+    pub format: WaveFormat,
     /// Which signals.
     pub signals: WaveSelection,
     /// The first cycle recorded; cycle 0 is the first of reset.
@@ -58,7 +70,7 @@ pub struct WaveOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaveFiles {
     /// The waves.
-    pub vcd: PathBuf,
+    pub wave: PathBuf,
     /// GTKWave's save file, beside them.
     pub gtkw: PathBuf,
     /// Recorded signals; a bus and its decimal value count once.
@@ -81,9 +93,14 @@ pub enum WaveError {
         /// The reason.
         source: std::io::Error,
     },
-    /// The VCD has no name, or that of another kind of file: of its save file, or of a wave in another format.
-    #[error("{0}: not a name for a wave file, which is a VCD; give one that ends in .vcd")]
-    Name(PathBuf),
+    /// The wave has no name, or that of another kind of file: of its save file, or of a wave in another format.
+    #[error("{path}: not a name for a wave file, which is {}; give one that ends in .{}", format.article_and_name(), format.ending())]
+    Name {
+        /// The name.
+        path: PathBuf,
+        /// The format.
+        format: WaveFormat,
+    },
     /// A selection without patterns.
     #[error("no signals selected: give default, all, or patterns separated by commas")]
     NoPattern,
@@ -116,12 +133,12 @@ pub enum WaveError {
 /// Records a run. The files appear under their names when [`WaveWriter::finish`] is called, also after a
 /// run that ended early; without it, nothing is left behind.
 pub struct WaveWriter {
-    vcd: PathBuf,
+    wave: PathBuf,
     options: WaveOptions,
-    core: String,
+    design: String,
     layout: Vec<layout::Group>,
     recorded: Vec<gtkw::Recorded>,
-    recorder: Recorder<BufWriter<File>>,
+    recorder: Recorder,
     /// What the recorder writes to.
     file: AtomicFile,
     /// Cycles of the run so far.
@@ -131,37 +148,40 @@ pub struct WaveWriter {
 }
 
 impl WaveWriter {
-    /// Checks the options against the core of `config` and opens a temporary file in the folder of `path`.
+    /// Checks the options against a design and opens a temporary file in the folder of `path`.
     ///
     /// # Errors
     /// If the configuration, the file name, the window or a pattern is wrong, or no file can be written
     /// there.
-    pub fn create(path: &Path, config: &CoreConfig, options: WaveOptions) -> Result<Self, WaveError> {
+    pub fn create<'a>(
+        path: &Path,
+        design: impl Into<WaveDesign<'a>>,
+        options: WaveOptions,
+    ) -> Result<Self, WaveError> {
+        let (design, format) = (design.into(), options.format);
         let ending = path.extension();
-        if file_name(path).is_empty() || ending.is_some_and(|e| !e.eq_ignore_ascii_case("vcd")) {
-            return Err(WaveError::Name(path.into()));
+        if file_name(path).is_empty() || ending.is_some_and(|e| !e.eq_ignore_ascii_case(format.ending())) {
+            return Err(WaveError::Name { path: path.into(), format });
         }
         if let Some(to) = options.to.filter(|to| *to < options.from) {
             return Err(WaveError::Window { from: options.from, to });
         }
-        let core = config.name();
-        // A core of its own: that of the run does not exist yet, and has the same signals in the same order.
-        let design = build(config)?;
-        let signals = signals::list(&core, &design);
-        let layout = layout::stages(config);
-        let numbers = Numbers::new(config);
+        let name = design.name();
+        let signals = design.signals()?;
+        let layout = design.layout();
+        let numbers = Numbers::new(design.core());
         let chosen = complete(options.signals.choose(&signals, &layout)?, &signals, &numbers);
         let recorded =
             (0..signals.len()).filter(|i| chosen[*i]).map(|i| recorded(&signals, i, &numbers)).collect();
-        let comment = format!("{core}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
+        let comment = format!("{name}: one cycle is {PERIOD_NS} ns, cycle n begins at {PERIOD_NS} n ns");
         let io = |source| WaveError::Io { path: path.into(), source };
         let file = AtomicFile::create(path).map_err(io)?;
-        let out = BufWriter::new(file.handle().map_err(io)?);
-        let recorder = Recorder::new(out, &comment, &signals, &chosen, &numbers).map_err(io)?;
+        let sink = file.handle().and_then(|file| format.start(file, &comment)).map_err(io)?;
+        let recorder = Recorder::new(sink, &signals, &chosen, &numbers).map_err(io)?;
         Ok(WaveWriter {
-            vcd: path.into(),
+            wave: path.into(),
             options,
-            core,
+            design: name,
             layout,
             recorded,
             recorder,
@@ -171,7 +191,23 @@ impl WaveWriter {
         })
     }
 
-    /// Completes the VCD and its save file under their names.
+    /// A settled cycle of a design.
+    fn record(&mut self, running: &Running) -> IoResult<()> {
+        let cycle = running.cycle();
+        self.seen = cycle + 1;
+        if cycle < self.options.from || self.options.to.is_some_and(|to| cycle > to) {
+            return Ok(());
+        }
+        if running.name() != self.design {
+            let e = format!("the waves were set up for {}, and {} runs", self.design, running.name());
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, e));
+        }
+        self.recorder.cycle(cycle, |net| running.value(net))?;
+        self.cycles += 1;
+        Ok(())
+    }
+
+    /// Completes the wave and its save file under their names.
     ///
     /// # Errors
     /// If no cycle lies in the window or a file cannot be written.
@@ -180,15 +216,15 @@ impl WaveWriter {
         if self.cycles == 0 {
             return Err(WaveError::Empty { from: *from, cycles: self.seen });
         }
-        let gtkw = self.vcd.with_extension("gtkw");
+        let gtkw = self.wave.with_extension("gtkw");
         let (signals, cycles) = (self.recorded.len(), self.cycles);
-        let io = |source| WaveError::Io { path: self.vcd.clone(), source };
+        let io = |source| WaveError::Io { path: self.wave.clone(), source };
         let longest = self.recorder.finish(from + cycles).map_err(io)?;
         self.file.commit().map_err(io)?;
         let text = gtkw::SaveFile {
-            dump: file_name(&self.vcd),
+            dump: file_name(&self.wave),
             save: file_name(&gtkw),
-            core: &self.core,
+            core: &self.design,
             start: from * PERIOD_NS,
             recorded: &self.recorded,
             layout: &self.layout,
@@ -201,24 +237,25 @@ impl WaveWriter {
         .text();
         let io = |source| WaveError::Io { path: gtkw.clone(), source };
         flashd_files::write(&gtkw, text.as_bytes()).map_err(io)?;
-        Ok(WaveFiles { vcd: self.vcd, gtkw, signals, cycles })
+        Ok(WaveFiles { wave: self.wave, gtkw, signals, cycles })
     }
 }
 
 impl Observer for WaveWriter {
-    fn cycle(&mut self, engine: &Engine, _inputs: &Inputs, _outputs: &Outputs) -> std::io::Result<()> {
-        let cycle = engine.cycle();
-        self.seen = cycle + 1;
-        if cycle < self.options.from || self.options.to.is_some_and(|to| cycle > to) {
-            return Ok(());
-        }
-        if engine.name() != self.core {
-            let e = format!("the waves were set up for {}, and {} runs", self.core, engine.name());
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, e));
-        }
-        self.recorder.cycle(cycle, self.cycles == 0, |net| engine.value(net))?;
-        self.cycles += 1;
-        Ok(())
+    fn cycle(&mut self, engine: &Engine, _: &Inputs, _: &Outputs) -> IoResult<()> {
+        self.record(engine.running())
+    }
+}
+
+impl ArrayObserver for WaveWriter {
+    fn cycle(&mut self, array: &Running, _: &ArrayInputs, _: &ArrayOutputs) -> IoResult<()> {
+        self.record(array)
+    }
+}
+
+impl SplitObserver for WaveWriter {
+    fn cycle(&mut self, split: &Running, _: &SplitInputs, _: &SplitOutputs) -> IoResult<()> {
+        self.record(split)
     }
 }
 
@@ -236,14 +273,14 @@ fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec
         if needs_the_one_before {
             chosen[i - 1] = true;
         }
-        chosen[i] |= signals[i].below_core() == "clk";
+        chosen[i] |= signals[i].below_top() == "clk";
     }
     chosen
 }
 
 /// Signal `i` as the save file needs it.
 fn recorded(signals: &[Signal], i: usize, numbers: &Numbers) -> gtkw::Recorded {
-    let path = signals[i].below_core();
+    let path = signals[i].below_top();
     let number = numbers.beside(signals, i).map(|beside| match path.rsplit_once('.') {
         Some((scope, _)) => format!("{scope}.{}", beside.name),
         None => beside.name,

@@ -147,12 +147,13 @@ impl Numbers {
     /// The decimal value to be shown beside signal `i`, if any.
     pub(super) fn beside(&self, signals: &[Signal], i: usize) -> Option<Beside> {
         let signal = &signals[i];
-        if signal.below_core() == "weight.upper" {
-            let before = i.checked_sub(1).map(|i| &signals[i]).filter(|s| s.below_core() == "weight.w")?;
-            let number = self.of(before.below_core(), before.width)?;
+        let path = signal.in_core()?;
+        if path == "weight.upper" {
+            let before = i.checked_sub(1).map(|i| &signals[i]).filter(|s| s.in_core() == Some("weight.w"))?;
+            let number = self.of("weight.w", before.width)?;
             return Some(Beside { name: format!("weight{NUMBER_SUFFIX}"), reading: Reading::Weight(number) });
         }
-        let number = self.of(signal.below_core(), signal.width)?;
+        let number = self.of(path, signal.width)?;
         let name = signal.path.rsplit('.').next().unwrap_or_default();
         Some(Beside { name: format!("{name}{NUMBER_SUFFIX}"), reading: Reading::Own(number) })
     }

@@ -1,145 +1,237 @@
-//! The VCD itself: header and changes.
+//! From the nets of settled cycles to changes, and from changes to the file.
+//!
+//! What differs from the cycle before is found in the thread of the run; a thread of its own makes decimals of it and writes.
 
 use super::PERIOD_NS;
 use super::numbers::{Numbers, Reading};
 use super::signals::Signal;
+use super::sink::{Sink, Variable};
 use flashd_spec::bits::ones;
 use std::collections::HashMap;
-use std::io::{Error, ErrorKind, Result, Write};
-use vcd::{IdCode, TimescaleUnit, VarType, Writer};
+use std::io::{Error, ErrorKind, Result};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
-/// A recorded bus.
+/// A recorded bus as the run looks at it.
 struct Channel {
+    net: u32,
+    mask: u64,
+    /// Whether its number depends on the bus before, too.
+    needs_before: bool,
+    /// Bits recorded last, and those of the bus before where the number depends on them.
+    last: Option<(u64, u64)>,
+}
+
+/// The same bus as it is written.
+struct Written {
     /// Its place among the design's signals.
     position: usize,
-    net: u32,
     width: u32,
-    id: IdCode,
-    number: Option<(IdCode, Reading)>,
-    /// Bits written last, and those of the bus before where the number depends on them.
-    last: Option<(u64, u64)>,
-    /// Most characters of the number so far, as GTKWave shows it.
+    id: Variable,
+    number: Option<(Variable, Reading)>,
+    /// Bits written last.
+    bits: Option<u64>,
+    /// Most characters of the number so far, as GTKWave shows it, and how many more values are looked at for that.
     longest: usize,
+    to_look_at: u32,
 }
 
-/// Writes a VCD of the chosen signals.
-pub(super) struct Recorder<W: Write> {
-    out: Writer<W>,
-    clock: IdCode,
+/// Values of a bus that are looked at to see how long its decimals are.
+const LOOKED_AT: u32 = 10_000;
+/// Changes that go to the other thread together.
+const BATCH: usize = 1 << 16;
+/// Batches that wait there; then the run waits.
+const WAITING: usize = 4;
+
+/// Changes of some cycles.
+#[derive(Default)]
+struct Batch {
+    /// Each cycle, and where its changes end.
+    cycles: Vec<(u64, usize)>,
+    /// Channel and bits.
+    changes: Vec<(u32, u64)>,
+}
+
+/// Records the chosen signals.
+pub(super) struct Recorder {
     channels: Vec<Channel>,
+    batch: Batch,
+    /// Why the other thread has ended.
+    failed: Option<Error>,
+    sender: Option<SyncSender<Batch>>,
+    thread: Option<JoinHandle<Result<Writer>>>,
 }
 
-impl<W: Write> Recorder<W> {
-    /// Writes the header. Every chosen clock is an alias of one variable.
+impl Recorder {
+    /// Declares the variables. Every chosen clock is an alias of one variable.
     pub(super) fn new(
-        out: W,
-        comment: &str,
+        mut sink: Box<dyn Sink>,
         signals: &[Signal],
         chosen: &[bool],
         numbers: &Numbers,
-    ) -> Result<Recorder<W>> {
-        let mut out = Writer::new(out);
-        out.version(concat!("flashd ", env!("CARGO_PKG_VERSION")))?;
-        out.comment(comment)?;
-        out.timescale(1, TimescaleUnit::NS)?;
-        let (mut clock, mut channels) = (None, Vec::new());
+    ) -> Result<Recorder> {
+        let (mut clock, mut channels, mut written) = (None, Vec::new(), Vec::new());
         let mut open: Vec<&str> = Vec::new();
         for (position, signal) in signals.iter().enumerate().filter(|(i, _)| chosen[*i]) {
             let mut scopes: Vec<&str> = signal.path.split('.').collect();
             let name = scopes.pop().unwrap_or("");
             let common = open.iter().zip(&scopes).take_while(|(a, b)| a == b).count();
             for _ in common..open.len() {
-                out.upscope()?;
+                sink.up()?;
             }
             for scope in &scopes[common..] {
-                out.add_module(scope)?;
+                sink.scope(scope)?;
             }
             open = scopes;
             if signal.is_clock() {
-                match clock {
-                    None => clock = Some(out.add_wire(1, name)?),
-                    Some(id) => out.var_def(VarType::Wire, 1, id, name, None)?,
-                }
+                clock = Some(sink.wire(name, 1, clock)?);
                 continue;
             }
-            let range = (signal.width > 1).then(|| vcd::ReferenceIndex::Range(signal.width as i32 - 1, 0));
-            let id = out.add_var(VarType::Wire, signal.width, name, range)?;
+            let id = sink.wire(name, signal.width, None)?;
             let number = match numbers.beside(signals, position) {
-                Some(beside) => Some((out.add_var(VarType::Real, 64, &beside.name, None)?, beside.reading)),
+                Some(beside) => Some((sink.real(&beside.name)?, beside.reading)),
                 None => None,
             };
-            channels.push(Channel {
+            let needs_before = matches!(number, Some((_, Reading::Weight(_))));
+            channels.push(Channel { net: signal.net, mask: ones(signal.width), needs_before, last: None });
+            written.push(Written {
                 position,
-                net: signal.net,
                 width: signal.width,
                 id,
                 number,
-                last: None,
+                bits: None,
                 longest: 0,
+                to_look_at: LOOKED_AT,
             });
         }
         for _ in &open {
-            out.upscope()?;
+            sink.up()?;
         }
-        out.enddefinitions()?;
-        let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the core has no clock"))?;
-        Ok(Recorder { out, clock, channels })
+        sink.declared()?;
+        let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the design has no clock"))?;
+        let (sender, batches) = sync_channel(WAITING);
+        let writer = Writer { sink, clock, channels: written };
+        let thread =
+            std::thread::Builder::new().name("wave".into()).spawn(move || writer.write_all(&batches))?;
+        let batch = Batch::default();
+        Ok(Recorder { channels, batch, failed: None, sender: Some(sender), thread: Some(thread) })
     }
 
-    /// One settled cycle, in which nets carry `values`: the clock rises, what differs from the cycle before changes with it, the
-    /// clock falls half a period later.
-    pub(super) fn cycle(&mut self, cycle: u64, first: bool, values: impl Fn(u32) -> u64) -> Result<()> {
-        let time = cycle * PERIOD_NS;
-        self.out.timestamp(time)?;
-        if first {
-            self.out.begin(vcd::SimulationCommand::Dumpvars)?;
-        }
-        self.out.change_scalar(self.clock, true)?;
-        let mut last = 0;
-        for channel in &mut self.channels {
-            let bits = values(channel.net) & ones(channel.width);
-            let before = match channel.number {
-                Some((_, Reading::Weight(_))) => last,
-                _ => 0,
-            };
-            if channel.last != Some((bits, before)) {
-                write_change(self.out.writer(), channel, bits, before)?;
-                channel.last = Some((bits, before));
+    /// One settled cycle, in which nets carry `values`.
+    pub(super) fn cycle(&mut self, cycle: u64, values: impl Fn(u32) -> u64) -> Result<()> {
+        let mut before = 0;
+        for (place, channel) in self.channels.iter_mut().enumerate() {
+            let bits = values(channel.net) & channel.mask;
+            let now = (bits, if channel.needs_before { before } else { 0 });
+            if channel.last != Some(now) {
+                channel.last = Some(now);
+                self.batch.changes.push((place as u32, bits));
             }
-            last = bits;
+            before = bits;
         }
-        if first {
-            self.out.end()?;
+        self.batch.cycles.push((cycle, self.batch.changes.len()));
+        match self.batch.changes.len() + self.batch.cycles.len() >= BATCH {
+            true => self.send(),
+            false => Ok(()),
         }
-        self.out.timestamp(time + PERIOD_NS / 2)?;
-        self.out.change_scalar(self.clock, false)
+    }
+
+    /// Hands over what has been recorded since the last time.
+    fn send(&mut self) -> Result<()> {
+        let batch = std::mem::take(&mut self.batch);
+        match self.sender.as_ref().is_some_and(|sender| sender.send(batch).is_ok()) {
+            true => Ok(()),
+            false => {
+                let error = self.written().err().unwrap_or_else(|| Error::other("the wave has ended"));
+                let copy = Error::new(error.kind(), error.to_string());
+                self.failed = Some(error);
+                Err(copy)
+            }
+        }
+    }
+
+    /// Waits for the other thread, or says how it has ended.
+    fn written(&mut self) -> Result<Writer> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.sender = None;
+        let thread = self.thread.take().ok_or_else(|| Error::other("the wave has ended"))?;
+        thread.join().unwrap_or_else(|_| Err(Error::other("the wave's thread has failed")))
     }
 
     /// Gives the last cycle its full length; `end` is the cycle after it. Returns the most characters of the decimal values
     /// of each bus, by its position.
     pub(super) fn finish(mut self, end: u64) -> Result<HashMap<usize, usize>> {
-        self.out.timestamp(end * PERIOD_NS)?;
-        self.out.flush()?;
-        Ok(self.channels.iter().map(|channel| (channel.position, channel.longest)).collect())
+        if self.failed.is_none() {
+            // How that ends is what `written` tells.
+            let _ = self.send();
+        }
+        let Writer { sink, channels, .. } = self.written()?;
+        sink.end(end * PERIOD_NS)?;
+        Ok(channels.iter().map(|channel| (channel.position, channel.longest)).collect())
     }
 }
 
-/// Straight to the file: the `vcd` crate formats a vector bit by bit.
-fn write_change(out: &mut impl Write, channel: &mut Channel, bits: u64, before: u64) -> Result<()> {
-    if channel.last.is_none_or(|(last, _)| last != bits) {
-        match channel.width {
-            1 => writeln!(out, "{bits}{}", channel.id)?,
-            _ => writeln!(out, "b{bits:b} {}", channel.id)?,
+impl Drop for Recorder {
+    /// Nothing is written any more when it is gone.
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // Nobody asks any more how it ended.
+            let _ = thread.join();
         }
     }
-    match channel.number {
-        // The shortest text that reads back as the same number, with an exponent where it is short.
-        Some((id, reading)) => {
-            let text = format!("{:?}", reading.value(bits, before));
-            channel.longest = channel.longest.max(shown(&text));
-            writeln!(out, "r{text} {id}")
+}
+
+/// Writes what is recorded.
+struct Writer {
+    sink: Box<dyn Sink>,
+    clock: Variable,
+    channels: Vec<Written>,
+}
+
+impl Writer {
+    fn write_all(mut self, batches: &Receiver<Batch>) -> Result<Writer> {
+        while let Ok(batch) = batches.recv() {
+            let mut from = 0;
+            for (cycle, to) in batch.cycles {
+                self.cycle(cycle, &batch.changes[from..to])?;
+                from = to;
+            }
         }
-        None => Ok(()),
+        Ok(self)
+    }
+
+    /// The clock rises, what differs from the cycle before changes with it, the clock falls half a period later.
+    fn cycle(&mut self, cycle: u64, changes: &[(u32, u64)]) -> Result<()> {
+        let time = cycle * PERIOD_NS;
+        self.sink.time(time)?;
+        self.sink.bits(self.clock, 1, 1)?;
+        for &(place, bits) in changes {
+            let place = place as usize;
+            // The bus before has been written before.
+            let before = place.checked_sub(1).and_then(|before| self.channels[before].bits).unwrap_or(0);
+            self.channels[place].change(self.sink.as_mut(), bits, before)?;
+        }
+        self.sink.time(time + PERIOD_NS / 2)?;
+        self.sink.bits(self.clock, 1, 0)
+    }
+}
+
+impl Written {
+    fn change(&mut self, sink: &mut dyn Sink, bits: u64, before: u64) -> Result<()> {
+        if self.bits != Some(bits) {
+            self.bits = Some(bits);
+            sink.bits(self.id, self.width, bits)?;
+        }
+        let Some((id, reading)) = self.number else { return Ok(()) };
+        let value = reading.value(bits, before);
+        if self.to_look_at > 0 {
+            self.to_look_at -= 1;
+            self.longest = self.longest.max(shown(&format!("{value:?}")));
+        }
+        sink.number(id, value)
     }
 }
 

@@ -41,7 +41,7 @@ impl WaveSelection {
         let shown = || {
             let paths: HashSet<&str> =
                 layout.iter().flat_map(Group::all_rows).map(|row| row.path.as_str()).collect();
-            signals.iter().map(|s| paths.contains(s.below_core())).collect()
+            signals.iter().map(|s| paths.contains(s.below_top())).collect()
         };
         let patterns = match self {
             WaveSelection::Default => return Ok(shown()),
@@ -54,7 +54,7 @@ impl WaveSelection {
                 "default" => shown(),
                 _ => signals
                     .iter()
-                    .map(|s| matches(pattern, &s.path) || matches(pattern, s.below_core()))
+                    .map(|s| matches(pattern, &s.path) || matches(pattern, s.below_top()))
                     .collect(),
             };
             if !matched.contains(&true) {
@@ -124,7 +124,7 @@ fn similar<'a>(pattern: &str, signals: &'a [Signal]) -> Vec<&'a str> {
     };
     let ranked: BTreeSet<(usize, usize, usize, usize)> =
         signals.iter().enumerate().map(|(i, s)| (cost(s), own_name(s), s.path.len(), i)).collect();
-    ranked.into_iter().take(SIMILAR).map(|(.., i)| signals[i].below_core()).collect()
+    ranked.into_iter().take(SIMILAR).map(|(.., i)| signals[i].below_top()).collect()
 }
 
 /// Insertions, deletions and substitutions that turn `a` into `b`.

@@ -15,15 +15,23 @@ pub(super) struct Signal {
     pub width: u32,
     /// The net that it shows.
     pub net: u32,
+    /// Where in the path a core's own begins; none of what is around cores.
+    core: Option<usize>,
 }
 
 impl Signal {
-    /// The path below the core: `weight.score.score`.
-    pub(super) fn below_core(&self) -> &str {
+    /// The path below the design: `weight.score.score`, or `core_0.weight.score.score` of an array.
+    pub(super) fn below_top(&self) -> &str {
         self.path.split_once('.').map_or(&self.path, |(_, rest)| rest)
     }
 
-    /// Every module's clock is the core's.
+    /// The path below the core that it is in: `weight.score.score`. The elements of vectors at the ports of what is made of cores
+    /// are those of a core's.
+    pub(super) fn in_core(&self) -> Option<&str> {
+        self.core.map(|from| &self.path[from..])
+    }
+
+    /// Every module's clock is the design's.
     pub(super) fn is_clock(&self) -> bool {
         self.width == 1 && self.path.rsplit('.').next() == Some("clk")
     }
@@ -31,6 +39,38 @@ impl Signal {
 
 /// Lists the signals of a core that is called `name`.
 pub(super) fn list(name: &str, design: &Circuit) -> Vec<Signal> {
+    let mut signals = all(name, design);
+    signals.iter_mut().for_each(|signal| signal.core = Some(name.len() + 1));
+    signals
+}
+
+/// Lists the signals of something that is made of cores.
+pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
+    let mut signals = all(name, design);
+    for signal in &mut signals {
+        let below = signal.below_top();
+        let from = signal.path.len() - below.len();
+        let of_vector = |name: &str| {
+            name.rsplit_once('_').is_some_and(|(vector, index)| {
+                VECTORS.contains(&vector) && index.bytes().all(|b| b.is_ascii_digit())
+            })
+        };
+        signal.core = match below.split_once('.') {
+            Some((scope, _)) if scope.starts_with(CORE) => Some(from + scope.len() + 1),
+            Some(_) => None,
+            None => of_vector(below).then_some(from),
+        };
+    }
+    signals
+}
+
+/// Ports whose elements are numbers as at a core.
+const VECTORS: [&str; 4] = ["q", "k", "v", "o"];
+
+/// What the names of cores begin with, in what is made of them; then comes the place.
+pub(super) const CORE: &str = "core_";
+
+fn all(name: &str, design: &Circuit) -> Vec<Signal> {
     let mut walk = List { scope: String::new(), nets: design.nets_of_pins(), signals: Vec::new() };
     design.accept(name, &mut walk);
     walk.signals
@@ -59,7 +99,8 @@ impl Probe for List {
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
         if Tag::of(signal).is_none() {
             let path = format!("{}.{}", self.scope, readable(name));
-            self.signals.push(Signal { path, width: signal.bits() as u32, net: self.nets[&signal.id()] });
+            let (width, net) = (signal.bits() as u32, self.nets[&signal.id()]);
+            self.signals.push(Signal { path, width, net, core: None });
         }
     }
 

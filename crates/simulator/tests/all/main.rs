@@ -9,6 +9,7 @@ mod lazy;
 mod lockstep;
 mod masks;
 mod partial;
+mod pipeline;
 mod random;
 mod real;
 mod selftest;

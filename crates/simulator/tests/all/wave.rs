@@ -1,16 +1,17 @@
 //! Waves read back with a reader that is not ours, against what the lock-step run did.
 
 mod checks;
+mod fst;
 #[path = "../../src/wave/variants.rs"]
 mod variants;
-mod vcd;
+pub mod vcd;
 
 use checks::{Checks, check_ports};
 use flashd_golden::{Action, QueryResult, Step};
 use flashd_hwmodel::catalogue::Stages;
 use flashd_simulator::{
-    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, WaveError, WaveFiles, WaveOptions,
-    WaveSelection, WaveWriter, Workload, run,
+    Engine, Gaps, Inputs, Observer, Outputs, PERIOD_NS, RunError, WaveError, WaveFiles, WaveFormat,
+    WaveOptions, WaveSelection, WaveWriter, Workload, run,
 };
 use flashd_spec::config::{CoreConfig, Datapath, Design, Fa2Variant, FlashDVariant, Hold};
 use flashd_spec::format::Format;
@@ -19,8 +20,13 @@ use std::path::Path;
 use variants::variants;
 use vcd::Vcd;
 
+/// The cores that differ in their signals.
+pub fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+    variants(d, format)
+}
+
 /// Operands for a core, scaled to its format.
-fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
+pub fn workload(mut config: CoreConfig, queries: usize, keys: usize) -> (CoreConfig, Workload) {
     let (fmt, attention) = (config.format, synthetic::attention_like(5, queries, keys, config.d));
     let scaling =
         choose_scaling(fmt, &attention, ScoreScale::Auto, TensorScale::Auto, &|x| round_value(fmt, x))
@@ -70,7 +76,7 @@ fn waves_are_what_the_run_did() {
                 let signals = WaveSelection::parse("default,*.lane_?.o_q.q").unwrap();
                 let run =
                     record(folder.path(), &config, &w, WaveOptions { signals, ..WaveOptions::default() });
-                let vcd = Vcd::read(&run.files.vcd);
+                let vcd = Vcd::read(&run.files.wave);
                 assert_eq!(run.files.cycles as usize, run.seen.len());
                 assert_eq!(vcd.core, config.name());
                 let reals = vcd.signals.keys().filter(|name| name.ends_with("_real")).count();
@@ -90,9 +96,9 @@ fn waves_are_what_the_run_did() {
 fn the_clock_rises_with_every_cycle() {
     let folder = tempfile::tempdir().unwrap();
     let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 1, 4);
-    let options = WaveOptions { signals: WaveSelection::All, from: 3, to: None };
+    let options = WaveOptions { signals: WaveSelection::All, from: 3, ..WaveOptions::default() };
     let run = record(folder.path(), &config, &w, options);
-    let vcd = Vcd::read(&run.files.vcd);
+    let vcd = Vcd::read(&run.files.wave);
     let end = run.seen.len() as u64;
     let expected: Vec<u64> = (3..end)
         .flat_map(|c| [c * PERIOD_NS, c * PERIOD_NS + PERIOD_NS / 2])
@@ -121,11 +127,16 @@ fn window_and_selection() {
         &w,
         WaveOptions { signals: WaveSelection::parse("all").unwrap(), ..WaveOptions::default() },
     );
-    let everything = Vcd::read(&all.files.vcd);
+    let everything = Vcd::read(&all.files.wave);
     check_ports(&config, &everything, &all.seen);
     let patterns = WaveSelection::parse("o_1?, *.lane_9.o_q.q,fa2_*.sum.sum_q.*").unwrap();
-    let part = record(folder.path(), &config, &w, WaveOptions { signals: patterns, from: 10, to: Some(20) });
-    let vcd = Vcd::read(&part.files.vcd);
+    let part = record(
+        folder.path(),
+        &config,
+        &w,
+        WaveOptions { signals: patterns, from: 10, to: Some(20), ..WaveOptions::default() },
+    );
+    let vcd = Vcd::read(&part.files.wave);
     let mut names: Vec<&str> = vcd.signals.keys().map(String::as_str).collect();
     names.sort_unstable();
     let expected = "clk group_0.lane_9.o_q.q group_0.lane_9.o_q.q_real o_10 o_10_real o_11 o_11_real o_12 o_12_real \
@@ -147,7 +158,7 @@ fn window_and_selection() {
     let vcd = Vcd::read(
         &record(folder.path(), &config, &w, WaveOptions { signals: default, ..WaveOptions::default() })
             .files
-            .vcd,
+            .wave,
     );
     assert!(vcd.signals.contains_key("o_3") && vcd.signals.contains_key("group_0.lane_9.o_q.q"));
     assert!(!vcd.signals.contains_key("o_4"));
@@ -159,7 +170,7 @@ fn outside_the_window_nothing_looks_at_the_design() {
     let config = CoreConfig::new(Design::FlashD, 5, Format::BF16);
     // A core with other signals, which ends the recording as soon as it is looked at.
     let mut cores = [&config, &CoreConfig { d: 8, ..config.clone() }].map(|c| Engine::new(c).unwrap());
-    let options = WaveOptions { signals: WaveSelection::All, from: 5, to: Some(8) };
+    let options = WaveOptions { signals: WaveSelection::All, from: 5, to: Some(8), ..WaveOptions::default() };
     let mut wave = WaveWriter::create(&folder.path().join("window.vcd"), &config, options).unwrap();
     let (inputs, mut outputs) = (Inputs::default(), Outputs::default());
     for cycle in 0..20 {
@@ -186,7 +197,7 @@ fn the_weight_brings_along_what_it_is_computed_from() {
         let (config, w) = workload(config, 1, 4);
         let options =
             WaveOptions { signals: WaveSelection::parse("weight.upper").unwrap(), ..WaveOptions::default() };
-        let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.vcd);
+        let vcd = Vcd::read(&record(folder.path(), &config, &w, options).files.wave);
         assert!(vcd.signals.contains_key("weight.weight_real") && vcd.signals.contains_key("weight.w"));
     }
 }
@@ -228,11 +239,16 @@ fn the_save_file_names_recorded_signals_under_the_stages_in_order() {
                 let folder = tempfile::tempdir().unwrap();
                 let (config, w) = workload(config.clone(), 1, 4);
                 let signals = WaveSelection::parse(selection).unwrap();
-                let run = record(folder.path(), &config, &w, WaveOptions { signals, from: 1, to: Some(5) });
-                let vcd = Vcd::read(&run.files.vcd);
-                assert_eq!(run.files.gtkw, run.files.vcd.with_extension("gtkw"));
+                let run = record(
+                    folder.path(),
+                    &config,
+                    &w,
+                    WaveOptions { signals, from: 1, to: Some(5), ..WaveOptions::default() },
+                );
+                let vcd = Vcd::read(&run.files.wave);
+                assert_eq!(run.files.gtkw, run.files.wave.with_extension("gtkw"));
                 let text = std::fs::read_to_string(&run.files.gtkw).unwrap();
-                let file_name = run.files.vcd.file_name().unwrap().to_str().unwrap();
+                let file_name = run.files.wave.file_name().unwrap().to_str().unwrap();
                 assert!(text.contains(&format!("[dumpfile] \"/{file_name}\"\n")), "{text}");
                 let mut shown = 0;
                 for line in text.lines().filter_map(|line| line.strip_prefix("+{")) {
@@ -278,7 +294,7 @@ fn decimals_are_whole_at_the_first_zoom() {
         let folder = tempfile::tempdir().unwrap();
         let (config, w) = workload(config, 2, 6);
         let run = record(folder.path(), &config, &w, WaveOptions::default());
-        let vcd = Vcd::read(&run.files.vcd);
+        let vcd = Vcd::read(&run.files.wave);
         let text = std::fs::read_to_string(&run.files.gtkw).unwrap();
         let (mut longest, mut label, mut folded) = (0, 0, false);
         for line in text.lines() {
@@ -330,7 +346,7 @@ fn files_appear_when_they_are_finished() {
     assert!(!names().iter().any(|name| name == "run.vcd" || name == "run.gtkw"));
     let files = wave.finish().unwrap();
     assert_eq!(names(), ["run.gtkw", "run.vcd"]);
-    assert_eq!(files.vcd, path);
+    assert_eq!(files.wave, path);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -368,6 +384,11 @@ fn mistakes_are_explained() {
             format!("{name}: not a name for a wave file, which is a VCD; give one that ends in .vcd");
         assert!(text.ends_with(&problem), "{text}");
     }
+    let text = create("a.vcd", WaveOptions { format: WaveFormat::Fst, ..WaveOptions::default() });
+    assert!(
+        text.ends_with("a.vcd: not a name for a wave file, which is an FST; give one that ends in .fst"),
+        "{text}"
+    );
     let text = create("a.vcd", WaveOptions { from: 9, to: Some(8), ..WaveOptions::default() });
     assert_eq!(text, "the wave window ends in cycle 8, before it begins in cycle 9");
     let text = create("no/such/folder/a.vcd", WaveOptions::default());

@@ -29,7 +29,7 @@ fn every_wide_bus_is_a_number_or_known_as_bits() {
                 let signals = signals::list("core", &build(&config).unwrap());
                 let numbers = Numbers::new(&config);
                 for s in signals.iter().filter(|s| s.width > 1) {
-                    let path = s.below_core();
+                    let path = s.below_top();
                     let bits = numbers.row(path).is_some_and(|(_, quantity)| quantity == Quantity::Bits);
                     if !bits && numbers.of(path, s.width).is_none() {
                         unknown.insert(format!("{}: {path}", config.name()));
@@ -64,7 +64,7 @@ fn every_row_is_a_bus() {
         let numbers = Numbers::new(config);
         rows.extend(numbers.rows.iter().map(|(row, _)| *row));
         let signals = signals::list("core", &build(config).unwrap());
-        met.extend(signals.iter().filter_map(|s| numbers.row(s.below_core())).map(|(row, _)| row));
+        met.extend(signals.iter().filter_map(|s| numbers.row(s.below_top())).map(|(row, _)| row));
     }
     let unused: Vec<_> = rows.difference(&met).collect();
     assert!(unused.is_empty(), "{unused:?}");

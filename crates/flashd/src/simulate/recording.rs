@@ -1,0 +1,112 @@
+//! The files that show what a run did, cycle by cycle.
+
+use crate::cli::SimulateArgs;
+use crate::interrupt::Interruptible;
+use crate::output::Failure;
+use flashd_files::AtomicFile;
+use flashd_simulator::{
+    Pipeline, PipelineFormat, PipelineRecorder, WaveDesign, WaveError, WaveFormat, WaveOptions,
+    WaveSelection, WaveWriter,
+};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+/// What observes a run and is kept also if that ends early.
+pub struct Recording {
+    /// The waves.
+    pub waves: Vec<WaveWriter>,
+    /// When keys are taken, for the pipeline chart.
+    pub keys: Option<PipelineRecorder>,
+    /// Ends the run when that is asked for. Without a recording there is nothing to keep.
+    pub interruptible: Option<Interruptible>,
+    /// The waves' flags and names.
+    files: Vec<(&'static str, PathBuf)>,
+    chart: Option<Chart>,
+}
+
+/// A pipeline chart under way.
+struct Chart {
+    path: PathBuf,
+    format: PipelineFormat,
+    window: RangeInclusive<u64>,
+}
+
+impl Recording {
+    /// Begins the files that are asked for.
+    pub fn create<'a>(args: &SimulateArgs, design: impl Into<WaveDesign<'a>>) -> Result<Recording, Failure> {
+        let design = design.into();
+        let asked = [("--vcd", &args.vcd, WaveFormat::Vcd), ("--fst", &args.fst, WaveFormat::Fst)];
+        let (mut waves, mut files) = (Vec::new(), Vec::new());
+        for (flag, path, format) in asked {
+            let Some(path) = path else { continue };
+            let signals =
+                WaveSelection::parse(&args.signals).map_err(|e| Failure::input(format!("--signals: {e}")))?;
+            let options = WaveOptions { format, signals, from: args.from, to: args.to };
+            waves.push(WaveWriter::create(path, design, options).map_err(|e| wave_failure(flag, path, &e))?);
+            files.push((flag, path.clone()));
+        }
+        let chart = args.pipeline.as_ref().map(|path| chart(args, path)).transpose()?;
+        let interruptible = (!files.is_empty() || chart.is_some()).then(Interruptible::default);
+        let keys = chart.as_ref().map(|_| PipelineRecorder::default());
+        Ok(Recording { waves, keys, interruptible, files, chart })
+    }
+
+    /// Completes the files; `pipeline` makes the chart of a window of cycles. After a divergence too: the wave is what one
+    /// looks at then.
+    pub fn finish(
+        mut self,
+        pipeline: impl FnOnce(&PipelineRecorder, RangeInclusive<u64>) -> Pipeline,
+    ) -> Result<(), Failure> {
+        for (wave, (flag, path)) in self.waves.into_iter().zip(&self.files) {
+            wave.finish().map_err(|e| wave_failure(flag, path, &e))?;
+        }
+        if let (Some(Chart { path, format, window }), Some(keys)) = (self.chart, &self.keys) {
+            let problem = |e: std::io::Error| Failure::input(format!("--pipeline {}: {e}", path.display()));
+            let chart = pipeline(keys, window);
+            if chart.steps.is_empty() {
+                return Err(Failure::input("--from, --to: no key was taken in these cycles"));
+            }
+            let mut file = AtomicFile::create(&path).map_err(problem)?;
+            chart.write(format, &mut file).map_err(problem)?;
+            file.commit().map_err(problem)?;
+            self.files.push(("--pipeline", path));
+        }
+        match self.interruptible.as_ref().and_then(Interruptible::ended_after) {
+            None => Ok(()),
+            Some(cycles) => {
+                let names: Vec<String> =
+                    self.files.iter().map(|(_, path)| path.display().to_string()).collect();
+                let have = if names.len() > 1 { "have" } else { "has" };
+                let names = names.join(" and ");
+                Err(Failure::Interrupted(format!(
+                    "{names} {have} what was recorded in the {cycles} cycles of the run"
+                )))
+            }
+        }
+    }
+}
+
+/// The chart that is asked for.
+fn chart(args: &SimulateArgs, path: &Path) -> Result<Chart, Failure> {
+    let format = PipelineFormat::of(path).map_err(|e| Failure::input(format!("--pipeline: {e}")))?;
+    let window = args.from..=args.to.unwrap_or(u64::MAX);
+    match window.is_empty() {
+        true => Err(Failure::input(format!(
+            "--from, --to: the window ends in cycle {}, before it begins in cycle {}",
+            window.end(),
+            window.start()
+        ))),
+        false => Ok(Chart { path: path.to_path_buf(), format, window }),
+    }
+}
+
+/// A wave's error with the flag that is at fault.
+fn wave_failure(flag: &str, path: &Path, e: &WaveError) -> Failure {
+    match e {
+        WaveError::NoPattern | WaveError::NoMatch { .. } => Failure::input(format!("--signals: {e}")),
+        WaveError::Window { .. } | WaveError::Empty { .. } => Failure::input(format!("--from, --to: {e}")),
+        // These name the file.
+        WaveError::Name { .. } | WaveError::Io { .. } => Failure::input(format!("{flag}: {e}")),
+        WaveError::Config(_) => Failure::input(format!("{flag} {}: {e}", path.display())),
+    }
+}

@@ -1,0 +1,110 @@
+//! Pipeline charts: which step of a run is in which stage in which cycle.
+//!
+//! A key that a core meets is a row, a query a thread. [`PipelineRecorder`] observes a lock-step run and notes when keys are offered
+//! and taken; everything else follows from the workload, the model's steps and the latencies of the design. [`Pipeline`] is the chart,
+//! which is written as a Kanata log for the viewer Konata, or as a page for a browser.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `record` | when keys are taken |
+//! | `stages` | what a step does in which cycle after that |
+//! | `rows` | whose steps these are |
+//! | `kanata` | the log |
+//! | `page` | the page |
+
+mod kanata;
+mod page;
+mod record;
+mod rows;
+mod stages;
+
+pub use record::PipelineRecorder;
+pub use stages::Span;
+
+use flashd_golden::Action;
+use std::path::Path;
+
+/// What a step is to the chart.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineStep {
+    /// Its query, of all queries of the run.
+    pub query: usize,
+    /// Where it runs: 0 but in an array or a split.
+    pub core: usize,
+    /// Its place in the query.
+    pub step: usize,
+    /// Its key; None for a partial result that the query starts from.
+    pub key: Option<usize>,
+    /// The cycle in which its key is offered first; before `taken` the key stalls.
+    pub offered: u64,
+    /// The cycle in which its key is taken.
+    pub taken: u64,
+    /// What it does to the output.
+    pub action: Action,
+    /// Which of [`Pipeline::shapes`] it has.
+    pub shape: usize,
+    /// Score, argument, weight and action, as text.
+    pub text: String,
+}
+
+/// The chart of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    /// Name of the design.
+    pub design: String,
+    /// The stages' names.
+    pub stages: Vec<String>,
+    /// The ways of steps through the stages, in cycles after their keys were taken.
+    pub shapes: Vec<Vec<Span>>,
+    /// Steps in the order in which their keys are taken.
+    pub steps: Vec<PipelineStep>,
+}
+
+/// The formats of charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PipelineFormat {
+    /// A Kanata log, version 4, for the viewer Konata.
+    Kanata,
+    /// A page for a browser.
+    Page,
+}
+
+impl PipelineFormat {
+    /// The format of a file, by what its name ends in.
+    ///
+    /// # Errors
+    /// A name that ends in something else.
+    pub fn of(path: &Path) -> Result<PipelineFormat, String> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
+        match ending.as_deref() {
+            Some("log") => Ok(PipelineFormat::Kanata),
+            Some("html") => Ok(PipelineFormat::Page),
+            _ => Err(format!(
+                "{}: not a name for a pipeline chart; give one that ends in .log, for Konata, or .html",
+                path.display()
+            )),
+        }
+    }
+}
+
+impl Pipeline {
+    /// A step's way through the stages, in cycles of the run.
+    pub fn spans<'a>(&'a self, step: &'a PipelineStep) -> impl Iterator<Item = Span> + 'a {
+        self.shapes[step.shape].iter().map(|span| Span {
+            from: span.from + step.taken,
+            to: span.to + step.taken,
+            ..*span
+        })
+    }
+
+    /// Writes the chart to a file of this format.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write(&self, format: PipelineFormat, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        match format {
+            PipelineFormat::Kanata => kanata::write(self, out),
+            PipelineFormat::Page => page::write(self, out),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Whose steps the keys of a run are.
+
+use super::stages::{End, Shapes};
+use super::{Pipeline, PipelineRecorder, PipelineStep};
+use crate::array::ArrayWorkload;
+use crate::array::lockstep::workload_alone;
+use crate::core::workload::Workload;
+use crate::split::SplitWorkload;
+use flashd_golden::{Action, Model, Step, StepUnits};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
+use std::ops::RangeInclusive;
+
+/// A chart under way.
+struct Chart<'a> {
+    config: &'a CoreConfig,
+    window: RangeInclusive<u64>,
+    units: StepUnits,
+    shapes: Shapes,
+    steps: Vec<PipelineStep>,
+}
+
+/// A step of which the time is known.
+struct Place {
+    query: usize,
+    core: usize,
+    step: usize,
+    key: Option<usize>,
+    /// When its key was offered and taken.
+    time: (u64, u64),
+}
+
+impl<'a> Chart<'a> {
+    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>) -> Chart<'a> {
+        let (units, shapes) = (StepUnits::new(config), Shapes::new(config));
+        Chart { config, window, units, shapes, steps: Vec::new() }
+    }
+
+    fn add(&mut self, place: Place, step: &Step, end: End) {
+        let Place { query, core, step: place, key, time: (offered, taken) } = place;
+        if !self.window.contains(&taken) {
+            return;
+        }
+        let shape = self.shapes.of(step.action, end);
+        let text = self.text(step);
+        let action = step.action;
+        self.steps.push(PipelineStep { query, core, step: place, key, offered, taken, action, shape, text });
+    }
+
+    /// Score, argument and weight, as far as the step has them.
+    fn text(&self, step: &Step) -> String {
+        let (s, x, f) = (self.units.score(step), self.units.argument(step), self.units.factor(step));
+        let flash_d = self.config.design() == Design::FlashD;
+        // Of the smaller one of w and 1 - w the weight itself.
+        let w = if flash_d && step.upper { 1.0 - f } else { f };
+        let weight = if flash_d { "w" } else { "e" };
+        match step.action {
+            Action::Restore => "restores a partial result".into(),
+            Action::Masked => "masked".into(),
+            Action::Load => format!("s = {s}, first key"),
+            Action::Hold => format!("s = {s}, x = {x}, held"),
+            Action::Update if step.upper && !flash_d => {
+                format!("s = {s}, x = {x}, {weight} = {w} on the old output")
+            }
+            Action::Update => format!("s = {s}, x = {x}, {weight} = {w}"),
+        }
+    }
+
+    fn finish(self, design: String) -> Pipeline {
+        let Shapes { stages, shapes, .. } = self.shapes;
+        Pipeline { design, stages, shapes, steps: self.steps }
+    }
+}
+
+impl PipelineRecorder {
+    /// The chart of a core's run: the keys that were taken in a window of cycles.
+    pub fn of_core(&self, config: &CoreConfig, workload: &Workload, window: RangeInclusive<u64>) -> Pipeline {
+        let results = workload.results(&Model::new(config), true);
+        let mut chart = Chart::new(config, window);
+        let of_query = |query: usize| (0..workload.queries[query].steps()).map(move |step| (query, step));
+        let steps = (0..workload.queries.len()).flat_map(of_query);
+        for ((query, step), &time) in steps.zip(&self.keys) {
+            let of = &workload.queries[query];
+            let end = if step + 1 == of.steps() { End::Result(0) } else { End::None };
+            let place = Place { query, core: 0, step, key: of.key(step), time };
+            chart.add(place, &results[query].steps[step], end);
+        }
+        chart.finish(config.name())
+    }
+
+    /// The chart of an array's run: a row for each query that meets a key.
+    pub fn of_array(
+        &self,
+        config: &ArrayConfig,
+        workload: &ArrayWorkload,
+        window: RangeInclusive<u64>,
+    ) -> Pipeline {
+        let results = workload_alone(config, workload).results(&Model::new(&config.core), true);
+        let mut chart = Chart::new(&config.core, window);
+        let mut times = self.keys.iter();
+        let mut first_query = 0;
+        for block in &workload.blocks {
+            for (place, &time) in (0..block.keys).zip(times.by_ref()) {
+                let key = block.first_key + place;
+                for core in 0..block.queries.len() {
+                    let end = match place + 1 == block.keys {
+                        true => End::Result(core as u64),
+                        false => End::None,
+                    };
+                    let query = first_query + core;
+                    let step = &results[query].steps[key];
+                    chart.add(Place { query, core, step: place, key: Some(key), time }, step, end);
+                }
+            }
+            first_query += block.queries.len();
+        }
+        chart.finish(config.name())
+    }
+
+    /// The chart of a split's run: a row for each part's key.
+    pub fn of_split(
+        &self,
+        config: &SplitConfig,
+        workload: &Workload,
+        window: RangeInclusive<u64>,
+    ) -> Pipeline {
+        let parts = SplitWorkload::new(workload, config.parts);
+        let partial = parts.partial_results(&Model::new(&config.core), true);
+        let mut chart = Chart::new(&config.core, window);
+        let lengths = parts.lengths().to_vec();
+        let steps =
+            lengths.iter().enumerate().flat_map(|(query, &n)| (0..n).map(move |step| (query, step, n)));
+        // A part that has fewer keys than others ends with masked ones.
+        let masked = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
+        for ((query, step, length), &time) in steps.zip(&self.keys) {
+            for (core, of_part) in partial[query].iter().enumerate() {
+                let end = match step + 1 == length {
+                    true => End::Merges(config, core == 0),
+                    false => End::None,
+                };
+                let key = parts.query(query, core).key(step).filter(|_| step < of_part.steps.len());
+                let place = Place { query, core, step, key, time };
+                chart.add(place, of_part.steps.get(step).unwrap_or(&masked), end);
+            }
+        }
+        chart.finish(config.name())
+    }
+}

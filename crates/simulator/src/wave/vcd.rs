@@ -1,0 +1,92 @@
+//! The value change dump.
+
+use super::sink::{Sink, Variable, WRITER};
+use std::fs::File;
+use std::io::{BufWriter, Result, Write};
+use vcd::{IdCode, ReferenceIndex, SimulationCommand, TimescaleUnit, VarType, Writer};
+
+/// A VCD under way.
+pub(super) struct Vcd {
+    out: Writer<BufWriter<File>>,
+    variables: u32,
+    /// Times so far.
+    times: u64,
+}
+
+impl Vcd {
+    pub(super) fn start(file: File, comment: &str) -> Result<Vcd> {
+        let mut out = Writer::new(BufWriter::new(file));
+        out.version(WRITER)?;
+        out.comment(comment)?;
+        out.timescale(1, TimescaleUnit::NS)?;
+        Ok(Vcd { out, variables: 0, times: 0 })
+    }
+
+    fn variable(
+        &mut self,
+        kind: VarType,
+        width: u32,
+        name: &str,
+        same: Option<Variable>,
+        range: Option<ReferenceIndex>,
+    ) -> Result<Variable> {
+        let variable = same.unwrap_or(self.variables);
+        self.variables += u32::from(same.is_none());
+        self.out.var_def(kind, width, IdCode::from(variable), name, range)?;
+        Ok(variable)
+    }
+}
+
+impl Sink for Vcd {
+    fn scope(&mut self, name: &str) -> Result<()> {
+        self.out.add_module(name)
+    }
+
+    fn up(&mut self) -> Result<()> {
+        self.out.upscope()
+    }
+
+    fn wire(&mut self, name: &str, width: u32, same: Option<Variable>) -> Result<Variable> {
+        let range = (width > 1).then(|| ReferenceIndex::Range(width as i32 - 1, 0));
+        self.variable(VarType::Wire, width, name, same, range)
+    }
+
+    fn real(&mut self, name: &str) -> Result<Variable> {
+        self.variable(VarType::Real, 64, name, None, None)
+    }
+
+    fn declared(&mut self) -> Result<()> {
+        self.out.enddefinitions()
+    }
+
+    fn time(&mut self, ns: u64) -> Result<()> {
+        self.times += 1;
+        if self.times == 2 {
+            self.out.end()?;
+        }
+        self.out.timestamp(ns)?;
+        if self.times == 1 {
+            self.out.begin(SimulationCommand::Dumpvars)?;
+        }
+        Ok(())
+    }
+
+    /// Straight to the file: the `vcd` crate formats a vector bit by bit.
+    fn bits(&mut self, variable: Variable, width: u32, bits: u64) -> Result<()> {
+        let id = IdCode::from(variable);
+        match width {
+            1 => writeln!(self.out.writer(), "{bits}{id}"),
+            _ => writeln!(self.out.writer(), "b{bits:b} {id}"),
+        }
+    }
+
+    /// The shortest text that reads back as the same number, with an exponent where it is short.
+    fn number(&mut self, variable: Variable, value: f64) -> Result<()> {
+        writeln!(self.out.writer(), "r{value:?} {}", IdCode::from(variable))
+    }
+
+    fn end(mut self: Box<Self>, ns: u64) -> Result<()> {
+        self.time(ns)?;
+        self.out.flush()
+    }
+}

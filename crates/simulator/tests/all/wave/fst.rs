@@ -1,0 +1,166 @@
+//! FST and VCD of one run, each read back: the same signals with the same changes.
+
+use super::vcd::Vcd;
+use super::{variants, workload};
+use flashd_simulator::array::{ArrayWorkload, Disturbance};
+use flashd_simulator::{
+    Drive, Gaps, PERIOD_NS, RtlEngine, WaveDesign, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array,
+    run, split,
+};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
+use flashd_spec::format::Format;
+use std::path::{Path, PathBuf};
+
+const FORMATS: [WaveFormat; 2] = [WaveFormat::Vcd, WaveFormat::Fst];
+
+/// A writer for each format.
+fn writers<'a>(folder: &Path, design: impl Into<WaveDesign<'a>>, options: &WaveOptions) -> [WaveWriter; 2] {
+    let design = design.into();
+    FORMATS.map(|format| {
+        let path = folder.join(format!("wave.{}", format.ending()));
+        WaveWriter::create(&path, design, WaveOptions { format, ..options.clone() }).unwrap()
+    })
+}
+
+fn finish(writers: [WaveWriter; 2]) -> [PathBuf; 2] {
+    writers.map(|writer| {
+        let files = writer.finish().unwrap();
+        assert_eq!(files.gtkw, files.wave.with_extension("gtkw"));
+        files.wave
+    })
+}
+
+/// The times and values of a signal.
+fn changes(wave: &Vcd, name: &str) -> Vec<(u64, String)> {
+    let (signal, _) = wave.signals[name];
+    let times = wave.waves.time_table();
+    let signal = wave.waves.get_signal(signal).unwrap();
+    signal.iter_changes().map(|(index, value)| (times[index as usize], value.to_string())).collect()
+}
+
+/// Compares two files, and returns how many signals changed how often.
+fn compare(files: &[PathBuf; 2]) -> (usize, usize) {
+    let [vcd, fst] = files.each_ref().map(|path| Vcd::read(path));
+    assert_eq!(vcd.core, fst.core);
+    assert_eq!(vcd.waves.time_table(), fst.waves.time_table(), "{}", vcd.core);
+    let names = |wave: &Vcd| {
+        let mut names: Vec<(String, Option<u32>)> =
+            wave.signals.iter().map(|(name, (_, width))| (name.clone(), *width)).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&vcd), names(&fst), "{}", vcd.core);
+    let order = |wave: &Vcd| {
+        let h = wave.waves.hierarchy();
+        h.all_vars().map(|var| h[var].full_name(h)).collect::<Vec<_>>()
+    };
+    assert_eq!(order(&vcd), order(&fst), "{}", vcd.core);
+    let mut count = 0;
+    for name in vcd.signals.keys() {
+        let of_vcd = changes(&vcd, name);
+        assert_eq!(of_vcd, changes(&fst, name), "{} {name}", vcd.core);
+        count += of_vcd.len();
+    }
+    (vcd.signals.len(), count)
+}
+
+fn options(signals: &str) -> WaveOptions {
+    WaveOptions { signals: WaveSelection::parse(signals).unwrap(), ..WaveOptions::default() }
+}
+
+#[test]
+fn both_formats_have_the_same_signals_and_changes() {
+    for config in variants(5, Format::BF16).into_iter().chain(variants(8, Format::FP8_E4M3)) {
+        let (config, w) = workload(config, 3, 9);
+        for (signals, from, to) in [("all", 0, None), ("default,*.o_q.q", 7, Some(30))] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut all = writers(folder.path(), &config, &WaveOptions { from, to, ..options(signals) });
+            let [vcd, fst] = &mut all;
+            run(&config, &w, Gaps::Random(3), &mut [vcd, fst]).unwrap();
+            let (signals, changes) = compare(&finish(all));
+            assert!(signals > 80 && changes > 5 * signals, "{}: {signals}, {changes}", config.name());
+        }
+    }
+}
+
+/// More changes than go to the writing thread at once, and than an FST compresses at once.
+#[test]
+fn long_runs_have_them_too() {
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 16, Format::BF16), 200, 260);
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = writers(folder.path(), &config, &options("default"));
+    let [vcd, fst] = &mut all;
+    run(&config, &w, Gaps::None, &mut [vcd, fst]).unwrap();
+    let files = finish(all);
+    let (_, changes) = compare(&files);
+    assert!(changes > 4_000_000, "{changes}");
+    let [vcd, fst] = files.map(|path| std::fs::metadata(path).unwrap().len());
+    assert!(5 * fst < vcd, "{fst} of {vcd} bytes");
+}
+
+#[test]
+fn both_engines_give_the_same_file() {
+    for config in
+        [CoreConfig::new(Design::FlashD, 16, Format::BF16), CoreConfig::new(Design::Fa2, 5, Format::FP8_E4M3)]
+    {
+        let (config, w) = workload(config, 2, 9);
+        let files = [RtlEngine::Compiled, RtlEngine::RustHdl].map(|engine| {
+            let folder = tempfile::tempdir().unwrap();
+            let mut all = writers(folder.path(), &config, &options("all"));
+            let [vcd, fst] = &mut all;
+            run(&config, &w, Drive { gaps: Gaps::Random(1), engine }, &mut [vcd, fst]).unwrap();
+            finish(all).map(|path| std::fs::read(path).unwrap())
+        });
+        assert!(files[0] == files[1], "{}", config.name());
+    }
+}
+
+#[test]
+fn arrays_have_waves() {
+    for core in CoreConfig::variants(5, Format::BF16) {
+        for masks in [false, true] {
+            let core = CoreConfig { masks, ..core.clone() };
+            let (core, w) = workload(core, 5, 9);
+            let config = ArrayConfig::new(core.clone(), 3);
+            let blocks = ArrayWorkload::new(&w, 3);
+            let folder = tempfile::tempdir().unwrap();
+            let mut all = writers(folder.path(), &config, &options("default,core_2.weight.*"));
+            let [vcd, fst] = &mut all;
+            array::run(&config, &blocks, &Disturbance::gaps(Gaps::Random(2)), &mut [vcd, fst]).unwrap();
+            let files = finish(all);
+            compare(&files);
+            // The first core's query, and the same element in its register one cycle later.
+            let wave = Vcd::read(&files[1]);
+            assert_eq!(wave.core, config.name());
+            let cycles = wave.waves.time_table().last().unwrap() / PERIOD_NS;
+            let mut results = 0;
+            for cycle in 0..cycles {
+                if wave.bits("o_valid", cycle) == 1 && wave.bits("o_index", cycle) == 0 {
+                    assert_eq!(wave.real("o_0_real", cycle), wave.real("core_0.o_0_real", cycle));
+                    results += 1;
+                }
+            }
+            assert_eq!(results, 2, "{}", config.name());
+            assert!(wave.signals.keys().any(|name| name.starts_with("core_2.weight.")));
+            let save = std::fs::read_to_string(files[1].with_extension("gtkw")).unwrap();
+            assert!(
+                save.contains("-Core 0: Stage 0: query and key") && save.contains("[dumpfile] \"/wave.fst\"")
+            );
+        }
+    }
+}
+
+#[test]
+fn splits_have_waves() {
+    for design in [Design::FlashD, Design::Fa2] {
+        let core = CoreConfig { masks: true, partial: true, ..CoreConfig::new(design, 5, Format::BF16) };
+        let (core, w) = workload(core, 3, 9);
+        let config = SplitConfig::new(core, 2);
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = writers(folder.path(), &config, &options("all"));
+        let [vcd, fst] = &mut all;
+        split::run(&config, &w, Gaps::Random(2), &mut [vcd, fst]).unwrap();
+        let (signals, _) = compare(&finish(all));
+        assert!(signals > 500, "{signals}");
+    }
+}
