@@ -12,6 +12,7 @@ pub mod fixed;
 pub mod fused;
 pub mod multiply;
 pub mod normalise;
+pub mod prefix;
 pub mod reciprocal;
 pub mod round;
 

@@ -12,6 +12,7 @@
 //! the true one, and half a unit less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
 
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
+use crate::arith::prefix::prefix_sum;
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{restore_ports, restored};
@@ -47,10 +48,13 @@ function! {
 
 function! {
     /// The accumulator's next value.
-    pub struct FixedUpdateFunction { numerics: Arc<Numerics> }
+    ///
+    /// With an `even` distance all its bits come at about the same time: where its operands are registers, that is worth the gates,
+    /// because the multiplier behind it has fewer glitches.
+    pub struct FixedUpdateFunction { numerics: Arc<Numerics>, even: bool }
     name(this) = {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);
-        format!("fixed_update_{o}_{v}_{w}")
+        format!("fixed_{}update_{o}_{v}_{w}", if this.even { "even_" } else { "" })
     };
     doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
     inputs {
@@ -68,7 +72,9 @@ function! {
         let wide = bits.v + 1;
         let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().named("not_o").sext(wide);
         // v - t - 1 = v + ~t; its complement where it is negative is t - v.
-        let difference = v.sext(wide).add(&not_o).named("difference");
+        let v_wide = v.sext(wide);
+        let difference = if this.even { prefix_sum(&v_wide, &not_o) } else { v_wide.add(&not_o) };
+        let difference = difference.named("difference");
         let below = difference.msb().named("v_is_below");
         let distance = difference.slice(0, bits.v).xor(&below.repeat(bits.v)).named("distance");
         let product = distance.mul(&m).named("product");
@@ -117,7 +123,8 @@ pub const FIXED: LaneKind = LaneKind {
     takes: None,
 };
 
-/// The same with a stage for the value before the update. On a step that holds, neither weight, value nor accumulator toggle.
+/// The same with a stage for the value before the update, whose operands then are registers. On a step that holds, neither weight,
+/// value nor accumulator toggle.
 pub const STAGED_FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_fixed_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
@@ -155,7 +162,8 @@ fn lane(
         let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
         let o = m.state_if("o_q", lane_bits(n).o, update);
-        let [next] = m.call("step", FixedUpdateFunction { numerics: numerics() }, [value, o, w, upper, load]);
+        let step = FixedUpdateFunction { numerics: numerics(), even: staged };
+        let [next] = m.call("step", step, [value, o, w, upper, load]);
         m.reserve(&["o_q"]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
         let outputs =

@@ -191,7 +191,7 @@ fn lane(
         };
         let o = m.state_if("o_q", lane_bits(n).o, update);
         let [aligned] = m.call("align", RangedAlignFunction { numerics: n.clone() }, [o, rises, right]);
-        let step = FixedUpdateFunction { numerics: n.clone() };
+        let step = FixedUpdateFunction { numerics: n.clone(), even: staged };
         let [next] = m.call("step", step, [value, aligned, w, upper, load]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: n.clone() }, [o, e, done]);
         let next = match restore {

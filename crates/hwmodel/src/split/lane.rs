@@ -147,7 +147,7 @@ pub fn merge_lane(
 fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operands) -> Wire {
     // No merge is a first key.
     let [low] = m.call("low", LowFunction {}, []);
-    let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)) };
+    let step = FixedUpdateFunction { numerics: Arc::new(merge_numerics(n)), even: false };
     m.call("step", step, [v, o, w, upper, low])[0]
 }
 

@@ -10,6 +10,7 @@ mod netlist;
 mod normalise;
 mod numerics;
 mod partial;
+mod prefix;
 mod schedule;
 mod structure;
 mod tables;
