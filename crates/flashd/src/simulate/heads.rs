@@ -1,6 +1,7 @@
 //! `flashd simulate --data`: all heads of a folder through the bit-exact model.
 
 use super::histograms::Histograms;
+use super::layer::in_range;
 use super::model::{Speed, gaps};
 use super::npy;
 use crate::cli::SimulateArgs;
@@ -34,6 +35,8 @@ struct HeadFile {
     counters: Counters,
     invalid_queries: usize,
     empty_queries: usize,
+    /// With something beyond the range of the lanes: their results are wrong.
+    overflowed_queries: usize,
     /// Roundings in the output lanes that saturated.
     saturated: u64,
 }
@@ -144,7 +147,8 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     match args.json {
         true => print_json(&report),
         false => print(&text(&report)),
-    }
+    }?;
+    in_range(report.per_head.iter().map(|head| head.overflowed_queries).sum())
 }
 
 /// Runs files on as many threads as there are in the pool, each with one file at a time; their queries share the pool.
@@ -217,6 +221,7 @@ impl Work<'_> {
             counters: run.counters,
             invalid_queries: run.results.iter().filter(|r| r.invalid).count(),
             empty_queries: run.results.iter().filter(|r| r.empty).count(),
+            overflowed_queries: run.results.iter().filter(|r| r.overflow).count(),
             saturated: run.results.iter().map(|r| r.saturated).sum(),
         };
         let text = serde_json::to_string_pretty(&file).map_err(|e| failure(&json, e.into()))?;

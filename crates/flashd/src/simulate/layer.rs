@@ -13,6 +13,8 @@ pub struct Outcome {
     text: String,
     /// Results, `[queries, d]`.
     o: Vec<f32>,
+    /// Queries whose results are wrong: something was beyond the range of the lanes.
+    overflowed: usize,
 }
 
 impl Outcome {
@@ -22,7 +24,8 @@ impl Outcome {
         prepared: &Prepared,
         results: &[QueryResult],
     ) -> Result<Outcome, Failure> {
-        Ok(Outcome { json: json_text(report)?, text, o: values(prepared, results) })
+        let overflowed = results.iter().filter(|result| result.overflow).count();
+        Ok(Outcome { json: json_text(report)?, text, o: values(prepared, results), overflowed })
     }
 }
 
@@ -68,6 +71,18 @@ pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
     Ok(layer)
 }
 
+/// The failure of a run in which some queries are beyond the range of the lanes.
+pub fn in_range(overflowed: usize) -> Result<(), Failure> {
+    let queries = match overflowed {
+        0 => return Ok(()),
+        1 => "1 query has".to_string(),
+        n => format!("{n} queries have"),
+    };
+    Err(Failure::Check(format!(
+        "{queries} a value or a sum beyond the range of the lanes (o_overflow): the results are wrong"
+    )))
+}
+
 /// Writes the results of all heads in the shape in which Q came, and prints what came of each.
 pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcome]) -> Result<(), Failure> {
     if let Some(path) = &args.o {
@@ -76,7 +91,7 @@ pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcom
         write_npy(path, &[shape, &[queries, d]].concat(), &data)
             .map_err(|e| Failure::input(format!("--o {}: cannot be written: {e}", path.display())))?;
     }
-    match outcomes {
+    let printed = match outcomes {
         [one] if args.json => print(&one.json),
         [one] => print(&one.text),
         all if args.json => {
@@ -88,5 +103,7 @@ pub fn finish(args: &SimulateArgs, shape: &[usize], d: usize, outcomes: &[Outcom
                 |(head, outcome): (usize, &Outcome)| format!("head {head}\n{}", outcome.text.trim_end());
             print(&all.iter().enumerate().map(titled).collect::<Vec<_>>().join("\n\n"))
         }
-    }
+    };
+    printed?;
+    in_range(outcomes.iter().map(|outcome| outcome.overflowed).sum())
 }

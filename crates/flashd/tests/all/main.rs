@@ -20,6 +20,7 @@ mod options;
 mod positions;
 mod ppa;
 mod random;
+mod range;
 mod resume;
 mod skips;
 mod testbench;
