@@ -123,7 +123,8 @@ fn rtl_table(runs: &[Value]) -> String {
             1e3 * number("rtl", "start_seconds"),
             rate(run, "rusthdl").map_or("-".into(), |x| format!("{:.1}", own / x)),
         );
-        let said = |engine: &str, field: &str| engines[engine][field].as_str().unwrap_or_default().to_string();
+        let said =
+            |engine: &str, field: &str| engines[engine][field].as_str().unwrap_or_default().to_string();
         used.insert(format!("Compiled engine: {}.", said("rtl", "instructions")));
         used.insert(format!("Fastest Verilator of some core: {}.", said("verilator", "version")));
     }
