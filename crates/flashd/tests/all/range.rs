@@ -4,7 +4,7 @@ use crate::npy::Rows;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// FA2 in fixed point holds a sum of 65,536 keys that are as good as the best one. Here are so many equal scores.
+/// FA2 in fixed point holds a sum of 65,536, and each of so many equal scores adds one half to one.
 fn run(folder: &Path, keys: usize, flags: &str) -> Output {
     let rows = |name: &str, rows: usize| {
         Rows { d: 2, x: vec![0.5; rows * 2] }.write(&folder.join(format!("head-{name}.npy")));
@@ -23,7 +23,7 @@ fn a_sum_beyond_the_range_is_an_error_after_its_results() {
     for (flags, field) in
         [(files, "/overflowed_queries"), ("--d 2 --data . --results out", "/per_head/0/overflowed_queries")]
     {
-        for (keys, wrong) in [(65_536, 0), (65_540, 1)] {
+        for (keys, wrong) in [(65_536, 0), (140_000, 1)] {
             let folder = tempfile::tempdir().unwrap();
             let out = run(folder.path(), keys, flags);
             let message = String::from_utf8(out.stderr).unwrap();
