@@ -1,7 +1,7 @@
 //! `cargo xtask equivalent`: two texts of a design.
 
 use crate::failure::{Outcome, check, input, with};
-use crate::process::{Said, command, limited, quoted, require, yosys};
+use crate::process::{Said, command, limited, quoted, require, yosys_command};
 use crate::work::{self, files, name, read, write};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Processor time for a pair of texts.
 const SECONDS: u64 = 60;
+/// What ABC says of a miter that is never true.
+pub(super) const EQUIVALENT: &str = "Networks are equivalent";
 
 /// Prove that the combinational modules of two emitted texts of a design compute the same: for a change of the text alone
 ///
@@ -64,7 +66,7 @@ pub fn equivalent(options: &EquivalentOptions) -> Outcome {
                 equal_texts += 1;
             } else if done.insert((before.clone(), after.clone())) {
                 let said = compare(folder.path(), module, before, after)?;
-                let same = said.has("Networks are equivalent");
+                let same = said.has(EQUIVALENT);
                 if !same {
                     println!("{}", said.last(3));
                     failed += 1;
@@ -125,23 +127,39 @@ fn compare(folder: &Path, module: &str, old: &str, new: &str) -> Outcome<Said> {
         Ok(quoted(Path::new(file)))
     };
     let (old, new) = (file(old, "old.v")?, file(new, "new.v")?);
-    let script = format!(
+    let both = format!(
         "read_verilog {old}; rename {module} old
          read_verilog {new}; rename {module} new
-         proc -norom; miter -equiv -flatten old new miter; hierarchy -top miter
-         opt_clean -purge; techmap; aigmap; write_aiger miter.aig"
+         proc -norom"
+    );
+    miter(folder, &both, "", None, SECONDS)
+}
+
+/// Whether modules `old` and `new`, which a script of Yosys leaves, have the same outputs for all inputs: [`EQUIVALENT`] is then what
+/// ABC says. `check` is a script that fails where their miter cannot be compared so; the seconds are of
+/// processor time.
+pub(super) fn miter(
+    folder: &Path,
+    both: &str,
+    check: &str,
+    yosys_seconds: Option<u64>,
+    abc_seconds: u64,
+) -> Outcome<Said> {
+    let script = format!(
+        "{both}; miter -equiv -flatten old new miter; hierarchy -top miter
+         opt_clean -purge; {check}; techmap; aigmap; write_aiger miter.aig"
     );
     let miter = folder.join("miter.aig");
     if miter.exists() {
         std::fs::remove_file(&miter).map_err(with(miter.display()))?;
     }
-    let said = yosys(folder, &["-q"], &script)?;
+    let said = limited(yosys_command(folder, &["-q"], &script), yosys_seconds)?;
     if !said.ok() {
         return Ok(said);
     }
     let mut abc = command("yosys-abc", ["-q", "&r miter.aig; &cec -m"]);
     abc.current_dir(folder);
-    limited(abc, Some(SECONDS))
+    limited(abc, Some(abc_seconds))
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! `cargo xtask equivalent --whole`: two texts of a design with its registers.
 
+use super::equivalent::{EQUIVALENT, miter};
 use crate::failure::{Outcome, check, input};
 use crate::guard;
-use crate::process::{command, limited, pool, quoted, yosys_command};
+use crate::process::{limited, pool, quoted, yosys_command};
 use crate::work::{self, read};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -90,19 +91,11 @@ fn compare(old: &Path, new: &Path) -> Outcome<Verdict> {
         side("old"),
         side("new")
     );
+    let registers_as_ports = format!("{both}expose -evert-dff -shared old new");
     // A register that is left inside has no partner of its name.
-    let script = format!(
-        "{both}expose -evert-dff -shared old new; miter -equiv -flatten old new miter; hierarchy -top miter
-         opt_clean -purge; select -assert-none t:*dff* t:*latch* t:$mem*; techmap; aigmap; write_aiger miter.aig"
-    );
-    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(SECONDS))?;
-    if said.ok() {
-        let mut abc = command("yosys-abc", ["-q", "&r miter.aig; &cec -m"]);
-        abc.current_dir(folder.path());
-        let said = limited(abc, Some(SECONDS))?;
-        if said.has("Networks are equivalent") {
-            return Ok(Verdict::Proved("ABC"));
-        }
+    let none_inside = "select -assert-none t:*dff* t:*latch* t:$mem*";
+    if miter(folder.path(), &registers_as_ports, none_inside, Some(SECONDS), SECONDS)?.has(EQUIVALENT) {
+        return Ok(Verdict::Proved("ABC"));
     }
     let script = format!(
         "{both}equiv_make old new equiv; hierarchy -top equiv; clean -purge
