@@ -175,7 +175,7 @@ impl CoreConfig {
 
     /// Whether FLASH-D's fixed-point lanes have a stage for v.
     pub fn value_stage(&self) -> bool {
-        self.value_stage.unwrap_or(false)
+        self.value_stage.unwrap_or(self.kind().value_stage)
     }
 
     /// Whether the core can take over and hand out partial results: FLASH-D with the log-sum-exp, and FA2 with float

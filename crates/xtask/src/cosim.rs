@@ -4,9 +4,7 @@ use crate::failure::{Failure, Outcome, check, with};
 use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
-use crate::selections::{
-    D, datapath, fa2, flash_d, late, masked, partial, ranged_stage, value_stage, variants,
-};
+use crate::selections::{D, datapath, fa2, flash_d, late, masked, partial, variants};
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, WeightUnit};
@@ -146,23 +144,20 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     let masks = [
         flash_d(12, Format::BF16),
         datapath(FlashDVariant::Rounded, 12, Format::BF16),
-        value_stage(12, Format::BF16),
-        datapath(FlashDVariant::Ranged, 12, Format::BF16),
-        ranged_stage(12, Format::BF16),
+        datapath(FlashDVariant::Fixed, 12, Format::BF16),
         fa2(12, Format::BF16),
         datapath(Fa2Variant::Fixed, 12, Format::BF16),
     ];
-    cores.extend(masks.map(masked));
+    cores.extend(masks.into_iter().chain(CoreConfig::staged_otherwise(12, Format::BF16)).map(masked));
     let mergeable = [
         flash_d(5, Format::BF16),
         datapath(FlashDVariant::Fused, 5, Format::BF16),
-        datapath(FlashDVariant::Ranged, 5, Format::BF16),
-        ranged_stage(5, Format::BF16),
+        datapath(FlashDVariant::Fixed, 5, Format::BF16),
         holding(Hold::Below(6.0), flash_d(5, Format::BF16)),
         fa2(5, Format::BF16),
         datapath(Fa2Variant::SeparateScale, 5, Format::BF16),
     ];
-    cores.extend(mergeable.map(partial));
+    cores.extend(mergeable.into_iter().chain(CoreConfig::staged_otherwise(5, Format::BF16)).map(partial));
     let delayed = [flash_d(7, Format::FP8_E4M3), masked(fa2(7, Format::FP8_E4M3))];
     cores.extend(delayed.map(|core| late(5, core)));
     all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
@@ -176,7 +171,7 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         (late(3, flash_d_6), Around::array(2)),
         (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
         (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
-        (datapath(FlashDVariant::Ranged, 5, Format::BF16), Around::Split { parts: 4 }),
+        (datapath(FlashDVariant::Fixed, 5, Format::BF16), Around::Split { parts: 4 }),
         (
             holding(Hold::Below(6.0), datapath(FlashDVariant::Fused, 5, Format::BF16)),
             Around::Split { parts: 4 },

@@ -18,16 +18,6 @@ pub fn flash_d(d: usize, format: Format) -> CoreConfig {
     CoreConfig::new(Design::FlashD, d, format)
 }
 
-/// FLASH-D with a register stage for v.
-pub fn value_stage(d: usize, format: Format) -> CoreConfig {
-    CoreConfig { value_stage: Some(true), ..flash_d(d, format) }
-}
-
-/// FLASH-D whose lanes have ranges of their own, with a register stage for v.
-pub fn ranged_stage(d: usize, format: Format) -> CoreConfig {
-    CoreConfig { value_stage: Some(true), ..datapath(FlashDVariant::Ranged, d, format) }
-}
-
 /// FA2 as shipped.
 pub fn fa2(d: usize, format: Format) -> CoreConfig {
     CoreConfig::new(Design::Fa2, d, format)
@@ -99,13 +89,11 @@ pub fn linted() -> Vec<Selection> {
         flash_d(D, FORMAT),
         datapath(FlashDVariant::Rounded, D, FORMAT),
         datapath(FlashDVariant::Fused, D, FORMAT),
-        value_stage(D, FORMAT),
-        datapath(FlashDVariant::Ranged, D, FORMAT),
-        ranged_stage(D, FORMAT),
+        datapath(FlashDVariant::Fixed, D, FORMAT),
         fa2(D, FORMAT),
         datapath(Fa2Variant::SeparateScale, D, FORMAT),
     ];
-    for core in mergeable {
+    for core in mergeable.into_iter().chain(CoreConfig::staged_otherwise(D, FORMAT)) {
         all.push(Selection::core(late(3, partial(core.clone()))));
         all.push(Selection::around(core, Around::Split { parts: 4 }));
     }
@@ -127,7 +115,7 @@ pub fn compared() -> Vec<Selection> {
 /// Every core with every kind of option; those that a core does not have are refused, which is compared, too.
 pub fn with_options() -> Vec<Selection> {
     let kinds = KINDS.iter().map(|kind| datapath(kind.datapath, D, FORMAT));
-    let cores: Vec<CoreConfig> = kinds.chain([value_stage(D, FORMAT), ranged_stage(D, FORMAT)]).collect();
+    let cores: Vec<CoreConfig> = kinds.chain(CoreConfig::staged_otherwise(D, FORMAT)).collect();
     cores.iter().flat_map(options).collect()
 }
 

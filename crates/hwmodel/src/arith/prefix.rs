@@ -10,7 +10,7 @@ pub fn prefix_sum<W: Word>(a: &W, b: &W) -> W {
     let width = a.width();
     let half = a.xor(b).named("half_sum");
     // Whether the bits from a place down to 2^level places below generate a carry, or pass one on.
-    let (mut generates, mut passes) = (a.and(b), half.clone());
+    let (mut generates, mut passes) = (a.and(b).named("generates_1"), half.clone());
     let mut reach = 1;
     while reach < width {
         let below = |x: &W| x.slice(0, width - reach).append_zeros(reach);

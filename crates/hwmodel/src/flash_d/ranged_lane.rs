@@ -56,7 +56,7 @@ function! {
         let (rises, beyond) = (beyond.msb().named("x_above_e"), beyond.slice(0, wide - 1));
         let takes = rises.or(&first).named("takes_x");
         let places = format.precision().max(bits);
-        let below = clamp(&beyond.not(), bits_for(places.into()).min(wide - 1));
+        let below = clamp(&beyond.not().named("e_beyond_x"), bits_for(places.into()).min(wide - 1));
         let v_right = takes.not().repeat(below.width()).and(&below).named("v_right");
         let (magnitude, guard) = shift_with_guard(&u.significand, &v_right, bits - 1);
         // Rounding up the largest magnitude gives the largest.

@@ -31,9 +31,11 @@ fn names_carry_what_is_not_default() {
     let names = |hold| -> Vec<String> {
         CoreConfig::with_hold(16, Format::BF16, hold).iter().map(CoreConfig::name).collect()
     };
-    assert_eq!(names(Hold::Budget(DEFAULT_BUDGET))[2], "flash_d_bf16_d16");
-    assert_eq!(names(Hold::Budget(4))[2], "flash_d_budget4_bf16_d16");
-    assert_eq!(names(Hold::Below(DEFAULT_HOLD))[4], "flash_d_staged_hold12_bf16_d16");
+    let has = |hold, name: &str| assert!(names(hold).iter().any(|n| n == name), "{name}");
+    has(Hold::Budget(DEFAULT_BUDGET), "flash_d_bf16_d16");
+    has(Hold::Budget(4), "flash_d_budget4_bf16_d16");
+    has(Hold::Below(DEFAULT_HOLD), "flash_d_unstaged_hold12_bf16_d16");
+    has(Hold::Below(DEFAULT_HOLD), "flash_d_fixed_staged_hold12_bf16_d16");
     let coarse = CoreConfig { state_fraction_bits: 12, ..CoreConfig::new(Design::FlashD, 16, Format::BF16) };
     assert_eq!(coarse.hold(), Hold::Below(DEFAULT_HOLD));
 }

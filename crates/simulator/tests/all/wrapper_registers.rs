@@ -3,7 +3,7 @@
 use flashd_hwmodel::wrapper::{Access, RegisterName, Shape, registers};
 use flashd_simulator::wrapper::{Beat, LiteAccess, Pace, Paces, WrapperBench};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Values, WrapperConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, FlashDVariant, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -12,7 +12,8 @@ const OKAY: u64 = 0;
 const SLVERR: u64 = 2;
 
 fn config(masks: bool, beats: u32, values: Values) -> WrapperConfig {
-    let core = CoreConfig { masks, ..CoreConfig::new(Design::FlashD, 8, Format::BF16) };
+    let core =
+        CoreConfig { masks, ..CoreConfig::with_datapath(FlashDVariant::Fixed.into(), 8, Format::BF16) };
     let beat_bits = Some(8 * 16 / beats);
     WrapperConfig { beat_bits, values, ..WrapperConfig::new(ArrayConfig::new(core, 3)) }
 }

@@ -115,6 +115,8 @@ pub struct Kind {
     pub arithmetic: Arithmetic,
     /// Widths of the design's fixed-point lanes, if nothing else is asked for.
     pub lane: fn(Format) -> LaneBits,
+    /// Whether v has a pipeline stage of its own before the lanes, if nothing else is asked for.
+    pub value_stage: bool,
     /// The hold rules.
     pub hold: HoldRules,
     /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results. `room`
@@ -170,6 +172,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
         words,
         arithmetic: Arithmetic::Float,
         lane: flash_d_lane,
+        value_stage: false,
         hold: HoldRules::Budget,
         state: &["lse", ROOM],
         ships: |_| false,
@@ -190,6 +193,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
         words,
         arithmetic: Arithmetic::Float,
         lane: fa2_lane,
+        value_stage: false,
         hold: HoldRules::Threshold,
         state: &["m", "l"],
         ships: |_| false,
@@ -220,12 +224,15 @@ static FLASH_D_FUSED: Kind =
     flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding");
 static FLASH_D_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
-    ships: |format| format.precision() <= WIDEST_LANE_WEIGHT,
     ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed", "Fixed point")
 };
+/// Ships: of the lanes that keep the format's range it is the smallest and the fastest, and with the value stage, which keeps the glitches
+/// of v's alignment out of the multiplier, the one that needs least power (docs/lanes.md).
 static FLASH_D_RANGED: Kind = Kind {
     arithmetic: Arithmetic::Ranged,
     lane: ranged_lane,
+    value_stage: true,
+    ships: |format| format.precision() <= WIDEST_LANE_WEIGHT,
     ..flash_d(
         FlashDVariant::Ranged,
         Update::Ranged,

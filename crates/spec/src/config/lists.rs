@@ -27,14 +27,19 @@ impl CoreConfig {
         };
         let mut all: Vec<CoreConfig> = of(Design::FlashD).collect();
         if flash_d.has_fixed_lanes() {
-            for staged in [flash_d.datapath, FlashDVariant::Ranged.into()] {
-                let core = CoreConfig::with_datapath(staged, d, format);
-                all.push(CoreConfig { value_stage: Some(true), ..core });
-            }
+            all.extend(CoreConfig::staged_otherwise(d, format));
         }
         all.extend(of(Design::Fa2));
         all.extend([&flash_d, &fa2].map(|c| CoreConfig { dot: Some(Dot::Tree), ..c.clone() }));
         all
+    }
+
+    /// FLASH-D's fixed-point lanes without the value stage where they have it by default, and with it where they do not.
+    pub fn staged_otherwise(d: usize, format: Format) -> Vec<CoreConfig> {
+        let kinds = KINDS.iter().filter(|kind| kind.design == Design::FlashD);
+        let cores = kinds.map(|kind| CoreConfig::with_datapath(kind.datapath, d, format));
+        let fixed = cores.filter(CoreConfig::has_fixed_lanes);
+        fixed.map(|core| CoreConfig { value_stage: Some(!core.value_stage()), ..core }).collect()
     }
 
     /// Cores whose lanes compute in another precision than their ports have: with accumulators of another format, wider

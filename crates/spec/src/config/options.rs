@@ -105,12 +105,12 @@ pub static OPTIONS: [CoreOption; 20] = [
         field: "value_stage",
         value_name: "true|false",
         help: "Whether v has a pipeline stage of its own before FLASH-D's fixed-point lanes: faster, but larger",
-        default: "false",
+        default: "true with ranged, false with fixed",
         applies: (
             |c| c.design() == Design::FlashD && c.has_fixed_lanes(),
             "only the fixed and ranged updates of flash-d have a choice",
         ),
-        suffix: |_| Some("staged".into()),
+        suffix: |c| Some(if c.value_stage() { "staged" } else { "unstaged" }.into()),
         access: access::<bool>(
             |c| json(c.value_stage),
             |c| json(c.value_stage()),

@@ -26,10 +26,10 @@ fn lists_stand_for_all_combinations() {
                    {"design": "flash-d", "update": "rounded", "accumulator": ["format", {"fraction": [9, 11]}]},
                    {"design": "fa2", "accumulator": ["format", {"fraction": [9, 11]}]}]"#;
     let expected = [
-        "flash_d_o16v12w7",
-        "flash_d_o16v12w8",
-        "flash_d_o18v12w7",
-        "flash_d_o18v12w8",
+        "flash_d_fixed_o16v12w7",
+        "flash_d_fixed_o16v12w8",
+        "flash_d_fixed_o18v12w7",
+        "flash_d_fixed_o18v12w8",
         "flash_d_rounded_acc7",
         "flash_d_rounded_acc9",
         "flash_d_rounded",
@@ -112,6 +112,6 @@ fn a_variant_is_a_name_without_widths() {
         ..CoreConfig::new(Design::FlashD, 32, Format::FP8_E4M3)
     };
     assert_eq!(core.name(), format!("{}_fp8_e4m3_d32", stem(&core)));
-    assert_eq!(stem(&core), "flash_d_o18v12w8");
-    assert_eq!(variant(&core), "flash_d");
+    assert_eq!(stem(&core), "flash_d_fixed_o18v12w8");
+    assert_eq!(variant(&core), "flash_d_fixed");
 }
