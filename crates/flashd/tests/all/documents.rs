@@ -7,18 +7,34 @@ mod workshop;
 
 use crate::common::root;
 use markdown::{Command, commands};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process;
 use workshop::{Workshop, agrees};
 
-/// The documents with commands.
-const DOCUMENTS: [&str; 6] = [
-    "README.md",
-    "testbench/README.md",
-    "testbench/axis/README.md",
-    "testbench/data/README.md",
-    "configs/README.md",
-    "docs/hold.md",
-];
+/// Where documents are, beside those in the repository's own folder.
+const FOLDERS: [&str; 3] = ["configs", "docs", "testbench"];
+
+/// Every document, by its path in the repository.
+fn documents() -> Vec<String> {
+    fn below(folder: &Path, found: &mut Vec<PathBuf>, deeper: bool) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && deeper {
+                below(&path, found, true);
+            } else if path.extension().is_some_and(|end| end == "md") {
+                found.push(path);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    below(&root(), &mut found, false);
+    FOLDERS.iter().for_each(|folder| below(&root().join(folder), &mut found, true));
+    let mut names: Vec<String> =
+        found.iter().map(|path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_string()).collect();
+    names.sort();
+    names
+}
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
 const NOT_RUN: [(&str, &str); 18] = [
@@ -65,7 +81,7 @@ fn is_later(command: &Command) -> bool {
 }
 
 fn all() -> impl Iterator<Item = Command> {
-    DOCUMENTS.into_iter().flat_map(|file| commands(&root(), file))
+    documents().into_iter().flat_map(|file| commands(&root(), &file))
 }
 
 /// Runs the commands of a document of which `wanted` says so, in order, in a copy of the repository.
@@ -89,23 +105,84 @@ fn run(file: &str, wanted: impl Fn(&Command) -> bool) -> usize {
     runs
 }
 
+/// Runs what does not take long of the documents whose path begins so.
+fn short(beginning: &str) -> usize {
+    let files = documents().into_iter().filter(|file| file.starts_with(beginning));
+    files.map(|file| run(&file, |command| !is_later(command))).sum()
+}
+
 #[test]
 fn the_readme_prints_what_it_says() {
-    assert!(run("README.md", |command| !is_later(command)) > 20);
+    assert!(short("README.md") > 2);
+}
+
+#[test]
+fn the_guides_print_what_they_say() {
+    assert!(short("docs/guide/") > 10);
+}
+
+#[test]
+fn the_reference_prints_what_it_says() {
+    assert!(short("docs/reference/") > 6);
 }
 
 #[test]
 fn the_readmes_of_testbenches_print_what_they_say() {
-    let runs: usize = DOCUMENTS[1..].iter().map(|file| run(file, |command| !is_later(command))).sum();
-    assert!(runs > 8, "{runs}");
+    assert!(short("configs/") + short("testbench/") + short("docs/theory/") > 8);
+}
+
+/// Where a link leads: to a file, and in it to a heading.
+#[test]
+fn links_lead_somewhere() {
+    let mut links = 0;
+    for file in documents() {
+        let text = fs::read_to_string(root().join(&file)).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+            if link.starts_with("http") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').map_or((link, None), |(path, h)| (path, Some(h)));
+            let folder = root().join(&file).parent().unwrap().to_path_buf();
+            let target = if path.is_empty() { root().join(&file) } else { folder.join(path) };
+            assert!(target.exists(), "{file}: {link}");
+            if let Some(heading) = heading {
+                let there = fs::read_to_string(&target).unwrap();
+                let headings = there.lines().filter(|line| line.starts_with('#')).map(anchor);
+                assert!(headings.into_iter().any(|name| name == heading), "{file}: {link}");
+            }
+            links += 1;
+        }
+    }
+    assert!(links > 50, "{links}");
+}
+
+/// The name by which a heading is linked to.
+fn anchor(heading: &str) -> String {
+    let words = heading.trim_start_matches('#').trim().to_lowercase();
+    words
+        .chars()
+        .filter(|c| c.is_alphanumeric() || " -_".contains(*c))
+        .map(|c| if c == ' ' { '-' } else { c })
+        .collect()
+}
+
+/// The book has every page of `docs`.
+#[test]
+fn the_summary_has_every_page() {
+    let summary = fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap();
+    for file in
+        documents().iter().filter_map(|file| file.strip_prefix("docs/")).filter(|file| *file != "SUMMARY.md")
+    {
+        assert!(summary.contains(&format!("]({file})")), "{file}");
+    }
 }
 
 /// Everything, with what takes a while.
 #[test]
 #[ignore = "some minutes"]
 fn longer_commands_print_what_the_documents_say() {
-    for file in DOCUMENTS {
-        run(file, |_| true);
+    for file in documents() {
+        run(&file, |_| true);
     }
 }
 

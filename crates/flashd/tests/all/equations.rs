@@ -1,4 +1,4 @@
-//! `docs/equations.md` names functions and tests that there are, for every equation of the paper.
+//! `docs/theory/equations.md` names functions and tests that there are, for every equation of the paper.
 
 use crate::common::root;
 use std::fs;
@@ -43,7 +43,7 @@ fn tests(text: &str, name: &str) -> bool {
 
 #[test]
 fn every_equation_has_a_module_a_model_and_a_test() {
-    let document = fs::read_to_string(root().join("docs/equations.md")).unwrap();
+    let document = fs::read_to_string(root().join("docs/theory/equations.md")).unwrap();
     let rows = rows(&document);
     let named: Vec<&str> = rows.iter().map(|row| row[0]).collect();
     assert_eq!(named, expected());

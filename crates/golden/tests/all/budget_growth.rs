@@ -1,4 +1,4 @@
-//! What docs/hold.md needs of the loop's table for the bound of a budget.
+//! What docs/theory/hold.md needs of the loop's table for the bound of a budget.
 
 use flashd_golden::parts::{Base2, spent_after};
 use flashd_spec::config::{CoreConfig, Design, Hold};

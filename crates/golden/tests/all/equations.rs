@@ -1,4 +1,4 @@
-//! The equations of the FLASH-D paper by the numbers of `docs/equations.md`: each against attention, or against the one that it follows from.
+//! The equations of the FLASH-D paper by the numbers of `docs/theory/equations.md`: each against attention, or against the one that it follows from.
 
 use flashd_golden::family::{
     flash_attention, flash_d, flash_d_weights, naive_softmax, safe_softmax, sigmoid,

@@ -12,7 +12,7 @@
 //!
 //! E grows a few times a query. So o goes right as those of its bits that results are made from, and a bit of one half stands for the
 //! others: an error of a 32nd of v's last place at most, and even on average. Because every channel fills its range, v needs a bit
-//! less than under one exponent for all. `docs/lanes.md` has the forms that were measured.
+//! less than under one exponent for all. `docs/theory/lanes.md` has the forms that were measured.
 
 use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
