@@ -57,6 +57,16 @@ impl VectorModel {
         VectorModel { one_by_one: true, ..self }
     }
 
+    /// The core's configuration.
+    pub fn config(&self) -> &CoreConfig {
+        self.model.config()
+    }
+
+    /// What follows from it.
+    pub fn numerics(&self) -> &Numerics {
+        self.model.numerics()
+    }
+
     /// The vector instructions in use.
     pub fn isa(&self) -> Isa {
         self.isa
