@@ -13,6 +13,9 @@ use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// Steps that take less time than to wake other threads.
+const SMALL: usize = 256;
+
 /// Q, K and V of heads, rows of the core's d elements one after another. Where K and V have fewer heads than Q, each serves as many heads of
 /// Q in a row.
 #[derive(Clone, Copy, Debug)]
@@ -210,9 +213,13 @@ impl Core {
             }
             operands.check(d)?;
             let heads = operands.shape[0];
-            // In the pool from here on: a single head, too, wakes it once and not at every join.
-            let run: Result<Vec<_>, Error> =
-                (0..heads).into_par_iter().map(|head| self.head(operands, head, settings, watch)).collect();
+            let one = |head: usize| self.head(operands, head, settings, watch);
+            let run: Result<Vec<_>, Error> = match operands.shape {
+                // Where it takes longer to wake the threads.
+                [heads, _, queries, keys] if heads * queries * keys <= SMALL => (0..heads).map(one).collect(),
+                // In the pool from here on: a single head, too, wakes it once and not at every join.
+                _ => rayon::scope(|_| (0..heads).into_par_iter().map(one).collect()),
+            };
             let (o, heads): (Vec<Vec<f32>>, Vec<HeadRun>) = run?.into_iter().unzip();
             Ok(Run { o: o.concat(), heads })
         })

@@ -43,7 +43,7 @@ impl Core {
             let model = self.model(self.config().score_shift());
             let progress = |steps: u64| watch.progress(steps);
             let monitor = Monitor { watch: None, progress: Some(&progress) };
-            let run = rayon::scope(|_| run_model_with(&model, &workload, Gaps::None, monitor));
+            let run = run_model_with(&model, &workload, Gaps::None, monitor);
             let run = run.map_err(|e| Error::Input(e.by_flag()))?;
             Ok(RawRun { results: run.results, counters: run.counters })
         })

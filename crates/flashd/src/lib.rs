@@ -12,6 +12,7 @@ mod explore;
 mod figure;
 mod generate;
 mod interrupt;
+mod liberty;
 mod list;
 mod llm;
 mod measure;
@@ -62,6 +63,7 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::Traffic(args) => traffic::run(&args),
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
+        Command::Liberty(args) => liberty::run(&args),
         Command::List(args) => list::run(&args),
     })
 }
