@@ -87,6 +87,8 @@ pub enum Command {
     /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the
     /// sequence so far. In fp8 and fp16 the powers of two on Q, K and V are those that suit the run with f32.
     Llm(LlmArgs),
+    /// Cell libraries: one file of several
+    Liberty(LibertyArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
 }
@@ -173,6 +175,10 @@ pub struct GenerateArgs {
     /// Not of a stream wrapper, whose ports follow a protocol and not a schedule of cycles: testbench/axis has benches for it
     #[arg(long, value_name = "COMPARE", num_args = 0..=1, default_missing_value = "inside")]
     pub testbench: Option<LookArg>,
+    /// Also a bench for cocotb, <name>_cocotb.py, of a core or an array: its expectations come from the Python package flashd, see
+    /// docs/bindings.md
+    #[arg(long, conflicts_with_all = ["unit", "parts"])]
+    pub cocotb: bool,
     /// Seed of the testbench's vectors
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
@@ -330,6 +336,30 @@ pub struct PwlArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args)]
+pub struct LibertyArgs {
+    #[command(subcommand)]
+    pub command: LibertyCommand,
+}
+
+#[derive(Subcommand)]
+pub enum LibertyCommand {
+    /// Merge the Liberty files of one corner, as ASAP7 has them for each kind of cell, into one for --liberty
+    ///
+    /// Units and corner must be the same, templates of one name too, and no cell may be there twice. Cells are written as they are.
+    Merge {
+        /// The published files, unpacked
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        /// File to write
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Args)]

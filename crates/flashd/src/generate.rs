@@ -4,7 +4,7 @@ use crate::cli::{GenerateArgs, LookArg, ValuesArg};
 use crate::output::{Failure, print, print_json};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
-use flashd_generator::{GeneratedFile, Sources, axis_files_in, unit_file, write_all};
+use flashd_generator::{GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all};
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
@@ -65,6 +65,9 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
         )),
+        (_, true) if args.cocotb => Err(Failure::input(
+            "--cocotb: writes benches for cores and arrays; testbench/axis has one for stream wrappers, and `cargo xtask axis` runs it",
+        )),
         (Target::Array(array), true) => Ok(Asked::Wrapper(wrapper(args, in_file, array)?)),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
         (target, false) => Ok(Asked::Targets(vec![target])),
@@ -95,6 +98,9 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                 files.extend(target.files_in(sources)?);
                 if let Some(plan) = plan {
                     files.extend(testbench(target, &plan)?);
+                }
+                if args.cocotb {
+                    files.push(cocotb_file(&target.name()));
                 }
             }
             Ok(files)

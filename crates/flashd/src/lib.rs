@@ -12,6 +12,7 @@ mod explore;
 mod figure;
 mod generate;
 mod interrupt;
+mod liberty;
 mod list;
 mod llm;
 mod measure;
@@ -35,7 +36,13 @@ use std::process::ExitCode;
 
 /// The program: reads the process's arguments, runs what they ask for and says how it ended.
 pub fn main() -> ExitCode {
-    let command = match parse(std::env::args_os()) {
+    ExitCode::from(run(std::env::args_os()))
+}
+
+/// The program with other words than the process's, its own name first, for who has it inside; returns the exit code. It takes over the
+/// signals of the process.
+pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
+    let command = match parse(words) {
         Ok(command) => command,
         Err(Refused::ByClap(error)) => error.exit(),
         Err(Refused::ByUs(failure)) => return ended(Err(failure)),
@@ -56,6 +63,7 @@ pub fn main() -> ExitCode {
         Command::Traffic(args) => traffic::run(&args),
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
+        Command::Liberty(args) => liberty::run(&args),
         Command::List(args) => list::run(&args),
     })
 }
@@ -82,12 +90,12 @@ fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result
     Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(Refused::ByClap)
 }
 
-fn ended(result: Result<(), output::Failure>) -> ExitCode {
+fn ended(result: Result<(), output::Failure>) -> u8 {
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             eprintln!("error: {failure}");
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

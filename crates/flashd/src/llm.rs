@@ -1,5 +1,7 @@
 //! `flashd llm`.
 
+mod dump;
+
 use crate::cli::{AttentionArg, LlmArgs, Selection};
 use crate::output::{Failure, percent, print, print_json, table};
 use crate::select::configuration;
@@ -112,6 +114,11 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
     let task = task(&args, &model, &tokenizer)?;
     let mut f32_runner = Runner::new(&model, F32Attention);
     let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;
+    if let Some(folder) = &args.dump {
+        let text = task.text.as_deref().unwrap_or(&generation.tokens);
+        let tokens = &text[..text.len().min(model.config.context)];
+        dump::write(folder, &args.checkpoint, &task.recorded(tokens))?;
+    }
     let core = match core {
         Some(core) => Some(core_report(&task, core, &generation)?),
         None => None,
@@ -205,9 +212,14 @@ impl Task<'_> {
 
     /// The heads of the generation with f32.
     fn record(&self, generation: &Generation) -> RecordHeads {
-        let mut runner = Runner::new(self.model, RecordHeads::default());
         // The last token was chosen, but not taken.
-        for &token in &generation.tokens[..generation.logits.len()] {
+        self.recorded(&generation.tokens[..generation.logits.len()])
+    }
+
+    /// The heads of a sequence with f32.
+    fn recorded(&self, tokens: &[usize]) -> RecordHeads {
+        let mut runner = Runner::new(self.model, RecordHeads::default());
+        for &token in tokens {
             runner.step(token);
         }
         runner.into_attention()

@@ -163,12 +163,11 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
     let config = flags.or(in_file).or(data).config().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None if e.field == "design" => Failure::input(format!("--design {} (or --config FILE)", e.problem)),
-        None if e.field == "d" => Failure::input(format!("--d {}", e.problem)),
-        None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
+        None => Failure::input(e.by_flag()),
     })?;
     config.validate().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
-        None => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
+        None => Failure::input(e.by_flag()),
     })?;
     Ok((config, array))
 }

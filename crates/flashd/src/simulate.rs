@@ -269,7 +269,7 @@ impl Drop for Progress {
 
 /// Results as a `.npy` file of shape `[queries, d]`.
 fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>> {
-    npy_bytes(&[results.len(), prepared.config.d], &layer::values(prepared, results))
+    npy_bytes(&[results.len(), prepared.config.d], &prepared.values(results))
 }
 
 /// The default core of the other design, for the same data and format.

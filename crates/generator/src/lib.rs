@@ -26,6 +26,7 @@
 #![warn(unreachable_pub)]
 
 mod axis;
+mod cocotb;
 mod elaborate;
 mod emit;
 mod error;
@@ -48,4 +49,5 @@ pub use error::GenerateError;
 pub use axis::{Stream, StreamSignal, WrapperManifest};
 pub use files::{Manifest, ModuleEntry, Port};
 // Testbenches that read test vectors.
+pub use cocotb::cocotb_file;
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

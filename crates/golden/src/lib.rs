@@ -36,6 +36,7 @@ mod run;
 mod scalar;
 mod scalar_path;
 mod single;
+mod steps;
 mod vector;
 
 // Attention in f64: safe softmax, FlashAttention-2 and FLASH-D from q, k and v; and every form that is in use, with counters of
@@ -49,6 +50,8 @@ pub use model::{Action, PartialState, QueryResult, Step};
 // The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;
 pub use model::Model;
+// One step at a time.
+pub use steps::{StepError, Stepper};
 // The same for whole workloads.
 pub use vector::{Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorRun, Watch};
 // The plain loop in f32 that its speed is measured against.

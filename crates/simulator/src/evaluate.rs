@@ -55,9 +55,17 @@ impl Reference {
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let scale = scenario.score_scale.factor(a.d);
         let mut o = Vec::with_capacity(q.len());
-        for (q, range) in q.chunks_exact(a.d).zip(scenario.ranges()) {
-            let rows = range.start * a.d..range.end * a.d;
-            o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
+        for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
+            if scenario.visible.hidden.is_empty() {
+                let rows = range.start * a.d..range.end * a.d;
+                o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
+                continue;
+            }
+            let seen = |x: &[f64]| -> Vec<f64> {
+                let seen = range.clone().filter(|&key| !scenario.visible.hides(i, key, a.keys));
+                seen.flat_map(|key| x[key * a.d..][..a.d].iter().copied()).collect()
+            };
+            o.extend(safe_softmax(q, &seen(&k), &seen(&v), a.d, scale));
         }
         Reference { o, magnitudes: Magnitudes::of(a) }
     }
@@ -84,6 +92,17 @@ impl Scenario {
     }
 }
 
+impl Prepared {
+    /// Results as numbers, `[queries, d]`.
+    pub fn values(&self, results: &[QueryResult]) -> Vec<f32> {
+        let format = self.config.format;
+        results
+            .iter()
+            .flat_map(|r| r.o.iter().map(|&bits| self.scaling.result(format, bits) as f32))
+            .collect()
+    }
+}
+
 /// Scales and rounds a scenario for a core. In narrow formats the power of two of V is the one with which
 /// this design's own results come out best: FLASH-D can fill the range, an unnormalised accumulator cannot.
 ///
@@ -99,7 +118,8 @@ pub fn prepare(
 ) -> Result<Prepared, ScalingError> {
     let (fmt, a) = (config.format, &scenario.attention);
     let ranges = scenario.ranges();
-    let masked = config.masks || ranges.iter().any(|range| range.start > 0);
+    let hides = !scenario.visible.hidden.is_empty();
+    let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
     let round = |x: f64| round_value(fmt, x);
     let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;
     let with = |scaling: Scaling| -> Prepared {
@@ -110,6 +130,9 @@ pub fn prepare(
             workload: {
                 let all = Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v);
                 match masked {
+                    true if hides => {
+                        all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))
+                    }
                     true => all.with_ranges(&ranges),
                     false => all.with_lengths(ranges.iter().map(|range| range.end)),
                 }

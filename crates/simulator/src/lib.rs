@@ -40,7 +40,7 @@ pub use self::core::workload::{Query, Workload};
 // The lock-step run.
 pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
 // The model alone.
-pub use self::core::model::{Decision, Decisions, ModelRun, run_model};
+pub use self::core::model::{Decision, Decisions, ModelRun, run_model, run_model_with};
 // From a head in f32 to a workload, and errors against attention in f64.
 pub use accuracy::{Accuracy, Magnitudes};
 pub use evaluate::{Prepared, Reference, Scenario, model_results, prepare};

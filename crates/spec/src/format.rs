@@ -201,7 +201,9 @@ impl Format {
         let exponent = ((bits >> self.fraction_bits) & self.exponent_mask()) as i32;
         let fraction = (bits & self.fraction_mask()) as f64;
         let hidden = (1u64 << self.fraction_bits) as f64;
-        let scale = |e: i32| 2f64.powi(e - self.bias - self.fraction_bits as i32);
+        // A power of two that f64 has as a normal number: formats have nine bits of exponent at most.
+        let scale =
+            |e: i32| f64::from_bits(((1023 + e - self.bias - self.fraction_bits as i32) as u64) << 52);
         match (exponent, self.subnormals) {
             (0, Subnormals::Flushed) => sign * 0.0,
             (0, Subnormals::Supported) => sign * fraction * scale(1),

@@ -53,6 +53,52 @@ pub struct Visible {
     pub window: Option<usize>,
     /// Only the first so many keys: none given for no limit, one for all queries or one for each.
     pub lengths: Vec<usize>,
+    /// Beside that, keys that are hidden from queries, `[queries, keys]`: true for a key that its query does not see. None where empty.
+    pub hidden: Vec<bool>,
+}
+
+/// What a user asks for of [`Visible`], as flags or arguments by the same names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AskedVisible {
+    /// Only keys up to the query's own position.
+    pub causal: bool,
+    /// Where the queries stand.
+    pub align: Option<CausalAlign>,
+    /// None so many places or more before the query's own position.
+    pub window: Option<usize>,
+    /// Only the first so many keys.
+    pub lengths: Option<Vec<usize>>,
+}
+
+impl AskedVisible {
+    /// What that is for a head of so many queries and keys, and a core with or without masks.
+    ///
+    /// # Errors
+    /// `--window` and `--lengths` without masks, lengths that do not fit, and an alignment of nothing, by the names of the flags.
+    pub fn of(&self, masks: bool, queries: usize, keys: usize) -> Result<Visible, String> {
+        for (flag, given) in [("--window", self.window.is_some()), ("--lengths", self.lengths.is_some())] {
+            if given && !masks {
+                return Err(format!("{flag}: takes a core with masks; add --masks"));
+            }
+        }
+        if self.align.is_some() && !self.causal && self.window.is_none() {
+            return Err(
+                "--causal-align: says where the queries of causal attention or of a window stand; add --causal or --window".into(),
+            );
+        }
+        let lengths = self.lengths.clone().unwrap_or_default();
+        if !lengths.is_empty() && lengths.len() != 1 && lengths.len() != queries {
+            return Err(format!(
+                "--lengths: {} numbers for {queries} queries; give one for all or one for each",
+                lengths.len()
+            ));
+        }
+        if let Some(length) = lengths.iter().find(|&&n| n > keys) {
+            return Err(format!("--lengths: {length} is more than the {keys} keys that there are"));
+        }
+        let align = self.align.unwrap_or_default();
+        Ok(Visible { causal: self.causal, align, window: self.window, lengths, hidden: Vec::new() })
+    }
 }
 
 impl Position {
@@ -92,6 +138,11 @@ impl Positions {
 }
 
 impl Visible {
+    /// Whether a key is hidden from a query of a head of so many keys, whatever its range.
+    pub fn hides(&self, query: usize, key: usize, keys: usize) -> bool {
+        self.hidden.get(query * keys + key).is_some_and(|&hidden| hidden)
+    }
+
     /// All keys, or, `causal`, those up to the query's own position, the last query being at the last key.
     pub fn new(causal: bool) -> Visible {
         Visible { causal, ..Visible::default() }
@@ -125,7 +176,7 @@ mod tests {
 
     fn seen(queries: usize, keys: usize, align: CausalAlign, window: Option<usize>) -> Vec<Range<usize>> {
         let head = Attention::new(1, vec![0.0; queries], vec![0.0; keys], vec![0.0; keys]);
-        Visible { causal: true, align, window, lengths: Vec::new() }.ranges(&head)
+        Visible { causal: true, align, window, ..Visible::default() }.ranges(&head)
     }
 
     #[test]

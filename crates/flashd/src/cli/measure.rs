@@ -191,6 +191,10 @@ pub struct LlmArgs {
     /// Use the first N tokens of the text only
     #[arg(long, value_name = "N")]
     pub tokens: Option<usize>,
+    /// Also write Q, K and V of every head in f32 into a folder with a meta.json, which all commands with --data read: those of the first
+    /// tokens of --text, as many as the context takes, or else of what was generated
+    #[arg(long, value_name = "DIR")]
+    pub dump: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,

@@ -25,14 +25,8 @@ impl Outcome {
         results: &[QueryResult],
     ) -> Result<Outcome, Failure> {
         let overflowed = results.iter().filter(|result| result.overflow).count();
-        Ok(Outcome { json: json_text(report)?, text, o: values(prepared, results), overflowed })
+        Ok(Outcome { json: json_text(report)?, text, o: prepared.values(results), overflowed })
     }
-}
-
-/// Results as numbers, `[queries, d]`.
-pub fn values(prepared: &Prepared, results: &[QueryResult]) -> Vec<f32> {
-    let fmt = prepared.config.format;
-    results.iter().flat_map(|r| r.o.iter().map(|&bits| prepared.scaling.result(fmt, bits) as f32)).collect()
 }
 
 /// Reads the heads, each with as many queries and keys as are asked for.

@@ -1,7 +1,7 @@
 //! `flashd llm` from outside, on a small model made here.
 
 use crate::common::refusal;
-use flashd_llm::{Checkpoint, Config};
+use flashd_llm::{Checkpoint, Config, RecordHeads, Runner};
 use serde_json::Value;
 use std::process::{Command, Output};
 
@@ -172,4 +172,31 @@ fn weights_beyond_f32_are_an_error_and_no_panic() {
     huge.rms_final.fill(3e38);
     std::fs::write(files.path("model.bin"), huge.to_bytes()).unwrap();
     assert!(files.refused(&[]).contains("overflow"));
+}
+
+#[test]
+fn dumped_heads_are_those_of_the_model() {
+    let files = Files::new();
+    let (folder, text) = (files.path("heads"), files.path("text.txt"));
+    files.json(&["--attention", "f32", "--steps", "5", "--text", &text, "--dump", &folder]);
+    // The same text, taken here: BOS and 24 bytes.
+    let model = model();
+    let mut runner = Runner::new(&model, RecordHeads::default());
+    let tokens = std::fs::read(&text).unwrap();
+    runner.step(1);
+    tokens.iter().for_each(|&byte| drop(runner.step(usize::from(byte) + 3).to_vec()));
+    let traces = flashd_workload::load_dir(std::path::Path::new(&folder)).unwrap();
+    assert_eq!(traces.len(), 4);
+    for trace in &traces {
+        let head: usize = trace.name.rsplit_once("head").unwrap().1.parse().unwrap();
+        assert_eq!(trace.attention, runner.attention().layer(trace.layer().unwrap())[head], "{}", trace.name);
+        assert_eq!((trace.causal, trace.d, trace.group.as_str()), (true, 8, "model-d8"));
+    }
+    // Of what was generated: five positions.
+    let generated = files.path("generated");
+    files.json(&["--attention", "f32", "--steps", "5", "--dump", &generated]);
+    let traces = flashd_workload::load_dir(std::path::Path::new(&generated)).unwrap();
+    assert!(traces.iter().all(|trace| (1..=5).contains(&trace.attention.keys)));
+    let message = files.refused(&["--steps", "2", "--dump", &files.path("text.txt")]);
+    assert!(message.starts_with("error: --dump "), "{message}");
 }

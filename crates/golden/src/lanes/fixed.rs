@@ -47,6 +47,7 @@ impl Word for i64 {
 }
 
 /// Lanes of words.
+#[derive(Clone)]
 pub(crate) struct FixedLanes<W> {
     format: Format,
     output: Rounder<f64>,
@@ -68,7 +69,7 @@ impl<W: Word> FixedLanes<W> {
     }
 }
 
-impl<W: Word> Lanes for FixedLanes<W> {
+impl<W: Word + 'static> Lanes for FixedLanes<W> {
     type Op = BlendOp;
     type Ending = FloatEnding;
     type Output = W;

@@ -46,6 +46,7 @@ struct Rounders<C> {
 }
 
 /// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
+#[derive(Clone)]
 pub(crate) struct FloatLanes<C, const FLUSH: bool> {
     format: Format,
     accumulator: Format,
@@ -86,7 +87,7 @@ impl<C, const FLUSH: bool> FloatLanes<C, FLUSH> {
     }
 }
 
-impl<C: Carrier, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
+impl<C: Carrier + 'static, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
     type Op = FloatOp;
     type Ending = FloatEnding;
     type Output = C;

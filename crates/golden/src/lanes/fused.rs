@@ -17,6 +17,7 @@ const PRODUCT_GUARD: i32 = 2;
 const FARTHEST: u32 = 60;
 
 /// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
+#[derive(Clone)]
 pub(crate) struct FusedLanes<C, const FLUSH: bool> {
     format: Format,
     output: Rounder<f64>,
@@ -65,7 +66,7 @@ impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
     }
 }
 
-impl<C: Carrier, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
+impl<C: Carrier + 'static, const FLUSH: bool> Lanes for FusedLanes<C, FLUSH> {
     type Op = BlendOp;
     type Ending = FloatEnding;
     type Output = C;

@@ -15,9 +15,9 @@ pub(crate) use sum::{Division, SumLanes, SumOp};
 use crate::base2::Factor;
 
 /// The lanes of one kind of core.
-pub(crate) trait Lanes: Sync {
+pub(crate) trait Lanes: Clone + Send + Sync + 'static {
     /// What a step does that reads its value.
-    type Op: Copy;
+    type Op: Copy + Send;
     /// What is done after a query's last key.
     type Ending: Copy;
     /// An accumulator; before the first key it is the default.

@@ -22,6 +22,7 @@ pub(crate) struct RangedValue {
 }
 
 /// Lanes with an exponent of their own.
+#[derive(Clone)]
 pub(crate) struct RangedLanes {
     format: Format,
     output: Rounder<f64>,

@@ -25,6 +25,7 @@ pub(crate) struct SumOp {
 pub(crate) type Division = Option<(u64, i32)>;
 
 /// Lanes with values in a carrier and accumulators in words.
+#[derive(Clone)]
 pub(crate) struct SumLanes<C, W> {
     format: Format,
     output: Rounder<f64>,
@@ -64,9 +65,9 @@ impl<C: Carrier, W: Word> SumLanes<C, W> {
     }
 }
 
-impl<C: Carrier, W> Lanes for SumLanes<C, W>
+impl<C: Carrier + 'static, W> Lanes for SumLanes<C, W>
 where
-    W: Word + From<C::Integer> + std::ops::BitXor<Output = W>,
+    W: Word + 'static + From<C::Integer> + std::ops::BitXor<Output = W>,
 {
     type Op = SumOp;
     type Ending = Division;

@@ -65,6 +65,7 @@ pub(crate) struct Sum {
 }
 
 /// The default variant, and the one whose multipliers are shared with the final scale.
+#[derive(Clone)]
 pub(crate) struct Fa2 {
     score: FixedScore,
     base2: Base2,

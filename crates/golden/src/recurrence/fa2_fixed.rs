@@ -41,6 +41,7 @@ pub(crate) struct Scaled {
 }
 
 /// The variants `fixed` and `logref`.
+#[derive(Clone)]
 pub(crate) struct Fa2Fixed {
     kind: Reference,
     score: FixedScore,

@@ -8,6 +8,7 @@ use crate::round::pow2;
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
 /// The variant `lazy-reference`. The reference is `m` of [`Sum`]: the first score plus an integer, with FS fraction bits.
+#[derive(Clone)]
 pub(crate) struct Lazy {
     score: FixedScore,
     base2: Base2,

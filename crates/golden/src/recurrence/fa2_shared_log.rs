@@ -15,6 +15,7 @@ pub(crate) struct Octaves {
 }
 
 /// The variant `shared-log-reference`.
+#[derive(Clone)]
 pub(crate) struct SharedLog {
     score: FixedScore,
     base2: Base2,

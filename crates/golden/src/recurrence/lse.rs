@@ -10,9 +10,9 @@ use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
 /// How the lanes get `u = sigmoid(-|x|)`, at most 1/2: the weight `sigmoid(x)` for a negative x, one minus the
 /// weight otherwise.
-pub(crate) trait WeightForm: Sync {
+pub(crate) trait WeightForm: Clone + Send + Sync + 'static {
     /// A step of the lanes.
-    type Op;
+    type Op: Send;
 
     /// The first key: a weight of one.
     fn first(&self) -> Self::Op;
@@ -22,6 +22,7 @@ pub(crate) trait WeightForm: Sync {
 }
 
 /// A factor rounded to the format, for float lanes.
+#[derive(Clone)]
 pub(crate) struct RoundedWeight(pub(crate) Scalar);
 
 impl WeightForm for RoundedWeight {
@@ -40,6 +41,7 @@ impl WeightForm for RoundedWeight {
 }
 
 /// A factor with this many significand bits, for lanes of integers.
+#[derive(Clone)]
 pub(crate) struct FactorWeight(pub(crate) u32);
 
 impl WeightForm for FactorWeight {
@@ -56,6 +58,7 @@ impl WeightForm for FactorWeight {
 }
 
 /// Which keys are held.
+#[derive(Clone)]
 enum Rule {
     Never,
     /// Those with this x or less, with FL fraction bits.
@@ -89,6 +92,7 @@ pub(crate) struct LogSum {
 }
 
 /// `x = s - L`, `L <- L + log2(1 + 2^x) = max(s, L) + log2(1 + 2^-|x|)`. The state is L, and what the hold rule has spent.
+#[derive(Clone)]
 pub(crate) struct Lse<F> {
     score: FixedScore,
     base2: Base2,

@@ -22,11 +22,11 @@ use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
 /// The scalar unit of one kind of core.
-pub(crate) trait Recurrence: Sync {
+pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
     /// What the core remembers of a query besides its output lanes.
-    type State: Copy;
+    type State: Copy + Send;
     /// What it has the lanes do.
-    type Op;
+    type Op: Send;
     /// What it has them do after the last key.
     type Ending;
 

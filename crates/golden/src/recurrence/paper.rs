@@ -15,6 +15,7 @@ fn score(n: &Scalar, shift: i32, dot: f64) -> f64 {
 
 /// The paper's Alg. 3 in the format, with the sign of its eq. (11) and its static rule. The state is the previous
 /// score and weight.
+#[derive(Clone)]
 pub(crate) struct Paper {
     scalar: Scalar,
     score_shift: i32,
@@ -71,6 +72,7 @@ impl Recurrence for Paper {
 }
 
 /// FlashAttention-2 as drawn: two exponentials, everything in the format. The state is the maximum and the sum.
+#[derive(Clone)]
 pub(crate) struct Literal {
     scalar: Scalar,
     format: Format,

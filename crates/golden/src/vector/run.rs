@@ -22,6 +22,14 @@ use std::ops::Range;
 /// So few blocks convert keys and values tile by tile, each for itself: writing all of them to memory takes longer.
 const FEW_BLOCKS: usize = 3;
 
+/// Elements of operands that are looked at and converted in less time than it takes to wake another thread.
+const SMALL: usize = 1 << 14;
+
+/// The results of both, one after the other if they are small.
+fn both<A: Send, B: Send>(small: bool, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    if small { (a(), b()) } else { rayon::join(a, b) }
+}
+
 /// Results and counts of a run, query by query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VectorRun {
@@ -55,6 +63,16 @@ impl VectorModel {
     #[must_use]
     pub fn by_query(self) -> Self {
         VectorModel { one_by_one: true, ..self }
+    }
+
+    /// The core's configuration.
+    pub fn config(&self) -> &CoreConfig {
+        self.model.config()
+    }
+
+    /// What follows from it.
+    pub fn numerics(&self) -> &Numerics {
+        self.model.numerics()
     }
 
     /// The vector instructions in use.
@@ -95,8 +113,9 @@ impl VectorModel {
         let head = Head { v_exponents: &exponents, ..head };
         let (Head { q, k, v, restored, .. }, d, partial) = (head, config.d, config.partial);
         let survey = |bits| Survey::of(self.isa, numerics.format, d, bits);
+        let small = q.len() + k.len() + v.len() <= SMALL;
         let (q_survey, (k_survey, v_survey)) =
-            rayon::join(|| survey(q), || rayon::join(|| survey(k), || survey(v)));
+            both(small, || survey(q), || both(small, || survey(k), || survey(v)));
         let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
         let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
@@ -161,7 +180,8 @@ impl Task<'_> {
             Values { operands, any_overflow: overflow.contains(&true), overflow, layout }
         };
         // Together: threads that have to be woken for each cost more than small tensors.
-        let (unit, mut first) = rayon::join(
+        let (unit, mut first) = both(
+            q.len() + k.len() + v.len() <= SMALL,
             || Unit::new(isa, self.numerics, d, [q, k], extents, by_tile),
             || groups.keys().next().map(|&exponent| prepare(exponent)),
         );

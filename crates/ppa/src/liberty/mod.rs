@@ -11,6 +11,7 @@
 
 mod expression;
 mod find;
+mod merge;
 mod parse;
 mod read;
 mod table;
@@ -19,6 +20,7 @@ mod wire_load;
 pub(crate) use find::INPUT_COLUMNS;
 
 pub use expression::{Expression, ExpressionError};
+pub use merge::{MergeError, merge};
 pub use parse::SyntaxError;
 pub use table::Table;
 pub use wire_load::WireLoad;

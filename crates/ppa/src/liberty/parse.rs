@@ -6,6 +6,8 @@
 //!  name (value, ...) ;           an attribute with several values
 //! ```
 
+use std::ops::Range;
+
 /// Most groups inside each other. Libraries have five or so, memory compilers a few more.
 const DEEPEST: usize = 64;
 
@@ -64,6 +66,12 @@ impl Group {
         self.values(name)?.first().map(String::as_str)
     }
 
+    /// The same, of no place in a file: to compare.
+    pub(super) fn without_lines(&self) -> Group {
+        let attributes = self.attributes.iter().map(|a| Attribute { line: 0, ..a.clone() }).collect();
+        Group { attributes, groups: self.groups.iter().map(Group::without_lines).collect(), ..self.clone() }
+    }
+
     /// First name, or nothing.
     pub(super) fn name(&self) -> &str {
         self.names.first().map_or("", String::as_str)
@@ -84,6 +92,40 @@ pub(super) fn parse(text: &str) -> Result<Group, SyntaxError> {
     match file.groups.into_iter().find(|group| group.kind == "library") {
         Some(library) => Ok(library),
         None => Err(SyntaxError { line: 1, problem: "no library ( ... ) { ... } in it".into() }),
+    }
+}
+
+/// A statement of a library, alone in a group, and its place in the text.
+pub(super) type Statement = (Group, Range<usize>);
+
+/// The statements of a text's library, and the place of its closing brace.
+///
+/// # Errors
+/// As [`parse`].
+pub(super) fn library_statements(text: &str) -> Result<(Vec<Statement>, usize), SyntaxError> {
+    // All of the text is looked at first: what follows meets no error.
+    parse(text)?;
+    let mut reader = Reader { rest: text, line: 1, depth: 0 };
+    reader.skip(true)?;
+    // `library (name) {`
+    reader.word(false)?;
+    reader.skip(true)?;
+    if !reader.next_is('(') {
+        return Err(reader.error("something else before the library"));
+    }
+    reader.arguments("library")?;
+    reader.skip(true)?;
+    if !reader.next_is('{') {
+        return Err(reader.error("something else before the library"));
+    }
+    let mut statements = Vec::new();
+    loop {
+        let from = text.len() - reader.rest.len();
+        let mut statement = Group::default();
+        if !reader.statement(&mut statement)? {
+            return Ok((statements, text.len() - reader.rest.len()));
+        }
+        statements.push((statement, from..text.len() - reader.rest.len()));
     }
 }
 

@@ -192,3 +192,49 @@ fn the_packaged_library_is_read_in_full() {
     let clock = &flip_flop.pin("CLK").unwrap().internal_power[0];
     assert!(close(clock.fall.as_ref().unwrap().at(0.06e-9, 0.0), 0.11034e-12));
 }
+
+/// A library of some of TINY's cells, with a time unit.
+fn part(cells: &[&str], time: &str) -> String {
+    let head = &TINY[..TINY.find("  cell (").unwrap()];
+    let all: Vec<&str> = TINY[TINY.find("  cell (").unwrap()..].split("\n  cell (").collect();
+    let body = all.iter().map(|cell| cell.trim_start_matches("  cell (").trim_end().trim_end_matches("\n}"));
+    let chosen = body.filter(|cell| cells.iter().any(|name| cell.starts_with(&format!("{name})"))));
+    let chosen: String = chosen.map(|cell| format!("\n  cell ({cell}")).collect();
+    format!("{}{chosen}\n}}\n", head.replace("1ns", time))
+}
+
+#[test]
+fn parts_of_a_library_become_one() {
+    let whole = Library::from_text(Path::new("tiny.lib"), TINY).unwrap();
+    let names: Vec<&str> = whole.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert!(names.len() >= 2);
+    let files = |parts: &[String]| -> Vec<(PathBuf, String)> {
+        parts.iter().enumerate().map(|(i, text)| (PathBuf::from(format!("{i}.lib")), text.clone())).collect()
+    };
+    let parts: Vec<String> = names.iter().map(|&name| part(&[name], "1.0 ns")).collect();
+    let merged = merge(&files(&parts)).unwrap();
+    let merged = Library::from_text(Path::new("merged.lib"), &merged).unwrap();
+    assert_eq!(format!("{:?}", merged.cells), format!("{:?}", whole.cells));
+    assert_eq!((merged.units, merged.voltage), (whole.units, whole.voltage));
+    // One file is itself.
+    let one = merge(&files(&[TINY.to_string()])).unwrap();
+    assert_eq!(
+        format!("{:?}", Library::from_text(Path::new("x"), &one).unwrap().cells),
+        format!("{:?}", whole.cells)
+    );
+    let wrong = |parts: &[String]| merge(&files(parts)).unwrap_err().to_string();
+    assert_eq!(
+        wrong(&[part(&names[..1], "1ns"), part(&names[1..2], "1ps")]),
+        "1.lib: time_unit 1ps is not that of 0.lib; only libraries of one corner go together"
+    );
+    assert_eq!(
+        wrong(&[part(&names[..1], "1ns"), part(&names[..1], "1ns")]),
+        format!("1.lib: cell {} is in 0.lib, too; name each file once", names[0])
+    );
+    let other = part(&names[1..2], "1ns").replace("index_1 (\"1, 3\")", "index_1 (\"1, 4\")");
+    assert_eq!(
+        wrong(&[part(&names[..1], "1ns"), other]),
+        "1.lib: power_lut_template (own) is not that of 0.lib; only libraries of one corner go together"
+    );
+    assert_eq!(wrong(&["library (a) {".into()]), "0.lib:1: library of line 1 has no closing \"}\"");
+}

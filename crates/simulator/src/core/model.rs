@@ -10,7 +10,6 @@ use super::workload::Workload;
 use flashd_golden::{Action, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::numerics::Numerics;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
@@ -85,17 +84,30 @@ pub fn run_model(
     monitor: Monitor,
 ) -> Result<ModelRun, ConfigError> {
     config.validate()?;
+    run_model_with(&VectorModel::new(config), workload, gaps, monitor)
+}
+
+/// [`run_model`] with a model that is there already, for who runs many small workloads.
+///
+/// # Errors
+/// As there; the model's configuration is valid.
+pub fn run_model_with(
+    model: &VectorModel,
+    workload: &Workload,
+    gaps: Gaps,
+    monitor: Monitor,
+) -> Result<ModelRun, ConfigError> {
+    let config = model.config();
     require_masks(config, workload)?;
     require_partial(config, workload)?;
-    let model = VectorModel::new(config);
     let (run, timing) = match gaps {
-        Gaps::None => (workload.run_model(&model, monitor), Timing::without_gaps(workload)),
+        Gaps::None => (workload.run_model(model, monitor), Timing::without_gaps(workload)),
         Gaps::Random(_) => {
-            let (run, decisions) = workload.run_decisions(&model, monitor);
+            let (run, decisions) = workload.run_decisions(model, monitor);
             (run, Timing::driven(config, workload, gaps, &decisions))
         }
     };
-    let latency = u64::from(Numerics::new(config).latency());
+    let latency = u64::from(model.numerics().latency());
     let mut all = StepCounts::default();
     run.counts.iter().for_each(|counts| all.add(counts));
     let queries = workload.queries.iter().filter(|query| query.is_sent()).count() as u64;

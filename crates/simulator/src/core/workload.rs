@@ -81,6 +81,15 @@ impl Workload {
         self
     }
 
+    /// The same with more keys that queries do not see, by the numbers of query and key: for cores with masks.
+    #[must_use]
+    pub fn with_hidden(mut self, hides: impl Fn(usize, usize) -> bool) -> Self {
+        for (i, query) in self.queries.iter_mut().enumerate() {
+            query.masked = (0..query.keys).map(|key| query.masks(key) || hides(i, key)).collect();
+        }
+        self
+    }
+
     /// For each query only the first so many keys: for cores without masks.
     #[must_use]
     pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {

@@ -12,6 +12,15 @@ pub struct ConfigError {
     pub problem: String,
 }
 
+impl ConfigError {
+    /// The same by the flag that sets the field: `--weight-bits: 2 is outside 3 to 16`.
+    pub fn by_flag(&self) -> String {
+        // A text that goes on with a verb is about the flag itself: `--d is missing`.
+        let colon = if self.problem.starts_with("is missing") { "" } else { ":" };
+        format!("--{}{colon} {}", self.field.replace('_', "-"), self.problem)
+    }
+}
+
 fn require(ok: bool, field: &'static str, problem: impl FnOnce() -> String) -> Result<(), ConfigError> {
     if ok { Ok(()) } else { Err(ConfigError { field, problem: problem() }) }
 }

@@ -51,7 +51,7 @@ pub fn quantise(format: Format, scaling: Scaling, attention: &Attention) -> Quan
                 let scaled = scale(x);
                 let bits = round_to(format, scaled);
                 *saturated += usize::from(scaled.abs() > largest);
-                *vanished += usize::from(x != 0.0 && format.value(bits) == 0.0);
+                *vanished += usize::from(x != 0.0 && bits & !format.sign_bit() == 0);
                 bits
             })
             .collect()

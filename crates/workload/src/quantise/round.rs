@@ -8,6 +8,21 @@ use flashd_spec::format::{Format, Subnormals};
 /// exponent were unbounded, and what is then below the smallest normal number becomes zero with its sign.
 /// NaN becomes +0, which is what a core computes with.
 pub fn round_to(format: Format, x: f64) -> u64 {
+    let fraction_bits = format.fraction_bits;
+    let biased = (x.to_bits() >> 52 & 0x7ff) as i32;
+    // Of nearly every number: its own significand is rounded in integers, a carry going on into the exponent.
+    if biased < 0x7ff && biased - 1023 >= format.min_exponent() && fraction_bits < 52 {
+        let (magnitude, dropped) = (x.to_bits() & (u64::MAX >> 1), 52 - fraction_bits);
+        let half = (1u64 << (dropped - 1)) - 1 + (magnitude >> dropped & 1);
+        let rounded = ((magnitude + half) >> dropped) - (((1023 - format.bias) as u64) << fraction_bits);
+        let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
+        return sign | rounded.min(format.max_finite());
+    }
+    round_any(format, x)
+}
+
+/// [`round_to`] of any number.
+fn round_any(format: Format, x: f64) -> u64 {
     if x.is_nan() {
         return 0;
     }
@@ -56,4 +71,31 @@ pub(crate) fn scale_by_power_of_two(x: f64, exponent: i32) -> f64 {
         f64::from_bits(((1023 + step) as u64) << 52)
     };
     x * step() * step() * step()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_short_way_rounds_like_the_long_one() {
+        for (name, format) in Format::NAMED {
+            // Numbers between any two of a format, and just beside their middle; fp32's by a step.
+            let step = if format.width() > 16 { 65_521 } else { 1 };
+            for bits in (0..=format.max_finite()).step_by(step) {
+                let (low, high) = (format.value(bits), format.value(bits + 1));
+                for x in [low, (low + high) / 2.0, high] {
+                    for x in [x.next_down(), x, x.next_up()] {
+                        for x in [x, -x] {
+                            assert_eq!(round_to(format, x), round_any(format, x), "{name}, {x:e}");
+                        }
+                    }
+                }
+            }
+            for x in [f64::NAN, f64::INFINITY, -f64::INFINITY, f64::MAX, f64::MIN_POSITIVE, 5e-324, 0.0, -0.0]
+            {
+                assert_eq!(round_to(format, x), round_any(format, x), "{name}, {x:e}");
+            }
+        }
+    }
 }

@@ -24,7 +24,8 @@ impl Place {
         Place { path: path.to_path_buf(), entry: Some(entry.to_string()) }
     }
 
-    pub(crate) fn error(&self, problem: Problem) -> TensorError {
+    /// The error of this place.
+    pub fn error(&self, problem: Problem) -> TensorError {
         TensorError { place: self.clone(), problem }
     }
 }

@@ -1,0 +1,282 @@
+//! Attention of heads in float32, with the scales, roundings and bits of `flashd simulate`.
+
+use crate::steps::{StepTable, Trace};
+use crate::{Cancelled, Core, Error, guarded};
+use flashd_golden::{Monitor, QueryResult, Step, Watch as Look};
+use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare, run_model_with};
+use flashd_workload::{
+    AskedVisible, Attention, CausalAlign, Place, Problem, Scaling, ScoreScale, TensorScale, Visible,
+    v_candidates,
+};
+use rayon::prelude::*;
+use std::panic::resume_unwind;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Steps that take less time than to wake other threads.
+const SMALL: usize = 256;
+
+/// Q, K and V of heads, rows of the core's d elements one after another. Where K and V have fewer heads than Q, each serves as many heads of
+/// Q in a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands<'a> {
+    /// Heads of Q, heads of K and V, queries of a head, keys of a head.
+    pub shape: [usize; 4],
+    /// `[heads, queries, d]`.
+    pub q: &'a [f32],
+    /// `[key heads, keys, d]`.
+    pub k: &'a [f32],
+    /// `[key heads, keys, d]`.
+    pub v: &'a [f32],
+}
+
+/// How a run goes; the default is that of `flashd simulate`.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Only keys up to the query's own position.
+    pub causal: bool,
+    /// Where queries stand among the keys.
+    pub align: Option<CausalAlign>,
+    /// None so many places or more before the query's own position.
+    pub window: Option<usize>,
+    /// How many keys, from the first: one number for all queries, one for each query of a head, or one for each query of each head.
+    pub lengths: Option<Vec<usize>>,
+    /// Keys hidden from queries, true for hidden: `[queries, keys]` for all heads or `[heads, queries, keys]`.
+    pub hidden: Option<Vec<bool>>,
+    /// Factor between `q . k` and the score.
+    pub score_scale: ScoreScale,
+    /// Powers of two on Q, K and V in narrow formats.
+    pub tensor_scale: TensorScale,
+    /// Errors against attention in f64.
+    pub errors: bool,
+    /// Scores, factors and held steps of every query and key.
+    pub steps: bool,
+}
+
+/// Who looks on while a run goes on, from another thread.
+#[derive(Debug, Default)]
+pub struct Watch {
+    cancelled: AtomicBool,
+    done: AtomicU64,
+}
+
+impl Watch {
+    /// Ends the run soon, with [`Error::Interrupted`].
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Steps of queries so far; those of choosing a power of two do not count.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Adds steps, and unwinds if the run is to end.
+    pub(crate) fn progress(&self, steps: u64) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+        if self.cancelled.load(Ordering::Relaxed) {
+            // Not a panic: no message is printed. `guarded` tells it from one.
+            resume_unwind(Box::new(Cancelled));
+        }
+    }
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// `[heads, queries, d]`.
+    pub o: Vec<f32>,
+    /// What came of each head.
+    pub heads: Vec<HeadRun>,
+}
+
+/// What came of a head beside its results.
+#[derive(Clone, Debug)]
+pub struct HeadRun {
+    /// Counts and cycles of the core.
+    pub counters: Counters,
+    /// How the tensors were scaled, and the score shift that the core is configured with.
+    pub scaling: Scaling,
+    /// Queries with something beyond the range of fixed-point lanes: their results are wrong.
+    pub overflowed: usize,
+    /// Queries that saw no key.
+    pub empty: usize,
+    /// Elements of q, k and v that saturated when they were rounded.
+    pub saturated_inputs: [usize; 3],
+    /// Roundings in the lanes that saturated.
+    pub saturated: u64,
+    /// Against f64, where asked for.
+    pub accuracy: Option<Accuracy>,
+    /// Steps, where asked for.
+    pub steps: Option<StepTable>,
+}
+
+impl Run {
+    /// What `flashd simulate` fails with where results are wrong.
+    pub fn overflow(&self) -> Option<String> {
+        let queries = match self.heads.iter().map(|head| head.overflowed).sum() {
+            0 => return None,
+            1 => "1 query has".to_string(),
+            n => format!("{n} queries have"),
+        };
+        Some(format!(
+            "{queries} a value or a sum beyond the range of the lanes (o_overflow): the results are wrong"
+        ))
+    }
+}
+
+impl Operands<'_> {
+    fn check(&self, d: usize) -> Result<(), Error> {
+        let [heads, key_heads, queries, keys] = self.shape;
+        if self.shape.contains(&0) {
+            return Err(Error::Input(
+                "q, k and v: at least one head, one row and one column are needed".into(),
+            ));
+        }
+        if !heads.is_multiple_of(key_heads) {
+            return Err(Error::Input(format!(
+                "k: {key_heads} heads, but q has {heads}; as many or a part of them are needed"
+            )));
+        }
+        let sizes = [
+            ("q", self.q, [heads, queries, d]),
+            ("k", self.k, [key_heads, keys, d]),
+            ("v", self.v, [key_heads, keys, d]),
+        ];
+        for (name, data, shape) in sizes {
+            let needed = shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n));
+            if needed != Some(data.len()) {
+                return Err(Error::Input(format!("{name}: {} elements, {shape:?} are needed", data.len())));
+            }
+            let Some(at) = data.iter().position(|x| !x.is_finite()) else { continue };
+            let (head, row, column) = (at / (shape[1] * d), at / d % shape[1], at % d);
+            let problem = Problem::NotFinite {
+                head: (shape[0] > 1).then_some(head),
+                row,
+                column,
+                value: data[at].into(),
+            };
+            return Err(Error::input(Place::file(Path::new(name)).error(problem)));
+        }
+        Ok(())
+    }
+}
+
+impl Settings {
+    /// What a head's queries see.
+    fn visible(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Visible, Error> {
+        let [heads, _, queries, keys] = shape;
+        let masks = core.config().masks;
+        let own = |all: &[usize]| match all.len() == heads * queries && heads > 1 {
+            true => all[head * queries..][..queries].to_vec(),
+            false => all.to_vec(),
+        };
+        let asked = AskedVisible {
+            causal: self.causal,
+            align: self.align,
+            window: self.window,
+            lengths: self.lengths.as_deref().map(own),
+        };
+        let mut visible = asked.of(masks, queries, keys).map_err(Error::Input)?;
+        if let Some(hidden) = &self.hidden {
+            if !masks {
+                return Err(Error::Input("mask: takes a core with masks; add --masks".into()));
+            }
+            let one = queries * keys;
+            visible.hidden = match hidden.len() {
+                all if all == heads * one => hidden[head * one..][..one].to_vec(),
+                all if all == one => hidden.clone(),
+                n => {
+                    return Err(Error::Input(format!(
+                        "mask: {n} elements, [{heads}, {queries}, {keys}] are needed"
+                    )));
+                }
+            };
+        }
+        Ok(visible)
+    }
+}
+
+impl Core {
+    /// Attention of all heads, on the threads of the current rayon pool: bit for bit the results of `flashd simulate --o`, which takes one head
+    /// after another.
+    ///
+    /// # Errors
+    /// The command line's texts for operands and settings that cannot be used; [`Error::Interrupted`] if `watch` ended it.
+    pub fn attention(&self, operands: &Operands, settings: &Settings, watch: &Watch) -> Result<Run, Error> {
+        guarded(|| {
+            let d = self.config().d;
+            if self.config().score_shift.is_some() {
+                return Err(Error::Input(
+                    "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out".into(),
+                ));
+            }
+            operands.check(d)?;
+            let heads = operands.shape[0];
+            let one = |head: usize| self.head(operands, head, settings, watch);
+            let run: Result<Vec<_>, Error> = match operands.shape {
+                // Where it takes longer to wake the threads.
+                [heads, _, queries, keys] if heads * queries * keys <= SMALL => (0..heads).map(one).collect(),
+                // In the pool from here on: a single head, too, wakes it once and not at every join.
+                _ => rayon::scope(|_| (0..heads).into_par_iter().map(one).collect()),
+            };
+            let (o, heads): (Vec<Vec<f32>>, Vec<HeadRun>) = run?.into_iter().unzip();
+            Ok(Run { o: o.concat(), heads })
+        })
+    }
+
+    fn head(
+        &self,
+        operands: &Operands,
+        head: usize,
+        settings: &Settings,
+        watch: &Watch,
+    ) -> Result<(Vec<f32>, HeadRun), Error> {
+        let ([heads, key_heads, queries, keys], d) = (operands.shape, self.config().d);
+        let visible = settings.visible(self, head, operands.shape)?;
+        let part = |x: &[f32], i: usize, rows: usize| x[i * rows * d..][..rows * d].to_vec();
+        let key_head = head / (heads / key_heads);
+        let attention = Attention::new(
+            d,
+            part(operands.q, head, queries),
+            part(operands.k, key_head, keys),
+            part(operands.v, key_head, keys),
+        );
+        let chooses = settings.tensor_scale == TensorScale::Auto
+            && v_candidates(attention.max_abs_v(), self.config().format).len() > 1;
+        let scenario = Scenario {
+            attention,
+            visible,
+            score_scale: settings.score_scale,
+            tensor_scale: settings.tensor_scale,
+        };
+        let reference =
+            if chooses || settings.errors { Reference::new(&scenario) } else { Reference::none() };
+        let prepared = prepare(self.config(), &scenario, &reference)
+            .map_err(|e| Error::Input(format!("--scale: {e}")))?;
+        let model = self.model(prepared.scaling.score_shift);
+        let trace = settings.steps.then(|| Trace::new(model.config(), queries, keys));
+        let progress = |steps: u64| watch.progress(steps);
+        let look = |query: usize, first: usize, steps: &[Step]| {
+            if let Some(trace) = &trace {
+                trace.add(query, first, steps);
+            }
+        };
+        let monitor = Monitor { watch: trace.is_some().then_some(&look as Look), progress: Some(&progress) };
+        let run = run_model_with(&model, &prepared.workload, Gaps::None, monitor)
+            .map_err(|e| Error::Input(e.by_flag()))?;
+        let accuracy = settings.errors.then(|| reference.accuracy(&prepared, &run.results));
+        let count = |has: fn(&QueryResult) -> bool| run.results.iter().filter(|result| has(result)).count();
+        let head = HeadRun {
+            counters: run.counters,
+            scaling: prepared.scaling,
+            overflowed: count(|result| result.overflow),
+            empty: count(|result| result.empty),
+            saturated_inputs: prepared.saturated_inputs,
+            saturated: run.results.iter().map(|result| result.saturated).sum(),
+            accuracy,
+            steps: trace.map(Trace::table),
+        };
+        Ok((prepared.values(&run.results), head))
+    }
+}

@@ -1,0 +1,121 @@
+//! A core from JSON or from options.
+
+use crate::Error;
+use flashd_generator::{GeneratedFile, core_files, write_all};
+use flashd_golden::{Stepper, VectorModel};
+use flashd_hwmodel::catalogue::v_step_latency;
+use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// A validated configuration, and the models that were made of it.
+pub struct Core {
+    config: CoreConfig,
+    /// By score shift, which depends on the scales of the operands.
+    models: Mutex<BTreeMap<i32, Arc<VectorModel>>>,
+}
+
+impl Core {
+    /// The core of a configuration file's text.
+    ///
+    /// # Errors
+    /// What the command line says behind `--config FILE:`.
+    pub fn from_json(text: &str) -> Result<Core, Error> {
+        let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
+        let config = fields.config().map_err(Error::input)?;
+        config.validate().map_err(Error::input)?;
+        Ok(Core::new(config))
+    }
+
+    /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
+    ///
+    /// # Errors
+    /// What the command line says of its flags.
+    pub fn from_options<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Core, Error> {
+        let mut fields = CoreFields::default();
+        for (name, text) in options {
+            let field = name.replace('-', "_");
+            let Some(option) = CoreOption::of(&field) else {
+                let known: Vec<&str> = OPTIONS.iter().map(|option| option.field).collect();
+                return Err(Error::Input(format!("unknown option '{name}': known are {}", known.join(", "))));
+            };
+            let value = match (option.is_switch(), text) {
+                (true, "true" | "True") => Value::Bool(true),
+                (true, "false" | "False") => continue,
+                (true, _) => {
+                    return Err(Error::Input(format!(
+                        "--{}: '{text}' is neither true nor false",
+                        option.flag()
+                    )));
+                }
+                (false, _) => {
+                    option.parse(text).map_err(|e| Error::Input(format!("--{}: {e}", option.flag())))?
+                }
+            };
+            fields.set(option, value);
+        }
+        let config = fields.config().map_err(|e| Error::Input(e.by_flag()))?;
+        config.validate().map_err(|e| Error::Input(e.by_flag()))?;
+        Ok(Core::new(config))
+    }
+
+    fn new(config: CoreConfig) -> Core {
+        Core { config, models: Mutex::default() }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &CoreConfig {
+        &self.config
+    }
+
+    /// It as JSON.
+    pub fn json(&self) -> String {
+        // A map of plain values always has a text.
+        serde_json::to_string(&self.config).unwrap_or_default()
+    }
+
+    /// Cycles from a query's last key to its result.
+    pub fn latency(&self) -> u32 {
+        self.model(self.config.score_shift()).numerics().latency()
+    }
+
+    /// Cycles from a key to its `v_step`.
+    pub fn v_step_latency(&self) -> u32 {
+        v_step_latency(&self.config)
+    }
+
+    /// The model with this score shift.
+    pub(crate) fn model(&self, score_shift: i32) -> Arc<VectorModel> {
+        let mut models = self.models.lock().unwrap_or_else(|e| e.into_inner());
+        let make = || Arc::new(VectorModel::new(&self.with_shift(score_shift)));
+        models.entry(score_shift).or_insert_with(make).clone()
+    }
+
+    pub(crate) fn with_shift(&self, score_shift: i32) -> CoreConfig {
+        CoreConfig { score_shift: Some(score_shift), ..self.config.clone() }
+    }
+
+    /// The core one step at a time.
+    pub fn stepper(&self) -> Stepper {
+        Stepper::new(&self.config)
+    }
+
+    /// Verilog, manifest, constraints and file list.
+    ///
+    /// # Errors
+    /// As the generator's.
+    pub fn files(&self) -> Result<Vec<GeneratedFile>, Error> {
+        core_files(&self.config).map_err(Error::input)
+    }
+
+    /// Writes them into a folder, as `flashd generate --out` does, and names them.
+    ///
+    /// # Errors
+    /// Also if they cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<Vec<String>, Error> {
+        let written = write_all(folder, &self.files()?).map_err(Error::input)?;
+        Ok(written.iter().map(|path| path.display().to_string()).collect())
+    }
+}

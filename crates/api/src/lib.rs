@@ -1,0 +1,88 @@
+//! A core as other languages see it: made from JSON or from options, run on float32 or on encodings by the vectorised model, or met step by
+//! step. The C library (`capi`) and the Python package (`python`) are thin layers around this one, so that they cannot differ.
+//!
+//! Nothing here panics on what a caller gives: operands are checked, with the command line's texts, and [`guarded`] turns what is left,
+//! a mistake of ours, into an error.
+//!
+//! ```
+//! use flashd_api::{Core, Error, Operands, Settings, Watch};
+//!
+//! let core = Core::from_options([("design", "flash-d"), ("d", "4"), ("format", "bf16")])?;
+//! // Two heads of one query and two keys; the second head's query sees equal keys.
+//! let (q, k) = ([1.0; 8], [1.0; 16]);
+//! let v: Vec<f32> = (0..16).map(|i| i as f32).collect();
+//! let operands = Operands { shape: [2, 2, 1, 2], q: &q, k: &k, v: &v };
+//! let run = core.attention(&operands, &Settings::default(), &Watch::default())?;
+//! assert_eq!(run.o, [2.0, 3.0, 4.0, 5.0, 10.0, 11.0, 12.0, 13.0]);
+//! # Ok::<(), Error>(())
+//! ```
+
+#![warn(unreachable_pub)]
+
+mod attention;
+mod core;
+mod raw;
+mod steps;
+
+// A core.
+pub use self::core::Core;
+// All queries of all heads in float32.
+pub use attention::{HeadRun, Operands, Run, Settings, Watch};
+// The same in encodings.
+pub use raw::{RawHead, RawRun, pack, unpack, word_bytes};
+// What a run can show of its steps.
+pub use steps::{StepTable, action_number};
+
+// One step at a time.
+pub use flashd_golden::{Action, PartialState, QueryResult, Step, StepError, Stepper};
+pub use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What was given cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// The caller ended it.
+    #[error("interrupted")]
+    Interrupted,
+    /// A mistake of ours.
+    #[error("internal error, please report it: {0}")]
+    Internal(String),
+}
+
+impl Error {
+    fn input(text: impl std::fmt::Display) -> Error {
+        Error::Input(text.to_string())
+    }
+}
+
+impl From<StepError> for Error {
+    fn from(e: StepError) -> Error {
+        Error::input(e)
+    }
+}
+
+/// What unwinds through a run that its [`Watch`] ends.
+struct Cancelled;
+
+/// Runs what must not panic across a border between languages.
+///
+/// # Errors
+/// Its own; [`Error::Internal`] for a panic, and [`Error::Interrupted`] for a run that was ended.
+pub fn guarded<T>(run: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    // What was under way when it panicked is dropped with its error, or locked behind poisoned locks that are taken over.
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(told(payload.as_ref())))
+}
+
+fn told(payload: &(dyn Any + Send)) -> Error {
+    if payload.is::<Cancelled>() {
+        return Error::Interrupted;
+    }
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or(payload.downcast_ref::<&str>().copied());
+    Error::Internal(text.unwrap_or("a panic without words").to_string())
+}

@@ -1,0 +1,155 @@
+//! The layer below the languages: steps beside whole runs, over all datapaths and formats, and what settings do.
+
+use flashd_api::{Core, Operands, RawHead, Settings, Watch};
+use flashd_golden::{Head, Model};
+use flashd_spec::config::{CoreConfig, KINDS};
+use flashd_spec::format::Format;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+const SEED: u64 = 20261123;
+
+/// Every datapath in every format, with masks and, where there are any, partial results.
+fn cores() -> impl Iterator<Item = CoreConfig> {
+    KINDS.iter().flat_map(|kind| {
+        Format::NAMED.into_iter().filter_map(move |(_, format)| {
+            let core = CoreConfig { masks: true, ..CoreConfig::with_datapath(kind.datapath, 8, format) };
+            let core = CoreConfig { partial: core.can_be_partial(), ..core };
+            core.validate().is_ok().then_some(core)
+        })
+    })
+}
+
+/// Elements of every kind, most of them near 1.
+fn elements(rng: &mut ChaCha8Rng, format: Format, n: usize) -> Vec<u64> {
+    let width = format.width();
+    let near = |rng: &mut ChaCha8Rng| {
+        let exponent = (format.bias as u64).saturating_add_signed(rng.random_range(-3..=1));
+        exponent << format.fraction_bits | rng.random::<u64>() & format.fraction_mask()
+    };
+    (0..n)
+        .map(|_| match rng.random_ratio(1, 200) {
+            true => rng.random::<u64>() & (u64::MAX >> (64 - width)),
+            false => near(rng) | if rng.random() { format.sign_bit() } else { 0 },
+        })
+        .collect()
+}
+
+#[test]
+fn steps_are_those_of_the_whole_run() {
+    println!("seed {SEED}");
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let mut tried = 0;
+    for config in cores() {
+        let (d, format, keys) = (config.d, config.format, 60);
+        let [q, k, v] = [2, keys, keys].map(|rows| elements(&mut rng, format, rows * d));
+        let masked = |_: usize, key: usize| key % 7 == 3;
+        let v_exponents = [format.bias as u64 + 1; 2];
+        let lengths = [keys, keys - 1];
+        let head = Head { masked: Some(&masked), ..Head::new(&q, &k, &v, &lengths) };
+        let expected = Model::new(&config).with_sums().run(head.with_exponents(&v_exponents).with_steps());
+        let core = Core::from_json(&serde_json::to_string(&config).unwrap()).unwrap();
+        let mut stepper = core.stepper();
+        for (query, expected) in expected.iter().enumerate() {
+            stepper.query(&q[query * d..][..d], v_exponents[0]).unwrap();
+            for (key, step) in expected.steps.iter().enumerate() {
+                let (k, v) = (&k[key * d..][..d], &v[key * d..][..d]);
+                assert_eq!(
+                    stepper.key(k, masked(query, key)).unwrap(),
+                    *step,
+                    "{}, key {key}",
+                    config.name()
+                );
+                if stepper.value_is_due() {
+                    stepper.value(v).unwrap();
+                }
+                // Half way, a core with partial results goes on from what it has handed out.
+                if config.partial && key == keys / 2 {
+                    let (state, flags) = (stepper.state(), stepper.result().unwrap());
+                    stepper.query(&q[query * d..][..d], v_exponents[0]).unwrap();
+                    stepper.restore(&state).unwrap();
+                    assert_eq!(stepper.result().unwrap().o, flags.o, "{}", config.name());
+                }
+            }
+            let got = stepper.result().unwrap();
+            assert_eq!((&got.o, &got.state, got.empty), (&expected.o, &expected.state, expected.empty));
+            // Flags are those of the query's own keys, which a restored one has fewer of.
+            let flags = [(got.invalid, expected.invalid), (got.overflow, expected.overflow)];
+            assert!(flags.iter().all(|&(got, all)| got == all || config.partial && all), "{}", config.name());
+        }
+        tried += 1;
+    }
+    assert!(tried >= 5 * 10, "{tried} cores");
+}
+
+#[test]
+fn encodings_give_the_models_results() {
+    println!("seed {SEED}");
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    for config in cores() {
+        let (d, keys) = (config.d, 33);
+        let [q, k, v] = [3, keys, keys].map(|rows| elements(&mut rng, config.format, rows * d));
+        let hidden: Vec<bool> = (0..3 * keys).map(|_| rng.random()).collect();
+        let masked = |query: usize, key: usize| hidden[query * keys + key];
+        let expected =
+            Model::new(&config).run(Head { masked: Some(&masked), ..Head::new(&q, &k, &v, &[20; 3]) });
+        let core = Core::from_json(&serde_json::to_string(&config).unwrap()).unwrap();
+        let lengths = [20; 3];
+        let head =
+            RawHead { q: &q, k: &k, v: &v, lengths: Some(&lengths), hidden: Some(&hidden), v_exponent: None };
+        assert_eq!(
+            core.attention_raw(&head, &Watch::default()).unwrap().results,
+            expected,
+            "{}",
+            config.name()
+        );
+    }
+}
+
+#[test]
+fn a_mask_is_what_lengths_and_causal_are() {
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let [q, k, v] =
+        [3, 5, 5].map(|rows| (0..2 * rows * 4).map(|_| rng.random_range(-1.0..1.0f32)).collect::<Vec<_>>());
+    let operands = Operands { shape: [2, 2, 3, 5], q: &q, k: &k, v: &v };
+    for format in ["bf16", "fp8-e4m3"] {
+        let core =
+            Core::from_options([("design", "flash-d"), ("d", "4"), ("format", format), ("masks", "true")])
+                .unwrap();
+        let run = |settings: &Settings| core.attention(&operands, settings, &Watch::default()).unwrap().o;
+        let hidden = |sees: &dyn Fn(usize, usize) -> bool| {
+            let all = (0..3).flat_map(|query| (0..5).map(move |key| (query, key)));
+            Some(all.map(|(query, key)| !sees(query, key)).collect())
+        };
+        let by_mask =
+            run(&Settings { hidden: hidden(&|query, key| key <= query + 2), ..Settings::default() });
+        assert_eq!(by_mask, run(&Settings { causal: true, ..Settings::default() }));
+        assert_eq!(by_mask, run(&Settings { lengths: Some(vec![3, 4, 5]), ..Settings::default() }));
+        assert_eq!(by_mask, run(&Settings { lengths: Some(vec![3, 4, 5, 3, 4, 5]), ..Settings::default() }));
+        let none = run(&Settings { hidden: hidden(&|query, _| query > 0), ..Settings::default() });
+        assert_eq!(none[..4], [0.0; 4]);
+        let errors = Settings {
+            hidden: hidden(&|query, key| (query + key) % 2 == 0),
+            errors: true,
+            ..Settings::default()
+        };
+        let errors = core.attention(&operands, &errors, &Watch::default()).unwrap();
+        let limit = if format == "bf16" { 0.02 } else { 0.2 };
+        assert!(errors.heads.iter().all(|head| head.accuracy.unwrap().max < limit));
+    }
+}
+
+#[test]
+fn a_run_can_be_ended() {
+    let core = Core::from_options([("design", "fa2"), ("d", "4")]).unwrap();
+    let x = vec![1.0; 64 * 4];
+    let watch = Watch::default();
+    watch.cancel();
+    let operands = Operands { shape: [1, 1, 64, 64], q: &x, k: &x, v: &x };
+    let ended = core.attention(&operands, &Settings::default(), &watch);
+    assert!(matches!(ended, Err(flashd_api::Error::Interrupted)));
+    // The model goes on for others.
+    let watch = Watch::default();
+    assert!(core.attention(&operands, &Settings::default(), &watch).unwrap().o.iter().all(|&o| o == 1.0));
+    assert_eq!(watch.done(), 64 * 64);
+}

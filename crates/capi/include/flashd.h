@@ -1,0 +1,256 @@
+/* The bit-exact core of flashd for C and C++.
+ *
+ * Functions that can fail return false or NULL; flashd_error() then says why, for the calling thread. Nothing here unwinds or aborts.
+ * Handles may be used from one thread at a time; FlashdCore from several. Written by cbindgen from crates/capi; not to be edited. */
+
+#ifndef FLASHD_H
+#define FLASHD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// A core: a validated configuration and its model. Several threads may use one at the same time.
+typedef struct FlashdCore FlashdCore;
+
+// A core's model between two steps.
+typedef struct FlashdSteps FlashdSteps;
+
+// What a caller needs to know of a core.
+typedef struct {
+  // Vector length.
+  uint32_t d;
+  // Bits of an element of q, k, v and o.
+  uint32_t width;
+  // Bits of an accumulator, of those that a step shows.
+  uint32_t accumulator_bits;
+  // Scalars of the state that have a meaning, 0 to 2.
+  uint32_t state_scalars;
+  // Cycles from a query's last key to its result.
+  uint32_t latency;
+  // Cycles from a key to its v_step.
+  uint32_t v_step_latency;
+  // Cycles from v_ren to its value.
+  uint32_t value_latency;
+  // Whether keys can be masked.
+  bool masks;
+  // Whether queries can start from partial results.
+  bool partial;
+  // Whether fixed-point lanes take an exponent with the query.
+  bool has_v_exponent;
+} FlashdInfo;
+
+// Heads in float32.
+typedef struct {
+  // Heads of q.
+  uintptr_t heads;
+  // Heads of k and v; each serves heads / key_heads heads of q in a row.
+  uintptr_t key_heads;
+  // Queries of a head.
+  uintptr_t queries;
+  // Keys of a head.
+  uintptr_t keys;
+  // [heads, queries, d].
+  const float *q;
+  // [key_heads, keys, d].
+  const float *k;
+  // [key_heads, keys, d].
+  const float *v;
+  // Queries see only keys up to their own position, the last query being at the last key.
+  bool causal;
+  // Factor between q . k and the score; 0 for 1 / sqrt(d).
+  double scale;
+  // [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
+  const bool *mask;
+} FlashdHeads;
+
+// Counts of a run, and the cycles that the core takes for it.
+typedef struct {
+  // From the first key to the last result.
+  uint64_t cycles;
+  // Queries that met a key.
+  uint64_t queries;
+  // Keys, over all queries.
+  uint64_t keys;
+  // Steps that left the output as it was.
+  uint64_t held;
+  // Steps whose key the query does not see.
+  uint64_t masked;
+  // Values that were read.
+  uint64_t values_read;
+  // Queries with an operand that is Inf or NaN.
+  uint64_t invalid;
+  // Queries beyond the range of fixed-point lanes: their results are wrong.
+  uint64_t overflowed;
+  // Queries that saw no key: their results are zeros.
+  uint64_t empty;
+} FlashdCounts;
+
+// One head in encodings, each in the low bits of its word.
+typedef struct {
+  // Rows of q.
+  uintptr_t queries;
+  // Rows of k and v.
+  uintptr_t keys;
+  // [queries, d].
+  const uint32_t *q;
+  // [keys, d].
+  const uint32_t *k;
+  // [keys, d].
+  const uint32_t *v;
+  // Of each query how many keys it meets, from the first; NULL for all.
+  const uintptr_t *lengths;
+  // [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
+  const bool *mask;
+  // What fixed-point lanes scale values to; -1 for the exponent of the largest value.
+  int32_t v_exponent;
+} FlashdRawHead;
+
+// One step, raw: numbers as the core's internal signals carry them.
+typedef struct {
+  // The score, in base 2 with the core's score fraction bits; an encoding where the paper is followed to the letter.
+  int64_t score;
+  // The argument of the weight function; 0 for a first key.
+  int64_t x;
+  // The lanes' factor; 0 where the step holds.
+  uint64_t w;
+  // FA2's sum after the step; 0 of cores that have none.
+  uint64_t sum;
+  // A FlashdAction.
+  uint8_t action;
+  // The factor scales the old output, or the reference moved.
+  bool upper;
+  // The step is held.
+  bool held;
+  // The value of this key has to follow.
+  bool value_is_due;
+} FlashdStep;
+
+// Flags of a query's result.
+typedef struct {
+  // An operand that was read is Inf or NaN.
+  bool invalid;
+  // A value or a sum is beyond the range of fixed-point lanes.
+  bool overflow;
+  // The query saw no key.
+  bool empty;
+} FlashdResult;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// What went wrong in the last call of this thread that failed; empty if none did. Valid until the next call that fails.
+const char *flashd_error(void);
+
+// The core of a configuration in JSON, as in configs/ of the repository: {"design": "flash-d", "d": 64, "format": "bf16"} and any option.
+// NULL if it is not legal.
+//
+// # Safety
+// `json` is null or a string that ends with a zero.
+FlashdCore *flashd_core_new(const char *json);
+
+// Frees a core. NULL is nothing to free.
+//
+// # Safety
+// `core` comes from flashd_core_new and is not used again.
+void flashd_core_free(FlashdCore *core);
+
+// The name of the core's module; empty for NULL. Valid as long as the core.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new.
+const char *flashd_core_name(const FlashdCore *core);
+
+// The whole configuration as JSON; empty for NULL. Valid as long as the core.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new.
+const char *flashd_core_json(const FlashdCore *core);
+
+// What a caller needs to know of a core.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new; `info` is null or can be written.
+bool flashd_core_info(const FlashdCore *core, FlashdInfo *info);
+
+// Attention of heads in float32 into o, [heads, queries, d]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
+// counts may be NULL. All processors are used.
+//
+// # Safety
+// Pointers are null or point to what they are said to, o to as many floats as q.
+bool flashd_attention(const FlashdCore *core,
+                      const FlashdHeads *heads,
+                      float *o,
+                      FlashdCounts *counts);
+
+// Attention of one head in encodings into o, [queries, d]; nothing is scaled. counts may be NULL.
+//
+// # Safety
+// Pointers are null or point to what they are said to, o to as many words as q.
+bool flashd_attention_raw(const FlashdCore *core, const FlashdRawHead *head, uint32_t *o, FlashdCounts *counts);
+
+// The core before its first query. NULL for a NULL core.
+//
+// # Safety
+// `core` is null or comes from flashd_core_new. It may be freed before the steps are.
+FlashdSteps *flashd_steps_new(const FlashdCore *core);
+
+// Frees it. NULL is nothing to free.
+//
+// # Safety
+// `steps` comes from flashd_steps_new and is not used again.
+void flashd_steps_free(FlashdSteps *steps);
+
+// Loads a query of d encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `q` is null or points to d words.
+bool flashd_steps_query(FlashdSteps *steps,
+                        const uint32_t *q,
+                        uint32_t v_exponent);
+
+// Starts the query from a partial result, before its first key: two scalars, of which those count that the core has, and d accumulators.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+bool flashd_steps_restore(FlashdSteps *steps,
+                          const uint64_t *scalars,
+                          const uint64_t *o);
+
+// The query meets a key of d encodings, or one that it does not see. What the core does goes into step, before the value is there: if
+// value_is_due, flashd_steps_value has to follow.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `k` is null or points to d words, `step` is null or can be written.
+bool flashd_steps_key(FlashdSteps *steps,
+                      const uint32_t *k,
+                      bool masked,
+                      FlashdStep *step);
+
+// The value of the key before, d encodings.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `v` is null or points to d words.
+bool flashd_steps_value(FlashdSteps *steps, const uint32_t *v);
+
+// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
+// of a core that cannot have partial results, and d accumulators as the core holds them. Either may be NULL.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+bool flashd_steps_state(const FlashdSteps *steps,
+                        uint64_t *scalars,
+                        uint64_t *o);
+
+// What the result would be if the last key were the query's last: d encodings, and its flags, which may be NULL.
+//
+// # Safety
+// `steps` comes from flashd_steps_new; `o` is null or points to d words, `flags` is null or can be written.
+bool flashd_steps_result(const FlashdSteps *steps, uint32_t *o, FlashdResult *flags);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FLASHD_H */

@@ -1,0 +1,176 @@
+//! Attention of whole heads.
+
+use crate::error::{input, kept, size, slice, slice_mut};
+use crate::types::{FlashdCore, FlashdCounts, handle};
+use flashd_api::{Error, Operands, RawHead, ScoreScale, Settings, Watch};
+
+/// Heads in float32.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FlashdHeads {
+    /// Heads of q.
+    pub heads: usize,
+    /// Heads of k and v; each serves heads / key_heads heads of q in a row.
+    pub key_heads: usize,
+    /// Queries of a head.
+    pub queries: usize,
+    /// Keys of a head.
+    pub keys: usize,
+    /// [heads, queries, d].
+    pub q: *const f32,
+    /// [key_heads, keys, d].
+    pub k: *const f32,
+    /// [key_heads, keys, d].
+    pub v: *const f32,
+    /// Queries see only keys up to their own position, the last query being at the last key.
+    pub causal: bool,
+    /// Factor between q . k and the score; 0 for 1 / sqrt(d).
+    pub scale: f64,
+    /// [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
+    pub mask: *const bool,
+}
+
+/// One head in encodings, each in the low bits of its word.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FlashdRawHead {
+    /// Rows of q.
+    pub queries: usize,
+    /// Rows of k and v.
+    pub keys: usize,
+    /// [queries, d].
+    pub q: *const u32,
+    /// [keys, d].
+    pub k: *const u32,
+    /// [keys, d].
+    pub v: *const u32,
+    /// Of each query how many keys it meets, from the first; NULL for all.
+    pub lengths: *const usize,
+    /// [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
+    pub mask: *const bool,
+    /// What fixed-point lanes scale values to; -1 for the exponent of the largest value.
+    pub v_exponent: i32,
+}
+
+/// Booleans from C, which may hold any byte: true is whatever is not 0.
+///
+/// # Safety
+/// `data` is null or points to `length` bytes.
+unsafe fn hidden(data: *const bool, length: usize) -> Result<Option<Vec<bool>>, Error> {
+    if data.is_null() {
+        return Ok(None);
+    }
+    let seen = unsafe { slice("mask", data.cast::<u8>(), length) }?;
+    Ok(Some(seen.iter().map(|&seen| seen == 0).collect()))
+}
+
+/// Writes counts where somebody wants them.
+///
+/// # Safety
+/// `to` is null or can be written.
+unsafe fn tell(to: *mut FlashdCounts, counts: FlashdCounts) {
+    if let Some(to) = unsafe { to.as_mut() } {
+        *to = counts;
+    }
+}
+
+/// Attention of heads in float32 into o, [heads, queries, d]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
+/// counts may be NULL. All processors are used.
+///
+/// # Safety
+/// Pointers are null or point to what they are said to, o to as many floats as q.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_attention(
+    core: *const FlashdCore,
+    heads: *const FlashdHeads,
+    o: *mut f32,
+    counts: *mut FlashdCounts,
+) -> bool {
+    kept(|| {
+        let (core, h) = (&unsafe { handle(core) }?.core, unsafe { handle(heads) }?);
+        let d = core.config().d;
+        let (queries, keys) = (size(&[h.heads, h.queries, d])?, size(&[h.key_heads, h.keys, d])?);
+        let operands = Operands {
+            shape: [h.heads, h.key_heads, h.queries, h.keys],
+            q: unsafe { slice("q", h.q, queries) }?,
+            k: unsafe { slice("k", h.k, keys) }?,
+            v: unsafe { slice("v", h.v, keys) }?,
+        };
+        let o = unsafe { slice_mut("o", o, queries) }?;
+        let settings = Settings {
+            causal: h.causal,
+            hidden: unsafe { hidden(h.mask, size(&[h.heads, h.queries, h.keys])?) }?,
+            score_scale: if h.scale == 0.0 { ScoreScale::Auto } else { ScoreScale::Value(h.scale) },
+            ..Settings::default()
+        };
+        let run = core.attention(&operands, &settings, &Watch::default())?;
+        o.copy_from_slice(&run.o);
+        let mut all = FlashdCounts::default();
+        for head in &run.heads {
+            let c = &head.counters;
+            all.cycles += c.cycles;
+            all.queries += c.queries;
+            all.keys += c.keys;
+            all.held += c.held;
+            all.masked += c.masked;
+            all.values_read += c.v_reads;
+            all.overflowed += head.overflowed as u64;
+            all.empty += head.empty as u64;
+        }
+        unsafe { tell(counts, all) };
+        Ok(())
+    })
+    .is_some()
+}
+
+/// Attention of one head in encodings into o, [queries, d]; nothing is scaled. counts may be NULL.
+///
+/// # Safety
+/// Pointers are null or point to what they are said to, o to as many words as q.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_attention_raw(
+    core: *const FlashdCore,
+    head: *const FlashdRawHead,
+    o: *mut u32,
+    counts: *mut FlashdCounts,
+) -> bool {
+    kept(|| {
+        let (core, h) = (&unsafe { handle(core) }?.core, unsafe { handle(head) }?);
+        let d = core.config().d;
+        let (queries, keys) = (size(&[h.queries, d])?, size(&[h.keys, d])?);
+        let words = |name, data, length| -> Result<Vec<u64>, Error> {
+            Ok(unsafe { slice::<u32>(name, data, length) }?.iter().copied().map(u64::from).collect())
+        };
+        let (q, k, v) = (words("q", h.q, queries)?, words("k", h.k, keys)?, words("v", h.v, keys)?);
+        let o = unsafe { slice_mut("o", o, queries) }?;
+        let lengths = match h.lengths.is_null() {
+            true => None,
+            false => Some(unsafe { slice("lengths", h.lengths, h.queries) }?),
+        };
+        let hidden = unsafe { hidden(h.mask, size(&[h.queries, h.keys])?) }?;
+        let v_exponent = match h.v_exponent {
+            -1 => None,
+            n => Some(u64::try_from(n).map_err(|_| input(format!("v_exponent: {n} is below -1")))?),
+        };
+        let head = RawHead { q: &q, k: &k, v: &v, lengths, hidden: hidden.as_deref(), v_exponent };
+        let run = core.attention_raw(&head, &Watch::default())?;
+        for (to, &word) in o.iter_mut().zip(run.results.iter().flat_map(|result| &result.o)) {
+            *to = word as u32;
+        }
+        let c = &run.counters;
+        let all = FlashdCounts {
+            cycles: c.cycles,
+            queries: c.queries,
+            keys: c.keys,
+            held: c.held,
+            masked: c.masked,
+            values_read: c.v_reads,
+            invalid: run.results.iter().filter(|result| result.invalid).count() as u64,
+            overflowed: run.results.iter().filter(|result| result.overflow).count() as u64,
+            empty: run.results.iter().filter(|result| result.empty).count() as u64,
+        };
+        unsafe { tell(counts, all) };
+        Ok(())
+    })
+    .is_some()
+}

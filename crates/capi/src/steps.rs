@@ -1,0 +1,169 @@
+//! A core one step at a time, in words.
+
+use crate::error::{input, kept, slice, slice_mut};
+use crate::types::{FlashdCore, FlashdResult, FlashdStep, handle};
+use flashd_api::{Error, PartialState, Stepper};
+
+/// A core's model between two steps.
+pub struct FlashdSteps {
+    pub(crate) stepper: Stepper,
+}
+
+/// What a handle points to, to change it.
+///
+/// # Safety
+/// It is null or one that this library gave, that was not freed and that nobody else uses.
+unsafe fn steps_mut<'a>(steps: *mut FlashdSteps) -> Result<&'a mut FlashdSteps, Error> {
+    unsafe { steps.as_mut() }.ok_or_else(|| input("the handle is NULL"))
+}
+
+/// d words from C.
+///
+/// # Safety
+/// `data` is null or points to d words.
+unsafe fn vector(what: &str, data: *const u32, d: usize) -> Result<Vec<u64>, Error> {
+    Ok(unsafe { slice(what, data, d) }?.iter().copied().map(u64::from).collect())
+}
+
+/// The core before its first query. NULL for a NULL core.
+///
+/// # Safety
+/// `core` is null or comes from flashd_core_new. It may be freed before the steps are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_new(core: *const FlashdCore) -> *mut FlashdSteps {
+    let steps = kept(|| Ok(FlashdSteps { stepper: unsafe { handle(core) }?.core.stepper() }));
+    steps.map_or(std::ptr::null_mut(), |steps| Box::into_raw(Box::new(steps)))
+}
+
+/// Frees it. NULL is nothing to free.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_free(steps: *mut FlashdSteps) {
+    if !steps.is_null() {
+        drop(unsafe { Box::from_raw(steps) });
+    }
+}
+
+/// Loads a query of d encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `q` is null or points to d words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_query(steps: *mut FlashdSteps, q: *const u32, v_exponent: u32) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
+        let q = unsafe { vector("q", q, stepper.config().d) }?;
+        Ok(stepper.query(&q, v_exponent.into())?)
+    })
+    .is_some()
+}
+
+/// Starts the query from a partial result, before its first key: two scalars, of which those count that the core has, and d accumulators.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_restore(
+    steps: *mut FlashdSteps,
+    scalars: *const u64,
+    o: *const u64,
+) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
+        let scalars = unsafe { slice("scalars", scalars, 2) }?;
+        let o = unsafe { slice("o", o, stepper.config().d) }?.to_vec();
+        stepper.restore(&PartialState { scalars: [scalars[0], scalars[1]], o })?;
+        Ok(())
+    })
+    .is_some()
+}
+
+/// The query meets a key of d encodings, or one that it does not see. What the core does goes into step, before the value is there: if
+/// value_is_due, flashd_steps_value has to follow.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `k` is null or points to d words, `step` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_key(
+    steps: *mut FlashdSteps,
+    k: *const u32,
+    masked: bool,
+    step: *mut FlashdStep,
+) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
+        let k = unsafe { vector("k", k, stepper.config().d) }?;
+        let taken = stepper.key(&k, masked)?;
+        if let Some(step) = unsafe { step.as_mut() } {
+            *step = FlashdStep::of(&taken, stepper.value_is_due());
+        }
+        Ok(())
+    })
+    .is_some()
+}
+
+/// The value of the key before, d encodings.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `v` is null or points to d words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_value(steps: *mut FlashdSteps, v: *const u32) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
+        let v = unsafe { vector("v", v, stepper.config().d) }?;
+        Ok(stepper.value(&v)?)
+    })
+    .is_some()
+}
+
+/// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
+/// of a core that cannot have partial results, and d accumulators as the core holds them. Either may be NULL.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_state(
+    steps: *const FlashdSteps,
+    scalars: *mut u64,
+    o: *mut u64,
+) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { handle(steps) }?;
+        let state = stepper.state();
+        if !scalars.is_null() {
+            unsafe { slice_mut("scalars", scalars, 2) }?.copy_from_slice(&state.scalars);
+        }
+        if !o.is_null() {
+            unsafe { slice_mut("o", o, state.o.len()) }?.copy_from_slice(&state.o);
+        }
+        Ok(())
+    })
+    .is_some()
+}
+
+/// What the result would be if the last key were the query's last: d encodings, and its flags, which may be NULL.
+///
+/// # Safety
+/// `steps` comes from flashd_steps_new; `o` is null or points to d words, `flags` is null or can be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_result(
+    steps: *const FlashdSteps,
+    o: *mut u32,
+    flags: *mut FlashdResult,
+) -> bool {
+    kept(|| {
+        let FlashdSteps { stepper } = unsafe { handle(steps) }?;
+        let result = stepper.result()?;
+        let o = unsafe { slice_mut("o", o, result.o.len()) }?;
+        for (to, word) in o.iter_mut().zip(result.o) {
+            *to = word as u32;
+        }
+        if let Some(flags) = unsafe { flags.as_mut() } {
+            *flags = FlashdResult { invalid: result.invalid, overflow: result.overflow, empty: result.empty };
+        }
+        Ok(())
+    })
+    .is_some()
+}

@@ -1,0 +1,39 @@
+//! `flashd liberty`.
+
+use crate::cli::{LibertyArgs, LibertyCommand};
+use crate::output::{Failure, print, print_json};
+use flashd_ppa::liberty::{Library, merge};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Report {
+    file: String,
+    library: String,
+    files: usize,
+    cells: usize,
+}
+
+pub fn run(args: &LibertyArgs) -> Result<(), Failure> {
+    let LibertyCommand::Merge { files, out, json } = &args.command;
+    let read = |file: &std::path::PathBuf| {
+        let text =
+            flashd_files::read_text(file).map_err(|e| Failure::input(format!("{}: {e}", file.display())));
+        Ok::<_, Failure>((file.clone(), text?))
+    };
+    let texts = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let merged = merge(&texts).map_err(|e| Failure::input(e.to_string()))?;
+    // What is written can be read.
+    let library = Library::from_text(out, &merged).map_err(|e| Failure::input(e.to_string()))?;
+    flashd_files::write(out, merged.as_bytes())
+        .map_err(|e| Failure::input(format!("--out {}: cannot be written: {e}", out.display())))?;
+    let report = Report {
+        file: out.display().to_string(),
+        library: library.name,
+        files: files.len(),
+        cells: library.cells.len(),
+    };
+    match json {
+        true => print_json(&report),
+        false => print(&format!("{}: {} cells of {} files", report.file, report.cells, report.files)),
+    }
+}

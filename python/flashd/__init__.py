@@ -1,0 +1,15 @@
+"""Bit-exact FLASH-D and FlashAttention-2 hardware from Python.
+
+    import flashd
+    core = flashd.Core("flash-d", d=64, format="bf16")
+    o = core.attention(q, k, v, causal=True)
+
+The results are those of the hardware, bit for bit: the core's Verilog, its cycle-accurate simulation and this model are checked against
+each other. `docs/bindings.md` of the repository is the guide.
+"""
+
+from ._flashd import Steps, __version__
+from .command import accuracy, command, explore
+from .core import Core, Run
+
+__all__ = ["Core", "Run", "Steps", "accuracy", "command", "explore", "__version__"]

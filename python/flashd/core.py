@@ -1,0 +1,208 @@
+"""A core with arrays of any library: shapes, types of elements, heads."""
+
+import json
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _flashd
+
+
+def _text(value):
+    """An option's value as the command line has it."""
+    return {True: "true", False: "false"}.get(value, value) if isinstance(value, bool) else str(value)
+
+
+def _is_torch(x):
+    return type(x).__module__.partition(".")[0] == "torch"
+
+
+def _array(name, x):
+    """Any array as float32, and a function that makes results of the same kind."""
+    if _is_torch(x):
+        import torch
+
+        if not x.dtype.is_floating_point:
+            raise ValueError(f"{name}: elements of type {x.dtype}; floating-point numbers are needed")
+        like = lambda o: torch.from_numpy(o).to(device=x.device, dtype=x.dtype)  # noqa: E731
+        return x.detach().to(device="cpu", dtype=torch.float32).numpy(), like
+    if hasattr(x, "__array__") or not hasattr(x, "__dlpack__"):
+        array = np.asarray(x)
+    else:
+        array = np.from_dlpack(x)
+    kind, float_name = array.dtype.kind, array.dtype.name
+    # bfloat16 and float8 of ml_dtypes are void to NumPy. Lists of numbers may be whole numbers.
+    listed = isinstance(x, (list, tuple)) and kind in "iu"
+    if kind != "f" and not listed and not float_name.startswith(("bfloat16", "float8")):
+        raise ValueError(f"{name}: elements of type {float_name}; floating-point numbers are needed")
+    dtype = np.dtype(np.float32) if listed else array.dtype
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32, copy=False), lambda o: o.astype(dtype, copy=False)
+
+
+@dataclass
+class Run:
+    """A finished run. Arrays have the shape of q in front: [..., H, queries, keys], and [..., H] for numbers of a head."""
+
+    o: object
+    """Results, [..., H, queries, d], of the type of q."""
+    heads: list = field(repr=False)
+    """A dictionary for each head: counts, cycles, scales, errors."""
+    shape: tuple = ()
+    """The sizes before the last two of q's shape."""
+    overflow: str = None
+    """What is wrong with the results, if something is."""
+
+    def _of(self, name):
+        values = [head[name] for head in self.heads]
+        return np.stack(values).reshape(self.shape + np.shape(values[0]))
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in self.heads[0]:
+            raise AttributeError(f"no {name} in this run; there are {', '.join(self.heads[0])}")
+        return self._of(name)
+
+    @property
+    def skipped(self):
+        """Which steps were held: the value was not read. Of a run with steps=True."""
+        return self._of("actions") == 2
+
+
+class Core:
+    """A core: a design, a vector length, a format, and any option of the command line by its name.
+
+    `Core("flash-d", d=64, format="bf16", masks=True)`; `Core.from_json(text)` and `Core.from_file(path)` take configuration files.
+    Raises ValueError with the command line's text for what is not legal.
+    """
+
+    def __init__(self, design, d, format="bf16", **options):
+        given = {"design": design, "d": d, "format": format, **options}
+        pairs = [(name, _text(value)) for name, value in given.items() if value is not None]
+        self._core = _flashd.Core.from_options(pairs)
+
+    @classmethod
+    def from_json(cls, text):
+        """The core of a configuration file's text, or of such a dictionary."""
+        core = cls.__new__(cls)
+        core._core = _flashd.Core.from_json(text if isinstance(text, str) else json.dumps(text))
+        return core
+
+    @classmethod
+    def from_file(cls, path):
+        """The core of a configuration file."""
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        try:
+            return cls.from_json(text)
+        except ValueError as e:
+            raise ValueError(f"{path}: {e}") from None
+
+    def __repr__(self):
+        return f"<flashd.Core {self.flags}>"
+
+    def __reduce__(self):
+        return (Core.from_json, (self._core.json,))
+
+    name = property(lambda self: self._core.name, doc="The name of the module.")
+    flags = property(lambda self: self._core.flags, doc="The flags that select this core.")
+    d = property(lambda self: self._core.d, doc="Vector length.")
+    format = property(lambda self: self._core.format, doc="Number format.")
+    latency = property(lambda self: self._core.latency, doc="Cycles from a query's last key to its result.")
+    config = property(lambda self: json.loads(self._core.json), doc="The configuration, as in a file.")
+
+    def attention(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, **settings):
+        """Attention as the hardware computes it: `run(...).o`."""
+        return self.run(q, k, v, causal=causal, mask=mask, scale=scale, lengths=lengths, errors=False, **settings).o
+
+    def run(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, window=None, causal_align=None,
+            tensor_scale=None, steps=False, errors=True, progress=None):
+        """Attention with counts, cycles and errors.
+
+        q is [..., H, queries, d], k and v [..., Hk, keys, d], where each head of k and v serves H / Hk heads of q in a row; [rows, d] and
+        a query [d] are one head. float32, float16, float64, bfloat16 and float8 of ml_dtypes, torch tensors, anything with __array__ or
+        DLPack; results are of q's type. Values are rounded to the core's format as `flashd simulate` does, and the results are its bits.
+
+        causal, window, causal_align, lengths, scale and tensor_scale are the command's flags. lengths is a number, or an array that
+        broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]. window, lengths and
+        mask take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64.
+        progress is called with the steps done and those of all.
+        """
+        (q, like), (k, _), (v, _) = (_array(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
+        shape = q.shape
+        if q.ndim == 1:
+            q = q[None]
+        for name, x in (("q", q), ("k", k), ("v", v)):
+            if x.ndim < 2:
+                raise ValueError(f"{name}: has shape {list(x.shape)}; [..., heads, rows, d] is needed")
+            if x.shape[-1] != self.d:
+                raise ValueError(f"--d: the core has d = {self.d}, {name} has d = {x.shape[-1]}")
+        if k.shape != v.shape:
+            raise ValueError(f"v: has shape {list(v.shape)}, but k has {list(k.shape)}")
+        if 0 in q.shape + k.shape:
+            raise ValueError("q, k and v: at least one head, one row and one column are needed")
+        leading, own = q.shape[:-2], k.shape[:-2]
+        if len(leading) != len(own) or leading[:-1] != own[:-1]:
+            raise ValueError(f"k: has shape {list(k.shape)}, which does not go with q's {list(q.shape)} but in heads, rows")
+        if leading and (own[-1] == 0 or leading[-1] % own[-1]):
+            raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; as many or a part of them are needed")
+        flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
+        given = {"causal": causal, "window": window, "causal_align": causal_align, "tensor_scale": tensor_scale,
+                 "scale": scale, "steps": steps, "errors": errors}
+        if lengths is not None:
+            lengths = np.asarray(lengths)
+            if lengths.dtype.kind not in "iu" or (lengths < 0).any():
+                raise ValueError("--lengths: whole numbers are needed, none below 0")
+            if lengths.ndim:
+                lengths = _spread("--lengths", lengths, q.shape[:-1])
+            given["lengths"] = lengths.ravel().tolist()
+        if mask is not None:
+            mask = mask.cpu().numpy() if _is_torch(mask) else np.asarray(mask)
+            if mask.dtype != bool:
+                raise ValueError(f"mask: elements of type {mask.dtype.name}; booleans are needed, True for keys that are seen")
+            one = mask.ndim <= 2 or all(n == 1 for n in mask.shape[:-2])
+            whole = (flat[0].shape[1], flat[1].shape[1])
+            mask = _spread("mask", mask.reshape(mask.shape[-2:]) if one and mask.ndim > 2 else mask,
+                           whole if one else leading + whole)
+            given["hidden"] = np.ascontiguousarray(~mask).ravel()
+        o, heads, overflow = self._core.attention(*flat, progress, **{n: x for n, x in given.items() if x is not None})
+        if overflow:
+            warnings.warn(overflow, RuntimeWarning, stacklevel=3)
+        return Run(like(o.reshape(shape)), heads, leading, overflow)
+
+    def attention_raw(self, q, k, v, *, lengths=None, mask=None, v_exponent=None):
+        """One head in encodings, [queries, d] by [keys, d] of integers: nothing is scaled. Returns encodings, and flags and counts."""
+        q, k, v = (np.ascontiguousarray(x, dtype=np.uint64)[None] for x in (q, k, v))
+        if any(x.ndim != 3 or x.shape[-1] != self.d for x in (q, k, v)):
+            raise ValueError(f"q, k and v: rows of {self.d} are needed")
+        hidden = None if mask is None else (~np.asarray(mask, dtype=bool)).ravel().tolist()
+        o, told = self._core.attention_raw(q, k, v, lengths, hidden, v_exponent)
+        return o.reshape(q.shape[1:]), told
+
+    def steps(self):
+        """The core one step at a time, on encodings: query, key, value, result."""
+        return self._core.steps()
+
+    def verilog(self):
+        """The Verilog of the core, as `flashd generate` writes it."""
+        return self.files()[f"{self.name}.v"]
+
+    @property
+    def manifest(self):
+        """What a program needs to know of the Verilog: ports, latencies, widths, modules."""
+        return json.loads(self.files()[f"{self.name}.json"])
+
+    def files(self):
+        """All files that `flashd generate` writes, by their names."""
+        return dict(self._core.files())
+
+    def write(self, folder):
+        """Writes them into a folder; returns their paths."""
+        return self._core.write(folder)
+
+
+def _spread(name, x, shape):
+    try:
+        return np.broadcast_to(x, shape)
+    except ValueError:
+        raise ValueError(f"{name}: has shape {list(x.shape)}, {list(shape)} is needed") from None

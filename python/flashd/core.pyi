@@ -1,0 +1,51 @@
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, Optional, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._flashd import Steps
+
+A = TypeVar("A")
+
+class Run:
+    o: Any
+    heads: list[dict[str, Any]]
+    shape: tuple[int, ...]
+    overflow: Optional[str]
+    skipped: NDArray[np.bool_]
+    def __getattr__(self, name: str) -> NDArray[Any]: ...
+
+class Core:
+    name: str
+    flags: str
+    d: int
+    format: str
+    latency: int
+    config: dict[str, Any]
+    manifest: dict[str, Any]
+    def __init__(self, design: str, d: int, format: str = "bf16", **options: str | int | bool | None) -> None: ...
+    @classmethod
+    def from_json(cls, text: str | Mapping[str, Any]) -> Core: ...
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Core: ...
+    def attention(
+        self, q: A, k: Any, v: Any, *, causal: bool = False, mask: Optional[ArrayLike] = None, scale: Optional[float | str] = None,
+        lengths: Optional[ArrayLike] = None, window: Optional[int] = None, causal_align: Optional[str] = None,
+        tensor_scale: Optional[str] = None, steps: bool = False, progress: Optional[Callable[[int, int], object]] = None
+    ) -> A: ...
+    def run(
+        self, q: Any, k: Any, v: Any, *, causal: bool = False, mask: Optional[ArrayLike] = None, scale: Optional[float | str] = None,
+        lengths: Optional[ArrayLike] = None, window: Optional[int] = None, causal_align: Optional[str] = None,
+        tensor_scale: Optional[str] = None, steps: bool = False, errors: bool = True,
+        progress: Optional[Callable[[int, int], object]] = None
+    ) -> Run: ...
+    def attention_raw(
+        self, q: ArrayLike, k: ArrayLike, v: ArrayLike, *, lengths: Optional[list[int]] = None, mask: Optional[ArrayLike] = None,
+        v_exponent: Optional[int] = None
+    ) -> tuple[NDArray[np.uint64], dict[str, Any]]: ...
+    def steps(self) -> Steps: ...
+    def verilog(self) -> str: ...
+    def files(self) -> dict[str, str]: ...
+    def write(self, folder: str | PathLike[str]) -> list[str]: ...

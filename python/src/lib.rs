@@ -1,0 +1,376 @@
+//! The compiled part of the Python package `flashd`: arrays in, arrays out. Shapes, types of elements and what is kind to users are in
+//! `flashd/core.py`.
+
+use flashd_api::{
+    CausalAlign, Error, HeadRun, Operands, RawHead, Run, ScoreScale, Settings, StepTable, TensorScale, Watch,
+};
+use flashd_api::{Stepper, action_number};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray3};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Steps of queries beyond which a run looks for Ctrl-C and tells of its progress: some milliseconds of work. It takes a thread.
+const WATCHED_STEPS: usize = 1 << 19;
+/// How often it looks.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+fn raised(error: Error) -> PyErr {
+    match error {
+        Error::Input(text) => PyValueError::new_err(text),
+        Error::Interrupted => PyKeyboardInterrupt::new_err("interrupted"),
+        Error::Internal(_) => PyRuntimeError::new_err(error.to_string()),
+    }
+}
+
+/// Runs without the interpreter's lock; what is long is watched.
+fn watched<T: Send>(
+    py: Python,
+    steps: usize,
+    progress: Option<Py<PyAny>>,
+    run: impl FnOnce(&Watch) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let watch = Watch::default();
+    if steps < WATCHED_STEPS && progress.is_none() {
+        return py.detach(|| run(&watch)).map_err(raised);
+    }
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, finished) = channel();
+            let watch = &watch;
+            let worker = scope.spawn(move || {
+                let result = run(watch);
+                // Nobody listens any more after an exception.
+                let _ = done.send(());
+                result
+            });
+            let mut exception = None;
+            while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(LOOK_EVERY) {
+                let look = Python::attach(|py| {
+                    py.check_signals()?;
+                    match &progress {
+                        Some(progress) => progress.call1(py, (watch.done(), steps)).map(drop),
+                        None => Ok(()),
+                    }
+                });
+                if let (Err(e), None) = (look, &exception) {
+                    watch.cancel();
+                    exception = Some(e);
+                }
+            }
+            let result =
+                worker.join().unwrap_or_else(|_| Err(Error::Internal("a run's thread panicked".into())));
+            match exception {
+                Some(e) => Err(e),
+                None => result.map_err(raised),
+            }
+        })
+    })
+}
+
+/// A core. See `flashd.Core`.
+#[pyclass(module = "flashd._flashd", name = "Core", frozen)]
+struct Core(flashd_api::Core);
+
+/// The settings of `flashd.Core.run`, by the same names.
+fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
+    let get = |name: &str| Ok::<_, PyErr>(given.get_item(name)?.filter(|value| !value.is_none()));
+    let flag = |name: &str| get(name)?.map_or(Ok(false), |value| value.extract());
+    let bad = |name: &str, text: &str| PyValueError::new_err(format!("--{name}: {text}"));
+    let align = match get("causal_align")? {
+        None => None,
+        Some(value) => {
+            let name: String = value.extract()?;
+            let known = CausalAlign::NAMED.into_iter().find(|(known, _)| *known == name);
+            Some(
+                known
+                    .ok_or_else(|| {
+                        bad("causal-align", &format!("'{name}' is neither top-left nor bottom-right"))
+                    })?
+                    .1,
+            )
+        }
+    };
+    let score_scale = match get("scale")? {
+        None => ScoreScale::Auto,
+        Some(value) => match value.extract::<f64>() {
+            Ok(factor) => ScoreScale::Value(factor),
+            Err(_) => match value.extract::<String>()?.as_str() {
+                "auto" => ScoreScale::Auto,
+                "none" => ScoreScale::None,
+                _ => return Err(bad("scale", "neither auto nor none nor a number")),
+            },
+        },
+    };
+    let tensor_scale =
+        match get("tensor_scale")?.map(|value| value.extract::<String>()).transpose()?.as_deref() {
+            None | Some("auto") => TensorScale::Auto,
+            Some("none") => TensorScale::None,
+            Some(_) => return Err(bad("tensor-scale", "neither auto nor none")),
+        };
+    let hidden = match get("hidden")? {
+        None => None,
+        Some(value) => Some(value.cast_into::<PyArray1<bool>>()?.try_readonly()?.as_slice()?.to_vec()),
+    };
+    Ok(Settings {
+        causal: flag("causal")?,
+        align,
+        window: get("window")?.map(|value| value.extract()).transpose()?,
+        lengths: get("lengths")?.map(|value| value.extract()).transpose()?,
+        hidden,
+        score_scale,
+        tensor_scale,
+        errors: flag("errors")?,
+        steps: flag("steps")?,
+    })
+}
+
+/// A head's counts as a dictionary.
+fn told<'py>(py: Python<'py>, head: HeadRun, shape: [usize; 2]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    let c = &head.counters;
+    for (name, count) in [
+        ("cycles", c.cycles),
+        ("queries", c.queries),
+        ("keys", c.keys),
+        ("held", c.held),
+        ("masked", c.masked),
+        ("loads", c.loads),
+        ("values_read", c.v_reads),
+        ("latency", c.latency),
+        ("saturated", head.saturated),
+    ] {
+        dict.set_item(name, count)?;
+    }
+    dict.set_item("overflowed_queries", head.overflowed)?;
+    dict.set_item("empty_queries", head.empty)?;
+    dict.set_item("saturated_inputs", head.saturated_inputs.to_vec())?;
+    dict.set_item("score_shift", head.scaling.score_shift)?;
+    for (name, exponent) in [
+        ("q_exponent", head.scaling.q_exponent),
+        ("k_exponent", head.scaling.k_exponent),
+        ("v_exponent", head.scaling.v_exponent),
+    ] {
+        dict.set_item(name, exponent)?;
+    }
+    if let Some(accuracy) = head.accuracy {
+        for (name, error) in [
+            ("max_error", accuracy.max),
+            ("mean_error", accuracy.mean),
+            ("channel_mean_error", accuracy.channel_mean),
+            ("channel_worst_error", accuracy.channel_worst),
+        ] {
+            dict.set_item(name, error)?;
+        }
+    }
+    if let Some(StepTable { scores, factors, actions }) = head.steps {
+        dict.set_item("scores", scores.into_pyarray(py).reshape(shape)?)?;
+        dict.set_item("weights", factors.into_pyarray(py).reshape(shape)?)?;
+        dict.set_item("actions", actions.into_pyarray(py).reshape(shape)?)?;
+    }
+    Ok(dict)
+}
+
+/// Results, what came of each head, and what is wrong with the results.
+type Told<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyList>, Option<String>);
+
+#[pymethods]
+impl Core {
+    #[staticmethod]
+    fn from_json(py: Python, text: &str) -> PyResult<Core> {
+        py.detach(|| flashd_api::Core::from_json(text)).map(Core).map_err(raised)
+    }
+
+    #[staticmethod]
+    fn from_options(py: Python, options: Vec<(String, String)>) -> PyResult<Core> {
+        let pairs = options.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        py.detach(|| flashd_api::Core::from_options(pairs)).map(Core).map_err(raised)
+    }
+
+    #[getter]
+    fn name(&self) -> String {
+        self.0.config().name()
+    }
+
+    #[getter]
+    fn json(&self) -> String {
+        self.0.json()
+    }
+
+    #[getter]
+    fn flags(&self) -> String {
+        self.0.config().flags()
+    }
+
+    #[getter]
+    fn d(&self) -> usize {
+        self.0.config().d
+    }
+
+    #[getter]
+    fn format(&self) -> String {
+        self.0.config().format.to_string()
+    }
+
+    /// Format fields: exponent bits, fraction bits.
+    #[getter]
+    fn fields(&self) -> (u32, u32) {
+        (self.0.config().format.exponent_bits, self.0.config().format.fraction_bits)
+    }
+
+    #[getter]
+    fn masks(&self) -> bool {
+        self.0.config().masks
+    }
+
+    #[getter]
+    fn has_v_exponent(&self) -> bool {
+        self.0.config().has_value_exponent()
+    }
+
+    #[getter]
+    fn latency(&self) -> u32 {
+        self.0.latency()
+    }
+
+    #[getter]
+    fn v_step_latency(&self) -> u32 {
+        self.0.v_step_latency()
+    }
+
+    /// Heads in float32, contiguous, `[heads, rows, d]`.
+    #[pyo3(signature = (q, k, v, progress = None, **given))]
+    fn attention<'py>(
+        &self,
+        py: Python<'py>,
+        q: PyReadonlyArray3<f32>,
+        k: PyReadonlyArray3<f32>,
+        v: PyReadonlyArray3<f32>,
+        progress: Option<Py<PyAny>>,
+        given: Option<&Bound<PyDict>>,
+    ) -> PyResult<Told<'py>> {
+        let settings = given.map(settings).transpose()?.unwrap_or_default();
+        let (queries, keys) = (q.as_array().dim(), k.as_array().dim());
+        let shape = [queries.0, keys.0, queries.1, keys.1];
+        let operands = Operands { shape, q: q.as_slice()?, k: k.as_slice()?, v: v.as_slice()? };
+        let steps = queries.0.saturating_mul(queries.1).saturating_mul(keys.1);
+        let run = watched(py, steps, progress, |watch| self.0.attention(&operands, &settings, watch))?;
+        let overflow = run.overflow();
+        let Run { o, heads } = run;
+        let heads = heads.into_iter().map(|head| told(py, head, [shape[2], shape[3]]));
+        let heads = PyList::new(py, heads.collect::<PyResult<Vec<_>>>()?)?;
+        Ok((o.into_pyarray(py), heads, overflow))
+    }
+
+    /// One head in encodings: rows of integers.
+    #[pyo3(signature = (q, k, v, lengths = None, hidden = None, v_exponent = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn attention_raw<'py>(
+        &self,
+        py: Python<'py>,
+        q: PyReadonlyArray3<u64>,
+        k: PyReadonlyArray3<u64>,
+        v: PyReadonlyArray3<u64>,
+        lengths: Option<Vec<usize>>,
+        hidden: Option<Vec<bool>>,
+        v_exponent: Option<u64>,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyDict>)> {
+        let (q, k, v) = (q.as_slice()?, k.as_slice()?, v.as_slice()?);
+        let head = RawHead { q, k, v, lengths: lengths.as_deref(), hidden: hidden.as_deref(), v_exponent };
+        let steps = q.len() / self.0.config().d * (k.len() / self.0.config().d);
+        let run = watched(py, steps, None, |watch| self.0.attention_raw(&head, watch))?;
+        let dict = PyDict::new(py);
+        let flags =
+            |has: fn(&flashd_api::QueryResult) -> bool| run.results.iter().map(has).collect::<Vec<bool>>();
+        dict.set_item("cycles", run.counters.cycles)?;
+        dict.set_item("held", run.counters.held)?;
+        dict.set_item("values_read", run.counters.v_reads)?;
+        dict.set_item("invalid", flags(|result| result.invalid))?;
+        dict.set_item("overflow", flags(|result| result.overflow))?;
+        dict.set_item("empty", flags(|result| result.empty))?;
+        let o: Vec<u64> = run.results.into_iter().flat_map(|result| result.o).collect();
+        Ok((o.into_pyarray(py), dict))
+    }
+
+    /// Names and texts of the files that `flashd generate` writes.
+    fn files(&self, py: Python) -> PyResult<Vec<(String, String)>> {
+        let files = py.detach(|| flashd_api::guarded(|| self.0.files())).map_err(raised)?;
+        Ok(files.into_iter().map(|file| (file.name, file.text)).collect())
+    }
+
+    fn write(&self, py: Python, folder: PathBuf) -> PyResult<Vec<String>> {
+        py.detach(|| flashd_api::guarded(|| self.0.write(&folder))).map_err(raised)
+    }
+
+    fn steps(&self) -> Steps {
+        Steps(Mutex::new(self.0.stepper()))
+    }
+}
+
+/// A core one step at a time. See `flashd.Core.steps`.
+#[pyclass(module = "flashd._flashd", frozen)]
+struct Steps(Mutex<Stepper>);
+
+impl Steps {
+    fn with<T>(&self, run: impl FnOnce(&mut Stepper) -> Result<T, flashd_api::StepError>) -> PyResult<T> {
+        let mut stepper = self.0.lock().unwrap_or_else(|e| e.into_inner());
+        flashd_api::guarded(|| run(&mut stepper).map_err(Error::from)).map_err(raised)
+    }
+}
+
+#[pymethods]
+impl Steps {
+    /// Loads a query, d encodings.
+    #[pyo3(signature = (q, v_exponent = 0))]
+    fn query(&self, q: Vec<u64>, v_exponent: u64) -> PyResult<()> {
+        self.with(|stepper| stepper.query(&q, v_exponent))
+    }
+
+    /// The query meets a key: score, argument, factor and sum, raw; the action's number; whether its value is due.
+    #[pyo3(signature = (k, masked = false))]
+    fn key(&self, k: Vec<u64>, masked: bool) -> PyResult<(i64, i64, u64, Option<u64>, u8, bool)> {
+        self.with(|stepper| {
+            let step = stepper.key(&k, masked)?;
+            Ok((step.s, step.x, step.w, step.l, action_number(step.action), stepper.value_is_due()))
+        })
+    }
+
+    /// The value of the key before.
+    fn value(&self, v: Vec<u64>) -> PyResult<()> {
+        self.with(|stepper| stepper.value(&v))
+    }
+
+    /// Scalars and accumulators, raw.
+    fn state(&self) -> PyResult<(Vec<u64>, Vec<u64>)> {
+        self.with(|stepper| {
+            let state = stepper.state();
+            Ok((state.scalars.to_vec(), state.o))
+        })
+    }
+
+    /// The result's encodings, and whether it is invalid, overflowed and empty.
+    fn result(&self) -> PyResult<(Vec<u64>, bool, bool, bool)> {
+        self.with(|stepper| {
+            let result = stepper.result()?;
+            Ok((result.o, result.invalid, result.overflow, result.empty))
+        })
+    }
+}
+
+/// The command line: the arguments are the process's own, without the interpreter's. Returns the exit code.
+#[pyfunction]
+fn main(py: Python, arguments: Vec<String>) -> u8 {
+    py.detach(|| flashd::run(arguments))
+}
+
+#[pymodule]
+fn _flashd(module: &Bound<PyModule>) -> PyResult<()> {
+    module.add_class::<Core>()?;
+    module.add_class::<Steps>()?;
+    module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))
+}

@@ -1,0 +1,329 @@
+"""The installed package: `python -m unittest discover -s python/tests`.
+
+FLASHD_CALLS: random calls that are compared with `flashd simulate` (default: 60; a release check takes 1000). FLASHD_SEED: their seed.
+"""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import flashd
+
+CALLS = int(os.environ.get("FLASHD_CALLS", "60"))
+SEED = int(os.environ.get("FLASHD_SEED", "20261123"))
+FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32")
+DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "fused", "rounded")] + [("flash-d", {"weight": "paper"})]
+DATAPATHS += [("fa2", {"fa2": name}) for name in (
+    "shared-scale", "separate-scale", "fixed", "log-reference", "shared-log-reference", "lazy-reference", "literal")]
+
+
+def program(*words, **options):
+    """The command line of the wheel."""
+    return subprocess.run([sys.executable, "-m", "flashd", *map(str, words)], capture_output=True, text=True, **options)
+
+
+def bits(x):
+    return np.ascontiguousarray(x, dtype=np.float32).view(np.uint32)
+
+
+class SameBits(unittest.TestCase):
+    """What `attention` gives is what `simulate --o` writes."""
+
+    def test_random_calls(self):
+        print(f"seed {SEED}, {CALLS} calls")
+        rng = np.random.default_rng(SEED)
+        compared = set()
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            for call in range(CALLS):
+                # Every datapath in every format before any comes again.
+                design, words = DATAPATHS[call % len(DATAPATHS)]
+                fmt = FORMATS[call // len(DATAPATHS) % len(FORMATS)]
+                d = int(rng.integers(2, 40))
+                masks = bool(rng.integers(2))
+                try:
+                    core = flashd.Core(design, d=d, format=fmt, masks=masks, **words)
+                except ValueError as e:
+                    refused = program("generate", "--design", design, "--d", d, "--format", fmt, "--out", folder,
+                                      *[x for name, word in words.items() for x in (f"--{name}", word)])
+                    self.assertEqual(refused.returncode, 2, str(e))
+                    self.assertEqual(refused.stderr.strip(), f"error: {e}")
+                    continue
+                key_heads, served = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+                n, m = int(rng.integers(1, 20)), int(rng.integers(1, 60))
+                size = 10.0 ** rng.integers(-2, 3)
+                q = rng.normal(size=(key_heads * served, n, d)) * size
+                k, v = rng.normal(size=(2, key_heads, m, d))
+                q, k, v = (x.astype(np.float32) for x in (q, k, v * 10.0 ** rng.integers(-3, 3)))
+                settings, flags = {}, []
+                if rng.integers(2):
+                    settings["causal"] = True
+                    flags += ["--causal"]
+                if masks and rng.integers(2):
+                    settings["window"] = int(rng.integers(1, m + 2))
+                    flags += ["--window", settings["window"]]
+                if masks and rng.integers(2):
+                    settings["lengths"] = rng.integers(0, m + 1, size=n).tolist()
+                    flags += ["--lengths", ",".join(map(str, settings["lengths"]))]
+                if rng.integers(3) == 0:
+                    settings["scale"] = float(rng.uniform(0.01, 1.0))
+                    flags += ["--scale", repr(settings["scale"])]
+                if rng.integers(4) == 0:
+                    settings["tensor_scale"] = "none"
+                    flags += ["--tensor-scale", "none"]
+                for name, x in (("q", q), ("k", k), ("v", v)):
+                    np.save(folder / f"{name}.npy", x)
+                ran = program("simulate", *core.flags.split(), "--engine", "model", "--q", folder / "q.npy", "--k", folder / "k.npy",
+                              "--v", folder / "v.npy", *flags, "--o", folder / "o.npy", "--json")
+                with warnings.catch_warnings(record=True) as said:
+                    warnings.simplefilter("always")
+                    run = core.run(q, k, v, **settings)
+                # 1 is a result beyond the lanes' range, which is written all the same.
+                self.assertEqual(ran.returncode, 1 if said else 0, f"call {call}, {core}: {ran.stderr}")
+                if said:
+                    self.assertEqual(ran.stderr.strip(), f"error: {said[0].message}")
+                where = f"call {call}, {core}, {flags}"
+                np.testing.assert_array_equal(bits(run.o), bits(np.load(folder / "o.npy")), where)
+                reports = json.loads(ran.stdout)
+                for report, head in zip(reports if isinstance(reports, list) else [reports], run.heads):
+                    counters = {name: report["counters"][name] for name in ("cycles", "keys")}
+                    self.assertEqual(counters, {name: head[name] for name in counters}, where)
+                    self.assertEqual(report["counters"]["skips"], head["held"], where)
+                    self.assertEqual(report["accuracy"]["mean"], head["mean_error"], where)
+                compared.add((design, *words.values(), fmt))
+        # Some datapaths are not in every format.
+        self.assertGreaterEqual(len(compared), min(CALLS, len(DATAPATHS) * len(FORMATS)) * 0.8)
+
+
+class Arrays(unittest.TestCase):
+    """Shapes and types."""
+
+    def setUp(self):
+        # Lanes with exponents of their own: values that are not seen do not matter.
+        self.core = flashd.Core("flash-d", d=8, masks=True, update="ranged")
+        rng = np.random.default_rng(SEED)
+        self.q, self.k, self.v = (rng.normal(size=(2, h, n, 8)).astype(np.float32) for h, n in ((4, 3), (2, 7), (2, 7)))
+
+    def test_heads_and_batches(self):
+        o = self.core.attention(self.q, self.k, self.v, causal=True)
+        self.assertEqual((o.shape, o.dtype), ((2, 4, 3, 8), np.float32))
+        for batch in range(2):
+            for head in range(4):
+                one = self.core.attention(self.q[batch, head], self.k[batch, head // 2], self.v[batch, head // 2], causal=True)
+                np.testing.assert_array_equal(one, o[batch, head])
+        np.testing.assert_array_equal(self.core.attention(self.q[0, 0, 0], self.k[0, 0], self.v[0, 0]).shape, (8,))
+        # Not contiguous.
+        strided = self.core.attention(np.asfortranarray(self.q), self.k[..., ::-1][..., ::-1], self.v, causal=True)
+        np.testing.assert_array_equal(strided, o)
+
+    def test_against_attention_in_f64(self):
+        mask = np.random.default_rng(1).random((2, 4, 3, 7)) < 0.7
+        mask[..., 0] = True
+        run = self.core.run(self.q, self.k, self.v, mask=mask, steps=True)
+        k, v = (np.repeat(x.astype(float), 2, axis=1) for x in (self.k, self.v))
+        s = np.where(mask, self.q.astype(float) @ k.swapaxes(-1, -2) / np.sqrt(8), -np.inf)
+        w = np.exp(s - s.max(-1, keepdims=True))
+        exact = w / w.sum(-1, keepdims=True) @ v
+        np.testing.assert_allclose(run.o, exact, atol=0.03)
+        error = np.abs(run.o - exact).reshape(2, 4, -1) / np.abs(v).max((-1, -2))[..., None]
+        np.testing.assert_allclose(run.mean_error, error.mean(-1), rtol=1e-5)
+        # Scores in base 2 of the rounded operands.
+        np.testing.assert_allclose(np.where(mask, run.scores, 0), np.where(mask, s * np.log2(np.e), 0), atol=0.05)
+        np.testing.assert_array_equal(run.actions == 3, ~mask)
+        np.testing.assert_array_equal(run.skipped.sum((-1, -2)), run.held)
+        self.assertEqual(int(run.cycles[0, 0]), 3 * 7 + self.core.latency)
+
+    def test_masks_lengths_and_causal_say_the_same(self):
+        causal = self.core.attention(self.q, self.k, self.v, causal=True)
+        sees = np.tril(np.ones((3, 7), dtype=bool), 4)
+        np.testing.assert_array_equal(self.core.attention(self.q, self.k, self.v, mask=sees), causal)
+        np.testing.assert_array_equal(self.core.attention(self.q, self.k, self.v, mask=sees[None, None]), causal)
+        np.testing.assert_array_equal(self.core.attention(self.q, self.k, self.v, lengths=[5, 6, 7]), causal)
+        lengths = np.array([3, 7])[:, None, None]
+        by_batch = self.core.attention(self.q, self.k, self.v, lengths=lengths)
+        np.testing.assert_array_equal(by_batch[0], self.core.attention(self.q[0], self.k[0, :, :3], self.v[0, :, :3]))
+        np.testing.assert_array_equal(by_batch[1], self.core.attention(self.q[1], self.k[1], self.v[1]))
+
+    def test_types(self):
+        import ml_dtypes
+
+        for dtype in (np.float16, np.float64, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2):
+            q, k, v = (x.astype(dtype) for x in (self.q, self.k, self.v))
+            o = self.core.attention(q, k, v)
+            self.assertEqual(o.dtype, np.dtype(dtype))
+            wide = self.core.attention(*(x.astype(np.float32) for x in (q, k, v)))
+            np.testing.assert_array_equal(o.astype(np.float32), wide.astype(dtype).astype(np.float32))
+
+        class Capsule:
+            """An array of a library that has DLPack alone."""
+
+            def __dlpack__(self, **options):
+                return self.x.__dlpack__(**options)
+
+            def __dlpack_device__(self):
+                return self.x.__dlpack_device__()
+
+            def __init__(self, x):
+                self.x = x
+
+        wide = self.core.attention(self.q, self.k, self.v)
+        np.testing.assert_array_equal(self.core.attention(*map(Capsule, (self.q, self.k, self.v))), wide)
+
+    def test_encodings_and_steps(self):
+        import ml_dtypes
+
+        q, k, v = (x[0, 0].astype(ml_dtypes.bfloat16) for x in (self.q, self.k, self.v))
+        raw = [x.view(np.uint16) for x in (q, k, v)]
+        o, told = self.core.attention_raw(*raw, lengths=[5, 6, 7])
+        steps, held = self.core.steps(), 0
+        exponent = int((raw[2].astype(int) >> 7 & 0xFF).max())
+        for query in range(3):
+            steps.query(raw[0][query].tolist(), exponent)
+            for key in range(5 + query):
+                *_, action, due = steps.key(raw[1][key].tolist())
+                held += action == 2
+                if due:
+                    steps.value(raw[2][key].tolist())
+            np.testing.assert_array_equal(steps.result()[0], o[query])
+        self.assertEqual(held, told["held"])
+        with self.assertRaisesRegex(ValueError, "the step before reads no value"):
+            flashd.Core("fa2", d=2).steps().value([0, 0])
+
+
+class Files(unittest.TestCase):
+    """Verilog, manifests and the command line."""
+
+    def test_files_are_those_of_generate(self):
+        core = flashd.Core("fa2", d=4, format="fp16", masks=True)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            self.assertEqual(program("generate", *core.flags.split(), "--out", folder / "a").returncode, 0)
+            core.write(folder / "b")
+            names = sorted(file.name for file in (folder / "a").iterdir())
+            self.assertEqual(names, sorted(core.files()))
+            for name in names:
+                self.assertEqual((folder / "a" / name).read_text(), (folder / "b" / name).read_text())
+            self.assertIn(f"module {core.name}", core.verilog())
+            manifest = folder / "a" / f"{core.name}.json"
+            self.assertEqual(core.manifest, json.loads(manifest.read_text()))
+            again = flashd.Core.from_json(core.manifest["configuration"])
+            self.assertEqual((again.flags, pickle.loads(pickle.dumps(core)).flags), (core.flags, core.flags))
+
+    def test_studies(self):
+        rows = flashd.accuracy(core=["--design flash-d", "--design fa2"], format="bf16", every=16, check=0)
+        rows = rows if isinstance(rows, list) else rows.to_dict("records")
+        self.assertEqual({row["core"] for row in rows}, {"flash_d", "fa2"})
+        self.assertTrue(all(0 < row["mean"] < 0.01 for row in rows))
+        with self.assertRaisesRegex(ValueError, "^--data: nowhere: "):
+            flashd.accuracy("nowhere")
+
+
+class Errors(unittest.TestCase):
+    """What is wrong is a ValueError with the command line's text."""
+
+    def test_cores(self):
+        for options, text in [
+            ({"d": 1}, "--d: 1 is outside 2 to 512"),
+            ({"d": 8, "format": "fp4"}, "--format: unknown format 'fp4'"),
+            ({"d": 8, "bogus": 1}, "unknown option 'bogus'"),
+            ({"d": 8, "fa2": "fixed"}, "--fa2: "),
+            ({"d": 8, "masks": "perhaps"}, "--masks: 'perhaps' is neither true nor false"),
+        ]:
+            with self.assertRaises(ValueError) as caught:
+                flashd.Core("flash-d", **options)
+            self.assertTrue(str(caught.exception).startswith(text), str(caught.exception))
+        with self.assertRaisesRegex(ValueError, "unknown field `nothing`"):
+            flashd.Core.from_json({"design": "fa2", "d": 4, "nothing": 1})
+
+    def test_operands(self):
+        core = flashd.Core("flash-d", d=4)
+        x = np.ones((3, 4), dtype=np.float32)
+        bad = x.copy()
+        bad[1, 2] = np.nan
+        for arrays, settings, text in [
+            ((bad, x, x), {}, "q: row 1, column 2 is NaN; every element must be a finite float32"),
+            ((x, x, x[:2]), {}, r"v: has shape \[2, 4\], but k has \[3, 4\]"),
+            ((x[:, :2], x, x), {}, "--d: the core has d = 4, q has d = 2"),
+            ((x[None], x, x), {}, "k: has shape"),
+            ((x[None], np.stack([x, x]), np.stack([x, x])), {}, "k: 2 heads, but q has 1"),
+            ((x, x, x), {"window": 2}, "--window: takes a core with masks; add --masks"),
+            ((x, x, x), {"lengths": 2}, "--lengths: takes a core with masks; add --masks"),
+            ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add --masks"),
+            ((x, x, x), {"mask": x}, "mask: elements of type float32"),
+            ((x, x, x), {"scale": 0}, "--scale: score scale 0 is not a positive finite number"),
+            ((x, x, x), {"scale": "much"}, "--scale: neither auto nor none nor a number"),
+            ((x, x, x), {"causal_align": "top-left"}, "--causal-align: says where"),
+            ((x[:0], x, x), {}, "q, k and v: at least one head"),
+            ((x > 0, x, x), {}, "q: elements of type bool"),
+            ((x * 1e30, x.astype(np.float64) * 1e300, x), {}, "k: row 0, column 0 is inf"),
+        ]:
+            with self.assertRaisesRegex(ValueError, f"^{text}"):
+                core.attention(*arrays, **settings)
+
+    def test_a_core_that_shifts_by_itself(self):
+        core, x = flashd.Core("fa2", d=4, score_shift=-1), np.ones((3, 4), dtype=np.float32)
+        with self.assertRaisesRegex(ValueError, "^--score-shift: simulate derives it"):
+            core.attention(x, x, x)
+
+
+class Behaviour(unittest.TestCase):
+    """Other threads, progress, Ctrl-C."""
+
+    def setUp(self):
+        self.core = flashd.Core("flash-d", d=64)
+        self.x = np.random.default_rng(SEED).normal(size=(4, 1024, 64)).astype(np.float32)
+
+    def test_progress(self):
+        seen = []
+        o = self.core.attention(self.x, self.x, self.x, progress=lambda done, total: seen.append((done, total)))
+        self.assertEqual(o.shape, self.x.shape)
+        self.assertTrue(all(done <= total == 4 * 1024 * 1024 for done, total in seen))
+        self.assertEqual(seen, sorted(seen))
+
+        def ends(*_):
+            raise RuntimeError("enough")
+
+        with self.assertRaisesRegex(RuntimeError, "enough"):
+            while True:
+                self.core.attention(self.x, self.x, self.x, progress=ends)
+
+    def test_ctrl_c(self):
+        timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                self.core.attention(self.x, self.x, self.x)
+        timer.join()
+
+    def test_the_interpreter_goes_on(self):
+        ticks, done = [], threading.Event()
+
+        def tick():
+            while not done.is_set():
+                ticks.append(time.monotonic())
+                time.sleep(0.001)
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        began = time.monotonic()
+        self.core.attention(self.x, self.x, self.x)
+        ended = time.monotonic()
+        done.set()
+        thread.join()
+        # With the lock held there would be none at all.
+        self.assertGreater(sum(began < t < ended for t in ticks), 5)
+
+
+if __name__ == "__main__":
+    unittest.main()
