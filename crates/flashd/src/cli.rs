@@ -7,6 +7,7 @@ mod measure;
 pub mod needs;
 mod random;
 mod skips;
+mod sweep;
 mod units;
 
 pub use accuracy::*;
@@ -15,6 +16,7 @@ pub use cosim::*;
 pub use measure::*;
 pub use random::*;
 pub use skips::*;
+pub use sweep::*;
 pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -87,6 +89,8 @@ pub enum Command {
     /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the
     /// sequence so far. In fp8 and fp16 the powers of two on Q, K and V are those that suit the run with f32.
     Llm(LlmArgs),
+    /// Plan many commands as shards, run them on any number of machines, and merge what comes of them
+    Sweep(SweepArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
 }

@@ -24,6 +24,7 @@ mod sample;
 mod select;
 mod simulate;
 mod skips;
+mod sweep;
 mod target;
 mod traffic;
 mod units;
@@ -56,6 +57,7 @@ pub fn main() -> ExitCode {
         Command::Traffic(args) => traffic::run(&args),
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::List(args) => list::run(&args),
     })
 }
