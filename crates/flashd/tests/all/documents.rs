@@ -11,17 +11,18 @@ use std::process;
 use workshop::{Workshop, agrees};
 
 /// The documents with commands.
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 7] = [
     "README.md",
     "testbench/README.md",
     "testbench/axis/README.md",
     "testbench/data/README.md",
     "configs/README.md",
     "docs/hold.md",
+    "docs/sweeps.md",
 ];
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 18] = [
+const NOT_RUN: [(&str, &str); 23] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
@@ -38,6 +39,11 @@ const NOT_RUN: [(&str, &str); 18] = [
     ("ppa --clock 30", "mapping takes hours"),
     ("explore --errors-only", "it takes hours"),
     ("accuracy", "it takes minutes"),
+    ("snakemake ", "workflow/test runs it"),
+    ("sweep.sbatch", "workflow/test runs it"),
+    ("workflow/slurm ", "workflow/test runs it"),
+    ("docker ", "it needs Docker and a network"),
+    ("apptainer ", "it needs Apptainer and a network"),
     ("fusesoc ", "cargo xtask axis, which installs it, runs the same"),
     ("venv", "cargo xtask axis, which installs cocotb, runs the same"),
 ];
