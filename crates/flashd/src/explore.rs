@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Cores whose errors one part has: loading heads takes longer than a core on the sample.
-const CORES_OF_A_PART: usize = 8;
+const CORES_OF_A_PART: usize = 4;
 
 /// The cores of one format.
 struct Set {
