@@ -5,7 +5,7 @@
     o = core.attention(q, k, v, causal=True)
 
 The results are those of the hardware, bit for bit: the core's Verilog, its cycle-accurate simulation and this model are checked against
-each other. `docs/bindings.md` of the repository is the guide.
+each other. `docs/guide/bindings.md` of the repository is the guide.
 """
 
 from ._flashd import Steps, __version__

@@ -7,6 +7,7 @@ mod measure;
 pub mod needs;
 mod random;
 mod skips;
+mod sweep;
 mod units;
 
 pub use accuracy::*;
@@ -15,6 +16,7 @@ pub use cosim::*;
 pub use measure::*;
 pub use random::*;
 pub use skips::*;
+pub use sweep::*;
 pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -87,6 +89,8 @@ pub enum Command {
     /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the
     /// sequence so far. In fp8 and fp16 the powers of two on Q, K and V are those that suit the run with f32.
     Llm(LlmArgs),
+    /// Plan many commands as shards, run them on any number of machines, and merge what comes of them
+    Sweep(SweepArgs),
     /// Cell libraries: one file of several
     Liberty(LibertyArgs),
     /// List designs, formats, units and shipped configurations
@@ -176,7 +180,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "COMPARE", num_args = 0..=1, default_missing_value = "inside")]
     pub testbench: Option<LookArg>,
     /// Also a bench for cocotb, <name>_cocotb.py, of a core or an array: its expectations come from the Python package flashd, see
-    /// docs/bindings.md
+    /// docs/guide/bindings.md
     #[arg(long, conflicts_with_all = ["unit", "parts"])]
     pub cocotb: bool,
     /// Seed of the testbench's vectors

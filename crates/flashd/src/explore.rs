@@ -1,22 +1,27 @@
 //! `flashd explore`.
 
 pub(crate) mod chart;
+mod parts;
 mod points;
 mod report;
 
-use crate::cli::{CostArg, ExploreArgs};
-use crate::measure::{Cycles, GLITCH_CYCLES, Heartbeat, check_clock, map, power};
+use crate::cli::ExploreArgs;
+use crate::measure::{Heartbeat, check_clock};
 use crate::output::{Failure, print, print_json};
 use crate::sample;
-use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
+use flashd_study::equal;
 use flashd_study::grid::{GridFile, default_grid, stem};
-use flashd_study::{Heads, Prepared, equal};
 use indicatif::{ProgressBar, ProgressStyle};
-use points::{CorePoint, Exploration, FormatResult, Measured};
+use parts::{FlowOf, HeadsOf};
+pub use parts::{Known, Part, Worker};
+use points::{CorePoint, Exploration, FormatResult};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Cores whose errors one part has: loading heads takes longer than a core on the sample.
+const CORES_OF_A_PART: usize = 4;
 
 /// The cores of one format.
 struct Set {
@@ -30,27 +35,24 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
     let json_file = args.json.as_deref().filter(|path| *path != Path::new("-"));
     check(args, json_file)?;
     let sets = sets(args)?;
-    let flow = if args.errors_only { None } else { Some(flow(args)?) };
-    let folder = sample::Heads::new(args.data.as_deref())?;
-    let heads = Heads::load(folder.path(), args.every).map_err(|e| Failure::input(format!("--data: {e}")))?;
-    let mut results =
-        sets.iter().map(|set| with_errors(args, set, &heads)).collect::<Result<Vec<_>, Failure>>()?;
-    if let Some(flow) = &flow {
-        measure(args, flow, folder.path(), &mut results)?;
+    let mut worker = Worker::new(args.cache.as_deref());
+    let mut known = Known::default();
+    // What is missing is said before the work.
+    if !args.errors_only {
+        known.library = Some(worker.flow(&flow_of(args))?.library.cells.name.clone());
     }
-    let exploration = Exploration {
-        d: args.d,
-        cost: flow.as_ref().map(|_| args.cost.into()),
-        clock_ns: args.clock,
-        library: flow.as_ref().map(|flow| flow.library.cells.name.clone()),
-        data: folder.name(),
-        heads: heads.heads.len(),
-        every: args.every,
-        equal_scores: equal_keys(),
-        max_error: args.max_error.map(|percent| percent / 100.0),
-        formats: results,
+    worker.heads(&heads_of(args))?;
+    for set in &sets {
+        compute(&mut worker, &mut known, &error_parts(args, set, usize::MAX))?;
+        // Of those above the limit nothing more is asked.
+        let left = left(args, set, &known);
+        compute(&mut worker, &mut known, &equal_parts(&left, usize::MAX))?;
     }
-    .with_choices();
+    if !args.errors_only {
+        let left: Vec<CoreConfig> = sets.iter().flat_map(|set| left(args, set, &known)).collect();
+        compute(&mut worker, &mut known, &measured_parts(args, &left))?;
+    }
+    let exploration = merge(args, &sets, &known)?;
     let mut written: Vec<PathBuf> = Vec::new();
     let write = |flag: &str, path: &Path, text: String| {
         flashd_files::write(path, text.as_bytes())
@@ -68,6 +70,144 @@ pub fn run(args: &ExploreArgs) -> Result<(), Failure> {
         return print_json(&exploration);
     }
     print(&report::text(&exploration, &written))
+}
+
+/// An exploration's parts for other machines: errors and equal scores of some cores at a time, figures of one. Cores above the limit
+/// of the error are measured too, as that is not known yet, and left out of the result.
+pub fn parts(args: &ExploreArgs) -> Result<Vec<Part>, Failure> {
+    check(args, None)?;
+    let mut parts = Vec::new();
+    for set in sets(args)? {
+        parts.extend(error_parts(args, &set, CORES_OF_A_PART));
+        parts.extend(equal_parts(&set.cores, CORES_OF_A_PART));
+        if !args.errors_only {
+            parts.extend(measured_parts(args, &set.cores));
+        }
+    }
+    Ok(parts)
+}
+
+/// The exploration, from what came of its parts wherever they were computed.
+pub fn merged(args: &ExploreArgs, known: &Known) -> Result<Exploration, Failure> {
+    merge(args, &sets(args)?, known)
+}
+
+/// Computes parts here, one after another: each is for all processors.
+fn compute(worker: &mut Worker, known: &mut Known, parts: &[Part]) -> Result<(), Failure> {
+    let steps = |part: &Part| match part {
+        Part::Errors { cores, .. } => cores.len(),
+        Part::EqualScores { cores } => cores.len() * equal::SEEDS.count(),
+        Part::Measured { .. } => 1,
+    };
+    let bar = bar(parts.iter().map(steps).sum());
+    let _lines = matches!(parts.first(), Some(Part::Measured { .. })).then(|| Heartbeat::start(&bar));
+    for part in parts {
+        match part {
+            Part::Errors { cores, .. } => bar.set_prefix(format!("errors{}", in_format(cores))),
+            Part::EqualScores { cores } => bar.set_prefix(format!("equal scores{}", in_format(cores))),
+            Part::Measured { .. } => {}
+        }
+        let outcome = worker.run(part, &bar)?;
+        known.add(part, outcome)?;
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+fn in_format(cores: &[CoreConfig]) -> String {
+    cores.first().map_or(String::new(), |core| format!(" in {}", core.format))
+}
+
+fn heads_of(args: &ExploreArgs) -> HeadsOf {
+    HeadsOf { data: args.data.clone(), every: args.every }
+}
+
+fn flow_of(args: &ExploreArgs) -> FlowOf {
+    FlowOf { liberty: args.liberty.clone(), clock_ns: args.clock }
+}
+
+/// Errors of all cores of a format, and of the reference where it is none of them.
+fn error_parts(args: &ExploreArgs, set: &Set, at_once: usize) -> Vec<Part> {
+    let (position, reference) = &set.reference;
+    let other = position.is_none().then_some(reference);
+    let cores: Vec<CoreConfig> = set.cores.iter().chain(other).cloned().collect();
+    let part = |cores: &[CoreConfig]| Part::Errors { cores: cores.to_vec(), heads: heads_of(args) };
+    cores.chunks(at_once).map(part).collect()
+}
+
+fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<Part> {
+    cores.chunks(at_once).map(|cores| Part::EqualScores { cores: cores.to_vec() }).collect()
+}
+
+/// No core is skipped: what a narrower lane saves is not known before it is mapped.
+fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
+    let part = |core: &CoreConfig| Part::Measured {
+        core: core.clone(),
+        cost: args.cost.into(),
+        cycles: args.cycles,
+        flow: flow_of(args),
+        data: args.data.clone(),
+    };
+    cores.iter().map(part).collect()
+}
+
+/// The cores whose mean error is within the limit.
+fn left(args: &ExploreArgs, set: &Set, known: &Known) -> Vec<CoreConfig> {
+    let within = |core: &&CoreConfig| {
+        let mean = known.errors.get(&core.name()).map(|errors| errors.mean);
+        args.max_error.is_none_or(|percent| mean.is_some_and(|mean| 100.0 * mean <= percent))
+    };
+    set.cores.iter().filter(within).cloned().collect()
+}
+
+fn merge(args: &ExploreArgs, sets: &[Set], known: &Known) -> Result<Exploration, Failure> {
+    let missing = |what: &str, core: &CoreConfig| {
+        Failure::input(format!("{}: {what} are not among the results of the exploration", core.name()))
+    };
+    let mut formats = Vec::new();
+    for set in sets {
+        let errors = |core: &CoreConfig| {
+            known.errors.get(&core.name()).cloned().ok_or_else(|| missing("errors", core))
+        };
+        let reference = &set.reference.1;
+        let reference_errors = errors(reference)?;
+        let left = left(args, set, known);
+        let mut points = Vec::new();
+        for core in &left {
+            let name = core.name();
+            let mut point = CorePoint::new(core, errors(core)?);
+            point.equal_scores_error =
+                *known.equal.get(&name).ok_or_else(|| missing("errors on equal scores", core))?;
+            point.as_accurate_as_reference = point.errors.within(&reference_errors);
+            if !args.errors_only {
+                point.measured =
+                    Some(known.measured.get(&name).cloned().ok_or_else(|| missing("area and timing", core))?);
+            }
+            points.push(point);
+        }
+        formats.push(FormatResult {
+            format: set.format,
+            reference: reference.name(),
+            reference_errors,
+            left_out: set.cores.len() - points.len(),
+            points,
+            choices: Vec::new(),
+        });
+    }
+    let measured = !args.errors_only;
+    let exploration = Exploration {
+        d: args.d,
+        cost: measured.then(|| args.cost.into()),
+        clock_ns: args.clock,
+        library: known.library.clone(),
+        data: sample::name(args.data.as_deref()),
+        heads: known.heads,
+        every: args.every,
+        equal_scores: parts::equal_keys(),
+        max_error: args.max_error.map(|percent| percent / 100.0),
+        formats,
+    };
+    Ok(exploration.with_choices())
 }
 
 /// What can be refused before anything is computed.
@@ -126,18 +266,6 @@ fn sets(args: &ExploreArgs) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-fn flow(args: &ExploreArgs) -> Result<Flow, Failure> {
-    let tools = Tools::discover()?;
-    let cache = Cache::new(args.cache.as_deref())?;
-    let library = CellLibrary::open(args.liberty.as_deref(), cache.folder())?;
-    Ok(Flow { tools, library, clock_ns: args.clock, cache, flat: false })
-}
-
-/// The number of equal scores of the table's column.
-fn equal_keys() -> usize {
-    equal::COUNTS[equal::COUNTS.len() - 1]
-}
-
 /// Shown on a terminal only.
 pub(crate) fn bar(steps: usize) -> ProgressBar {
     let bar = ProgressBar::new(steps as u64);
@@ -147,78 +275,4 @@ pub(crate) fn bar(steps: usize) -> ProgressBar {
     );
     bar.enable_steady_tick(Duration::from_millis(200));
     bar
-}
-
-/// Errors of all cores of a format; those above the limit are left out.
-fn with_errors(args: &ExploreArgs, set: &Set, heads: &Heads) -> Result<FormatResult, Failure> {
-    let failure = |core: &CoreConfig, e| Failure::input(format!("{}: {e}", core.name()));
-    let prepared = Prepared::new(heads, set.format).map_err(|e| Failure::input(format!("--data: {e}")))?;
-    let bar = bar(set.cores.len() * (1 + equal::SEEDS.count()));
-    bar.set_prefix(format!("errors in {}", set.format));
-    let mut points = Vec::new();
-    for core in &set.cores {
-        let errors = prepared.errors(core).map_err(|e| failure(core, e))?;
-        points.push(CorePoint::new(core, errors));
-        bar.inc(1);
-    }
-    let (position, reference) = &set.reference;
-    let reference_errors = match position {
-        Some(position) => points[*position].errors.clone(),
-        None => prepared.errors(reference).map_err(|e| failure(reference, e))?,
-    };
-    let all = points.len();
-    points.retain(|point| args.max_error.is_none_or(|percent| 100.0 * point.errors.mean <= percent));
-    let left: Vec<CoreConfig> = points.iter().map(|point| point.configuration.clone()).collect();
-    let equal = equal::errors(set.format, &left, &[equal_keys()], &|| bar.inc(1))
-        .map_err(|e| Failure::input(e.to_string()))?;
-    for (point, equal) in points.iter_mut().zip(equal) {
-        point.equal_scores_error = equal[0];
-        point.as_accurate_as_reference = point.errors.within(&reference_errors);
-    }
-    bar.finish_and_clear();
-    Ok(FormatResult {
-        format: set.format,
-        reference: reference.name(),
-        reference_errors,
-        left_out: all - points.len(),
-        points,
-        choices: Vec::new(),
-    })
-}
-
-/// Area, timing and, if it is the cost, power of every point. No point is skipped: what a narrower lane saves is not
-/// known before it is mapped.
-fn measure(
-    args: &ExploreArgs,
-    flow: &Flow,
-    data: &Path,
-    results: &mut [FormatResult],
-) -> Result<(), Failure> {
-    let bar = bar(results.iter().map(|result| result.points.len()).sum());
-    let _lines = Heartbeat::start(&bar);
-    for point in results.iter_mut().flat_map(|result| &mut result.points) {
-        bar.set_prefix(point.core.clone());
-        let (figures, mapped) = map(flow, &point.configuration.clone().into(), &bar)?;
-        let meets_clock = figures.timing.slack >= 0.0;
-        // Where they are the cost, whatever it takes.
-        let glitches = (args.cost == CostArg::Glitches).then_some(GLITCH_CYCLES);
-        let cycles = Cycles { each: args.cycles, glitches };
-        let power = match args.cost {
-            CostArg::Power | CostArg::Glitches if meets_clock => {
-                Some(power(flow, (&figures, &mapped), cycles, data, &bar)?)
-            }
-            _ => None,
-        };
-        point.measured = Some(Measured {
-            area_um2: figures.area.total,
-            nand2_equivalents: figures.area.nand2_equivalents,
-            minimum_period_ns: figures.timing.minimum_period,
-            meets_clock,
-            power_mw: power.as_ref().map(|power| power.total),
-            power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),
-        });
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok(())
 }

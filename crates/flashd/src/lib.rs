@@ -25,6 +25,7 @@ mod sample;
 mod select;
 mod simulate;
 mod skips;
+mod sweep;
 mod target;
 mod traffic;
 mod units;
@@ -63,6 +64,7 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::Traffic(args) => traffic::run(&args),
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
+        Command::Sweep(args) => sweep::run(&args),
         Command::Liberty(args) => liberty::run(&args),
         Command::List(args) => list::run(&args),
     })

@@ -63,9 +63,14 @@ impl Heads {
     pub fn name(&self) -> PathBuf {
         match self {
             Heads::Folder(path) => path.clone(),
-            Heads::Sample(_) => NAME.into(),
+            Heads::Sample(_) => name(None),
         }
     }
+}
+
+/// What reports call a folder of `--data`, or the sample where there is none.
+pub fn name(folder: Option<&Path>) -> PathBuf {
+    folder.unwrap_or(Path::new(NAME)).to_path_buf()
 }
 
 #[cfg(test)]

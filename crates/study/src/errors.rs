@@ -7,7 +7,7 @@ use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Format;
 use flashd_workload::{Scaling, TensorScale, choose_scaling, round_to, round_value, v_candidates};
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A head in the encodings of a format, but for its values, which depend on a power of two.
@@ -30,7 +30,7 @@ pub struct Prepared<'a> {
 }
 
 /// Errors on the heads of one group (model and head dimension), as fractions of max|v|.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GroupErrors {
     /// Model and head dimension, such as `bytes-d16`.
     pub group: String,
@@ -43,7 +43,7 @@ pub struct GroupErrors {
 }
 
 /// Errors of a configuration on all heads, as fractions of max|v|.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceErrors {
     /// Mean over the groups of their means, so that a group counts the same however many heads it has.
     pub mean: f64,

@@ -173,18 +173,27 @@ impl GridFile {
     }
 }
 
+/// The field that keeps a list together: `{"all": [1, 2]}` is one value in a grid.
+pub const ALL: &str = "all";
+
+fn is_kept_together(fields: &Map<String, Value>) -> bool {
+    fields.len() == 1 && fields.contains_key(ALL)
+}
+
 /// How many values [`product`] gives; `None` if that overflows.
-fn count(value: &Value) -> Option<usize> {
+pub fn count(value: &Value) -> Option<usize> {
     match value {
+        Value::Object(fields) if is_kept_together(fields) => Some(1),
         Value::Array(choices) => choices.iter().try_fold(0usize, |n, v| n.checked_add(count(v)?)),
         Value::Object(fields) => fields.values().try_fold(1usize, |n, v| n.checked_mul(count(v)?)),
         _ => Some(1),
     }
 }
 
-/// All values that a value with lists stands for, the last field changing fastest.
-fn product(value: &Value) -> Vec<Value> {
+/// All values that a value with lists stands for, the last field changing fastest. `{"all": [...]}` stands for itself.
+pub fn product(value: &Value) -> Vec<Value> {
     match value {
+        Value::Object(fields) if is_kept_together(fields) => vec![value.clone()],
         Value::Array(choices) => choices.iter().flat_map(product).collect(),
         Value::Object(fields) => fields.iter().fold(vec![Value::Object(Map::new())], |all, (name, value)| {
             let choices = product(value);

@@ -60,6 +60,9 @@ pub struct MutateOptions {
     /// A core or a unit by flashd's flags, in quotes; can be repeated (default: both d = 4 cores in bf16, all units in fp8-e4m3)
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     selection: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 /// Faults of a design with `--short`, of a unit and of a core.
@@ -83,21 +86,32 @@ pub fn mutate(options: &MutateOptions) -> Outcome {
         Some(out) => create(out)?,
         None => create(&target()?.join("mutate"))?,
     };
-    println!(
-        "{:<20} {:>7} {:>5} {:>5} {:>8} {:>7} {:>9} {:>8} {:>8}",
-        "design", "faults", "unit", "step", "outputs", "found", "at first", "share", "survive"
-    );
+    if !options.json {
+        println!(
+            "{:<20} {:>7} {:>5} {:>5} {:>8} {:>7} {:>9} {:>8} {:>8}",
+            "design", "faults", "unit", "step", "outputs", "found", "at first", "share", "survive"
+        );
+    }
     let pool = pool(options.jobs.map(|jobs| jobs as usize))?;
     let mut failed = Vec::new();
+    let mut rows = Vec::new();
     for selection in selections(options) {
         let folder = out.join(folder_name(&selection, options.short));
         let of = if selection.is_unit() { OF_A_UNIT } else { OF_A_CORE };
         let faults = if options.short { SHORT } else { options.count.unwrap_or(of) };
         let design = Design::prepare(&flashd, selection, &create(&folder)?, faults, options.keys)?;
         let count = pool.install(|| measure(&design, options))?;
-        if !count.print(&design)? {
+        let (share, enough) = count.share(&design)?;
+        match options.json {
+            true => rows.push(count.json(&design, share)),
+            false => count.print(&design, share),
+        }
+        if !enough {
             failed.push(design.name.clone());
         }
+    }
+    if options.json {
+        println!("{}", serde_json::Value::Array(rows));
     }
     match failed.is_empty() {
         true => Ok(()),
@@ -224,10 +238,14 @@ fn proved_of_found(design: &Design, found: &[u32], check: usize) -> Outcome<usiz
 }
 
 impl Count {
-    /// Prints the line of a design and its survivors; whether enough was found.
-    fn print(&self, design: &Design) -> Outcome<bool> {
-        let survive = self.survivors.len();
-        let found = self.faults - survive - self.in_unit - self.in_step - self.at_outputs;
+    /// Faults that the vectors found.
+    fn found(&self) -> usize {
+        self.faults - self.survivors.len() - self.in_unit - self.in_step - self.at_outputs
+    }
+
+    /// The share found of the faults that change something, in per cent, and whether that is enough.
+    fn share(&self, design: &Design) -> Outcome<(f64, bool)> {
+        let (found, survive) = (self.found(), self.survivors.len());
         if found + survive == 0 {
             return check(format!(
                 "{}: all faults are proved to change nothing: nothing was measured",
@@ -235,6 +253,13 @@ impl Count {
             ));
         }
         let share = 100.0 * found as f64 / (found + survive) as f64;
+        let least = if design.unit { LEAST_OF_A_UNIT } else { LEAST_OF_A_CORE };
+        Ok((share, share >= least && self.wrong == 0))
+    }
+
+    /// Prints the line of a design and its survivors.
+    fn print(&self, design: &Design, share: f64) {
+        let (found, survive) = (self.found(), self.survivors.len());
         println!(
             "{:<20} {:>7} {:>5} {:>5} {:>8} {found:>7} {:>9} {share:>7.2}% {survive:>8}",
             design.name, self.faults, self.in_unit, self.in_step, self.at_outputs, self.at_first
@@ -242,7 +267,21 @@ impl Count {
         for (number, says) in &self.survivors {
             println!("    survives ({says}): {}", design.fault(*number));
         }
-        let least = if design.unit { LEAST_OF_A_UNIT } else { LEAST_OF_A_CORE };
-        Ok(share >= least && self.wrong == 0)
+    }
+
+    /// The same as JSON.
+    fn json(&self, design: &Design, share: f64) -> serde_json::Value {
+        let survivor = |(number, says): &(u32, String)| serde_json::json!({"prover": says, "fault": design.fault(*number).to_string()});
+        serde_json::json!({
+            "design": design.name,
+            "faults": self.faults,
+            "proved_in_unit": self.in_unit,
+            "proved_in_step": self.in_step,
+            "proved_at_outputs": self.at_outputs,
+            "found": self.found(),
+            "found_at_first": self.at_first,
+            "share_percent": share,
+            "survivors": self.survivors.iter().map(survivor).collect::<Vec<_>>(),
+        })
     }
 }

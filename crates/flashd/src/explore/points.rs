@@ -6,11 +6,11 @@ use flashd_spec::format::Format;
 use flashd_study::TraceErrors;
 use flashd_study::grid::{stem, variant};
 use flashd_study::pareto::{self, front, knee};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What the error is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cost {
     /// Cell area, um2.
@@ -101,7 +101,7 @@ pub struct CorePoint {
 }
 
 /// Figures of a mapped core.
-#[derive(Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// Cell area.
     pub area_um2: f64,

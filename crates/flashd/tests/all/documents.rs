@@ -37,7 +37,7 @@ fn documents() -> Vec<String> {
 }
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 20] = [
+const NOT_RUN: [(&str, &str); 25] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
@@ -56,6 +56,11 @@ const NOT_RUN: [(&str, &str); 20] = [
     ("ppa --clock 30", "mapping takes hours"),
     ("explore --errors-only", "it takes hours"),
     ("accuracy", "it takes minutes"),
+    ("snakemake ", "workflow/test runs it"),
+    ("sweep.sbatch", "workflow/test runs it"),
+    ("workflow/slurm ", "workflow/test runs it"),
+    ("docker ", "it needs Docker and a network"),
+    ("apptainer ", "it needs Apptainer and a network"),
     ("fusesoc ", "cargo xtask axis, which installs it, runs the same"),
     ("venv", "cargo xtask axis, which installs cocotb, runs the same"),
 ];

@@ -23,5 +23,6 @@ mod random;
 mod range;
 mod resume;
 mod skips;
+mod sweep;
 mod testbench;
 mod traffic;

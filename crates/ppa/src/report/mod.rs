@@ -11,7 +11,7 @@ pub mod compare;
 mod html;
 mod input;
 mod layout;
-mod page;
+pub mod page;
 pub mod tables;
 
 pub use charts::{Chart, DrawingError, Measure, charts};

@@ -3,7 +3,7 @@
 use super::tables::ReportTable;
 
 /// Text that may stand in an element or an attribute.
-pub(super) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -18,17 +18,17 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 /// An element around escaped text.
-pub(super) fn element(tag: &str, text: &str) -> String {
+pub fn element(tag: &str, text: &str) -> String {
     format!("<{tag}>{}</{tag}>\n", escape(text))
 }
 
 /// Commands, one a line.
-pub(super) fn commands(lines: &[String]) -> String {
+pub fn commands(lines: &[String]) -> String {
     element("pre", &lines.join("\n"))
 }
 
 /// A table; cells that begin with a digit or are empty values are aligned to the right.
-pub(super) fn table(table: &ReportTable) -> String {
+pub fn table(table: &ReportTable) -> String {
     let number = |cell: &str| cell == "-" || cell.starts_with(|c: char| c.is_ascii_digit());
     let numbers: Vec<bool> = (0..table.header.len())
         .map(|column| !table.rows.is_empty() && table.rows.iter().all(|row| number(&row[column])))
@@ -50,12 +50,12 @@ pub(super) fn table(table: &ReportTable) -> String {
 }
 
 /// Closed until it is clicked on, but printed open.
-pub(super) fn details(summary: &str, body: &str) -> String {
+pub fn details(summary: &str, body: &str) -> String {
     format!("<details><summary>{}</summary>\n{body}</details>\n", escape(summary))
 }
 
 /// The whole page.
-pub(super) fn page(title: &str, body: &str) -> String {
+pub fn page(title: &str, body: &str) -> String {
     let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n\

@@ -1,0 +1,212 @@
+//! What an exploration is made of: parts that can be computed anywhere, and what is known when they are done.
+
+use super::points::{Cost, Measured};
+use crate::measure::{Cycles, GLITCH_CYCLES, map, power};
+use crate::output::Failure;
+use crate::sample;
+use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
+use flashd_spec::config::CoreConfig;
+use flashd_study::{Heads, Prepared, TraceErrors, equal};
+use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A piece of work. Cores of one part are of one format.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Part {
+    /// Errors on heads.
+    Errors { cores: Vec<CoreConfig>, heads: HeadsOf },
+    /// Errors on equal scores.
+    EqualScores { cores: Vec<CoreConfig> },
+    /// Area, timing and, if it is the cost, power.
+    Measured { core: CoreConfig, cost: Cost, cycles: usize, flow: FlowOf, data: Option<PathBuf> },
+}
+
+/// Heads that are measured on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeadsOf {
+    /// The folder; none for the sample.
+    pub data: Option<PathBuf>,
+    /// Every n-th query.
+    pub every: usize,
+}
+
+/// What cores are mapped to, and for which clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowOf {
+    /// The library; none for the default.
+    pub liberty: Option<PathBuf>,
+    /// The clock, ns.
+    pub clock_ns: Option<f64>,
+}
+
+/// What came of a part, in the order of its cores.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    Errors { heads: usize, errors: Vec<TraceErrors> },
+    EqualScores { errors: Vec<f64> },
+    Measured { library: String, measured: Measured },
+}
+
+/// Computes parts, and keeps what several of them need.
+#[derive(Default)]
+pub struct Worker {
+    cache: Option<PathBuf>,
+    folder: Option<(Option<PathBuf>, sample::Heads)>,
+    heads: Option<(HeadsOf, Heads)>,
+    flow: Option<(FlowOf, Flow)>,
+}
+
+/// The number of equal scores of the table's column.
+pub fn equal_keys() -> usize {
+    equal::COUNTS[equal::COUNTS.len() - 1]
+}
+
+impl Worker {
+    /// With a folder for finished work.
+    pub fn new(cache: Option<&Path>) -> Worker {
+        Worker { cache: cache.map(Path::to_path_buf), ..Worker::default() }
+    }
+
+    /// Opens tools and library.
+    pub fn flow(&mut self, of: &FlowOf) -> Result<&Flow, Failure> {
+        let flow = match self.flow.take() {
+            Some((found, flow)) if found == *of => flow,
+            _ => {
+                let tools = Tools::discover()?;
+                let cache = Cache::new(self.cache.as_deref())?;
+                let library = CellLibrary::open(of.liberty.as_deref(), cache.folder())?;
+                Flow { tools, library, clock_ns: of.clock_ns, cache, flat: false }
+            }
+        };
+        Ok(&self.flow.insert((of.clone(), flow)).1)
+    }
+
+    /// The folder of heads.
+    pub fn folder(&mut self, data: Option<&Path>) -> Result<&sample::Heads, Failure> {
+        let folder = match self.folder.take() {
+            Some((found, folder)) if found.as_deref() == data => folder,
+            _ => sample::Heads::new(data)?,
+        };
+        Ok(&self.folder.insert((data.map(Path::to_path_buf), folder)).1)
+    }
+
+    /// Loads heads.
+    pub fn heads(&mut self, of: &HeadsOf) -> Result<&Heads, Failure> {
+        let heads = match self.heads.take() {
+            Some((found, heads)) if found == *of => heads,
+            _ => {
+                let folder = self.folder(of.data.as_deref())?;
+                Heads::load(folder.path(), of.every).map_err(|e| Failure::input(format!("--data: {e}")))?
+            }
+        };
+        Ok(&self.heads.insert((of.clone(), heads)).1)
+    }
+
+    /// Computes a part; `bar` takes a step for each core (of equal scores, for each core and seed).
+    pub fn run(&mut self, part: &Part, bar: &ProgressBar) -> Result<Outcome, Failure> {
+        match part {
+            Part::Errors { cores, heads } => {
+                let heads = self.heads(heads)?;
+                let Some(first) = cores.first() else {
+                    return Ok(Outcome::Errors { heads: heads.heads.len(), errors: Vec::new() });
+                };
+                let prepared =
+                    Prepared::new(heads, first.format).map_err(|e| Failure::input(format!("--data: {e}")))?;
+                let one = |core: &CoreConfig| {
+                    let errors = prepared.errors(core);
+                    bar.inc(1);
+                    errors.map_err(|e| Failure::input(format!("{}: {e}", core.name())))
+                };
+                let errors = cores.iter().map(one).collect::<Result<_, _>>()?;
+                Ok(Outcome::Errors { heads: heads.heads.len(), errors })
+            }
+            Part::EqualScores { cores } => {
+                let Some(first) = cores.first() else {
+                    return Ok(Outcome::EqualScores { errors: Vec::new() });
+                };
+                let all = equal::errors(first.format, cores, &[equal_keys()], &|| bar.inc(1))
+                    .map_err(|e| Failure::input(e.to_string()))?;
+                Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
+            }
+            Part::Measured { core, cost, cycles, flow, data } => {
+                let data = self.folder(data.as_deref())?.path().to_path_buf();
+                let flow = self.flow(flow)?;
+                let measured = measured(flow, core, *cost, *cycles, &data, bar)?;
+                bar.inc(1);
+                Ok(Outcome::Measured { library: flow.library.cells.name.clone(), measured })
+            }
+        }
+    }
+}
+
+/// Area, timing and, if it is the cost, power of a core.
+fn measured(
+    flow: &Flow,
+    core: &CoreConfig,
+    cost: Cost,
+    cycles: usize,
+    data: &Path,
+    bar: &ProgressBar,
+) -> Result<Measured, Failure> {
+    bar.set_prefix(core.name());
+    let (figures, mapped) = map(flow, &core.clone().into(), bar)?;
+    let meets_clock = figures.timing.slack >= 0.0;
+    // Where they are the cost, whatever it takes.
+    let glitches = (cost == Cost::Glitches).then_some(GLITCH_CYCLES);
+    let cycles = Cycles { each: cycles, glitches };
+    let power = match cost {
+        Cost::Power | Cost::Glitches if meets_clock => {
+            Some(power(flow, (&figures, &mapped), cycles, data, bar)?)
+        }
+        _ => None,
+    };
+    Ok(Measured {
+        area_um2: figures.area.total,
+        nand2_equivalents: figures.area.nand2_equivalents,
+        minimum_period_ns: figures.timing.minimum_period,
+        meets_clock,
+        power_mw: power.as_ref().map(|power| power.total),
+        power_with_glitches_mw: power.and_then(|power| Some(power.glitches?.total)),
+    })
+}
+
+/// What is known of cores, by their names.
+#[derive(Default)]
+pub struct Known {
+    pub heads: usize,
+    pub library: Option<String>,
+    pub errors: BTreeMap<String, TraceErrors>,
+    pub equal: BTreeMap<String, f64>,
+    pub measured: BTreeMap<String, Measured>,
+}
+
+impl Known {
+    /// Takes what came of a part; in whatever order parts are done, the same is known in the end.
+    ///
+    /// # Errors
+    /// An outcome of another part.
+    pub fn add(&mut self, part: &Part, outcome: Outcome) -> Result<(), Failure> {
+        let names = |cores: &[CoreConfig]| cores.iter().map(CoreConfig::name).collect::<Vec<_>>();
+        match (part, outcome) {
+            (Part::Errors { cores, .. }, Outcome::Errors { heads, errors })
+                if cores.len() == errors.len() =>
+            {
+                self.heads = heads;
+                self.errors.extend(names(cores).into_iter().zip(errors));
+            }
+            (Part::EqualScores { cores }, Outcome::EqualScores { errors }) if cores.len() == errors.len() => {
+                self.equal.extend(names(cores).into_iter().zip(errors));
+            }
+            (Part::Measured { core, .. }, Outcome::Measured { library, measured }) => {
+                self.library = Some(library);
+                self.measured.insert(core.name(), measured);
+            }
+            _ => return Err(Failure::input("a result of an exploration is that of another part")),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,283 @@
+//! `flashd sweep` from outside: what shards give, whoever runs them and however often they are killed.
+
+use crate::common::{refusal, root};
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+fn flashd() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
+    command.current_dir(root());
+    command
+}
+
+fn sweep(args: &[&str]) -> Output {
+    flashd().arg("sweep").args(args).output().unwrap()
+}
+
+/// What a command prints that must succeed.
+fn succeeded(args: &[&str]) -> String {
+    let out = sweep(args);
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A folder, and a sweep in it that was planned from a grid.
+struct Planned {
+    folder: tempfile::TempDir,
+}
+
+impl Planned {
+    fn new(grid: &Value) -> Planned {
+        let folder = tempfile::tempdir().unwrap();
+        let planned = Planned { folder };
+        std::fs::write(planned.grid(), grid.to_string()).unwrap();
+        succeeded(&["plan", text(&planned.grid()), "--out", text(&planned.path())]);
+        planned
+    }
+
+    fn grid(&self) -> PathBuf {
+        self.folder.path().join("grid.json")
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("sweep")
+    }
+
+    fn shards(&self) -> Vec<Value> {
+        let lines = std::fs::read_to_string(self.path().join("shards.jsonl")).unwrap();
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        sweep(&[&["run", text(&self.path()), "--threads", "1"], more].concat())
+    }
+
+    fn start(&self, more: &[&str]) -> std::process::Child {
+        let mut command = flashd();
+        command.args(["sweep", "run", text(&self.path()), "--threads", "1"]).args(more);
+        command.stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn merged(&self) -> String {
+        succeeded(&["merge", text(&self.path())])
+    }
+
+    fn status(&self) -> Value {
+        serde_json::from_str(&succeeded(&["status", text(&self.path()), "--json"])).unwrap()
+    }
+}
+
+fn accuracy(seeds: u32) -> Value {
+    json!([{
+        "kind": "accuracy", "core": {"design": "fa2", "format": "bf16", "fa2": "separate-scale"}, "every": 256, "check": 0,
+        "no_lengths": true, "synthetic": {"type": "int", "minmax": [1, seeds], "step": 1},
+    }])
+}
+
+#[test]
+fn killed_shards_and_two_workers_give_the_bytes_of_one_machine() {
+    let grid = accuracy(12);
+    let one = Planned::new(&grid);
+    assert!(one.run(&[]).status.success());
+    let expected = one.merged();
+    // A result is what the command prints.
+    let shard = &one.shards()[4];
+    let words = shard["command"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
+    let direct: Value = serde_json::from_slice(&flashd().args(words).output().unwrap().stdout).unwrap();
+    let merged: Value = serde_json::from_str(&expected).unwrap();
+    assert_eq!(merged["results"].as_array().unwrap().len(), 12);
+    assert_eq!((&merged["results"][4]["result"], &shard["seed"]), (&direct, &json!("5")));
+
+    let other = Planned::new(&grid);
+    assert_eq!(one.shards(), other.shards());
+    let seed = 1;
+    println!("seed {seed}");
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut numbers: Vec<usize> = (0..12).collect();
+    numbers.shuffle(&mut rng);
+    for number in &numbers[..4] {
+        let mut run = other.start(&[&number.to_string()]);
+        std::thread::sleep(Duration::from_millis(rng.random_range(0..150)));
+        // SIGKILL.
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    let mut workers = [other.start(&[]), other.start(&[])];
+    assert!(workers.iter_mut().all(|worker| worker.wait().unwrap().success()));
+    assert_eq!(other.merged(), expected);
+    let status = other.status();
+    assert_eq!((&status["done"], &status["failed"], &status["left"]), (&json!(12), &json!(0), &json!(0)));
+    assert!(status["processor_hours"].as_f64().unwrap() > 0.0);
+    assert_eq!(status["processor_hours_left"], 0.0);
+
+    // What is there is not computed again.
+    let changed = |sweep: &Planned| {
+        let files = std::fs::read_dir(sweep.path().join("results")).unwrap();
+        let mut times: Vec<_> = files.map(|f| f.unwrap().metadata().unwrap().modified().unwrap()).collect();
+        times.sort();
+        times
+    };
+    let before = changed(&other);
+    assert!(other.run(&["3", "0-40"]).status.success());
+    assert_eq!(changed(&other), before);
+    // A plan of more takes what is there.
+    let more = succeeded(&["plan", text(&other.grid()), "--out", text(&other.path())]);
+    assert!(more.contains("12 shards (12 accuracy), 12 of them done"), "{more}");
+}
+
+#[test]
+fn an_exploration_by_shards_is_that_of_explore() {
+    let folder = tempfile::tempdir().unwrap();
+    let cores = folder.path().join("cores.json");
+    // More cores than a part has, and a reference that is none of them.
+    let grid = json!([{"design": "flash-d", "update": "rounded", "accumulator": [
+        "format", {"fraction": [9, 10, 11, 12]}]}]);
+    std::fs::write(&cores, grid.to_string()).unwrap();
+    let planned = Planned::new(&json!([{
+        "kind": "explore", "errors_only": true, "grid": text(&cores), "format": "bf16", "every": 64, "max_error": 1,
+    }]));
+    assert_eq!(planned.shards().len(), 4);
+    // The last ones first.
+    for shard in ["3", "2", "0-1"] {
+        let out = planned.run(&[shard]);
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    }
+    let merged: Value = serde_json::from_str(&planned.merged()).unwrap();
+    let mut explore = flashd();
+    explore.args([
+        "explore",
+        "--errors-only",
+        "--grid",
+        text(&cores),
+        "--format",
+        "bf16",
+        "--every",
+        "64",
+        "--json",
+    ]);
+    let out = explore.args(["--max-error", "1"]).output().unwrap();
+    let expected: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!(!expected["formats"][0]["points"].as_array().unwrap().is_empty());
+    assert_eq!(merged["explorations"], json!([expected]));
+}
+
+#[test]
+fn failures_are_kept_with_their_messages_until_they_succeed() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("heads");
+    std::fs::create_dir(&data).unwrap();
+    let planned = Planned::new(&json!([
+        {"kind": "skips", "data": text(&data), "every": 64},
+        {"kind": "skips", "every": 64, "rules": "hold:6"},
+    ]));
+    let out = planned.run(&[]);
+    assert_eq!(out.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&out.stderr).contains("1 of 2 shards failed"));
+    let status = planned.status();
+    assert_eq!((&status["done"], &status["failed"]), (&json!(1), &json!(1)));
+    let message = status["failures"][0]["message"].as_str().unwrap();
+    assert!(message.contains("holds no traces"), "{message}");
+    assert!(succeeded(&["status", text(&planned.path())]).contains("holds no traces"));
+    // A page of what is there.
+    let page = folder.path().join("page.html");
+    succeeded(&["report", text(&planned.path()), "--html", text(&page)]);
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        html.contains("1 of 2 shards are done, 1 failed, 0 are left") && html.contains("holds no traces")
+    );
+    assert!(html.contains("groups.0.rules.0.core.held"), "{html}");
+    // Nothing is merged with something missing, unless that is asked for.
+    let out = sweep(&["merge", text(&planned.path())]);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("1 of 2 shards have no result"));
+    assert_eq!(out.status.code(), Some(1));
+    let partial: Value =
+        serde_json::from_str(&succeeded(&["merge", text(&planned.path()), "--partial"])).unwrap();
+    assert_eq!((&partial["missing"], partial["results"].as_array().unwrap().len()), (&json!(1), 1));
+    // Data that were not there when the sweep was planned are other data.
+    for file in std::fs::read_dir(root().join("testbench/data")).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), data.join(file.file_name())).unwrap();
+    }
+    let message = refusal(planned.run(&[]), &["run"]);
+    assert!(message.contains("other data"), "{message}");
+    succeeded(&["plan", text(&planned.grid()), "--out", text(&planned.path())]);
+    assert!(planned.run(&[]).status.success());
+    let status = planned.status();
+    assert_eq!((&status["done"], &status["failed"]), (&json!(2), &json!(0)));
+}
+
+#[test]
+fn bad_grids_and_folders_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = folder.path().join("grid.json");
+    let out = folder.path().join("out");
+    for (entry, part) in [
+        (json!({"every": 1}), "entry 1: kind"),
+        (json!({"kind": "dse"}), "dse is not one of accuracy, cosim"),
+        (json!({"kind": "accuracy", "evry": 1}), "--evry"),
+        (json!({"kind": "accuracy", "every": 0}), "--every"),
+        (json!({"kind": "accuracy", "every": {"type": "int", "minmax": [1, 3]}}), "every: step: 0"),
+        (json!({"kind": "accuracy", "core": {"design": "fa2", "colour": 1}}), "core: "),
+        (json!({"kind": "accuracy", "core": {"design": "fa2", "d": 16}}), "core: d: each head has its own"),
+        (json!({"kind": "accuracy", "core": "--design fa3"}), "fa3"),
+        (json!({"kind": "accuracy", "data": "/nowhere"}), "/nowhere"),
+        (json!({"kind": "skips", "core": "--design fa2"}), "core: skips takes none"),
+        (json!({"kind": "skips", "svg": "x.svg"}), "svg: a shard writes its result"),
+        (json!({"kind": "explore", "errors_only": true, "clock": 3}), "--clock"),
+        (json!({"kind": "explore", "errors_only": true, "reference": "fa3"}), "fa3"),
+    ] {
+        std::fs::write(&grid, json!([entry]).to_string()).unwrap();
+        let args = ["plan", text(&grid), "--out", text(&out)];
+        let message = refusal(sweep(&args), &args);
+        assert!(message.contains(part), "{entry}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    assert!(!out.exists());
+    for args in [&["plan", "/nowhere.json"][..], &["run", text(&out)], &["status", "/nowhere"]] {
+        let message = refusal(sweep(args), args);
+        assert!(message.contains(args[1]), "{message}");
+    }
+    let planned = Planned::new(&accuracy(2));
+    for shard in ["2", "1-0", "x", "-1"] {
+        let message = refusal(planned.run(&["--", shard]), &[shard]);
+        assert!(message.contains("is no shard"), "{message}");
+    }
+}
+
+/// Tools and other executables have to be there: `cargo build --release --workspace --examples`.
+#[test]
+#[ignore = "a minute or two, with xtask and the throughput example beside flashd"]
+fn every_kind_of_shard_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let cores = folder.path().join("cores.json");
+    let grid = json!([{"design": "fa2", "accumulator": [{"fraction": 6}, {"fraction": 7}]}]);
+    std::fs::write(&cores, grid.to_string()).unwrap();
+    let core = json!({"design": "fa2", "d": 2, "format": "fp8-e4m3"});
+    let planned = Planned::new(&json!([
+        {"kind": "accuracy", "every": 256, "check": 0, "no_lengths": true, "format": "bf16"},
+        {"kind": "cosim", "core": core, "keys": 500, "engine_keys": 100},
+        {"kind": "explore", "d": 2, "format": "fp8-e4m3", "clock": 40, "every": 256, "grid": text(&cores)},
+        {"kind": "mutate", "selection": "--unit max --format fp8-e4m3", "count": 5},
+        {"kind": "ppa", "core": core, "clock": [30, 40], "cycles": 0},
+        {"kind": "skips", "every": 256, "rules": "hold:6"},
+        {"kind": "throughput", "core": core, "queries": 4, "keys": 16, "repeats": 1, "window": 0.01, "engines": "vector,model"},
+        {"kind": "units", "format": "fp8-e4m3"},
+    ]));
+    let out = planned.run(&[]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let merged: Value = serde_json::from_str(&planned.merged()).unwrap();
+    let kinds: std::collections::BTreeSet<&str> =
+        merged["results"].as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds.len(), 8);
+    let speed = succeeded(&["merge", text(&planned.path()), "--measured"]);
+    assert!(speed.contains("clock_seconds") && !merged.to_string().contains("clock_seconds"));
+}
