@@ -29,7 +29,7 @@ with open(options.text or __file__, encoding="utf-8") as file:
 
 # %% The model, twice: with PyTorch's attention, and with that of the hardware
 
-hardware = flashd.torch.register("flashd", options.design, options.format, record=True)
+hardware = flashd.torch.register("hardware", options.design, options.format, record=True)
 if options.model:
     tokenizer = AutoTokenizer.from_pretrained(options.model)
     tokens = tokenizer(text, return_tensors="pt").input_ids
@@ -63,7 +63,7 @@ def measure(model, implementation):
 
 
 perplexity, logits, more = measure(exact, "sdpa")
-own_perplexity, own_logits, own_more = measure(exact, "flashd")
+own_perplexity, own_logits, own_more = measure(exact, "hardware")
 print(f"perplexity    f32 {perplexity:.4f}, {hardware.core(64).name} {own_perplexity:.4f}")
 print(f"logits        largest difference {(logits - own_logits).abs().max():.4f} of {logits.abs().max():.2f}")
 print(f"greedy text   {'the same' if more == own_more else 'differs'}: {decode(more)!r}, {decode(own_more)!r}")

@@ -1,8 +1,8 @@
 """Language models whose attention the hardware computes: for Hugging Face transformers, and for scaled_dot_product_attention.
 
     import flashd.torch
-    flashd.torch.register("flashd", "flash-d", format="bf16")
-    model = AutoModelForCausalLM.from_pretrained(..., attn_implementation="flashd")
+    flashd.torch.register("hardware", "flash-d", format="bf16")
+    model = AutoModelForCausalLM.from_pretrained(..., attn_implementation="hardware")
 
 Inference only: gradients do not flow through it.
 """
@@ -89,8 +89,11 @@ def attention_forward(module, query, key, value, attention_mask=None, scaling=No
     return o.transpose(1, 2).contiguous(), None
 
 
-def register(name="flashd", design=None, format="bf16", **options):
-    """Makes `attn_implementation=name` known to transformers; with a design, for a hardware of its own. Returns the hardware."""
+def register(name="hardware", design=None, format="bf16", **options):
+    """Makes `attn_implementation=name` known to transformers; with a design, for a hardware of its own. Returns the hardware.
+
+    The name must not have "flash" in it: transformers takes that for kernels of FlashAttention.
+    """
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
 
