@@ -62,11 +62,14 @@ pub fn read(path: &Path) -> Result<Value, Failure> {
     }
 }
 
-/// The combinations of all entries, each with the entry's number from 1.
+/// The number of an entry, from 1, and one of its combinations.
+pub type Combination = (usize, Map<String, Value>);
+
+/// The combinations of all entries.
 ///
 /// # Errors
 /// Names the entry and what is wrong with it.
-pub fn combinations(grid: &Value) -> Result<Vec<(usize, Map<String, Value>)>, String> {
+pub fn combinations(grid: &Value) -> Result<Vec<Combination>, String> {
     let mut all = Vec::new();
     for (i, entry) in grid.as_array().into_iter().flatten().enumerate() {
         let number = i + 1;
