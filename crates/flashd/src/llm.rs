@@ -115,9 +115,11 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
     let mut f32_runner = Runner::new(&model, F32Attention);
     let (generation, f32) = task.run(&mut f32_runner, "f32", &mut |_| ())?;
     if let Some(folder) = &args.dump {
-        let text = task.text.as_deref().unwrap_or(&generation.tokens);
-        let tokens = &text[..text.len().min(model.config.context)];
-        dump::write(folder, &args.checkpoint, &task.recorded(tokens))?;
+        let heads = match &task.text {
+            Some(text) => task.recorded(&text[..text.len().min(model.config.context)]),
+            None => task.record(&generation),
+        };
+        dump::write(folder, &args.checkpoint, &heads)?;
     }
     let core = match core {
         Some(core) => Some(core_report(&task, core, &generation)?),

@@ -158,7 +158,7 @@ fn every_flag_is_honoured_or_refused() {
 fn commands_without_a_core_refuse_its_flags() {
     let with_cores = ["generate", "simulate", "cosim", "ppa", "accuracy", "llm"];
     // In the order of their help.
-    let own: [(&str, &[&str]); 9] = [
+    let own: [(&str, &[&str]); 11] = [
         ("units", &["format", "segments"]),
         ("check-random", &[]),
         ("demo", &[]),
@@ -167,6 +167,8 @@ fn commands_without_a_core_refuse_its_flags() {
         ("figure weight", &["weight", "format", "segments"]),
         ("traffic", &["d", "hold"]),
         ("skips", &["hold", "format"]),
+        ("liberty merge", &[]),
+        ("sweep plan", &[]),
         ("list", &["d"]),
     ];
     let known: BTreeSet<&str> = own
