@@ -14,8 +14,20 @@ fn flashd(args: &[&str]) -> Output {
 }
 
 /// What has no part in a configuration, or another name there.
-const OTHERS: [&str; 12] =
-    ["config", "unit", "all", "testbench", "cocotb", "seed", "keys", "out", "json", "help", "wrapper", "split"];
+const OTHERS: [&str; 12] = [
+    "config",
+    "unit",
+    "all",
+    "testbench",
+    "cocotb",
+    "seed",
+    "keys",
+    "out",
+    "json",
+    "help",
+    "wrapper",
+    "split",
+];
 
 /// Every option of a configuration that `generate` takes is drawn, with every value of those that have a few.
 #[test]
