@@ -309,11 +309,15 @@ impl Model {
 pub(crate) trait Visit {
     type Output;
 
-    /// The values that the lanes will get.
-    fn v(&self) -> &[u64];
+    /// The values that the lanes will get, as far as they are known.
+    fn v(&self) -> &[u64] {
+        &[]
+    }
 
     /// What queries start from.
-    fn restored(&self) -> &[Option<PartialState>];
+    fn restored(&self) -> &[Option<PartialState>] {
+        &[]
+    }
 
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Self::Output
     where

@@ -3,7 +3,7 @@
 use crate::carrier::Carriers;
 use crate::dot::dot_unit;
 use crate::lanes::Lanes;
-use crate::model::{Model, PartialState, Step, Visit};
+use crate::model::{Model, Step, Visit};
 use crate::recurrence::Recurrence;
 use flashd_spec::numerics::Numerics;
 
@@ -14,14 +14,6 @@ struct Queries<'a, Q> {
 
 impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
     type Output = Vec<Vec<Step>>;
-
-    fn v(&self) -> &[u64] {
-        &[]
-    }
-
-    fn restored(&self) -> &[Option<PartialState>] {
-        &[]
-    }
 
     fn visit<R, L>(self, _: &Model, recurrence: &R, _: &L, _: Carriers) -> Self::Output
     where
@@ -46,14 +38,6 @@ struct Arguments<'a>(&'a [i64]);
 
 impl Visit for Arguments<'_> {
     type Output = Option<Vec<(u64, i64)>>;
-
-    fn v(&self) -> &[u64] {
-        &[]
-    }
-
-    fn restored(&self) -> &[Option<PartialState>] {
-        &[]
-    }
 
     fn visit<R, L>(self, _: &Model, recurrence: &R, _: &L, _: Carriers) -> Self::Output
     where

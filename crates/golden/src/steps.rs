@@ -207,14 +207,6 @@ struct Own;
 impl Visit for Own {
     type Output = Box<dyn AnyCore>;
 
-    fn v(&self) -> &[u64] {
-        &[]
-    }
-
-    fn restored(&self) -> &[Option<PartialState>] {
-        &[]
-    }
-
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, _: Carriers) -> Self::Output
     where
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
