@@ -71,49 +71,53 @@ const VERILATOR: [(&str, &str); 2] = [("verilator", "--version"), ("g++", "--ver
 const MUTATION: [(&str, &str); 3] = [("yosys", "-V"), VERILATOR[0], VERILATOR[1]];
 const SYNTHESIS: [(&str, &str); 2] = [("yosys", "-V"), ("sta", "-version")];
 
+/// A command of this program without a core, data, tools or anything measured; a row says what it has beyond that.
+const PLAIN: Row = Row {
+    kind: Kind::Skips,
+    name: "",
+    program: Program::Flashd,
+    words: &[],
+    core: Core::No,
+    options: None,
+    data: None,
+    seed: None,
+    library: false,
+    tools: &[],
+    measured: &[],
+    cache: None,
+};
+
 /// All kinds.
 pub const KINDS: [Row; 8] = [
     Row {
         kind: Kind::Accuracy,
         name: "accuracy",
-        program: Program::Flashd,
         words: &["accuracy", "--json"],
         core: Core::AnyLength("--core"),
-        options: None,
         data: Some("--data"),
         seed: Some("--synthetic"),
-        library: false,
-        tools: &[],
-        measured: &[],
-        cache: None,
+        ..PLAIN
     },
     Row {
         kind: Kind::Cosim,
         name: "cosim",
-        program: Program::Flashd,
         words: &["cosim", "--json"],
         core: Core::Flags("--core"),
-        options: None,
-        data: None,
         seed: Some("--seed"),
-        library: false,
         tools: &VERILATOR,
         measured: &["compile_seconds", "run_seconds"],
         cache: Some(("--build", "cosim")),
+        ..PLAIN
     },
     Row {
         kind: Kind::Explore,
         name: "explore",
-        program: Program::Flashd,
         words: &["sweep", "part"],
-        core: Core::No,
         options: Some(&[]),
-        data: None,
-        seed: None,
         library: true,
         tools: &SYNTHESIS,
-        measured: &[],
         cache: Some(("--cache", "ppa")),
+        ..PLAIN
     },
     Row {
         kind: Kind::Mutate,
@@ -122,41 +126,22 @@ pub const KINDS: [Row; 8] = [
         words: &["mutate", "--json"],
         core: Core::Flags("--selection"),
         options: Some(&["short", "count", "keys", "seconds", "check", "selection"]),
-        data: None,
-        seed: None,
-        library: false,
         tools: &MUTATION,
-        measured: &[],
         cache: Some(("--out", "mutate")),
+        ..PLAIN
     },
     Row {
         kind: Kind::Ppa,
         name: "ppa",
-        program: Program::Flashd,
         words: &["ppa", "--json"],
         core: Core::Flags("--core"),
-        options: None,
         data: Some("--data"),
-        seed: None,
         library: true,
         tools: &SYNTHESIS,
-        measured: &[],
         cache: Some(("--cache", "ppa")),
+        ..PLAIN
     },
-    Row {
-        kind: Kind::Skips,
-        name: "skips",
-        program: Program::Flashd,
-        words: &["skips", "--json"],
-        core: Core::No,
-        options: None,
-        data: Some("--data"),
-        seed: None,
-        library: false,
-        tools: &[],
-        measured: &[],
-        cache: None,
-    },
+    Row { kind: Kind::Skips, name: "skips", words: &["skips", "--json"], data: Some("--data"), ..PLAIN },
     Row {
         kind: Kind::Throughput,
         name: "throughput",
@@ -164,26 +149,18 @@ pub const KINDS: [Row; 8] = [
         words: &[],
         core: Core::File,
         options: Some(&["queries", "keys", "repeats", "window", "seed", "threads", "engines"]),
-        data: None,
         seed: Some("--seed"),
-        library: false,
-        tools: &[],
         measured: &["seconds", "clock_seconds", "start_seconds", "runs", "instructions", "path"],
-        cache: None,
+        ..PLAIN
     },
     Row {
         kind: Kind::Units,
         name: "units",
-        program: Program::Flashd,
         words: &["units", "--json"],
-        core: Core::No,
-        options: None,
-        data: None,
-        seed: None,
-        library: false,
         tools: &VERILATOR,
         measured: &["seconds"],
         cache: Some(("--build", "cosim")),
+        ..PLAIN
     },
 ];
 
@@ -212,7 +189,7 @@ impl Program {
         let own = std::env::current_exe().map_err(|e| Failure::input(format!("this program: {e}")))?;
         let (name, beside, variable, made) = match self {
             Program::Flashd => return Ok(own),
-            Program::Xtask => ("xtask", "xtask", "FLASHD_XTASK", "cargo build --release -p xtask"),
+            Program::Xtask => ("xtask", "xtask", "FLASHD_XTASK", "cargo build --release -p flashd-xtask"),
             Program::Throughput => (
                 "throughput",
                 "examples/throughput",
