@@ -73,11 +73,13 @@ pub enum Command {
     Figure(FigureArgs),
     /// Count operations and memory accesses of standard attention and FlashAttention, and values that holding saves
     ///
-    /// Both algorithms run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from
+    /// All run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from
     /// or written to memory outside the SRAM. Standard attention reads each operand once in each of its three steps,
     /// which takes an SRAM that holds all of K or V: its accesses are the fewest possible and do not depend on --sram.
-    /// FlashAttention runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries. Products, sums,
-    /// quotients, maxima and exponentials count one operation each.
+    /// FlashAttention of 2022 runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries, keys outside.
+    /// FlashAttention-2 turns its loops around: queries stay and keys and values stream by, which is also the order of
+    /// these cores, whose arrays have --queries. Products, sums, quotients, maxima and exponentials count one operation
+    /// each.
     Traffic(TrafficArgs),
     /// How often a step may be held, and the read of its value skipped, by which rule, at what added error
     ///

@@ -1,13 +1,15 @@
 //! `flashd traffic`.
 
+mod bytes;
 mod chart;
+mod report;
 
 use crate::cli::TrafficArgs;
-use crate::output::{Failure, percent, print, print_json, table};
+use crate::output::{Failure, print, print_json};
 use flashd_files::AtomicFile;
 use flashd_golden::family::{
-    Blocks, Counts, Operation, Problem, Tensor, hold_weights, scores, standard, standard_formula, tiled,
-    tiled_formula,
+    Blocks, Counted, Counts, Operation, Problem, Row, Sizes, Tensor, flash_attention2_blocks,
+    flash_attention2_blocks_formula, hold_weights, scores, standard, standard_formula, tiled, tiled_formula,
 };
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
@@ -20,11 +22,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
+use bytes::Bytes;
+
 /// Products of a query and a key element that one run may take: about half a minute on one core.
 const MOST_PRODUCTS: u128 = 1 << 34;
 /// Longest vector: a row of Q, K, V and O fits a large SRAM.
 const LONGEST_VECTOR: usize = 4096;
-/// To which the results of both algorithms agree, as a fraction of the largest abs(v).
+/// To which the results of all algorithms agree, as a fraction of the largest abs(v).
 const AGREEMENT: f64 = 1e-12;
 
 /// Heads of one shape.
@@ -36,7 +40,7 @@ struct HeadsOfShape {
     heads: Vec<Trace>,
 }
 
-/// Both algorithms on the heads of one shape with one SRAM.
+/// The algorithms on the heads of one shape with one SRAM.
 #[derive(Serialize)]
 struct TrafficPoint {
     source: String,
@@ -44,23 +48,33 @@ struct TrafficPoint {
     queries: usize,
     keys: usize,
     d: usize,
-    /// Elements.
-    sram: usize,
+    /// Elements; none where blocks were given.
+    sram: Option<usize>,
     block_rows: usize,
     block_columns: usize,
     /// Elements in fast memory at most.
     working_set: usize,
     standard: Measured,
+    /// Keys outside, the order of 2022.
     flash_attention: Measured,
+    /// Queries that stay while keys and values stream by.
+    resident_queries: usize,
+    /// Elements in fast memory at most, in that order.
+    streamed_working_set: usize,
+    /// Queries outside: the order of FlashAttention-2, and of these cores.
+    streamed: Measured,
+    /// What a core in each format moves in that order.
+    bytes: Vec<Bytes>,
     hold: Held,
-    /// Between the results of both, as a fraction of the largest abs(v).
+    /// From the results of standard attention, as a fraction of the largest abs(v).
     largest_difference: f64,
 }
 
 /// What was counted beside what the closed formula says, all heads together.
-struct Measured {
-    counted: Counts,
-    formula: Counts,
+#[derive(Clone)]
+pub struct Measured {
+    pub counted: Counts,
+    pub formula: Counts,
 }
 
 /// A FLASH-D datapath, one key a cycle, with its hold rule.
@@ -109,22 +123,22 @@ pub fn run(args: &TrafficArgs) -> Result<(), Failure> {
     for source in &sources {
         check_size(source)?;
     }
-    let srams = srams(args, &sources)?;
+    let tilings = tilings(args, &sources)?;
     let svg = match &args.svg {
         Some(path) => Some(AtomicFile::create(path).map_err(|e| unwritable(path, &e))?),
         None => None,
     };
-    let points = measure(&sources, &srams, threshold);
+    let points = measure(&sources, &tilings, threshold);
     for p in &points {
-        let differ = [&p.standard, &p.flash_attention].iter().any(|m| m.counted != m.formula);
+        let differ = [&p.standard, &p.flash_attention, &p.streamed].iter().any(|m| m.counted != m.formula);
         if differ || p.largest_difference > AGREEMENT {
             return Err(Failure::Check(format!(
-                "{}, {} queries, {} keys, d = {}, SRAM {}: counts and formulas or the two results differ",
-                p.source, p.queries, p.keys, p.d, p.sram
+                "{}, {} queries, {} keys, d = {}, blocks {} x {}: counts and formulas or the results differ",
+                p.source, p.queries, p.keys, p.d, p.block_rows, p.block_columns
             )));
         }
     }
-    let mut text = report(&points);
+    let mut text = report::text(&points);
     if let (Some(mut file), Some(path)) = (svg, &args.svg) {
         let drawing = chart::accesses(&points).map_err(|e| Failure::input(format!("--svg: {e}")))?;
         file.write_all(drawing.as_bytes()).map_err(|e| unwritable(path, &e))?;
@@ -205,8 +219,44 @@ fn check_size(source: &HeadsOfShape) -> Result<(), Failure> {
     Ok(())
 }
 
-/// SRAM sizes in elements, large enough for every d.
-fn srams(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<usize>, Failure> {
+/// How large blocks are.
+#[derive(Clone, Copy)]
+enum Size {
+    /// By the rule of 2022 for so many elements.
+    Sram(usize),
+    /// As given.
+    Given(Blocks),
+}
+
+/// The blocks of both orders of loops.
+#[derive(Clone, Copy)]
+struct Tiling {
+    size: Size,
+    /// Of an array of cores.
+    queries: Option<usize>,
+}
+
+impl Tiling {
+    /// The blocks of the order of 2022. SRAM sizes were found to be large enough.
+    fn blocks(&self, d: usize) -> Option<Blocks> {
+        match self.size {
+            Size::Sram(sram) => Blocks::of_sram(sram, d),
+            Size::Given(blocks) => Some(blocks),
+        }
+    }
+
+    /// The blocks of the other order: the same, or those of an array of cores, which meets one key at a time.
+    fn streamed(&self, d: usize) -> Option<Blocks> {
+        self.queries.map(|rows| Blocks { rows, columns: 1 }).or_else(|| self.blocks(d))
+    }
+}
+
+/// Blocks as given, or SRAM sizes in elements, large enough for every d.
+fn tilings(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<Tiling>, Failure> {
+    let tiling = |size| Tiling { size, queries: args.queries };
+    if let (Some(rows), Some(columns)) = (args.br, args.bc) {
+        return Ok(vec![tiling(Size::Given(Blocks { rows, columns }))]);
+    }
     let bytes = args.element_bytes.unwrap_or(1);
     if bytes == 0 {
         return Err(Failure::input("--element-bytes: 0 is outside 1 and up"));
@@ -226,10 +276,10 @@ fn srams(args: &TrafficArgs, sources: &[HeadsOfShape]) -> Result<Vec<usize>, Fai
             }
         }
     }
-    Ok(args.sram.iter().map(|sram| sram / bytes).collect())
+    Ok(args.sram.iter().map(|sram| tiling(Size::Sram(sram / bytes))).collect())
 }
 
-/// What one head gave: standard attention, then FlashAttention with each SRAM.
+/// What one head gave: standard attention, then both orders of loops with each tiling.
 struct HeadRun {
     standard: Counts,
     hold: Held,
@@ -237,37 +287,43 @@ struct HeadRun {
 }
 
 struct TiledRun {
-    counts: Counts,
-    working_set: usize,
+    tiled: Counted,
+    streamed: Counted,
     difference: f64,
 }
 
-fn measure(sources: &[HeadsOfShape], srams: &[usize], threshold: f64) -> Vec<TrafficPoint> {
+fn measure(sources: &[HeadsOfShape], tilings: &[Tiling], threshold: f64) -> Vec<TrafficPoint> {
     let heads: usize = sources.iter().map(|s| s.heads.len()).sum();
     // Shown on a terminal only.
-    let bar = ProgressBar::new((heads * (srams.len() + 1)) as u64).with_style(
+    let bar = ProgressBar::new((heads * (tilings.len() + 1)) as u64).with_style(
         ProgressStyle::with_template("{bar:30} {pos} of {len} runs {elapsed}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
     let mut points = Vec::new();
     for source in sources {
         let runs: Vec<HeadRun> =
-            source.heads.par_iter().map(|head| run_head(head, srams, threshold, &bar)).collect();
-        for (i, &sram) in srams.iter().enumerate() {
-            points.extend(point(source, sram, &runs, i));
+            source.heads.par_iter().map(|head| run_head(head, tilings, threshold, &bar)).collect();
+        for (i, tiling) in tilings.iter().enumerate() {
+            points.extend(point(source, tiling, &runs, i));
         }
     }
     bar.finish_and_clear();
     points
 }
 
-fn run_head(head: &Trace, srams: &[usize], threshold: f64, bar: &ProgressBar) -> HeadRun {
+/// The largest difference between the results of two algorithms.
+fn difference(a: &[Row], b: &[Row]) -> f64 {
+    let pairs = a.iter().zip(b).flat_map(|(a, b)| a.o.iter().zip(&b.o));
+    pairs.fold(0f64, |most, (a, b)| most.max((a - b).abs()))
+}
+
+fn run_head(head: &Trace, tilings: &[Tiling], threshold: f64, bar: &ProgressBar) -> HeadRun {
     let a = &head.attention;
     let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
     let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
     let scale = head.score_scale().factor(head.d);
-    let problem = Problem { q: &q, k: &k, v: &v, d: a.d, scale, mask: None };
-    let (rows, standard) = standard(&problem);
+    let problem = Problem::new(&q, &k, &v, a.d, scale);
+    let standard = standard(&problem);
     let mut hold = Held { threshold, ..Held::default() };
     for (q, visible) in q.chunks_exact(a.d).zip(head.visible().ranges(a)) {
         let weights = hold_weights(&scores(q, &k[..visible.end * a.d], a.d, scale), threshold);
@@ -278,113 +334,66 @@ fn run_head(head: &Trace, srams: &[usize], threshold: f64, bar: &ProgressBar) ->
     hold.value_elements_saved = hold.held * a.d as u64;
     bar.inc(1);
     let norm = if a.max_abs_v() > 0.0 { a.max_abs_v() } else { 1.0 };
-    let tiles = |&sram: &usize| {
-        let run = tiled(&problem, Blocks::of_sram(sram, a.d)?);
-        let pairs = rows.iter().zip(&run.rows).flat_map(|(a, b)| a.o.iter().zip(&b.o));
-        let difference = pairs.fold(0f64, |most, (a, b)| most.max((a - b).abs())) / norm;
+    let both = |tiling: &Tiling| {
+        let tiled = tiled(&problem, tiling.blocks(a.d)?);
+        let streamed = flash_attention2_blocks(&problem, tiling.streamed(a.d)?);
+        let differences = [&tiled, &streamed].map(|run| difference(&standard.rows, &run.rows));
         bar.inc(1);
-        Some(TiledRun { counts: run.counts, working_set: run.working_set, difference })
+        Some(TiledRun { tiled, streamed, difference: differences[0].max(differences[1]) / norm })
     };
-    HeadRun { standard, hold, tiled: srams.par_iter().filter_map(tiles).collect() }
+    HeadRun { tiled: tilings.par_iter().filter_map(both).collect(), standard: standard.counts, hold }
 }
 
 /// Sums over the heads.
-fn point(source: &HeadsOfShape, sram: usize, runs: &[HeadRun], i: usize) -> Option<TrafficPoint> {
+fn point(source: &HeadsOfShape, tiling: &Tiling, runs: &[HeadRun], i: usize) -> Option<TrafficPoint> {
     let HeadsOfShape { queries, keys, d, .. } = *source;
-    let blocks = Blocks::of_sram(sram, d)?;
-    let sizes = (queries as u64, keys as u64, d as u64);
-    let formulas =
-        [standard_formula(sizes.0, sizes.1, sizes.2), tiled_formula(sizes.0, sizes.1, sizes.2, blocks)];
-    let [mut standard, mut flash_attention] =
-        [(); 2].map(|()| Measured { counted: Counts::default(), formula: Counts::default() });
+    let (blocks, of_streamed) = (tiling.blocks(d)?, tiling.streamed(d)?);
+    let sizes = |blocks| Sizes::dense(queries as u64, keys as u64, d as u64, blocks);
+    let formulas = [
+        standard_formula(&sizes(blocks)),
+        tiled_formula(&sizes(blocks)),
+        flash_attention2_blocks_formula(&sizes(of_streamed)),
+    ];
+    let mut measured = [(); 3].map(|()| Measured { counted: Counts::default(), formula: Counts::default() });
     let mut hold = Held::default();
-    let (mut working_set, mut largest_difference) = (0, 0f64);
+    let (mut working_set, mut streamed_working_set, mut largest_difference) = (0, 0, 0f64);
     for run in runs {
-        let tiled = run.tiled.get(i)?;
-        standard.counted += &run.standard;
-        standard.formula += &formulas[0];
-        flash_attention.counted += &tiled.counts;
-        flash_attention.formula += &formulas[1];
+        let TiledRun { tiled, streamed, difference } = run.tiled.get(i)?;
+        let counts = [&run.standard, &tiled.counts, &streamed.counts];
+        for ((measured, counted), formula) in measured.iter_mut().zip(counts).zip(&formulas) {
+            measured.counted += counted;
+            measured.formula += formula;
+        }
         working_set = working_set.max(tiled.working_set);
-        largest_difference = largest_difference.max(tiled.difference);
+        streamed_working_set = streamed_working_set.max(streamed.working_set);
+        largest_difference = largest_difference.max(*difference);
         hold.threshold = run.hold.threshold;
         hold.steps += run.hold.steps;
         hold.held += run.hold.held;
         hold.value_elements += run.hold.value_elements;
         hold.value_elements_saved += run.hold.value_elements_saved;
     }
+    let [standard, flash_attention, streamed] = measured;
     Some(TrafficPoint {
         source: source.name.clone(),
         heads: runs.len(),
         queries,
         keys,
         d,
-        sram,
+        sram: match tiling.size {
+            Size::Sram(sram) => Some(sram),
+            Size::Given(_) => None,
+        },
         block_rows: blocks.rows,
         block_columns: blocks.columns,
         working_set,
         standard,
         flash_attention,
+        resident_queries: of_streamed.rows,
+        streamed_working_set,
+        bytes: Bytes::of_all_formats(d, of_streamed.rows, &streamed.counted, &hold),
+        streamed,
         hold,
         largest_difference,
     })
-}
-
-fn report(points: &[TrafficPoint]) -> String {
-    let shape = |p: &TrafficPoint| {
-        let n = if p.queries == p.keys { p.keys.to_string() } else { format!("{} x {}", p.queries, p.keys) };
-        vec![p.source.clone(), p.heads.to_string(), n, p.d.to_string(), p.sram.to_string()]
-    };
-    let both =
-        |m: &Measured, of: &dyn Fn(&Counts) -> u64| [of(&m.counted), of(&m.formula)].map(|x| x.to_string());
-    let accesses = points.iter().map(|p| {
-        let mut row = shape(p);
-        row.push(format!("{} x {}", p.block_rows, p.block_columns));
-        row.extend(both(&p.standard, &Counts::accesses));
-        row.extend(both(&p.flash_attention, &Counts::accesses));
-        let share = p.hold.held as f64 / p.hold.steps.max(1) as f64;
-        row.push(format!(
-            "{} of {} ({})",
-            p.hold.value_elements_saved,
-            p.hold.value_elements,
-            percent(share)
-        ));
-        row
-    });
-    let work = points.iter().map(|p| {
-        let mut row = shape(p);
-        row.extend(both(&p.standard, &Counts::flops));
-        row.extend(both(&p.flash_attention, &Counts::flops));
-        row.extend(both(&p.standard, &|c| c.extra));
-        row.extend(both(&p.flash_attention, &|c| c.extra));
-        row.push(p.working_set.to_string());
-        row
-    });
-    let t = points.first().map_or(0.0, |p| p.hold.threshold);
-    let saved = format!("values saved, T = {t}");
-    let shape = ["heads of", "heads", "N", "d", "SRAM"];
-    let header = |more: &[&'static str]| [&shape[..], more].concat();
-    let first = header(&["B_r x B_c", "standard", "formula", "FlashAttention", "formula"]);
-    let first: Vec<&str> = first.into_iter().chain([saved.as_str()]).collect();
-    let second = header(&[
-        "standard",
-        "formula",
-        "FlashAttention",
-        "formula",
-        "standard extra",
-        "formula",
-        "FlashAttention extra",
-        "formula",
-        "working set",
-    ]);
-    let mut text = String::from(
-        "Slow-memory accesses, and values that FLASH-D's hold rule leaves unread, in elements\n",
-    );
-    text += &table(&first, accesses.collect());
-    text += "\n\nFloating-point operations, and memory in elements\n";
-    text += &table(&second, work.collect());
-    text += "\n\nFormulas, T_c = ceil(N / B_c): standard 4 N d + 4 N^2 accesses, 2 N^2 extra; FlashAttention\n\
-             2 N d + N (T_c (3 d + 4) + d + 2) accesses, 2 N extra. Counts are of dense attention; the hold rule is\n\
-             measured in f64 on the keys that each query sees.";
-    text
 }

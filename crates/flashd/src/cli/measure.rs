@@ -149,6 +149,16 @@ pub struct TrafficArgs {
     /// Bytes of an element: --sram is in bytes then
     #[arg(long, value_name = "B")]
     pub element_bytes: Option<usize>,
+    /// Instead of --sram: B_r, queries of a block
+    #[arg(long, value_name = "B_R", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"])]
+    pub br: Option<usize>,
+    /// Instead of --sram: B_c, keys of a block
+    #[arg(long, value_name = "B_C", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"])]
+    pub bc: Option<usize>,
+    /// Queries that stay while keys and values stream by, a key at a time: those of an array of B cores (default: blocks as
+    /// of FlashAttention)
+    #[arg(long, value_name = "B", value_parser = parse_positive)]
+    pub queries: Option<usize>,
     /// Folder of attention heads instead of synthetic ones
     #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed"])]
     pub data: Option<PathBuf>,

@@ -6,7 +6,7 @@ use clap::parser::ValueSource;
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &[&str]); 14] = [
+const NEEDS: [(&str, &str, &[&str]); 16] = [
     ("generate", "beat", &["wrapper"]),
     ("generate", "values", &["wrapper"]),
     ("generate", "seed", &["testbench"]),
@@ -21,6 +21,8 @@ const NEEDS: [(&str, &str, &[&str]); 14] = [
     ("check-random", "generate_only", &["out"]),
     ("list", "d", &["variants"]),
     ("llm", "tokens", &["text"]),
+    ("traffic", "br", &["bc"]),
+    ("traffic", "bc", &["br"]),
 ];
 
 /// The flags that write waves, and those that write what happens in a window of cycles.

@@ -13,11 +13,20 @@ pub fn accesses(points: &[TrafficPoint]) -> Result<String, Box<dyn std::error::E
     let over_sram = points.iter().any(|p| p.sram != points[0].sram);
     let mut curves: BTreeMap<(u8, String), Curve> = BTreeMap::new();
     for p in points {
-        let (x, rest) = match over_sram {
-            true => (p.sram, format!("{}, N = {}, d = {}", p.source, p.keys, p.d)),
-            false => (p.keys, format!("{}, d = {}, SRAM {}", p.source, p.d, p.sram)),
+        let blocks = match p.sram {
+            Some(sram) => format!("SRAM {sram}"),
+            None => format!("blocks {} x {}", p.block_rows, p.block_columns),
         };
-        for (i, name, m) in [(0, "standard", &p.standard), (1, "FlashAttention", &p.flash_attention)] {
+        let (x, rest) = match p.sram.filter(|_| over_sram) {
+            Some(sram) => (sram, format!("{}, N = {}, d = {}", p.source, p.keys, p.d)),
+            None => (p.keys, format!("{}, d = {}, {blocks}", p.source, p.d)),
+        };
+        let curves_of_a_shape = [
+            (0, "standard", &p.standard),
+            (1, "FlashAttention", &p.flash_attention),
+            (2, "queries resident", &p.streamed),
+        ];
+        for (i, name, m) in curves_of_a_shape {
             let y = (m.counted.accesses() as f64, m.formula.accesses() as f64);
             curves.entry((i, format!("{name}: {rest}"))).or_default().push((x as f64, y.0, y.1));
         }
@@ -54,12 +63,12 @@ pub fn accesses(points: &[TrafficPoint]) -> Result<String, Box<dyn std::error::E
             .x_label_formatter(&|x| x.to_string())
             .y_label_formatter(&|y| format!("{y:.0e}"))
             .draw()?;
-        let half = curves.len().div_ceil(2).max(1);
+        let shapes = curves.len().div_ceil(3).max(1);
         for (i, ((kind, name), curve)) in curves.iter_mut().enumerate() {
             curve.sort_by(|a, b| a.0.total_cmp(&b.0));
-            // Both curves of a shape have the same colour: standard dashed, FlashAttention solid.
-            let color = Palette99::pick(i % half).to_rgba();
-            let style = color.stroke_width(2);
+            // The curves of a shape have the same colour: standard dashed, FlashAttention solid, queries resident thick.
+            let color = Palette99::pick(i % shapes).to_rgba();
+            let style = color.stroke_width(if *kind == 2 { 4 } else { 2 });
             let line: Vec<(f64, f64)> = curve.iter().map(|p| (p.0, p.2)).collect();
             let counted = curve.iter().map(|p| Circle::new((p.0, p.1), 4, color.filled()));
             let y = 30 + 22 * i as i32;

@@ -165,7 +165,7 @@ fn commands_without_a_core_refuse_its_flags() {
         ("pwl", &["segments", "format"]),
         ("explore", &["d", "format"]),
         ("figure weight", &["weight", "format", "segments"]),
-        ("traffic", &["d", "hold"]),
+        ("traffic", &["d", "hold", "queries"]),
         ("skips", &["hold", "format"]),
         ("liberty merge", &[]),
         ("sweep plan", &[]),

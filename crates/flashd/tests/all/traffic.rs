@@ -26,16 +26,58 @@ fn counts_are_the_formulas_and_sweeps_multiply() {
     for p in &all {
         let number = |name: &str| p[name].as_u64().unwrap();
         let (n, d, sram) = (number("keys"), number("d"), number("sram"));
-        for algorithm in ["standard", "flash_attention"] {
+        for algorithm in ["standard", "flash_attention", "streamed"] {
             assert_eq!(p[algorithm]["counted"], p[algorithm]["formula"], "{p}");
         }
         let accesses = |algorithm: &str| p[algorithm]["counted"]["accesses"].as_u64().unwrap();
         assert_eq!(accesses("standard"), 4 * n * d + 4 * n * n);
         let blocks = n.div_ceil(sram.div_ceil(4 * d));
         assert_eq!(accesses("flash_attention"), 2 * n * d + n * (blocks * (3 * d + 4) + d + 2));
+        // Queries resident: as many as a block of 2022 has.
+        let resident = d.min(sram.div_ceil(4 * d));
+        assert_eq!(number("resident_queries"), resident);
+        assert_eq!(accesses("streamed"), 2 * n * d + 2 * n.div_ceil(resident) * n * d);
         assert!(p["largest_difference"].as_f64().unwrap() <= 1e-12);
         assert_eq!(p["hold"]["value_elements"].as_u64().unwrap(), n * n * d);
     }
+}
+
+/// Blocks by hand, and an array's queries, over drawn shapes.
+#[test]
+fn blocks_by_hand_and_arrays() {
+    let mut draw = 1u64;
+    for _ in 0..12 {
+        let mut next = |most: u64| {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            1 + (draw >> 33) % most
+        };
+        let (n, d, br, bc, b) = (next(70), next(20), next(80), next(80), next(40));
+        let text = |x: u64| x.to_string();
+        let (n_, d_, br_, bc_, b_) = (text(n), text(d), text(br), text(bc), text(b));
+        let blocks = ["--n", &n_, "--d", &d_, "--br", &br_, "--bc", &bc_];
+        for (args, resident) in [(&blocks[..], br), (&[&blocks[..], &["--queries", &b_]].concat(), b)] {
+            let all = points(args);
+            let p = &all[0];
+            assert_eq!((all.len(), p["sram"].is_null()), (1, true));
+            for algorithm in ["standard", "flash_attention", "streamed"] {
+                assert_eq!(p[algorithm]["counted"], p[algorithm]["formula"], "{args:?}");
+            }
+            let accesses = |algorithm: &str| p[algorithm]["counted"]["accesses"].as_u64().unwrap();
+            assert_eq!(accesses("flash_attention"), 2 * n * d + n * (n.div_ceil(bc) * (3 * d + 4) + d + 2));
+            assert_eq!(accesses("streamed"), 2 * n * d + 2 * n.div_ceil(resident) * n * d);
+            for bytes in p["bytes"].as_array().unwrap() {
+                let format: flashd_spec::format::Format = bytes["format"].as_str().unwrap().parse().unwrap();
+                let width = u64::from(format.width()) / 8;
+                assert_eq!(bytes["key"].as_u64(), Some(d * width));
+                assert_eq!(bytes["a_query"].as_f64(), Some((2 * d * width) as f64 / resident as f64));
+                assert_eq!(bytes["total"].as_u64(), Some(accesses("streamed") * width));
+            }
+        }
+    }
+    assert!(refused(&["--br", "4"]).contains("--bc"));
+    assert!(refused(&["--bc", "4"]).contains("--br"));
+    assert!(refused(&["--br", "4", "--bc", "4", "--sram", "4096"]).contains("--sram"));
+    assert!(refused(&["--queries", "0"]).contains("--queries"));
 }
 
 #[test]
@@ -71,7 +113,7 @@ fn recorded_heads_are_grouped_and_drawn() {
     let steps = number("heads") * number("keys") * (number("keys") + 1) / 2;
     assert_eq!(causal["hold"]["steps"].as_u64().unwrap(), steps);
     let drawing = std::fs::read_to_string(svg).unwrap();
-    assert!(drawing.starts_with("<svg") && drawing.matches("<circle").count() == 2 * all.len());
+    assert!(drawing.starts_with("<svg") && drawing.matches("<circle").count() == 3 * all.len());
 }
 
 #[test]

@@ -21,21 +21,32 @@ pub enum Tensor {
     Sum,
     /// Largest score, one element for each query.
     Max,
+    /// Additive mask, an input.
+    Mask,
 }
 
 impl Tensor {
     /// All of them.
-    pub const ALL: [Tensor; 8] =
-        [Tensor::Q, Tensor::K, Tensor::V, Tensor::S, Tensor::P, Tensor::O, Tensor::Sum, Tensor::Max];
+    pub const ALL: [Tensor; 9] = [
+        Tensor::Q,
+        Tensor::K,
+        Tensor::V,
+        Tensor::S,
+        Tensor::P,
+        Tensor::O,
+        Tensor::Sum,
+        Tensor::Max,
+        Tensor::Mask,
+    ];
 
     /// The usual letter.
     pub fn name(self) -> &'static str {
-        ["Q", "K", "V", "S", "P", "O", "l", "m"][self as usize]
+        ["Q", "K", "V", "S", "P", "O", "l", "m", "mask"][self as usize]
     }
 
     /// Whether it is neither input nor output: memory that only the algorithm needs.
     pub(crate) fn is_extra(self) -> bool {
-        !matches!(self, Tensor::Q | Tensor::K | Tensor::V | Tensor::O)
+        matches!(self, Tensor::S | Tensor::P | Tensor::Sum | Tensor::Max)
     }
 }
 
@@ -52,24 +63,35 @@ pub enum Operation {
     Maximum,
     /// An exponential.
     Exponential,
+    /// A natural logarithm.
+    Logarithm,
+    /// A sigmoid.
+    Sigmoid,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Operation; 5] =
-        [Operation::Multiply, Operation::Add, Operation::Divide, Operation::Maximum, Operation::Exponential];
+    pub const ALL: [Operation; 7] = [
+        Operation::Multiply,
+        Operation::Add,
+        Operation::Divide,
+        Operation::Maximum,
+        Operation::Exponential,
+        Operation::Logarithm,
+        Operation::Sigmoid,
+    ];
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        ["multiply", "add", "divide", "maximum", "exponential"][self as usize]
+        ["multiply", "add", "divide", "maximum", "exponential", "logarithm", "sigmoid"][self as usize]
     }
 }
 
 /// Operations, accesses to slow memory and extra memory of a run.
 ///
-/// An access is one element of Q, K, V, S, P, O, l or m that is read from or written to slow memory, that is, memory
-/// outside the SRAM. What is in the SRAM is used any number of times for nothing. A mask is a matter of positions and
-/// is never read.
+/// An access is one element of Q, K, V, S, P, O, l, m or the mask that is read from or written to slow memory, that is,
+/// memory outside the SRAM. What is in the SRAM is used any number of times for nothing. Which keys a query sees by its
+/// position is known without a read; an additive mask is a tensor that is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(super) reads: [u64; Tensor::ALL.len()],
@@ -80,6 +102,19 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// What a closed formula says: reads and writes of tensors, operations by kind, and extra memory.
+    pub(super) fn of(accesses: &[(Tensor, u64, u64)], operations: &[(Operation, u64)], extra: u64) -> Counts {
+        let mut counts = Counts { extra, ..Counts::default() };
+        for &(tensor, reads, writes) in accesses {
+            counts.reads[tensor as usize] = reads;
+            counts.writes[tensor as usize] = writes;
+        }
+        for &(operation, times) in operations {
+            counts.operations[operation as usize] = times;
+        }
+        counts
+    }
+
     /// Elements of a tensor read from slow memory.
     pub fn reads(&self, tensor: Tensor) -> u64 {
         self.reads[tensor as usize]

@@ -31,11 +31,16 @@ impl Machine {
         self.resident -= block.len();
     }
 
+    /// Reads elements of a tensor that are used up at once.
+    pub(super) fn read(&mut self, tensor: Tensor, elements: usize) {
+        self.counts.reads[tensor as usize] += elements as u64;
+    }
+
     /// Brings elements of a tensor into fast memory.
     pub(super) fn load(&mut self, tensor: Tensor, slow: &[f64]) -> Fast {
         let mut fast = self.allocate(slow.len());
         fast.copy_from_slice(slow);
-        self.counts.reads[tensor as usize] += slow.len() as u64;
+        self.read(tensor, slow.len());
         fast
     }
 
@@ -55,12 +60,11 @@ impl Machine {
         slow
     }
 
-    /// A score `a . b * scale`, with the mask's element added if there is one. The vectors are not empty.
-    pub(super) fn score(&mut self, a: &[f64], b: &[f64], scale: f64, mask: Option<f64>) -> f64 {
+    /// A score `a . b * scale`. The vectors are not empty.
+    pub(super) fn score(&mut self, a: &[f64], b: &[f64], scale: f64) -> f64 {
         self.count(Operation::Multiply, a.len() + 1);
         self.count(Operation::Add, a.len() - 1);
-        let s = dot(a, b) * scale;
-        mask.map_or(s, |mask| self.add(s, mask))
+        dot(a, b) * scale
     }
 
     /// The largest of at least one element.
@@ -82,6 +86,24 @@ impl Machine {
         x.iter_mut().for_each(|x| *x = (*x - top).exp());
     }
 
+    /// `e^x`.
+    pub(super) fn exponential(&mut self, x: f64) -> f64 {
+        self.count(Operation::Exponential, 1);
+        x.exp()
+    }
+
+    /// `ln x`.
+    pub(super) fn logarithm(&mut self, x: f64) -> f64 {
+        self.count(Operation::Logarithm, 1);
+        x.ln()
+    }
+
+    /// Operations whose results come from elsewhere, where f64 takes a longer way than the algorithm for the sake of
+    /// its rounding errors.
+    pub(super) fn count_all(&mut self, operations: &[(Operation, usize)]) {
+        operations.iter().for_each(|&(operation, times)| self.count(operation, times));
+    }
+
     /// `sum_i p_i v_i` of at least one vector.
     pub(super) fn weighted_sum(&mut self, p: &[f64], v: &[f64], sum: &mut [f64]) {
         let d = sum.len();
@@ -99,6 +121,26 @@ impl Machine {
         self.count(Operation::Multiply, 2 * x.len());
         self.count(Operation::Add, x.len());
         x.iter_mut().zip(y).for_each(|(x, y)| *x = *x * a + y * b);
+    }
+
+    /// `a x + y` in place of each x.
+    pub(super) fn scale_add(&mut self, x: &mut [f64], a: f64, y: &[f64]) {
+        self.count(Operation::Multiply, x.len());
+        self.count(Operation::Add, x.len());
+        x.iter_mut().zip(y).for_each(|(x, y)| *x = *x * a + y);
+    }
+
+    /// `x + (y - x) w` in place of each x.
+    pub(super) fn move_by(&mut self, x: &mut [f64], y: &[f64], w: f64) {
+        self.count(Operation::Multiply, x.len());
+        self.count(Operation::Add, 2 * x.len());
+        x.iter_mut().zip(y).for_each(|(x, y)| *x += (y - *x) * w);
+    }
+
+    /// `x a` in place of each x.
+    pub(super) fn multiply_all(&mut self, x: &mut [f64], a: f64) {
+        self.count(Operation::Multiply, x.len());
+        x.iter_mut().for_each(|x| *x *= a);
     }
 
     pub(super) fn add(&mut self, a: f64, b: f64) -> f64 {

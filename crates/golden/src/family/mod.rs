@@ -16,31 +16,45 @@
 //! | FlashAttention, divided in every step | [`flash_attention`] |
 //! | FlashAttention-2, divided once | [`flash_attention2`] |
 //! | FLASH-D, no division | [`flash_d`] |
-//! | FlashAttention in blocks of rows and columns | [`tiled`](tiled()) |
-//! | log-sum-exp of blocks of keys, with additive mask | [`lse_blocks`] |
-//! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`] |
+//! | FlashAttention in blocks of rows and columns, the 2022 order of loops | [`tiled`](tiled()) |
+//! | FlashAttention-2 in blocks, queries resident, keys and values streamed | [`flash_attention2_blocks`] |
+//! | the running log-sum-exp of blocks of keys, with additive mask | [`running_lse`] |
+//! | log-sum-exps of blocks of keys, joined at the end | [`lse_blocks`] |
+//! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`], [`folded`] |
 //! | the merge of partial results, as in split-KV decoding | [`Row`] as a [`Monoid`] |
 //!
 //! Rules that leave keys out, and what they lose: [`HoldRule`].
 //!
-//! [`standard`] and [`tiled`](tiled()) count their operations and accesses to slow memory as they run ([`Counts`]).
+//! On a whole [`Problem`] each counts its operations and accesses to slow memory as it runs ([`Counts`]); [`ALGORITHMS`]
+//! is the table of these, with a closed formula for each.
 //!
 //! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023);
 //! Alexandridis, Titopoulos, Dimitrakopoulos, *FLASH-D* (2025), whose Alg. 1 to 3 are meant where one is named.
 
+mod algorithms;
+mod blocks;
 mod counts;
+mod folds;
 mod hold;
 mod hold_budget;
 mod lse_blocks;
 mod machine;
 mod monoid;
+mod problem;
 mod recurrences;
 mod row;
 mod softmax;
 mod standard;
+mod streamed;
 mod tiled;
 
+pub use algorithms::{ALGORITHMS, Algorithm};
+pub use blocks::{
+    flash_attention2_blocks, flash_attention2_blocks_formula, merged_blocks, merged_blocks_formula,
+    running_lse, running_lse_formula,
+};
 pub use counts::{Counts, Operation, Tensor};
+pub use folds::{Fold, folded, folded_formula};
 pub use hold::{
     CappedThreshold, GrowingThreshold, HoldRule, MaximumThreshold, StaticStep, Threshold, flash_d_hold,
     held_error_bound, hold_weights, output_of_weights, static_steps, weights_under,
@@ -50,8 +64,13 @@ pub use lse_blocks::lse_blocks;
 pub use monoid::{
     Monoid, WeightedSum, fold, fold_bracketed, fold_padded, fold_parallel, prefixes, prefixes_parallel,
 };
-pub use recurrences::{flash_attention, flash_attention2, flash_d, flash_d_weights};
+pub use problem::{Blocks, Counted, Problem, Sizes};
+pub use recurrences::{
+    flash_attention, flash_attention_counted, flash_attention_formula, flash_attention2,
+    flash_attention2_counted, flash_attention2_formula, flash_d, flash_d_counted, flash_d_formula,
+    flash_d_weights,
+};
 pub use row::{LogSum, Row, sigmoid};
 pub use softmax::{add_mask, naive_softmax, safe_softmax, scores};
-pub use standard::{standard, standard_formula};
-pub use tiled::{Blocks, Problem, Tiled, tiled, tiled_formula};
+pub use standard::{standard, standard_formula, standard_naive, standard_naive_formula};
+pub use tiled::{tiled, tiled_formula};

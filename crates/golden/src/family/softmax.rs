@@ -31,11 +31,15 @@ pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
     if visible == 0 {
         return Some(Row::identity(d));
     }
-    // Each exponential under 2^-1022 is off by 2^-1075 at most.
-    if !sum.is_finite() || sum < visible as f64 * f64::MIN_POSITIVE {
+    if !in_domain(sum, visible) {
         return None;
     }
     Some(Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
+}
+
+/// Whether f64 holds the exponentials of that sum: each one under 2^-1022 is off by 2^-1075 at most.
+pub(super) fn in_domain(sum: f64, terms: usize) -> bool {
+    sum.is_finite() && sum >= terms as f64 * f64::MIN_POSITIVE
 }
 
 /// Safe softmax, (2): `o = sum_i e^(s_i - m) v_i / sum_i e^(s_i - m)` with `m = max s_i`.

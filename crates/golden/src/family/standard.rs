@@ -2,8 +2,9 @@
 
 use super::counts::{Counts, Operation, Tensor};
 use super::machine::Machine;
+use super::problem::{Counted, Problem, Sizes};
 use super::row::{LogSum, Row};
-use super::tiled::Problem;
+use super::softmax::in_domain;
 
 /// Standard attention, Algorithm 0 of the 2022 paper, with safe softmax: `S = Q K^T` is written, read again for
 /// `P = softmax(S)`, P is written and read again for `O = P V`.
@@ -15,7 +16,26 @@ use super::tiled::Problem;
 ///
 /// # Panics
 /// If the tensors do not fit each other.
-pub fn standard(problem: &Problem) -> (Vec<Row>, Counts) {
+pub fn standard(problem: &Problem) -> Counted {
+    in_three_steps(problem, safe)
+}
+
+/// The same with softmax as (1) has it, without the subtraction of the maximum. None if a query's scores are outside
+/// the domain that [`naive_softmax`](super::naive_softmax) has.
+///
+/// # Panics
+/// If the tensors do not fit each other.
+pub fn standard_naive(problem: &Problem) -> Option<Counted> {
+    let mut defined = true;
+    let counted = in_three_steps(problem, |machine, s| naive(machine, s, &mut defined));
+    defined.then_some(counted)
+}
+
+/// Scores, softmax in place and its log-sum-exp, weighted sum, row by row.
+fn in_three_steps(
+    problem: &Problem,
+    mut softmax: impl FnMut(&mut Machine, &mut [f64]) -> Option<LogSum>,
+) -> Counted {
     problem.check();
     let (d, keys) = (problem.d, problem.keys());
     let mut machine = Machine::default();
@@ -42,11 +62,11 @@ pub fn standard(problem: &Problem) -> (Vec<Row>, Counts) {
         machine.release(o);
         machine.release(p);
     }
-    (rows, machine.counts)
+    Counted { rows, counts: machine.counts, working_set: machine.working_set }
 }
 
-/// The softmax of a row in place, and its log-sum-exp. A wholly masked row has weights 0.
-fn softmax(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
+/// The softmax of a row relative to its maximum, (2). A wholly masked row has weights 0.
+fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     if s.is_empty() {
         return None;
     }
@@ -61,30 +81,55 @@ fn softmax(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     Some(LogSum::of(m, sum.ln()))
 }
 
-/// What [`standard`] counts, in closed form, without a mask and with at least one key. The accesses are
-/// `2 (queries + keys) d + 4 queries keys`, for square attention `O(N d + N^2)`; the extra memory is S and P.
-pub fn standard_formula(queries: u64, keys: u64, d: u64) -> Counts {
-    let pairs = queries * keys;
-    let mut counts = Counts { extra: 2 * pairs, ..Counts::default() };
-    for (tensor, reads, writes) in [
+/// The softmax of a row as it stands, (1); `defined` becomes false outside its domain.
+fn naive(machine: &mut Machine, s: &mut [f64], defined: &mut bool) -> Option<LogSum> {
+    let seen = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
+    s.iter_mut().for_each(|s| *s = machine.exponential(*s));
+    if s.is_empty() {
+        return None;
+    }
+    let sum = machine.sum(s);
+    if seen == 0 {
+        return None;
+    }
+    *defined &= in_domain(sum, seen);
+    s.iter_mut().for_each(|p| *p = machine.divide(*p, sum));
+    Some(LogSum::of(sum.ln(), 0.0))
+}
+
+/// What [`standard`] counts, in closed form. The accesses are `2 (queries + keys) d + 4 queries keys`, and `queries keys`
+/// of the mask, for square attention `O(N d + N^2)`; the extra memory is S and P.
+pub fn standard_formula(sizes: &Sizes) -> Counts {
+    let Sizes { queries, keys, seeing, .. } = *sizes;
+    // The subtraction of the maximum, and the sum.
+    counted(sizes, seeing * (2 * keys - 1), [queries * (keys - 1), seeing * keys])
+}
+
+/// What [`standard_naive`] counts: the exponentials of all rows, those without a visible key among them.
+pub fn standard_naive_formula(sizes: &Sizes) -> Counts {
+    counted(sizes, sizes.queries * (sizes.keys - 1), [0, sizes.pairs()])
+}
+
+/// Both formulas, given the additions, maxima and exponentials of the softmax.
+fn counted(sizes: &Sizes, additions: u64, [maxima, exponentials]: [u64; 2]) -> Counts {
+    let Sizes { queries, keys, d, seeing, .. } = *sizes;
+    let (multiply, add) = sizes.of_scores();
+    let pairs = sizes.pairs();
+    let accesses = [
         (Tensor::Q, queries * d, 0),
         (Tensor::K, keys * d, 0),
         (Tensor::V, keys * d, 0),
         (Tensor::S, pairs, pairs),
         (Tensor::P, pairs, pairs),
         (Tensor::O, 0, queries * d),
-    ] {
-        counts.reads[tensor as usize] = reads;
-        counts.writes[tensor as usize] = writes;
-    }
-    for (operation, each) in [
-        (Operation::Multiply, keys * (2 * d + 1)),
-        (Operation::Add, keys * (d - 1) + keys + (keys - 1) + (keys - 1) * d),
-        (Operation::Divide, keys),
-        (Operation::Maximum, keys - 1),
-        (Operation::Exponential, keys),
-    ] {
-        counts.operations[operation as usize] = queries * each;
-    }
-    counts
+        sizes.mask_reads(),
+    ];
+    let operations = [
+        (Operation::Multiply, multiply + pairs * d),
+        (Operation::Add, add + additions + queries * (keys - 1) * d),
+        (Operation::Divide, seeing * keys),
+        (Operation::Maximum, maxima),
+        (Operation::Exponential, exponentials),
+    ];
+    Counts::of(&accesses, &operations, 2 * pairs)
 }

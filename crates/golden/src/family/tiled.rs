@@ -1,94 +1,9 @@
-//! FlashAttention in blocks, with its accesses to slow memory.
+//! FlashAttention in blocks, in the order of loops of 2022, with its accesses to slow memory.
 
 use super::counts::{Counts, Operation, Tensor};
 use super::machine::Machine;
+use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
 use super::row::{LogSum, Row};
-use std::ops::Range;
-
-/// Attention of several queries over the same keys.
-#[derive(Clone, Copy, Debug)]
-pub struct Problem<'a> {
-    /// Queries, row-major `[queries * d]`.
-    pub q: &'a [f64],
-    /// Keys, row-major `[keys * d]`.
-    pub k: &'a [f64],
-    /// Values, row-major `[keys * d]`.
-    pub v: &'a [f64],
-    /// Length of every vector, at least 1.
-    pub d: usize,
-    /// Factor between `q . k` and the score.
-    pub scale: f64,
-    /// Additive mask, row-major `[queries * keys]`: finite, or -inf for a key that the query does not see.
-    pub mask: Option<&'a [f64]>,
-}
-
-impl Problem<'_> {
-    /// # Panics
-    /// If the tensors do not fit each other.
-    pub(super) fn check(&self) {
-        assert!(self.d > 0, "vectors need at least one element");
-        assert!(self.q.len().is_multiple_of(self.d) && self.k.len().is_multiple_of(self.d), "whole vectors");
-        assert_eq!(self.k.len(), self.v.len(), "as many values as keys");
-        let pairs = self.queries() * self.keys();
-        assert!(self.mask.is_none_or(|mask| mask.len() == pairs), "one mask element for each query and key");
-    }
-
-    pub(super) fn queries(&self) -> usize {
-        self.q.len() / self.d
-    }
-
-    pub(super) fn keys(&self) -> usize {
-        self.k.len() / self.d
-    }
-
-    /// Scores of query i, whose vector is `q`, against the keys `range`, whose vectors are `k`.
-    pub(super) fn scores(
-        &self,
-        machine: &mut Machine,
-        (i, q): (usize, &[f64]),
-        (range, k): (Range<usize>, &[f64]),
-        s: &mut [f64],
-    ) {
-        let keys = self.keys();
-        for ((s, k), j) in s.iter_mut().zip(k.chunks_exact(self.d)).zip(range) {
-            *s = machine.score(q, k, self.scale, self.mask.map(|mask| mask[i * keys + j]));
-        }
-    }
-}
-
-/// Block sizes: `rows` queries against `columns` keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    /// `B_r`, at least 1.
-    pub rows: usize,
-    /// `B_c`, at least 1.
-    pub columns: usize,
-}
-
-impl Blocks {
-    /// The 2022 paper's choice for an SRAM of `sram` elements: `B_c = ceil(M / 4d)`, `B_r = min(B_c, d)`. None if a
-    /// block would be empty, M or d being 0.
-    ///
-    /// Four blocks of `B_c d` elements are M; what the rule leaves out (scores, l, m, the rounding up) may go
-    /// beyond: see [`Tiled::working_set`].
-    pub fn of_sram(sram: usize, d: usize) -> Option<Blocks> {
-        let columns = sram.div_ceil(d.checked_mul(4).filter(|&row| row > 0)?);
-        let rows = columns.min(d);
-        (rows > 0).then_some(Blocks { rows, columns })
-    }
-}
-
-/// Results of [`tiled`](tiled()) and what it took.
-#[derive(Clone, Debug)]
-pub struct Tiled {
-    /// One result for each query.
-    pub rows: Vec<Row>,
-    /// Operations and accesses.
-    pub counts: Counts,
-    /// Most elements that were in fast memory at one time: the blocks of Q, K, V and O, a block of scores, l, m
-    /// and one row of the product.
-    pub working_set: usize,
-}
 
 /// Block-tiled FlashAttention, Algorithm 1 of the 2022 paper. O = 0, l = 0 and m = -inf are written first. Then,
 /// for each block of keys j and each block of queries i, `Q_i`, `O_i`, `l_i` and `m_i` are read and, by row,
@@ -104,7 +19,7 @@ pub struct Tiled {
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
-pub fn tiled(problem: &Problem, blocks: Blocks) -> Tiled {
+pub fn tiled(problem: &Problem, blocks: Blocks) -> Counted {
     problem.check();
     let (d, queries) = (problem.d, problem.queries());
     let mut machine = Machine::default();
@@ -140,7 +55,7 @@ pub fn tiled(problem: &Problem, blocks: Blocks) -> Tiled {
         lse: (l > 0.0).then(|| LogSum::of(m, l.ln())),
     };
     let rows = o.chunks_exact(d).zip(&l).zip(&m).map(row).collect();
-    Tiled { rows, counts: machine.counts, working_set: machine.working_set }
+    Counted { rows, counts: machine.counts, working_set: machine.working_set }
 }
 
 /// Output, sum and maximum of one query while its block is in fast memory.
@@ -172,41 +87,29 @@ impl State<'_> {
     }
 }
 
-/// What [`tiled`](tiled()) counts, in closed form, without a mask. With `T_c = ceil(keys / B_c)` blocks of keys the
-/// accesses are `2 keys d + queries (T_c (3 d + 4) + d + 2)`: K and V are read once, Q, O, l and m once for each of
-/// these blocks; O, l and m are written as often, and at the start. For square attention that is `O(N^2 d^2 / M)`.
-pub fn tiled_formula(queries: u64, keys: u64, d: u64, blocks: Blocks) -> Counts {
-    let t = keys.div_ceil(blocks.columns as u64);
-    let mut counts = Counts { extra: 2 * queries, ..Counts::default() };
-    for (tensor, reads, writes) in [
-        (Tensor::Q, t * queries * d, 0),
+/// What [`tiled`](tiled()) counts, in closed form. With `T_c = ceil(keys / B_c)` blocks of keys the accesses are
+/// `2 keys d + queries (T_c (3 d + 4) + d + 2)`, and `queries keys` of the mask: K and V are read once, Q, O, l and m once
+/// for each of these blocks; O, l and m are written as often, and at the start. For square attention that is
+/// `O(N^2 d^2 / M)`.
+pub fn tiled_formula(sizes: &Sizes) -> Counts {
+    let Sizes { queries, keys, d, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
+    let passes = sizes.blocks();
+    let (multiply, add) = sizes.of_scores();
+    let accesses = [
+        (Tensor::Q, passes * d, 0),
         (Tensor::K, keys * d, 0),
         (Tensor::V, keys * d, 0),
-        (Tensor::O, t * queries * d, (t + 1) * queries * d),
-        (Tensor::Sum, t * queries, (t + 1) * queries),
-        (Tensor::Max, t * queries, (t + 1) * queries),
-    ] {
-        counts.reads[tensor as usize] = reads;
-        counts.writes[tensor as usize] = writes;
-    }
-    for (operation, each) in [
-        (Operation::Multiply, keys * (2 * d + 1) + 2 * t * (d + 1)),
-        (Operation::Add, keys * (2 * d + 1) + 2 * t),
+        (Tensor::O, passes * d, (passes + queries) * d),
+        (Tensor::Sum, passes, passes + queries),
+        (Tensor::Max, passes, passes + queries),
+        sizes.mask_reads(),
+    ];
+    let operations = [
+        (Operation::Multiply, multiply + u * d + 2 * t * (d + 1)),
+        (Operation::Add, add + u * (d + 2) + 2 * t),
         (Operation::Divide, 2 * t),
-        (Operation::Maximum, keys),
-        (Operation::Exponential, keys + 2 * t),
-    ] {
-        counts.operations[operation as usize] = queries * each;
-    }
-    counts
-}
-
-/// `0..n` in pieces of `size`, the last one what is left.
-fn ranges(n: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
-    (0..n).step_by(size).map(move |from| from..n.min(from.saturating_add(size)))
-}
-
-/// The elements of rows of length `d`.
-fn elements(rows: &Range<usize>, d: usize) -> Range<usize> {
-    rows.start * d..rows.end * d
+        (Operation::Maximum, sizes.pairs() - passes + t),
+        (Operation::Exponential, u + 2 * t),
+    ];
+    Counts::of(&accesses, &operations, 2 * queries)
 }

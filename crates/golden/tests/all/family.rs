@@ -32,11 +32,16 @@ impl Case {
 
     /// One query along the first axis, so that the scores are the keys' first elements.
     fn tiled(&self, blocks: Blocks) -> Row {
+        self.by(blocks, tiled)
+    }
+
+    /// The same by any algorithm in blocks.
+    fn by(&self, blocks: Blocks, algorithm: impl Fn(&Problem, Blocks) -> Counted) -> Row {
         let (s, mask) = self.mask_apart();
         let axis = |x: &f64| std::iter::once(*x).chain(std::iter::repeat_n(0.0, self.d - 1));
         let (q, k): (Vec<f64>, Vec<f64>) = (axis(&1.0).collect(), s.iter().flat_map(axis).collect());
-        let problem = Problem { q: &q, k: &k, v: &self.v, d: self.d, scale: 1.0, mask: Some(&mask) };
-        tiled(&problem, blocks).rows.remove(0)
+        let problem = Problem { mask: Some(&mask), ..Problem::new(&q, &k, &self.v, self.d, 1.0) };
+        algorithm(&problem, blocks).rows.remove(0)
     }
 }
 
@@ -128,6 +133,12 @@ proptest! {
         let reference = safe_softmax(&case.s, &case.v, case.d);
         let (s, mask) = case.mask_apart();
         assert_agrees("tiles", &case.tiled(Blocks { rows, columns }), &reference, &case);
+        for algorithm in ALGORITHMS {
+            let run = |problem: &Problem, blocks: Blocks| {
+                algorithm.run(problem, blocks).expect("scores up to 700 are in the domain of all")
+            };
+            assert_agrees(algorithm.name, &case.by(Blocks { rows, columns }, run), &reference, &case);
+        }
         let blocks = lse_blocks(&s, &mask, &case.v, case.d, columns);
         assert_agrees("log-sum-exp blocks", &blocks, &reference, &case);
     }
@@ -229,8 +240,8 @@ proptest! {
         let (q, k, v) = (&x[..d], &x[20..20 + n * d], &x[820..820 + n * d]);
         let case = Case::of(scores(q, k, d, scale), v, d);
         let reference = safe_softmax(&case.s, v, d);
-        let problem = Problem { q, k, v, d, scale, mask: None };
-        assert_agrees("standard", &standard(&problem).0[0], &reference, &case);
+        let problem = Problem::new(q, k, v, d, scale);
+        assert_agrees("standard", &standard(&problem).rows[0], &reference, &case);
         assert_agrees("tiled", &tiled(&problem, Blocks { rows: 3, columns: 7 }).rows[0], &reference, &case);
         use flashd_golden::f64_attention as vectors;
         for output in [vectors::safe_softmax, vectors::flash_attention2, vectors::flash_d] {

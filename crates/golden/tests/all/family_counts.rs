@@ -22,7 +22,7 @@ impl Data {
     }
 
     fn problem(&self) -> Problem<'_> {
-        Problem { q: &self.q, k: &self.k, v: &self.v, d: self.d, scale: 1.3, mask: None }
+        Problem::new(&self.q, &self.k, &self.v, self.d, 1.3)
     }
 }
 
@@ -30,16 +30,18 @@ impl Data {
 fn check(queries: usize, keys: usize, d: usize, blocks: Blocks) {
     let data = Data::new(queries, keys, d);
     let problem = data.problem();
-    let (rows, counts) = standard(&problem);
+    let three_steps = standard(&problem);
     let run = tiled(&problem, blocks);
     let [n, m, e] = [queries, keys, d].map(|x| x as u64);
-    assert_eq!(counts, standard_formula(n, m, e), "standard, {queries} x {keys} x {d}");
-    assert_eq!(run.counts, tiled_formula(n, m, e, blocks), "tiled, {queries} x {keys} x {d}, {blocks:?}");
+    let sizes = Sizes::dense(n, m, e, blocks);
+    assert_eq!(sizes, Sizes::of(&problem, blocks));
+    assert_eq!(three_steps.counts, standard_formula(&sizes), "standard, {queries} x {keys} x {d}");
+    assert_eq!(run.counts, tiled_formula(&sizes), "tiled, {queries} x {keys} x {d}, {blocks:?}");
     let (r, c) = (blocks.rows.min(queries), blocks.columns.min(keys));
     assert_eq!(run.working_set, 2 * c * d + 2 * r * d + 2 * r + r * c + d);
     for (i, q) in data.q.chunks_exact(d).enumerate() {
         let reference = safe_softmax(&scores(q, &data.k, d, problem.scale), &data.v, d);
-        for row in [&rows[i], &run.rows[i]] {
+        for row in [&three_steps.rows[i], &run.rows[i]] {
             for (a, b) in row.o.iter().zip(&reference.o) {
                 assert!((a - b).abs() <= 1e-12, "{a} is not {b}");
             }
@@ -70,7 +72,7 @@ fn sums_of_the_counts_by_hand() {
     // K and V 6 each. Q and O 4, l and m 2, in each of the two blocks of keys. O, l and m written three times.
     assert_eq!(run.counts.accesses(), 12 + 2 * (4 + 4 + 2 + 2) + 3 * (4 + 2 + 2));
     assert_eq!(run.counts.extra, 4);
-    let (_, counts) = standard(&data.problem());
+    let counts = standard(&data.problem()).counts;
     assert_eq!(counts.accesses(), 4 * 6 + (4 + 4) + (6 + 6));
     assert_eq!(counts.extra, 12);
     assert_eq!(counts.operations(Operation::Exponential), 6);
@@ -102,7 +104,7 @@ fn an_additive_mask_biases_and_hides() {
     ]
     .concat();
     let problem = Problem { mask: Some(&mask), ..data.problem() };
-    let (plain, _) = standard(&problem);
+    let plain = standard(&problem).rows;
     let tiles = tiled(&problem, Blocks { rows: 2, columns: 2 }).rows;
     for (i, q) in data.q.chunks_exact(4).enumerate() {
         let s = add_mask(&scores(q, &data.k, 4, problem.scale), &mask[5 * i..][..5]);
@@ -116,7 +118,10 @@ fn an_additive_mask_biases_and_hides() {
 
 #[test]
 fn accesses_fall_with_the_sram_and_grow_with_the_square() {
-    let accesses = |n, sram| tiled_formula(n, n, 64, Blocks::of_sram(sram, 64).unwrap()).accesses() as f64;
+    let accesses = |n, sram| {
+        let blocks = Blocks::of_sram(sram, 64).unwrap();
+        tiled_formula(&Sizes::dense(n, n, 64, blocks)).accesses() as f64
+    };
     // O(N^2 d^2 / M): a quarter of the SRAM, four times the accesses; twice the keys, four times as well.
     let by_sram = accesses(1 << 14, 1 << 13) / accesses(1 << 14, 1 << 15);
     let by_keys = accesses(1 << 15, 1 << 13) / accesses(1 << 14, 1 << 13);

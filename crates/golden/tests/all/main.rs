@@ -3,6 +3,7 @@
 //! One executable for all files: it is linked once, and its tests share the processors.
 
 mod accuracy;
+mod algorithms;
 mod base2;
 mod budget;
 mod budget_growth;

@@ -1,0 +1,97 @@
+//! What a core moves for each key, in bytes: that follows from the widths of its operands.
+
+use super::Held;
+use flashd_golden::family::{Counts, Tensor};
+use flashd_spec::format::Format;
+use serde::Serialize;
+
+/// The formats of what goes in and comes out.
+#[derive(Clone, Copy)]
+struct Operands {
+    q: Format,
+    k: Format,
+    v: Format,
+    o: Format,
+}
+
+impl Operands {
+    /// All in one.
+    fn all(format: Format) -> Operands {
+        Operands { q: format, k: format, v: format, o: format }
+    }
+
+    /// The format of a tensor; what is neither input nor output of a core has none.
+    fn of(&self, tensor: Tensor) -> Option<Format> {
+        match tensor {
+            Tensor::Q => Some(self.q),
+            Tensor::K => Some(self.k),
+            Tensor::V => Some(self.v),
+            Tensor::O => Some(self.o),
+            _ => None,
+        }
+    }
+}
+
+/// Bytes in one format, queries resident, keys and values streamed.
+#[derive(Clone, Serialize)]
+pub struct Bytes {
+    pub format: Format,
+    /// Of a key.
+    pub key: u64,
+    /// Of a value.
+    pub value: u64,
+    /// Of a key and its value for each query that meets them: those that are resident share them.
+    pub a_query: f64,
+    /// The same of one query alone that reads no values of held keys.
+    pub a_query_with_hold: f64,
+    /// Of all that is read and written, all heads together.
+    pub total: u64,
+}
+
+/// Whole bytes of elements.
+fn bytes(elements: u64, format: Format) -> u64 {
+    (elements * u64::from(format.width())).div_ceil(8)
+}
+
+impl Bytes {
+    /// For cores of each named format.
+    pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
+        let of = |(_, format)| Bytes::new(format, Operands::all(format), d as u64, resident, counts, hold);
+        Format::NAMED.map(of).to_vec()
+    }
+
+    fn new(format: Format, of: Operands, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
+        let (key, value) = (bytes(d, of.k), bytes(d, of.v));
+        let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
+        let moved = |&tensor: &Tensor| {
+            let elements = counts.reads(tensor) + counts.writes(tensor);
+            of.of(tensor).map(|format| bytes(elements, format))
+        };
+        Bytes {
+            format,
+            key,
+            value,
+            a_query: (key + value) as f64 / resident as f64,
+            a_query_with_hold: key as f64 + value as f64 * read,
+            total: Tensor::ALL.iter().filter_map(moved).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys and values of other formats than the queries: each operand counts with its own width.
+    #[test]
+    fn each_operand_has_its_own_width() {
+        let of = Operands { k: Format::FP8_E4M3, v: Format::FP16, ..Operands::all(Format::FP32) };
+        let hold = Held { steps: 4, held: 1, ..Held::default() };
+        let bytes = Bytes::new(Format::FP32, of, 10, 4, &Counts::default(), &hold);
+        assert_eq!((bytes.key, bytes.value, bytes.a_query, bytes.a_query_with_hold), (10, 20, 7.5, 25.0));
+        assert_eq!(
+            Tensor::ALL.iter().filter_map(|&t| of.of(t)).map(|f| f.width()).sum::<u32>(),
+            32 + 8 + 16 + 32
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Forms that take in a block of keys at a time. A block of which a query sees no key changes nothing.
+
+use super::counts::{Counts, Operation};
+use super::machine::Machine;
+use super::monoid::Monoid;
+use super::problem::{Blocks, Counted, Problem, Sizes};
+use super::row::{LogSum, Row};
+use super::streamed::{State, divided, streamed, streamed_formula};
+
+/// FlashAttention-2 in blocks.
+struct Lazy {
+    m: f64,
+    l: f64,
+    o: Vec<f64>,
+}
+
+impl State for Lazy {
+    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+        let block = machine.largest(s);
+        if block == f64::NEG_INFINITY {
+            return;
+        }
+        let m = machine.maximum(self.m, block);
+        let mut keep = [self.m];
+        machine.exponentials(&mut keep, m);
+        machine.exponentials(s, m);
+        let sum = machine.sum(s);
+        let rescaled = machine.multiply(keep[0], self.l);
+        self.l = machine.add(rescaled, sum);
+        let mut product = vec![0.0; self.o.len()];
+        machine.weighted_sum(s, v, &mut product);
+        machine.scale_add(&mut self.o, keep[0], &product);
+        self.m = m;
+    }
+
+    fn finish(self, machine: &mut Machine) -> Row {
+        divided(machine, self.o, self.l, self.m)
+    }
+}
+
+/// FlashAttention-2's forward pass in blocks, queries outside, keys and values streamed. For each block of keys and by row
+///
+/// ```text
+/// m' = max(m, max_j s_ij)       p_j = e^(s_ij - m')
+/// l' = e^(m - m') l + sum_j p_j       o' = e^(m - m') o + sum_j p_j v_j
+/// ```
+///
+/// and at the end `o / l`.
+///
+/// # Panics
+/// If the tensors do not fit each other or a block size is 0.
+pub fn flash_attention2_blocks(problem: &Problem, blocks: Blocks) -> Counted {
+    // O, l, m, and a row of the product.
+    streamed(problem, blocks, 2 * problem.d + 2, |d| Lazy { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] })
+}
+
+/// What [`flash_attention2_blocks`] counts, with R, T and U of [`Sizes`].
+pub fn flash_attention2_blocks_formula(sizes: &Sizes) -> Counts {
+    let Sizes { d, seeing: r, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
+    let operations = [
+        (Operation::Multiply, u * d + t * (d + 1)),
+        (Operation::Add, u * (d + 2) + t),
+        (Operation::Divide, r * d),
+        (Operation::Maximum, sizes.pairs() - sizes.blocks() + t),
+        (Operation::Exponential, u + t),
+    ];
+    streamed_formula(sizes, &operations)
+}
+
+/// The running log-sum-exp of blocks.
+struct RunningLse {
+    /// `C`, what `o` is relative to.
+    c: f64,
+    /// None before the first visible key, where it is -inf.
+    lse: Option<LogSum>,
+    o: Vec<f64>,
+}
+
+impl RunningLse {
+    fn new(d: usize) -> RunningLse {
+        RunningLse { c: f64::NEG_INFINITY, lse: None, o: vec![0.0; d] }
+    }
+}
+
+impl State for RunningLse {
+    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+        let block = machine.largest(s);
+        if block == f64::NEG_INFINITY {
+            return;
+        }
+        let c = machine.maximum(block, self.lse.map_or(f64::NEG_INFINITY, LogSum::value));
+        // lse^{t-1} - C^t; the exponential of -inf is 0.
+        machine.count_all(&[(Operation::Add, 1)]);
+        let difference = self.lse.map_or(f64::NEG_INFINITY, |lse| lse.minus(LogSum::of(c, 0.0)));
+        let before = machine.exponential(difference);
+        machine.exponentials(s, c);
+        let sum = machine.sum(s);
+        let l = machine.add(before, sum);
+        let mut keep = [self.c];
+        machine.exponentials(&mut keep, c);
+        let mut product = vec![0.0; self.o.len()];
+        machine.weighted_sum(s, v, &mut product);
+        machine.scale_add(&mut self.o, keep[0], &product);
+        let log = machine.logarithm(l);
+        machine.count_all(&[(Operation::Add, 1)]);
+        (self.c, self.lse) = (c, Some(LogSum::of(c, log)));
+    }
+
+    fn finish(self, machine: &mut Machine) -> Row {
+        let mut o = self.o;
+        let Some(lse) = self.lse else { return Row { o, lse: None } };
+        machine.count_all(&[(Operation::Add, 1)]);
+        let scale = machine.exponential(-lse.minus(LogSum::of(self.c, 0.0)));
+        machine.multiply_all(&mut o, scale);
+        Row { o, lse: Some(lse) }
+    }
+}
+
+/// The running log-sum-exp form over blocks of keys, with the additive mask in the scores:
+///
+/// ```text
+/// C^t   = max(max_j S_ij, lse^{t-1})
+/// L^t   = exp(lse^{t-1} - C^t) + sum_j exp(S_ij - C^t)
+/// O^t   = exp(C^{t-1} - C^t) O^{t-1} + P V        P_ij = exp(S_ij - C^t)
+/// lse^t = C^t + log L^t
+/// ```
+///
+/// from `lse^0 = C^0 = -inf` and `O^0 = 0` on; the result is `O exp(C - lse)`. No division.
+///
+/// # Panics
+/// If the tensors do not fit each other or a block size is 0.
+pub fn running_lse(problem: &Problem, blocks: Blocks) -> Counted {
+    // O, C, lse, and a row of the product.
+    streamed(problem, blocks, 2 * problem.d + 2, RunningLse::new)
+}
+
+/// What [`running_lse`] counts, with R, T and U of [`Sizes`].
+pub fn running_lse_formula(sizes: &Sizes) -> Counts {
+    let Sizes { d, seeing: r, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
+    let operations = [
+        (Operation::Multiply, u * d + (t + r) * d),
+        (Operation::Add, u * (d + 2) + 3 * t + r),
+        (Operation::Maximum, sizes.pairs() - sizes.blocks() + t),
+        (Operation::Exponential, u + 2 * t + r),
+        (Operation::Logarithm, t),
+    ];
+    streamed_formula(sizes, &operations)
+}
+
+/// Results of blocks, merged.
+struct Merged(Row);
+
+impl State for Merged {
+    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+        let m = machine.largest(s);
+        if m == f64::NEG_INFINITY {
+            return;
+        }
+        machine.exponentials(s, m);
+        let sum = machine.sum(s);
+        let mut product = vec![0.0; self.0.o.len()];
+        machine.weighted_sum(s, v, &mut product);
+        // lse = m + ln l.
+        machine.count_all(&[(Operation::Logarithm, 1), (Operation::Add, 1)]);
+        let block = divided(machine, product, sum, m);
+        if !self.0.is_empty() {
+            // x = L_b - L_a; softplus(x) = max(x, 0) + ln(1 + e^-|x|), and L_a; (v - o) w, and o.
+            machine.count_all(&[
+                (Operation::Add, 4 + 2 * block.o.len()),
+                (Operation::Multiply, block.o.len()),
+                (Operation::Maximum, 1),
+                (Operation::Exponential, 1),
+                (Operation::Logarithm, 1),
+                (Operation::Sigmoid, 1),
+            ]);
+        }
+        self.0 = self.0.combine(&block);
+    }
+
+    fn finish(self, _: &mut Machine) -> Row {
+        self.0
+    }
+}
+
+/// Each block of keys by safe softmax, and the results merged by their log-sum-exps, as cores merge the parts of split
+/// keys ([`Row`] as a [`Monoid`]).
+///
+/// # Panics
+/// If the tensors do not fit each other or a block size is 0.
+pub fn merged_blocks(problem: &Problem, blocks: Blocks) -> Counted {
+    // O and L, and those of the block.
+    streamed(problem, blocks, 2 * problem.d + 2, |d| Merged(Row::identity(d)))
+}
+
+/// What [`merged_blocks`] counts, with R, T and U of [`Sizes`]: of the T results of blocks, T - R are merged into others.
+pub fn merged_blocks_formula(sizes: &Sizes) -> Counts {
+    let Sizes { d, seeing, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
+    let merges = t - seeing;
+    let operations = [
+        (Operation::Multiply, (u + merges) * d),
+        (Operation::Add, u * (d + 2) - t * d + merges * (2 * d + 4)),
+        (Operation::Divide, t * d),
+        (Operation::Maximum, sizes.pairs() - sizes.blocks() + merges),
+        (Operation::Exponential, u + merges),
+        (Operation::Logarithm, t + merges),
+        (Operation::Sigmoid, merges),
+    ];
+    streamed_formula(sizes, &operations)
+}

@@ -1,0 +1,129 @@
+//! The monoid of weighted sums folded in several shapes, a key at a time.
+
+use super::counts::{Counts, Operation};
+use super::machine::Machine;
+use super::monoid::{Monoid, WeightedSum};
+use super::problem::{Blocks, Counted, Problem, Sizes};
+use super::row::Row;
+use super::streamed::{State, divided, streamed, streamed_formula};
+
+/// In which order the results over single keys are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// Each key into the result of all before it.
+    Left,
+    /// Both halves, each folded so.
+    Balanced,
+    /// Pairs of neighbours, pairs of pairs and so on, as in an adder tree that is filled up to a power of two.
+    Tree,
+}
+
+impl Fold {
+    /// How many of the results that wait are combined after each of n keys, the last two each time. After the last key
+    /// one result is left.
+    fn combinations(self, n: usize) -> Vec<usize> {
+        match self {
+            Fold::Left => (0..n).map(|i| usize::from(i > 0)).collect(),
+            Fold::Balanced => {
+                let mut after = vec![0; n];
+                // The last key of a run of two or more completes it.
+                let mut runs = Vec::from([(0, n)]);
+                while let Some((start, end)) = runs.pop() {
+                    if end - start > 1 {
+                        after[end - 1] += 1;
+                        let middle = start + (end - start) / 2;
+                        runs.extend([(start, middle), (middle, end)]);
+                    }
+                }
+                after
+            }
+            Fold::Tree => {
+                // A key completes as many levels as its number ends in ones; the last key all that is left.
+                let mut after: Vec<usize> = (0..n).map(|i| i.trailing_ones() as usize).collect();
+                if let Some(last) = n.checked_sub(1) {
+                    let waiting = last - after[..last].iter().sum::<usize>();
+                    after[last] = waiting;
+                }
+                after
+            }
+        }
+    }
+}
+
+/// Results that wait to be combined.
+struct Folding<'a> {
+    d: usize,
+    /// For each key, see [`Fold::combinations`].
+    combinations: &'a [usize],
+    key: usize,
+    waiting: Vec<WeightedSum>,
+}
+
+impl State for Folding<'_> {
+    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+        for (&s, v) in s.iter().zip(v.chunks_exact(self.d)) {
+            let mut last = WeightedSum::of_key(s, v);
+            for _ in 0..self.combinations[self.key] {
+                let Some(before) = self.waiting.pop() else { break };
+                last = combined(machine, &before, &last);
+            }
+            self.waiting.push(last);
+            self.key += 1;
+        }
+    }
+
+    fn finish(mut self, machine: &mut Machine) -> Row {
+        match self.waiting.pop() {
+            Some(WeightedSum { sum, weight, max: Some(max) }) => divided(machine, sum, weight, max),
+            _ => Row::identity(self.d),
+        }
+    }
+}
+
+/// [`WeightedSum::combine`], counted; with the identity there is nothing to do.
+fn combined(machine: &mut Machine, a: &WeightedSum, b: &WeightedSum) -> WeightedSum {
+    if a.max.is_some() && b.max.is_some() {
+        let elements = a.sum.len() + 1;
+        machine.count_all(&[
+            (Operation::Maximum, 1),
+            (Operation::Add, 2 + elements),
+            (Operation::Exponential, 2),
+            (Operation::Multiply, 2 * elements),
+        ]);
+    }
+    a.combine(b)
+}
+
+/// Attention as a fold of [`WeightedSum`]s, `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with
+/// `m = max(m_1, m_2)`, in one of several shapes. At the end the sum is divided by the weight.
+///
+/// # Panics
+/// If the tensors do not fit each other or a block size is 0.
+pub fn folded(problem: &Problem, blocks: Blocks, fold: Fold) -> Counted {
+    let combinations = fold.combinations(problem.keys());
+    let mut waiting = 0usize;
+    let mut most = 0;
+    for combined in &combinations {
+        waiting += 1;
+        most = most.max(waiting);
+        waiting = waiting.saturating_sub(*combined);
+    }
+    let new = |d| Folding { d, combinations: &combinations, key: 0, waiting: Vec::new() };
+    // Sum, weight and maximum of each result that waits.
+    streamed(problem, blocks, most * (problem.d + 2), new)
+}
+
+/// What [`folded`] counts, P and R as in [`Sizes`], whatever the shape: P - R results are combined with others, each with
+/// `2 d + 2` products, `d + 3` sums, a maximum and two exponentials.
+pub fn folded_formula(sizes: &Sizes) -> Counts {
+    let Sizes { d, seen, seeing, .. } = *sizes;
+    let combined = seen - seeing;
+    let operations = [
+        (Operation::Multiply, combined * 2 * (d + 1)),
+        (Operation::Add, combined * (d + 3)),
+        (Operation::Divide, seeing * d),
+        (Operation::Maximum, combined),
+        (Operation::Exponential, 2 * combined),
+    ];
+    streamed_formula(sizes, &operations)
+}

@@ -1,0 +1,96 @@
+//! Queries resident, keys and values streamed: FlashAttention-2's order of loops, and that of this project's cores and
+//! arrays. What a query keeps while the keys pass is the algorithm's matter ([`State`]).
+
+use super::counts::{Counts, Operation, Tensor};
+use super::machine::Machine;
+use super::monoid::Monoid;
+use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
+use super::row::Row;
+
+/// What a query keeps in fast memory while keys and values stream by.
+pub(super) trait State {
+    /// Takes in the scores of a block of keys, which it may overwrite, and their values. Masked scores are -inf.
+    fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]);
+
+    /// The result.
+    fn finish(self, machine: &mut Machine) -> Row;
+}
+
+/// Runs an algorithm in blocks: for each block of queries, all blocks of keys and values. Q is read and O written once,
+/// K and V are read once for each block of queries. `elements_of` is what the state of a query takes.
+///
+/// The log-sum-exp that FlashAttention-2 writes for the backward pass is not written.
+///
+/// # Panics
+/// If the tensors do not fit each other or a block size is 0.
+pub(super) fn streamed<S: State>(
+    problem: &Problem,
+    blocks: Blocks,
+    elements_of: usize,
+    new: impl Fn(usize) -> S,
+) -> Counted {
+    problem.check();
+    let d = problem.d;
+    let mut machine = Machine::default();
+    let mut results = Vec::with_capacity(problem.queries());
+    for rows in ranges(problem.queries(), blocks.rows) {
+        let q = machine.load(Tensor::Q, &problem.q[elements(&rows, d)]);
+        let room = machine.allocate(rows.len() * elements_of);
+        let mut states: Vec<S> = rows.clone().map(|_| new(d)).collect();
+        for columns in ranges(problem.keys(), blocks.columns) {
+            let k = machine.load(Tensor::K, &problem.k[elements(&columns, d)]);
+            let v = machine.load(Tensor::V, &problem.v[elements(&columns, d)]);
+            // One row of scores at a time.
+            let mut s = machine.allocate(columns.len());
+            for ((i, q), state) in rows.clone().zip(q.chunks_exact(d)).zip(&mut states) {
+                problem.scores(&mut machine, (i, q), (columns.clone(), &k), &mut s);
+                state.take(&mut machine, &mut s, &v);
+            }
+            [k, v, s].into_iter().for_each(|block| machine.release(block));
+        }
+        for state in states {
+            let row = state.finish(&mut machine);
+            machine.create(Tensor::O, &row.o);
+            results.push(row);
+        }
+        [q, room].into_iter().for_each(|block| machine.release(block));
+    }
+    Counted { rows: results, counts: machine.counts, working_set: machine.working_set }
+}
+
+/// The result of one query, uncounted, from its scores.
+pub(super) fn of_scores<S: State>(mut state: S, s: &[f64], v: &[f64]) -> Row {
+    let mut machine = Machine::default();
+    state.take(&mut machine, &mut s.to_vec(), v);
+    state.finish(&mut machine)
+}
+
+/// `o = sum / weight`, counted, from sums relative to `e^max`; the empty result without a weight.
+pub(super) fn divided(machine: &mut Machine, sum: Vec<f64>, weight: f64, max: f64) -> Row {
+    if weight == 0.0 {
+        return Row::identity(sum.len());
+    }
+    machine.count_all(&[(Operation::Divide, sum.len())]);
+    Row::of_sums(sum, weight, max)
+}
+
+/// What a streamed algorithm counts, given the operations beside those of the scores, products and sums among them. With `T_r = ceil(queries / B_r)`
+/// blocks of queries the accesses are `2 queries d + 2 T_r keys d`, and `queries keys` of the mask.
+pub(super) fn streamed_formula(sizes: &Sizes, operations: &[(Operation, u64)]) -> Counts {
+    let Sizes { queries, keys, d, blocks, .. } = *sizes;
+    let passes = queries.div_ceil(blocks.rows as u64);
+    let accesses = [
+        (Tensor::Q, queries * d, 0),
+        (Tensor::K, passes * keys * d, 0),
+        (Tensor::V, passes * keys * d, 0),
+        (Tensor::O, 0, queries * d),
+        sizes.mask_reads(),
+    ];
+    let (multiply, add) = sizes.of_scores();
+    let with_scores = |&(operation, times): &(Operation, u64)| match operation {
+        Operation::Multiply => (operation, times + multiply),
+        Operation::Add => (operation, times + add),
+        _ => (operation, times),
+    };
+    Counts::of(&accesses, &operations.iter().map(with_scores).collect::<Vec<_>>(), 0)
+}
