@@ -13,7 +13,7 @@ import torch
 
 from .core import Core
 
-_MOST_D = 512
+_MOST_D = 576
 
 
 class Attention:

@@ -243,7 +243,7 @@ impl Core {
             part(operands.v, key_head, keys),
         );
         let chooses = settings.tensor_scale == TensorScale::Auto
-            && v_candidates(attention.max_abs_v(), self.config().format).len() > 1;
+            && v_candidates(attention.max_abs_v(), self.config().formats()).len() > 1;
         let scenario = Scenario {
             attention,
             visible,

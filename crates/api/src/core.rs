@@ -26,7 +26,7 @@ impl Core {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
         let config = fields.config().map_err(Error::input)?;
         config.validate().map_err(Error::input)?;
-        Ok(Core::new(config))
+        Core::new(config)
     }
 
     /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
@@ -58,11 +58,16 @@ impl Core {
         }
         let config = fields.config().map_err(|e| Error::Input(e.by_flag()))?;
         config.validate().map_err(|e| Error::Input(e.by_flag()))?;
-        Ok(Core::new(config))
+        Core::new(config)
     }
 
-    fn new(config: CoreConfig) -> Core {
-        Core { config, models: Mutex::default() }
+    /// Callers' arrays have one d for all.
+    fn new(config: CoreConfig) -> Result<Core, Error> {
+        if config.dv() != config.d {
+            let problem = "dv: a core that is called has one length for keys and values; give d alone";
+            return Err(Error::Input(problem.into()));
+        }
+        Ok(Core { config, models: Mutex::default() })
     }
 
     /// The configuration.

@@ -50,8 +50,9 @@ impl Core {
     }
 
     fn workload(&self, head: &RawHead) -> Result<Workload, Error> {
-        let (d, format) = (self.config().d, self.config().format);
-        for (name, data) in [("q", head.q), ("k", head.k), ("v", head.v)] {
+        let (d, formats) = (self.config().d, self.config().formats());
+        let operands = [("q", head.q, formats.q), ("k", head.k, formats.k), ("v", head.v, formats.v)];
+        for (name, data, format) in operands {
             if data.is_empty() || !data.len().is_multiple_of(d) {
                 return Err(Error::Input(format!(
                     "{name}: {} words, whole rows of {d} are needed",
@@ -70,7 +71,7 @@ impl Core {
             let (k, v) = (head.k.len() / d, head.v.len() / d);
             return Err(Error::Input(format!("v: {v} rows, but k has {k}")));
         }
-        let mut workload = Workload::new(format, d, head.q, head.k, head.v);
+        let mut workload = Workload::new(formats.v, d, head.q, head.k, head.v);
         let (queries, keys) = (workload.queries.len(), head.k.len() / d);
         if let Some(lengths) = head.lengths {
             if lengths.len() != queries {
@@ -97,6 +98,7 @@ impl Core {
             workload = workload.with_hidden(|query, key| hidden[query * keys + key]);
         }
         if let Some(v_exponent) = head.v_exponent {
+            let format = formats.v;
             if v_exponent > format.exponent_mask() {
                 let most = format.exponent_mask();
                 return Err(Error::Input(format!(

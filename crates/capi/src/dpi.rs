@@ -8,13 +8,13 @@ use crate::error::{input, kept, slice, slice_mut};
 use crate::steps::FlashdSteps;
 use crate::types::{FlashdCore, FlashdStep, flashd_core_free, flashd_core_new, handle};
 use crate::{flashd_steps_free, flashd_steps_new};
-use flashd_api::{Error, Stepper, pack, unpack};
+use flashd_api::{Error, Formats, Stepper, pack, unpack};
 use std::ffi::{c_char, c_int, c_longlong};
 
-/// Words of the widest vector: 512 elements of 32 bits.
-const VECTOR_WORDS: usize = 512;
-/// Words of the widest state: 512 accumulators of 64 bits.
-const STATE_WORDS: usize = 1024;
+/// Words of the widest vector: 576 elements of 32 bits.
+const VECTOR_WORDS: usize = 576;
+/// Words of the widest state: 576 accumulators of 64 bits.
+const STATE_WORDS: usize = 1152;
 
 /// What a handle points to, to change it.
 ///
@@ -31,7 +31,13 @@ unsafe fn model<'a>(handle: *mut FlashdSteps) -> Result<&'a mut Stepper, Error> 
 /// `words` is null or points to a flashd_vector_t.
 unsafe fn elements(model: &Stepper, what: &str, words: *const u32) -> Result<Vec<u64>, Error> {
     let config = model.config();
-    Ok(unpack(unsafe { slice(what, words, VECTOR_WORDS) }?, config.format.width(), config.d))
+    let Formats { q, k, v, .. } = config.formats();
+    let format = match what {
+        "q" => q,
+        "k" => k,
+        _ => v,
+    };
+    Ok(unpack(unsafe { slice(what, words, VECTOR_WORDS) }?, format.width(), config.d))
 }
 
 /// The model of the core that JSON describes; null if it is not legal.
@@ -137,7 +143,7 @@ pub unsafe extern "C" fn flashd_dpi_result(
     let run = || {
         let model = &unsafe { handle(steps) }?.stepper;
         let result = model.result()?;
-        pack(&result.o, model.config().format.width(), unsafe { slice_mut("o", o, VECTOR_WORDS) }?);
+        pack(&result.o, model.config().formats().o.width(), unsafe { slice_mut("o", o, VECTOR_WORDS) }?);
         let bits = [result.invalid, result.overflow, result.empty];
         let bits = bits.iter().enumerate().map(|(place, &flag)| c_int::from(flag) << place).sum();
         *unsafe { flags.as_mut() }.ok_or_else(|| input("flags is null"))? = bits;

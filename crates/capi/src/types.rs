@@ -192,9 +192,14 @@ pub unsafe extern "C" fn flashd_core_info(core: *const FlashdCore, info: *mut Fl
     kept(|| {
         let core = &unsafe { handle(core) }?.core;
         let config = core.config();
+        let formats = config.formats();
         let told = FlashdInfo {
             d: config.d as u32,
-            width: config.format.width(),
+            width: [formats.q, formats.k, formats.v, formats.o]
+                .map(|format| format.width())
+                .into_iter()
+                .max()
+                .unwrap_or(0),
             accumulator_bits: config.accumulator_bits(),
             state_scalars: config.state_scalars().len() as u32,
             latency: core.latency(),

@@ -8,10 +8,10 @@
 // so that a port is assigned to it and from it as it is.
 package flashd_dpi;
 
-    // 512 elements of 32 bits.
-    typedef bit [16383:0] flashd_vector_t;
-    // 512 accumulators of 64 bits.
-    typedef bit [32767:0] flashd_state_t;
+    // 576 elements of 32 bits.
+    typedef bit [18431:0] flashd_vector_t;
+    // 576 accumulators of 64 bits.
+    typedef bit [36863:0] flashd_state_t;
 
     // What a step did.
     localparam int FLASHD_LOAD = 0;    // The output became the value.

@@ -9,7 +9,7 @@ use crate::output::{Failure, print, print_json};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_spec::config::{CoreConfig, D_RANGE, Design};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
@@ -45,7 +45,7 @@ struct Traces {
 }
 
 /// The cores of one format.
-type Set = (Format, Vec<CoreConfig>);
+type Set = (Formats, Vec<CoreConfig>);
 
 impl From<AccuracyError> for Failure {
     fn from(e: AccuracyError) -> Failure {
@@ -124,39 +124,39 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     if args.core.is_empty() {
         let designs = [Design::FlashD, Design::Fa2];
         let cores = |format| designs.map(|design| CoreConfig::new(design, d, format)).to_vec();
-        return Ok(formats.into_iter().map(|format| (format, cores(format))).collect());
+        return Ok(formats.into_iter().map(|format| (format.into(), cores(format))).collect());
     }
     let mut cores: Vec<CoreConfig> = Vec::new();
     for text in &args.core {
         let mut add = |core: Result<CoreConfig, Failure>| {
             // The heads decide on both: cores that differ in nothing else are one.
-            let core = core.map(|core| CoreConfig { d, score_shift: None, ..core });
+            let core = core.map(|core| CoreConfig { d, dv: None, score_shift: None, ..core });
             add_core(&mut cores, text, core)
         };
         let selection: Selection =
             parse_flags(text).map_err(|e| Failure::input(format!("--core \"{text}\": {e}")))?;
-        for (field, why) in
-            [("d", "each head has its own"), ("score_shift", "it follows from each head's scale")]
-        {
+        let own = "each head has its own";
+        let scale = ("score_shift", "it follows from each head's scale");
+        for (field, why) in [("d", own), ("dk", own), ("dv", own), scale] {
             if selection.fields.has(field) {
                 let flag = field.replace('_', "-");
                 return Err(Failure::input(format!("--core \"{text}\": --{flag}: {why}; leave it out")));
             }
         }
         if selection.fields.has("format") || selection.config.is_some() {
-            add(configuration(&selection, Some(d)))?;
+            add(configuration(&selection, Some(d.into())))?;
             continue;
         }
         for &format in &formats {
             let selection = parse_flags(&format!("{text} --format {format}"));
-            add(selection.and_then(|selection| configuration(&selection, Some(d))))?;
+            add(selection.and_then(|selection| configuration(&selection, Some(d.into()))))?;
         }
     }
     let mut sets: Vec<Set> = Vec::new();
     for core in cores {
-        match sets.iter_mut().find(|(format, _)| *format == core.format) {
+        match sets.iter_mut().find(|(formats, _)| *formats == core.formats()) {
             Some((_, cores)) => cores.push(core),
-            None => sets.push((core.format, vec![core])),
+            None => sets.push((core.formats(), vec![core])),
         }
     }
     Ok(sets)

@@ -142,7 +142,7 @@ fn equal_parts(cores: &[CoreConfig], at_once: usize) -> Vec<Part> {
 /// No core is skipped: what a narrower lane saves is not known before it is mapped.
 fn measured_parts(args: &ExploreArgs, cores: &[CoreConfig]) -> Vec<Part> {
     let part = |core: &CoreConfig| Part::Measured {
-        core: core.clone(),
+        core: Box::new(core.clone()),
         cost: args.cost.into(),
         cycles: args.cycles,
         flow: flow_of(args),

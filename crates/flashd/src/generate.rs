@@ -100,6 +100,14 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                     files.extend(testbench(target, &plan)?);
                 }
                 if args.cocotb {
+                    let (core, _) = target.cores();
+                    if core.formats().uniform().is_none() || core.dv() != core.d {
+                        return Err(Failure::input(format!(
+                            "--cocotb: its bench has vectors of one length and format, and {} has others for k, v or o; \
+                             --testbench takes it",
+                            core.name()
+                        )));
+                    }
                     files.push(cocotb_file(&target.name()));
                 }
             }

@@ -100,7 +100,7 @@ fn selection(args: &LlmArgs) -> Result<Option<Selection>, Failure> {
 
 /// The name of the core that the arguments select, for heads of the length that they name.
 pub fn selected(args: &LlmArgs) -> Result<Vec<String>, Failure> {
-    let name = |selection: Selection| configuration(&selection, Some(8)).map(|core| core.name());
+    let name = |selection: Selection| configuration(&selection, Some(8.into())).map(|core| core.name());
     selection(args)?.map(name).into_iter().collect()
 }
 
@@ -109,7 +109,7 @@ pub fn run(args: LlmArgs) -> Result<(), Failure> {
     let selection = selection(&args)?;
     let model = Checkpoint::read(&args.checkpoint)?;
     let tokenizer = Tokenizer::read(&args.tokenizer, model.config.vocab)?;
-    let core = |selection: Selection| configuration(&selection, Some(model.config.head_size()));
+    let core = |selection: Selection| configuration(&selection, Some(model.config.head_size().into()));
     let core = selection.map(core).transpose()?;
     let task = task(&args, &model, &tokenizer)?;
     let mut f32_runner = Runner::new(&model, F32Attention);

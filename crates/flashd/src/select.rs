@@ -3,7 +3,9 @@
 use crate::cli::{ArrayArgs, Selection};
 use crate::output::Failure;
 use clap::{Args, Parser};
-use flashd_spec::config::{ArrayConfig, CoreConfig, CoreFields, OPTIONS, SplitConfig, Values, WrapperConfig};
+use flashd_spec::config::{
+    ArrayConfig, CoreConfig, CoreFields, Lengths, OPTIONS, SplitConfig, Values, WrapperConfig,
+};
 use std::path::Path;
 
 /// Flags without a program's name.
@@ -46,8 +48,8 @@ pub fn add_core(
     Ok(())
 }
 
-/// The selected core. `d_from_data` fills in a vector length that neither file nor flag gives.
-pub fn configuration(s: &Selection, d_from_data: Option<usize>) -> Result<CoreConfig, Failure> {
+/// The selected core. `d_from_data` fills in vector lengths where neither file nor flag gives any.
+pub fn configuration(s: &Selection, d_from_data: Option<Lengths>) -> Result<CoreConfig, Failure> {
     match (select(s, d_from_data)?, &s.config) {
         ((_, Some(array)), Some(path)) => Err(Failure::input(format!(
             "--config {}: an array of {} cores, where a core is needed",
@@ -71,7 +73,7 @@ pub fn split(core: &CoreConfig, parts: usize) -> Result<SplitConfig, Failure> {
 /// The selected core, and the array of it that `--queries` or the file ask for.
 pub fn core_or_array(
     flags: &ArrayArgs,
-    d_from_data: Option<usize>,
+    d_from_data: Option<Lengths>,
 ) -> Result<(CoreConfig, Option<ArrayConfig>), Failure> {
     let ArrayArgs { selection: s, queries, key_index_bits } = flags;
     let (core, in_file) = select(s, d_from_data)?;
@@ -149,7 +151,7 @@ struct ArrayInFile {
     key_index_bits: Option<u32>,
 }
 
-fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Option<ArrayInFile>), Failure> {
+fn select(s: &Selection, d_from_data: Option<Lengths>) -> Result<(CoreConfig, Option<ArrayInFile>), Failure> {
     let (in_file, array) = match s.config.as_deref().map(read).transpose()? {
         None => (CoreFields::default(), None),
         Some(InFile::Core(core)) => (core, None),
@@ -158,9 +160,10 @@ fn select(s: &Selection, d_from_data: Option<usize>) -> Result<(CoreConfig, Opti
             (core, Some(ArrayInFile { queries, key_index_bits }))
         }
     };
-    let data = d_from_data.map_or_else(CoreFields::default, |d| CoreFields::default().with_d(d));
     let flags = s.fields.clone();
-    let config = flags.or(in_file).or(data).config().map_err(|e| match &s.config {
+    let fields = flags.or(in_file);
+    let fields = d_from_data.into_iter().fold(fields, CoreFields::or_lengths);
+    let config = fields.config().map_err(|e| match &s.config {
         Some(path) => Failure::input(format!("--config {}: {e}", path.display())),
         None if e.field == "design" => Failure::input(format!("--design {} (or --config FILE)", e.problem)),
         None => Failure::input(e.by_flag()),

@@ -20,7 +20,7 @@ use flashd_simulator::{
     Accuracy, Counters, Drive, Engine, Inputs, Observer, Outputs, Prepared, Reference, RtlEngine, Scenario,
     VectorFile, model_results, prepare, run as run_lockstep,
 };
-use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -59,7 +59,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     }
     let layer = layer::load(args)?;
     check_writable(args)?;
-    let d = layer.heads[0].d;
+    let d = layer.heads[0].dv;
     let one = |head: Attention| {
         let (queries, keys) = (args.first_queries, args.first_keys);
         let cut = head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys));
@@ -72,15 +72,16 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
 /// The core, and what is made of it, for vectors of a length.
 fn design(
     args: &SimulateArgs,
-    d: usize,
+    lengths: Lengths,
 ) -> Result<(CoreConfig, Option<ArrayConfig>, Option<SplitConfig>), Failure> {
-    let (config, array) = core_or_array(&args.array, Some(d))?;
-    if config.d != d {
-        return Err(Failure::input(format!(
-            "--d: the core has d = {}, the data in {} has d = {d}",
-            config.d,
-            args.q.as_deref().unwrap_or(Path::new("")).display(),
-        )));
+    let (config, array) = core_or_array(&args.array, Some(lengths))?;
+    for (flag, core, data) in [("d", config.d, lengths.k), ("dv", config.dv(), lengths.v)] {
+        if core != data {
+            return Err(Failure::input(format!(
+                "--{flag}: the core has {flag} = {core}, the data in {} has {flag} = {data}",
+                args.q.as_deref().unwrap_or(Path::new("")).display(),
+            )));
+        }
     }
     if config.score_shift.is_some() {
         return Err(Failure::input(
@@ -93,7 +94,10 @@ fn design(
 
 /// The name of what the arguments select, with vectors of the length that they name.
 pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
-    let (core, array, parts) = design(args, args.array.selection.fields.get("d").unwrap_or(8))?;
+    let fields = &args.array.selection.fields;
+    let of = |own: &str| fields.get(own).or_else(|| fields.get("d")).unwrap_or(8);
+    let lengths = Lengths { k: of("dk"), v: of("dv") };
+    let (core, array, parts) = design(args, lengths)?;
     let array = array.map(|array| array.name());
     let parts = parts.map(|split| split.name());
     Ok(vec![array.or(parts).unwrap_or_else(|| core.name())])
@@ -101,7 +105,7 @@ pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
 
 /// The run of one head.
 fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
-    let (config, array, parts) = design(args, attention.d)?;
+    let (config, array, parts) = design(args, attention.lengths())?;
     if array.is_some() {
         array::check(args, config.masks)?;
     }
@@ -267,16 +271,19 @@ impl Drop for Progress {
     }
 }
 
-/// Results as a `.npy` file of shape `[queries, d]`.
+/// Results as a `.npy` file of shape `[queries, d_v]`.
 fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>> {
-    npy_bytes(&[results.len(), prepared.config.d], &prepared.values(results))
+    npy_bytes(&[results.len(), prepared.config.dv()], &prepared.values(results))
 }
 
 /// The default core of the other design, for the same data and format.
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
         segments: config.segments,
-        ..CoreConfig::new(config.design().other(), config.d, config.format)
+        ..CoreConfig {
+            datapath: Datapath::shipped(config.design().other(), config.formats()),
+            ..config.plain()
+        }
     }
 }
 

@@ -9,7 +9,7 @@
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::config::Dot;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
 
 /// Queries whose dot products are formed together, one array lane each.
@@ -33,9 +33,10 @@ pub(crate) trait BlockDot {
 
 /// The unit of a core for a run's operands.
 pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
-    let format = n.format;
-    let fastest = carriers == Carriers::Fastest;
-    let narrow = 2 * format.precision() + 2 <= f32::PRECISION;
+    let (formats, fastest) = (n.formats, carriers == Carriers::Fastest);
+    // Rounded products are of two operands in one format.
+    let format = formats.q;
+    let narrow = formats.q.precision() + formats.k.precision() + 2 <= f32::PRECISION;
     match n.dot {
         Dot::Tree => match (fastest && narrow, format.subnormals) {
             (true, Subnormals::Flushed) => Box::new(Tree::<f32, true>::new(format, d, k)),
@@ -64,7 +65,7 @@ pub(crate) fn term_shift(n: &Numerics) -> i32 {
 /// Where terms saturate: from the first number on, and where the sum of the exponent fields is above the second.
 pub(crate) fn term_limits(n: &Numerics) -> (f64, f64) {
     let width = (n.term_bits() - 1) as i32;
-    (pow2(width), (width + 2 * n.format.bias - term_shift(n) - 1).into())
+    (pow2(width), (width + n.formats.q.bias + n.formats.k.bias - term_shift(n) - 1).into())
 }
 
 /// Whether f32 has every term up to the largest, and i32 every sum of d of them.
@@ -74,7 +75,7 @@ pub(crate) fn sums_fit_i32(largest: f64, d: usize) -> bool {
 
 /// What the fused dot product makes of its operands.
 struct Terms {
-    format: Format,
+    formats: Formats,
     d: usize,
     /// `k 2^shift`.
     k: Vec<f64>,
@@ -89,16 +90,18 @@ struct Terms {
 
 impl Terms {
     fn new(n: &Numerics, d: usize, q: &[u64], k: &[u64]) -> Self {
-        let format = n.format;
-        let shift = term_shift(n);
-        let scaled =
-            |x: &[u64], scale: f64| -> Vec<f64> { x.iter().map(|&x| decode(format, x) * scale).collect() };
+        let (formats, shift) = (n.formats, term_shift(n));
+        let scaled = |format: Format, x: &[u64], scale: f64| -> Vec<f64> {
+            x.iter().map(|&x| decode(format, x) * scale).collect()
+        };
         let largest = |x: &[f64]| x.iter().fold(0f64, |m, x| m.max(x.abs()));
-        let exponent = |x: &[u64]| x.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(exponent(format, x)));
+        let exponent =
+            |format: Format, x: &[u64]| x.iter().fold(f64::NEG_INFINITY, |m, &x| m.max(exponent(format, x)));
         let (limit, top) = term_limits(n);
-        let term = largest(&scaled(q, 1.0)) * largest(&scaled(k, pow2(shift)));
-        let fit = term < limit && exponent(q) + exponent(k) <= top;
-        Terms { format, d, k: scaled(k, pow2(shift)), largest: term, limit, top, fit }
+        let k_scaled = scaled(formats.k, k, pow2(shift));
+        let term = largest(&scaled(formats.q, q, 1.0)) * largest(&k_scaled);
+        let fit = term < limit && exponent(formats.q, q) + exponent(formats.k, k) <= top;
+        Terms { formats, d, k: k_scaled, largest: term, limit, top, fit }
     }
 
     /// Whether f32 has every factor, and i32 every sum.
@@ -187,6 +190,7 @@ impl<C: Carrier, const FLUSH: bool> BlockDot for TreeBlock<'_, C, FLUSH> {
 
 /// Integer terms and their exact sum, where no term saturates.
 struct Fused<C> {
+    /// Of queries.
     format: Format,
     d: usize,
     /// Next to `k 2^shift`, see the module's documentation.
@@ -196,7 +200,7 @@ struct Fused<C> {
 impl<C: Carrier> Fused<C> {
     fn new(terms: Terms) -> Self {
         let k = terms.k.iter().map(|&k| C::from_f64(k).away()).collect();
-        Fused { format: terms.format, d: terms.d, k }
+        Fused { format: terms.formats.q, d: terms.d, k }
     }
 }
 
@@ -238,7 +242,7 @@ struct Saturating {
 
 impl Saturating {
     fn new(mut terms: Terms, k: &[u64]) -> Self {
-        let exponents = k.iter().map(|&k| exponent(terms.format, k)).collect();
+        let exponents = k.iter().map(|&k| exponent(terms.formats.k, k)).collect();
         terms.k.iter_mut().for_each(|k| *k = k.away());
         Saturating { terms, exponents }
     }
@@ -246,7 +250,7 @@ impl Saturating {
 
 impl DotUnit for Saturating {
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
-        let Terms { format, d, .. } = self.terms;
+        let Terms { formats: Formats { q: format, .. }, d, .. } = self.terms;
         let queries = transpose(d, queries, |q| (decode(format, q), exponent(format, q)));
         Box::new(SaturatingBlock { unit: self, queries })
     }

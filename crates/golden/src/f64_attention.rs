@@ -8,9 +8,9 @@ use crate::family;
 
 pub use crate::family::{flash_d_weights, scores, sigmoid};
 
-/// Output of [`family::safe_softmax`].
+/// Output of [`family::safe_softmax`] for one query; d is the length of a value.
 pub fn safe_softmax(q: &[f64], k: &[f64], v: &[f64], d: usize, scale: f64) -> Vec<f64> {
-    safe_softmax_of_scores(&scores(q, k, d, scale), v, d)
+    safe_softmax_of_scores(&scores(q, k, q.len(), scale), v, d)
 }
 
 /// [`safe_softmax`] of given scores.

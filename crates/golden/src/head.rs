@@ -8,24 +8,24 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The operands of a run, of [`crate::Model`] and of [`crate::VectorModel`]: queries against keys and values, as encodings of
-/// the core's format.
+/// their formats.
 ///
 /// [`Head::new`] has what every run needs. The rest is for some runs, and is set by name:
 /// `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
-    /// Queries, `[queries, d]`.
+    /// Queries, `[queries, d_k]`.
     pub q: &'a [u64],
-    /// Keys, `[keys, d]`.
+    /// Keys, `[keys, d_k]`.
     pub k: &'a [u64],
-    /// Values, `[keys, d]`.
+    /// Values, `[keys, d_v]`.
     pub v: &'a [u64],
     /// The first key that each query meets; 0 for all when empty. Keys before it are no steps.
     pub from: &'a [usize],
     /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. One that sees no key gives zeros
     /// and is [`crate::QueryResult::empty`].
     pub lengths: &'a [usize],
-    /// What fixed-point lanes scale the values to, for each query: an exponent field of the format. Larger values set
+    /// What fixed-point lanes scale the values to, for each query: an exponent field of v's format. Larger values set
     /// [`crate::QueryResult::overflow`]. Empty stands for the [`v_exponent`] of all of `v`. Other lanes ignore it.
     pub v_exponents: &'a [u64],
     /// Which keys are hidden from which queries; none where there is no mask. A hidden key changes nothing, and its step is
@@ -81,12 +81,12 @@ impl<'a> Head<'a> {
     /// If the operands do not fit each other or the core.
     pub(crate) fn check(&self, config: &CoreConfig) {
         let Head { q, k, v, from, lengths, v_exponents, restored, .. } = self;
-        let (d, queries) = (config.d, lengths.len());
+        let (dk, dv, queries) = (config.d, config.dv(), lengths.len());
         let all = |given: usize| given == 0 || given == queries;
-        assert_eq!(q.len(), queries * d, "q must hold one query for each length");
-        assert_eq!(k.len(), v.len(), "k and v must hold the same number of vectors");
-        assert_eq!(k.len() % d, 0, "k must hold whole vectors");
-        let keys = k.len() / d;
+        assert_eq!(q.len(), queries * dk, "q must hold one query for each length");
+        assert_eq!(k.len() % dk, 0, "k must hold whole vectors");
+        let keys = k.len() / dk;
+        assert_eq!(v.len(), keys * dv, "k and v must hold the same number of vectors");
         assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
         assert!(all(from.len()), "there must be one first key for each query");
         assert!(
@@ -94,13 +94,14 @@ impl<'a> Head<'a> {
             "a query's keys end before the first"
         );
         assert!(all(v_exponents.len()), "there must be one v_exponent for each query");
-        let field = config.format.exponent_mask();
-        assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {}'s field", config.format);
+        let format = config.formats().v;
+        let field = format.exponent_mask();
+        assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
         assert!(all(restored.len()), "there must be one partial result for each query");
         assert!(config.partial || restored.iter().all(Option::is_none), "a query starts from a state");
         assert!(
-            restored.iter().flatten().all(|state| state.o.len() == d),
-            "a partial result must have d accumulators"
+            restored.iter().flatten().all(|state| state.o.len() == dv),
+            "a partial result must have d_v accumulators"
         );
     }
 }

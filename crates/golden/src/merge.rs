@@ -61,7 +61,7 @@ impl Merge {
             QueryResult {
                 o: match &state {
                     Some(state) => self.result(state, v_exponent),
-                    None => vec![0; self.config.d],
+                    None => vec![0; self.config.dv()],
                 },
                 invalid: parts.iter().any(|part| part.invalid),
                 overflow: parts.iter().any(|part| part.overflow),
@@ -86,12 +86,12 @@ impl Merge {
         let o = match self.config.kind().arithmetic {
             Arithmetic::Fixed => {
                 let lane = self.config.lane_bits();
-                let lanes = FixedLanes::<i64>::new(n.format, LaneBits { v: lane.o, ..lane });
+                let lanes = FixedLanes::<i64>::new(n.formats, LaneBits { v: lane.o, ..lane });
                 step(&lanes, factor(lane.w), a, b, |bits| signed(bits, lane.o))
             }
             Arithmetic::Ranged => {
                 let lane = self.config.lane_bits();
-                let lanes = RangedLanes::new(n.format, LaneBits { v: lane.o, ..lane });
+                let lanes = RangedLanes::new(n.formats, LaneBits { v: lane.o, ..lane });
                 a.o.iter().zip(&b.o).map(|(&a, &b)| lanes.merge(factor(lane.w), a, b)).collect()
             }
             _ if self.config.update() == Some(Update::Rounded) => {
@@ -101,11 +101,11 @@ impl Merge {
             }
             Arithmetic::Float | Arithmetic::Letter => match n.accumulator.subnormals {
                 Subnormals::Flushed => {
-                    let lanes = FusedLanes::<f64, true>::new(n.format, n.accumulator);
+                    let lanes = FusedLanes::<f64, true>::new(n.formats, n.accumulator);
                     step(&lanes, factor(n.weight.precision()), a, b, |bits| lanes.accumulator(bits))
                 }
                 Subnormals::Supported => {
-                    let lanes = FusedLanes::<f64, false>::new(n.format, n.accumulator);
+                    let lanes = FusedLanes::<f64, false>::new(n.formats, n.accumulator);
                     step(&lanes, factor(n.weight.precision()), a, b, |bits| lanes.accumulator(bits))
                 }
             },
@@ -133,11 +133,11 @@ impl Merge {
         let n = &self.numerics;
         match n.accumulator.subnormals {
             Subnormals::Flushed => {
-                let lanes = FloatLanes::<f64, true>::new(n.format, n.accumulator, intermediate);
+                let lanes = FloatLanes::<f64, true>::new(n.formats, n.accumulator, intermediate);
                 step(&lanes, op, a, b, |bits| lanes.accumulator(bits))
             }
             Subnormals::Supported => {
-                let lanes = FloatLanes::<f64, false>::new(n.format, n.accumulator, intermediate);
+                let lanes = FloatLanes::<f64, false>::new(n.formats, n.accumulator, intermediate);
                 step(&lanes, op, a, b, |bits| lanes.accumulator(bits))
             }
         }
@@ -151,22 +151,22 @@ impl Merge {
             false => FloatEnding::Round,
         };
         let rounded =
-            |result: &dyn Fn(u64) -> f64| state.o.iter().map(|&o| encode(n.format, result(o))).collect();
+            |result: &dyn Fn(u64) -> f64| state.o.iter().map(|&o| encode(n.formats.o, result(o))).collect();
         if self.config.has_ranged_lanes() {
-            let lanes = RangedLanes::new(n.format, self.config.lane_bits());
+            let lanes = RangedLanes::new(n.formats, self.config.lane_bits());
             return rounded(&|o| lanes.result(FloatEnding::Round, lanes.accumulator(o), v_exponent).0);
         }
         if self.config.has_fixed_lanes() {
-            let lanes = FixedLanes::<i64>::new(n.format, self.config.lane_bits());
+            let lanes = FixedLanes::<i64>::new(n.formats, self.config.lane_bits());
             return rounded(&|o| lanes.result(ending, lanes.accumulator(o), v_exponent).0);
         }
         match n.accumulator.subnormals {
             Subnormals::Flushed => {
-                let lanes = FloatLanes::<f64, true>::new(n.format, n.accumulator, n.product);
+                let lanes = FloatLanes::<f64, true>::new(n.formats, n.accumulator, n.product);
                 rounded(&|o| lanes.result(ending, lanes.accumulator(o), v_exponent).0)
             }
             Subnormals::Supported => {
-                let lanes = FloatLanes::<f64, false>::new(n.format, n.accumulator, n.product);
+                let lanes = FloatLanes::<f64, false>::new(n.formats, n.accumulator, n.product);
                 rounded(&|o| lanes.result(ending, lanes.accumulator(o), v_exponent).0)
             }
         }

@@ -66,7 +66,7 @@ pub struct PartialState {
     /// complement, FL fraction bits), and what the hold rule's budget has left; FA2: the maximum m (two's complement, FS
     /// fraction bits) and the sum l (FL fraction bits).
     pub scalars: [u64; 2],
-    /// The d accumulators: encodings of the accumulator's format, or two's complement in fixed-point lanes, relative
+    /// The d_v accumulators: encodings of the accumulator's format, or two's complement in fixed-point lanes, relative
     /// to the query's `v_exponent`; where each lane has an exponent of its own, that stands above the number.
     pub o: Vec<u64>,
 }
@@ -74,7 +74,7 @@ pub struct PartialState {
 /// Result of one query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueryResult {
-    /// Output encodings, d of them.
+    /// Output encodings, d_v of them.
     pub o: Vec<u64>,
     /// Some operand that was read is Inf or NaN.
     pub invalid: bool,
@@ -128,8 +128,8 @@ impl Model {
         let n = &self.numerics;
         match self.config.follows_the_paper() {
             true => {
-                let reciprocal = reciprocal_value(n.format, &n.reciprocal, decode(n.format, l));
-                (encode(n.format, reciprocal), 0)
+                let reciprocal = reciprocal_value(n.formats.q, &n.reciprocal, decode(n.formats.q, l));
+                (encode(n.formats.q, reciprocal), 0)
             }
             false => {
                 let (r, exponent) = divide(&n.reciprocal, l, n.state_fraction);
@@ -145,7 +145,7 @@ impl Model {
     /// the format's field, or a query starts from a state and the core has no partial results.
     pub fn run(&self, head: Head) -> Vec<QueryResult> {
         head.check(&self.config);
-        let exponents = head.exponents(self.numerics.format);
+        let exponents = head.exponents(self.numerics.formats.v);
         self.with_core(Head { v_exponents: &exponents, ..head }, self.carriers)
     }
 
@@ -186,15 +186,15 @@ impl Model {
                 let bits = config.lane_bits();
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
                 if carriers == Carriers::Fastest && FixedLanes::<i32>::fits(bits) {
-                    input.visit(self, &recurrence, &FixedLanes::<i32>::new(n.format, bits), carriers)
+                    input.visit(self, &recurrence, &FixedLanes::<i32>::new(n.formats, bits), carriers)
                 } else {
-                    input.visit(self, &recurrence, &FixedLanes::<i64>::new(n.format, bits), carriers)
+                    input.visit(self, &recurrence, &FixedLanes::<i64>::new(n.formats, bits), carriers)
                 }
             }
             Datapath::FlashD(FlashDVariant::Ranged) => {
                 let bits = config.lane_bits();
                 let recurrence = Lse::new(n, FactorWeight(bits.w));
-                input.visit(self, &recurrence, &RangedLanes::new(n.format, bits), carriers)
+                input.visit(self, &recurrence, &RangedLanes::new(n.formats, bits), carriers)
             }
             Datapath::Fa2(Fa2Variant::Literal) => self.float_lanes(
                 input,
@@ -237,26 +237,32 @@ impl Model {
         R: Recurrence<Op = FloatOp, Ending = FloatEnding>,
     {
         let n = &self.numerics;
-        let (format, accumulator) = (n.format, n.accumulator);
+        let (formats, accumulator) = (n.formats, n.accumulator);
         // A rounding takes two bits more than its result.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
         let narrow = carriers == Carriers::Fastest
-            && fits_f32(format, accumulator, longest, || largest_finite(format, input.v()), input.restored());
+            && fits_f32(
+                formats.v,
+                accumulator,
+                longest,
+                || largest_finite(formats.v, input.v()),
+                input.restored(),
+            );
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Flushed) => {
-                let lanes = FloatLanes::<f32, true>::new(format, accumulator, intermediate);
+                let lanes = FloatLanes::<f32, true>::new(formats, accumulator, intermediate);
                 input.visit(self, recurrence, &lanes, carriers)
             }
             (true, Subnormals::Supported) => {
-                let lanes = FloatLanes::<f32, false>::new(format, accumulator, intermediate);
+                let lanes = FloatLanes::<f32, false>::new(formats, accumulator, intermediate);
                 input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Flushed) => {
-                let lanes = FloatLanes::<f64, true>::new(format, accumulator, intermediate);
+                let lanes = FloatLanes::<f64, true>::new(formats, accumulator, intermediate);
                 input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Supported) => {
-                let lanes = FloatLanes::<f64, false>::new(format, accumulator, intermediate);
+                let lanes = FloatLanes::<f64, false>::new(formats, accumulator, intermediate);
                 input.visit(self, recurrence, &lanes, carriers)
             }
         }
@@ -268,19 +274,19 @@ impl Model {
         recurrence: &Lse<FactorWeight>,
         carriers: Carriers,
     ) -> I::Output {
-        let Numerics { format, accumulator, weight, .. } = self.numerics;
+        let Numerics { formats, accumulator, weight, .. } = self.numerics;
         let narrow = carriers == Carriers::Fastest && FusedLanes::<f32, false>::fits(weight, accumulator);
         match (narrow, accumulator.subnormals) {
             (true, Subnormals::Supported) => {
-                let lanes = FusedLanes::<f32, false>::new(format, accumulator);
+                let lanes = FusedLanes::<f32, false>::new(formats, accumulator);
                 input.visit(self, recurrence, &lanes, carriers)
             }
             (false, Subnormals::Supported) => {
-                let lanes = FusedLanes::<f64, false>::new(format, accumulator);
+                let lanes = FusedLanes::<f64, false>::new(formats, accumulator);
                 input.visit(self, recurrence, &lanes, carriers)
             }
             (_, Subnormals::Flushed) => {
-                let lanes = FusedLanes::<f64, true>::new(format, accumulator);
+                let lanes = FusedLanes::<f64, true>::new(formats, accumulator);
                 input.visit(self, recurrence, &lanes, carriers)
             }
         }
@@ -291,16 +297,16 @@ impl Model {
     where
         R: Recurrence<Op = SumOp, Ending = Division>,
     {
-        let format = self.numerics.format;
+        let formats = self.numerics.formats;
         let kept = (self.numerics.kept_significand(), self.numerics.scales_in_lane);
         let lane = LaneBits { w: self.numerics.factor_significand, ..self.config.lane_bits() };
         let fastest = carriers == Carriers::Fastest;
-        if fastest && SumLanes::<f32, i32>::fits(format, lane, guard) {
-            input.visit(self, recurrence, &SumLanes::<f32, i32>::new(format, lane, guard, kept), carriers)
-        } else if fastest && SumLanes::<f32, i64>::fits(format, lane, guard) {
-            input.visit(self, recurrence, &SumLanes::<f32, i64>::new(format, lane, guard, kept), carriers)
+        if fastest && SumLanes::<f32, i32>::fits(formats.v, lane, guard) {
+            input.visit(self, recurrence, &SumLanes::<f32, i32>::new(formats, lane, guard, kept), carriers)
+        } else if fastest && SumLanes::<f32, i64>::fits(formats.v, lane, guard) {
+            input.visit(self, recurrence, &SumLanes::<f32, i64>::new(formats, lane, guard, kept), carriers)
         } else {
-            input.visit(self, recurrence, &SumLanes::<f64, i64>::new(format, lane, guard, kept), carriers)
+            input.visit(self, recurrence, &SumLanes::<f64, i64>::new(formats, lane, guard, kept), carriers)
         }
     }
 }
@@ -341,10 +347,8 @@ impl Visit for Head<'_> {
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let CoreConfig { d, partial, format, .. } = model.config;
-        let dot = dot_unit(&model.numerics, d, self.q, self.k, carriers);
-        let run = Run { format, d, partial, sums: model.sums, dot: &*dot, recurrence, lanes, head: self };
-        run.results()
+        let dot = dot_unit(&model.numerics, model.config.d, self.q, self.k, carriers);
+        Run { config: &model.config, sums: model.sums, dot: &*dot, recurrence, lanes, head: self }.results()
     }
 }
 

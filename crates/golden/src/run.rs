@@ -6,6 +6,7 @@ use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
+use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -20,10 +21,7 @@ struct Values<V> {
 
 /// The units of a core with the operands of a run.
 pub(crate) struct Run<'a, R, L> {
-    pub(crate) format: Format,
-    pub(crate) d: usize,
-    /// States are handed out.
-    pub(crate) partial: bool,
+    pub(crate) config: &'a CoreConfig,
     /// Steps with FA2's sum.
     pub(crate) sums: bool,
     pub(crate) dot: &'a dyn DotUnit,
@@ -51,18 +49,18 @@ where
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
         let Head { q, k, v, lengths, v_exponents, masked, .. } = self.head;
-        let d = self.d;
-        let special = |x: &[u64]| -> Vec<bool> {
-            x.chunks(d).map(|x| x.iter().any(|&b| self.format.is_special(b))).collect()
+        let (dk, formats) = (self.config.d, self.config.formats());
+        let special = |format: Format, x: &[u64], d: usize| -> Vec<bool> {
+            x.chunks(d).map(|x| x.iter().any(|&b| format.is_special(b))).collect()
         };
-        let (k_special, v_special) = (special(k), special(v));
+        let (k_special, v_special) = (special(formats.k, k, dk), special(formats.v, v, self.config.dv()));
         let mut values = BTreeMap::new();
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
         }
         let block = |(number, q): (usize, &[u64])| {
             let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
-            let q_special = special(q);
+            let q_special = special(formats.q, q, dk);
             let mut queries: Vec<Query<R, L>> = numbers
                 .clone()
                 .zip(&q_special)
@@ -100,13 +98,13 @@ where
             }
             queries.into_iter().map(|query| self.finish(query)).collect::<Vec<_>>()
         };
-        let blocks: Vec<_> = q.par_chunks(BLOCK * d).enumerate().map(block).collect();
+        let blocks: Vec<_> = q.par_chunks(BLOCK * dk).enumerate().map(block).collect();
         blocks.into_iter().flatten().collect()
     }
 
     fn values(&self, v: &[u64], exponent: u64) -> Values<L::Value> {
         let mut operands = Vec::with_capacity(v.len());
-        let overflow = v.chunks(self.d).map(|row| {
+        let overflow = v.chunks(self.config.dv()).map(|row| {
             let mut any = false;
             operands.extend(row.iter().map(|&bits| {
                 let (operand, over) = self.lanes.value(bits, exponent);
@@ -127,7 +125,14 @@ where
     ) -> Query<'v, R, L> {
         let steps = Vec::with_capacity(if self.head.record { keys.len() } else { 0 });
         let result = QueryResult { empty: true, steps, ..QueryResult::default() };
-        Query { state: None, o: vec![L::Output::default(); self.d], values, keys, v_exponent, result }
+        Query {
+            state: None,
+            o: vec![L::Output::default(); self.config.dv()],
+            values,
+            keys,
+            v_exponent,
+            result,
+        }
     }
 
     /// A query goes on where a partial result ended.
@@ -164,7 +169,7 @@ where
         result.empty = false;
         result.overflow |= decision.overflow;
         if let Some(op) = decision.op {
-            let d = self.d;
+            let d = self.config.dv();
             result.overflow |= query.values.overflow[key];
             result.saturated += self.lanes.step(op, &mut query.o, &query.values.operands[key * d..][..d]);
         }
@@ -183,15 +188,16 @@ where
             result.o = vec![0; o.len()];
             return result;
         }
-        if let (true, Some(state)) = (self.partial, state) {
+        if let (true, Some(state)) = (self.config.partial, state) {
             let o = o.iter().map(|&o| self.lanes.bits(o)).collect();
             result.state = Some(PartialState { scalars: self.recurrence.save(state), o });
         }
         let ending = self.recurrence.ending(state);
+        let format = self.config.formats().o;
         for o in o {
             let (rounded, over) = self.lanes.result(ending, o, v_exponent);
             result.saturated += u64::from(over);
-            result.o.push(encode(self.format, rounded));
+            result.o.push(encode(format, rounded));
         }
         result
     }

@@ -8,7 +8,7 @@ use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 
 /// What a caller did out of turn, or with operands that the core does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,12 +78,13 @@ impl Stepper {
     /// # Errors
     /// A length or a word that the core does not take.
     pub fn query(&mut self, q: &[u64], v_exponent: u64) -> Result<(), StepError> {
-        self.check("q", q)?;
-        let bits = self.config().format.exponent_bits;
+        let Formats { q: format, .. } = self.config().formats();
+        self.check("q", q, self.config().d, format)?;
+        let bits = self.config().formats().v.exponent_bits;
         if v_exponent >> bits != 0 {
             return Err(StepError::Width { what: "v_exponent", word: v_exponent, bits });
         }
-        let special = q.iter().any(|&bits| self.config().format.is_special(bits));
+        let special = q.iter().any(|&bits| format.is_special(bits));
         self.core.begin(v_exponent, special);
         (self.query, self.due, self.steps) = (Some(q.to_vec()), false, 0);
         Ok(())
@@ -99,7 +100,7 @@ impl Stepper {
         if !config.partial || self.steps > 0 {
             return Err(StepError::NoPartial);
         }
-        self.length("o", &partial.o)?;
+        self.length("o", &partial.o, config.dv())?;
         within("o", &partial.o, config.accumulator_bits())?;
         for (&scalar, bits) in partial.scalars.iter().zip(self.model.numerics().scalar_bits(config)) {
             within("state", &[scalar], bits)?;
@@ -121,13 +122,14 @@ impl Stepper {
         if masked && !self.config().masks {
             return Err(StepError::NoMasks);
         }
-        self.check("k", k)?;
+        let Formats { k: format, .. } = self.config().formats();
+        self.check("k", k, self.config().d, format)?;
         self.steps += 1;
         if masked {
             return Ok(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None });
         }
         let dot = self.model.dots(query, k)[0];
-        let step = self.core.key(dot, k.iter().any(|&bits| self.config().format.is_special(bits)));
+        let step = self.core.key(dot, k.iter().any(|&bits| format.is_special(bits)));
         self.due = matches!(step.action, Action::Load | Action::Update);
         Ok(step)
     }
@@ -140,8 +142,9 @@ impl Stepper {
         if !self.due {
             return Err(StepError::NoValueDue);
         }
-        self.check("v", v)?;
-        self.core.value(v, v.iter().any(|&bits| self.config().format.is_special(bits)));
+        let Formats { v: format, .. } = self.config().formats();
+        self.check("v", v, self.config().dv(), format)?;
+        self.core.value(v, v.iter().any(|&bits| format.is_special(bits)));
         self.due = false;
         Ok(())
     }
@@ -169,17 +172,16 @@ impl Stepper {
         }
     }
 
-    fn length(&self, what: &'static str, vector: &[u64]) -> Result<(), StepError> {
-        let d = self.config().d;
+    fn length(&self, what: &'static str, vector: &[u64], d: usize) -> Result<(), StepError> {
         match vector.len() == d {
             true => Ok(()),
             false => Err(StepError::Length { what, given: vector.len(), d }),
         }
     }
 
-    fn check(&self, what: &'static str, vector: &[u64]) -> Result<(), StepError> {
-        self.length(what, vector)?;
-        within(what, vector, self.config().format.width())
+    fn check(&self, what: &'static str, vector: &[u64], d: usize, format: Format) -> Result<(), StepError> {
+        self.length(what, vector, d)?;
+        within(what, vector, format.width())
     }
 }
 
@@ -214,12 +216,12 @@ impl Visit for Own {
     {
         let config = model.config();
         Box::new(Core {
-            format: config.format,
+            format: config.formats().o,
             partial: config.partial,
             recurrence: recurrence.clone(),
             lanes: lanes.clone(),
             state: None,
-            o: vec![L::Output::default(); config.d],
+            o: vec![L::Output::default(); config.dv()],
             op: None,
             v_exponent: 0,
             special: false,

@@ -229,7 +229,7 @@ pub fn core(
 pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(config));
-    let (d, width) = (config.d, n.format.width());
+    let (dk, dv, formats) = (config.d, config.dv(), n.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let partials = usize::from(n.partial);
@@ -238,17 +238,17 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
         false => Vec::new(),
     };
     let inputs = CoreInputs {
-        q: &b.opens(d, width),
+        q: &b.opens(dk, formats.q.width()),
         q_valid: b.open(1),
-        v_exponent: config.has_value_exponent().then(|| b.open(n.format.exponent_bits)),
-        k: &b.opens(d, width),
+        v_exponent: config.has_value_exponent().then(|| b.open(formats.v.exponent_bits)),
+        k: &b.opens(dk, formats.k.width()),
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
         k_state: n.partial.then(|| b.open(1)),
         state_scalars: &state_scalars,
-        state_o: &b.opens(d * partials, config.accumulator_bits()),
-        v: &b.opens(d, width),
+        state_o: &b.opens(dv * partials, config.accumulator_bits()),
+        v: &b.opens(dv, formats.v.width()),
     };
     core(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())

@@ -263,12 +263,12 @@ function! {
 function! {
     /// The score in the format: an exact exponent offset but for overflow and underflow.
     pub struct ScoreScaleFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_score_scale", this.numerics.format.ident());
+    name(this) = format!("{}_score_scale", this.numerics.formats.q.ident());
     doc = format!("score = dot * 2^{}.", this.numerics.score_shift);
-    inputs { dot: this.numerics.format.width() }
-    outputs { score: this.numerics.format.width() }
+    inputs { dot: this.numerics.formats.q.width() }
+    outputs { score: this.numerics.formats.q.width() }
     eval<W> {
-        let (fmt, shift) = (this.numerics.format, this.numerics.score_shift);
+        let (fmt, shift) = (this.numerics.formats.q, this.numerics.score_shift);
         if shift == 0 {
             return [dot];
         }

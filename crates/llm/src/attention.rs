@@ -6,6 +6,7 @@ use crate::runner::dot;
 use flashd_golden::{Action, Model};
 use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -156,9 +157,10 @@ impl CoreAttention {
     /// # Errors
     /// A head longer than the core's vectors, no record, and a scale that a core cannot apply.
     pub fn new(core: &CoreConfig, model: &Config, recorded: &RecordHeads) -> Result<CoreAttention, LlmError> {
-        if model.head_size() > core.d {
+        let shortest = core.d.min(core.dv());
+        if model.head_size() > shortest {
             let problem =
-                format!("heads of {} elements do not fit a core of d = {}", model.head_size(), core.d);
+                format!("heads of {} elements do not fit a core of d = {shortest}", model.head_size());
             return Err(LlmError::Core(problem));
         }
         let mut heads = Vec::new();
@@ -213,24 +215,26 @@ impl HeadState {
         (q, k, v): (&[f32], &[f32], &[f32]),
         out: &mut [f32],
     ) -> Held {
-        let format = core.format;
+        let (formats, lengths) = (core.formats(), core.lengths());
         let scaling = self.scaling;
-        let rounded = |x: &[f32], scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
+        let rounded = |x: &[f32], format: Format, d: usize, scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
             let row = |row: &[f32]| -> Vec<u64> {
                 let mut bits: Vec<u64> = row.iter().map(|&x| round_to(format, scale(x))).collect();
-                bits.resize(core.d, 0);
+                bits.resize(d, 0);
                 bits
             };
             x.chunks_exact(size).flat_map(row).collect()
         };
         let seen = self.k.len() / core.d * size;
-        self.k.extend(rounded(&k[seen..], &|x| scaling.scale_k(x)));
-        self.v.extend(rounded(&v[seen..], &|x| scaling.scale_v(x)));
-        let q = rounded(q, &|x| scaling.scale_q(x));
+        self.k.extend(rounded(&k[seen..], formats.k, lengths.k, &|x| scaling.scale_k(x)));
+        self.v.extend(rounded(&v[seen..], formats.v, lengths.v, &|x| scaling.scale_v(x)));
+        let q = rounded(q, formats.q, lengths.k, &|x| scaling.scale_q(x));
         let keys = k.len() / size;
         let mut held = Held::default();
         for result in model.run(flashd_golden::Head::new(&q, &self.k, &self.v, &[keys]).with_steps()) {
-            out.iter_mut().zip(&result.o).for_each(|(out, &bits)| *out = scaling.result(format, bits) as f32);
+            out.iter_mut()
+                .zip(&result.o)
+                .for_each(|(out, &bits)| *out = scaling.result(formats.o, bits) as f32);
             held.steps += result.steps.len() as u64;
             held.held += result.steps.iter().filter(|step| step.action == Action::Hold).count() as u64;
         }

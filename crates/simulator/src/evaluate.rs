@@ -57,15 +57,15 @@ impl Reference {
         let mut o = Vec::with_capacity(q.len());
         for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
             if scenario.visible.hidden.is_empty() {
-                let rows = range.start * a.d..range.end * a.d;
-                o.extend(safe_softmax(q, &k[rows.clone()], &v[rows], a.d, scale));
+                let rows = |x: &[f64], d: usize| x[range.start * d..range.end * d].to_vec();
+                o.extend(safe_softmax(q, &rows(&k, a.d), &rows(&v, a.dv), a.dv, scale));
                 continue;
             }
-            let seen = |x: &[f64]| -> Vec<f64> {
+            let seen = |x: &[f64], d: usize| -> Vec<f64> {
                 let seen = range.clone().filter(|&key| !scenario.visible.hides(i, key, a.keys));
-                seen.flat_map(|key| x[key * a.d..][..a.d].iter().copied()).collect()
+                seen.flat_map(|key| x[key * d..][..d].iter().copied()).collect()
             };
-            o.extend(safe_softmax(q, &seen(&k), &seen(&v), a.d, scale));
+            o.extend(safe_softmax(q, &seen(&k, a.d), &seen(&v, a.dv), a.dv, scale));
         }
         Reference { o, magnitudes: Magnitudes::of(a) }
     }
@@ -77,9 +77,9 @@ impl Reference {
 
     /// Errors of a core's results.
     pub fn accuracy(&self, prepared: &Prepared, results: &[QueryResult]) -> Accuracy {
-        let format = prepared.config.format;
+        let format = prepared.config.formats().o;
         // Padding beyond the head's own dimension is zero in both.
-        let own = self.magnitudes.channels.len().min(prepared.config.d);
+        let own = self.magnitudes.channels.len().min(prepared.config.dv());
         let elements = results.iter().flat_map(|result| &result.o[..own]);
         Accuracy::of(elements.map(|&o| prepared.scaling.result(format, o)), &self.o, &self.magnitudes)
     }
@@ -93,9 +93,9 @@ impl Scenario {
 }
 
 impl Prepared {
-    /// Results as numbers, `[queries, d]`.
+    /// Results as numbers, `[queries, d_v]`.
     pub fn values(&self, results: &[QueryResult]) -> Vec<f32> {
-        let format = self.config.format;
+        let format = self.config.formats().o;
         results
             .iter()
             .flat_map(|r| r.o.iter().map(|&bits| self.scaling.result(format, bits) as f32))
@@ -116,19 +116,19 @@ pub fn prepare(
     scenario: &Scenario,
     reference: &Reference,
 ) -> Result<Prepared, ScalingError> {
-    let (fmt, a) = (config.format, &scenario.attention);
+    let (formats, a) = (config.formats(), &scenario.attention);
     let ranges = scenario.ranges();
     let hides = !scenario.visible.hidden.is_empty();
     let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
-    let round = |x: f64| round_value(fmt, x);
-    let scaling = choose_scaling(fmt, a, scenario.score_scale, scenario.tensor_scale, &round)?;
+    let round = |x: f64| round_value(formats.q, x);
+    let scaling = choose_scaling(formats, a, scenario.score_scale, scenario.tensor_scale, &round)?;
     let with = |scaling: Scaling| -> Prepared {
-        let rounded: Quantised = quantise(fmt, scaling, a).pad_to(config.d);
+        let rounded: Quantised = quantise(formats, scaling, a).pad_to(config.lengths());
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
             workload: {
-                let all = Workload::new(fmt, config.d, &rounded.q, &rounded.k, &rounded.v);
+                let all = Workload::new(formats.v, config.lengths(), &rounded.q, &rounded.k, &rounded.v);
                 match masked {
                     true if hides => {
                         all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))
@@ -141,7 +141,7 @@ pub fn prepare(
         }
     };
     let candidates = match scenario.tensor_scale {
-        TensorScale::Auto => v_candidates(a.max_abs_v(), fmt),
+        TensorScale::Auto => v_candidates(a.max_abs_v(), formats),
         TensorScale::None => vec![0],
     };
     let mut best: Option<(f64, Prepared)> = None;

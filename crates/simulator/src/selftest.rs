@@ -315,13 +315,13 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     let mut from = 0;
     let query = |n: &usize| {
         let keys = from + n;
-        let v_exponent = v_exponent(config.format, &v[from * config.d..keys * config.d]);
+        let v_exponent = v_exponent(config.formats().v, &v[from * config.dv()..keys * config.dv()]);
         let query = Query { q: q.clone(), from, keys, restore: None, v_exponent, masked: Vec::new() };
         from = keys;
         query
     };
     let queries: Vec<Query> = lengths.iter().map(query).collect();
-    Some((coverage, Workload { d: config.d, queries, k, v }))
+    Some((coverage, Workload { d: config.d, dv: config.dv(), queries, k, v }))
 }
 
 /// A round for a core.
@@ -329,7 +329,7 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
     let pool = Scores::of(round).pool(keys, config.d);
     let Operands { q, k, v } = Operands::new(config, round, pool, rng);
     let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
-    let mut w = Workload { d: config.d, queries: Vec::new(), k, v };
+    let mut w = Workload { d: config.d, dv: config.dv(), queries: Vec::new(), k, v };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
@@ -349,11 +349,11 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
             }
             false => Vec::new(),
         };
-        let mut exponent = v_exponent(config.format, &w.v[from * config.d..(from + n) * config.d]);
+        let mut exponent = v_exponent(config.formats().v, &w.v[from * config.dv()..(from + n) * config.dv()]);
         if rng.random_ratio(1, 6) {
             exponent = exponent.saturating_sub(rng.random_range(1..4));
         } else if rng.random_ratio(1, 6) {
-            exponent = (exponent + rng.random_range(1..20)).min(config.format.exponent_mask());
+            exponent = (exponent + rng.random_range(1..20)).min(config.formats().v.exponent_mask());
         }
         // Of the row of the first key: in some rounds they belong together.
         let q = row(&q, from);
@@ -376,7 +376,7 @@ pub(crate) fn array_workload(
     let core = &config.core;
     let pool = keys.clamp(4, 64);
     let Operands { q, k, v } = Operands::new(core, round, pool, rng);
-    let exponent = v_exponent(core.format, &v);
+    let exponent = v_exponent(core.formats().v, &v);
     let mut blocks = Vec::new();
     let mut left = keys as i64;
     while left > 0 {
@@ -397,5 +397,5 @@ pub(crate) fn array_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    ArrayWorkload { d: core.d, blocks, k, v, padding }
+    ArrayWorkload { d: core.d, dv: core.dv(), blocks, k, v, padding }
 }

@@ -16,7 +16,7 @@ mod wrapper;
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK};
 pub use fields::CoreFields;
-pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
@@ -24,7 +24,7 @@ pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
 pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
-use crate::format::Format;
+use crate::format::{Format, Formats};
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +35,18 @@ use serde::{Deserialize, Serialize};
 pub struct CoreConfig {
     /// Recurrence, and the arithmetic of state and lanes.
     pub datapath: Datapath,
-    /// Vector length d, 2 to 512.
+    /// Elements of a query and of a key, d_k, 2 to 576; of a value and of a result too, unless [`CoreConfig::dv`] says otherwise.
     pub d: usize,
-    /// Format of q, k, v and o.
+    /// Elements of a value and of a result, d_v, where there are not as many.
+    pub dv: Option<usize>,
+    /// Format of q; of k, v and o too, where they have none of their own.
     pub format: Format,
+    /// Format of k, where it is not that of q.
+    pub k_format: Option<Format>,
+    /// Format of v, where it is not that of q.
+    pub v_format: Option<Format>,
+    /// Format of o, where it is not that of q.
+    pub o_format: Option<Format>,
     /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
     pub dot: Option<Dot>,
     /// Widths of fixed-point lanes; the format's default when absent.
@@ -97,7 +105,7 @@ pub const VALUE_LATENCY_RANGE: (u32, u32) = (1, 16);
 /// Smallest and largest `score_shift`.
 pub const SCORE_SHIFT_RANGE: (i32, i32) = (-64, 64);
 /// Smallest and largest vector length.
-pub const D_RANGE: (usize, usize) = (2, 512);
+pub const D_RANGE: (usize, usize) = (2, 576);
 
 impl CoreConfig {
     /// The shipped defaults for a design, vector length and format.
@@ -110,7 +118,11 @@ impl CoreConfig {
         CoreConfig {
             datapath,
             d,
+            dv: None,
             format,
+            k_format: None,
+            v_format: None,
+            o_format: None,
             dot: None,
             lane: None,
             value_stage: None,
@@ -126,6 +138,37 @@ impl CoreConfig {
             score_fraction_bits: 10,
             state_fraction_bits: 18,
         }
+    }
+
+    /// The same with a format for each operand and for the result.
+    #[must_use]
+    pub fn with_formats(self, formats: Formats) -> Self {
+        let Formats { q, k, v, o } = formats;
+        let other = |format| (format != q).then_some(format);
+        CoreConfig { format: q, k_format: other(k), v_format: other(v), o_format: other(o), ..self }
+    }
+
+    /// The formats of operands and result.
+    pub fn formats(&self) -> Formats {
+        let of = |own: Option<Format>| own.unwrap_or(self.format);
+        Formats { q: self.format, k: of(self.k_format), v: of(self.v_format), o: of(self.o_format) }
+    }
+
+    /// d_k and d_v.
+    pub fn lengths(&self) -> Lengths {
+        Lengths { k: self.d, v: self.dv() }
+    }
+
+    /// Elements of a value and of a result.
+    pub fn dv(&self) -> usize {
+        self.dv.unwrap_or(self.d)
+    }
+
+    /// The default core with this datapath, these lengths and formats.
+    #[must_use]
+    pub fn plain(&self) -> CoreConfig {
+        let CoreConfig { datapath, d, dv, format, k_format, v_format, o_format, .. } = *self;
+        CoreConfig { dv, k_format, v_format, o_format, ..CoreConfig::with_datapath(datapath, d, format) }
     }
 
     /// What is known of the datapath.
@@ -195,7 +238,7 @@ impl CoreConfig {
 
     /// Widths of fixed-point lanes: as configured, or the format's default.
     pub fn lane_bits(&self) -> LaneBits {
-        self.lane.unwrap_or_else(|| (self.kind().lane)(self.format))
+        self.lane.unwrap_or_else(|| (self.kind().lane)(self.formats()))
     }
 
     /// How many times the smallest channel of V the largest may be, where all channels are under one exponent, for values a quarter of
@@ -204,7 +247,7 @@ impl CoreConfig {
         let LaneBits { o, v, .. } = self.lane_bits();
         // FLASH-D's values enter the lanes with v bits, FA2's products the accumulator. One of the bits is the sign.
         let kept = if self.design() == Design::FlashD { v } else { o };
-        let octaves = f64::from(kept) - 3.0 - f64::from(self.format.precision());
+        let octaves = f64::from(kept) - 3.0 - f64::from(self.formats().v.precision());
         self.has_value_exponent().then(|| octaves.exp2())
     }
 
@@ -234,27 +277,29 @@ impl CoreConfig {
         self.kind().arithmetic == Arithmetic::Letter
     }
 
-    /// Fraction bits of the accumulator: as configured; by default [`ACCUMULATOR_GUARD_BITS`] more than the
-    /// format's, in both designs, and none more where the paper is followed to the letter.
+    /// Fraction bits of the accumulator: as configured; by default [`ACCUMULATOR_GUARD_BITS`] more than those of
+    /// v and o, in both designs, and none more where the paper is followed to the letter.
     pub fn accumulator_fraction(&self) -> u32 {
+        let lanes = self.formats().lane_precision() - 1;
         match self.accumulator {
             Some(Accumulator::Fraction(bits)) => bits,
-            Some(Accumulator::Format) => self.format.fraction_bits,
+            Some(Accumulator::Format) => lanes,
             Some(Accumulator::Float(format)) => format.fraction_bits,
-            None if self.follows_the_paper() => self.format.fraction_bits,
-            None => (self.format.fraction_bits + ACCUMULATOR_GUARD_BITS).min(23),
+            None if self.follows_the_paper() => lanes,
+            None => (lanes + ACCUMULATOR_GUARD_BITS).min(23),
         }
     }
 
     /// The accumulator's float format. Where exponentials exceed 1, formats with few exponents take one bit more of them: then
     /// 65,536 of the largest exponentials of values up to 1 fit.
     pub fn accumulator_format(&self) -> Format {
-        let grows = self.kind().slack > 0 && self.format.exponent_bits < Format::BF16.exponent_bits;
+        let base = self.formats().lane_exponents();
+        let grows = self.kind().slack > 0 && base.exponent_bits < Format::BF16.exponent_bits;
         match (self.accumulator, self.accumulator_fraction()) {
             (Some(Accumulator::Float(format)), _) => format,
-            (None | Some(Accumulator::Fraction(_)), bits) if grows => self.format.intermediate(bits),
-            (_, bits) if bits != self.format.fraction_bits => self.format.accumulator(bits),
-            _ => self.format,
+            (None | Some(Accumulator::Fraction(_)), bits) if grows => base.intermediate(bits),
+            (_, bits) if bits != base.fraction_bits => base.accumulator(bits),
+            _ => base,
         }
     }
 
@@ -262,31 +307,29 @@ impl CoreConfig {
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
             Arithmetic::Fixed => self.lane_bits().o,
-            Arithmetic::Ranged => self.format.exponent_bits + self.lane_bits().o,
+            Arithmetic::Ranged => self.formats().v.exponent_bits + self.lane_bits().o,
             Arithmetic::Float | Arithmetic::Letter => self.accumulator_format().width(),
         }
     }
 
     /// The format in which float lanes see v: that of the ports, in the accumulator's exponents where those differ.
     pub fn value_format(&self) -> Format {
-        let (format, accumulator) = (self.format, self.accumulator_format());
+        let (format, accumulator) = (self.formats().v, self.accumulator_format());
         let same = accumulator.bias == format.bias && accumulator.subnormals == format.subnormals;
         if same { format } else { accumulator.with_fraction(format.fraction_bits) }
     }
 
-    /// The format of a weight or exponential that is rounded to one: that of v with a significand of its own.
+    /// The format of a weight or exponential that is rounded to one: the exponents of v in the lanes, with a significand of its own.
     pub fn weight_format(&self) -> Format {
-        match self.weight_bits {
-            Some(bits) => self.value_format().with_fraction(bits - 1),
-            None => self.value_format(),
-        }
+        let bits = self.weight_bits.unwrap_or(self.formats().lane_precision());
+        self.value_format().with_fraction(bits - 1)
     }
 
     /// Significand bits of the weight or exponential as the lanes get it. A multiplier that also scales FA2's result takes the
     /// reciprocal of the sum as well, which needs two bits beyond the result's precision, and one for its own rounding where the
     /// product is rounded twice, as in float lanes.
     pub fn factor_significand(&self) -> u32 {
-        let p = self.format.precision();
+        let p = self.formats().lane_precision();
         let asked = if self.has_fixed_lanes() { Some(self.lane_bits().w) } else { self.weight_bits };
         match self.kind().scales_in_lane {
             true => asked.unwrap_or(0).max(p + if self.has_fixed_lanes() { 2 } else { 3 }),

@@ -230,6 +230,72 @@ impl fmt::Display for Format {
     }
 }
 
+/// The formats of a core's operands and of its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Formats {
+    /// Queries.
+    pub q: Format,
+    /// Keys.
+    pub k: Format,
+    /// Values.
+    pub v: Format,
+    /// Results.
+    pub o: Format,
+}
+
+impl From<Format> for Formats {
+    fn from(format: Format) -> Self {
+        Formats { q: format, k: format, v: format, o: format }
+    }
+}
+
+impl Formats {
+    /// The one format of all, if they have one.
+    pub fn uniform(&self) -> Option<Format> {
+        (*self == Formats::from(self.q)).then_some(self.q)
+    }
+
+    /// Significand bits that lanes between v and o keep: those of the more precise one.
+    pub fn lane_precision(&self) -> u32 {
+        self.v.precision().max(self.o.precision())
+    }
+
+    /// The exponents that float lanes compute in: those of the result where they reach as far as those of v.
+    pub fn lane_exponents(&self) -> Format {
+        if self.o.with_fraction(self.o.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
+            self.o
+        } else {
+            self.v
+        }
+    }
+
+    /// As part of a name: that of all, or each that is not the queries': `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
+    pub fn ident(&self) -> String {
+        let others = [("k", self.k), ("v", self.v), ("o", self.o)].into_iter().filter(|(_, f)| *f != self.q);
+        let others = others.map(|(operand, format)| format!("{operand}_{}_", format.ident()));
+        others.collect::<String>() + &self.q.ident()
+    }
+}
+
+/// As options give them: `bf16`, or `bf16, k fp8-e4m3`.
+impl fmt::Display for Formats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.q)?;
+        for (operand, format) in [("k", self.k), ("v", self.v), ("o", self.o)] {
+            if format != self.q {
+                write!(f, ", {operand} {format}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Formats {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
 /// An unknown format name.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown format '{0}': known formats are {names}", names = Format::NAMED.map(|(name, _)| name).join(", "))]

@@ -17,7 +17,7 @@ pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetN
 
 use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD};
-use crate::format::{Format, Subnormals};
+use crate::format::{Format, Formats, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -170,8 +170,8 @@ impl ReciprocalNumerics {
 /// Widths and constants of one core.
 #[derive(Clone, Debug)]
 pub struct Numerics {
-    /// Format of q, k, v and o.
-    pub format: Format,
+    /// Formats of q, k, v and o.
+    pub formats: Formats,
     /// Format of the accumulator.
     pub accumulator: Format,
     /// Format of v in float lanes: that of the ports, in the accumulator's exponents where these are others.
@@ -232,7 +232,7 @@ pub struct Numerics {
 impl Numerics {
     /// Derives everything from a configuration (which must be valid).
     pub fn new(config: &CoreConfig) -> Self {
-        let format = config.format;
+        let formats = config.formats();
         let accumulator = config.accumulator_format();
         let hold = config.hold();
         let tree_levels = config.d.next_power_of_two().ilog2();
@@ -253,7 +253,7 @@ impl Numerics {
             ),
             scales_in_lane: config.kind().scales_in_lane,
             lane: fixed_lanes.then(|| config.lane_bits()),
-            format,
+            formats,
             accumulator,
             value,
             weight,
@@ -280,8 +280,11 @@ impl Numerics {
             partial: config.partial,
             value_latency: config.value_latency,
             static_hold: hold == Hold::Static,
-            exp: ExpNumerics::new(config.segments, argument_integer_bits(format, config.state_fraction_bits)),
-            reciprocal: ReciprocalNumerics::new(format.precision()),
+            exp: ExpNumerics::new(
+                config.segments,
+                argument_integer_bits(formats.v, config.state_fraction_bits),
+            ),
+            reciprocal: ReciprocalNumerics::new(formats.o.precision()),
         }
     }
 
@@ -345,7 +348,12 @@ impl Numerics {
     /// Significand bits of a fixed-point accumulator that FA2 multiplies by the reciprocal of l, the rest being dropped. In lanes with
     /// one multiplier the last of them is a one, the middle of what is dropped: no bias, with no more of an error.
     pub fn kept_significand(&self) -> u32 {
-        self.format.precision() + if self.scales_in_lane { 3 } else { 4 }
+        let Formats { v, o, .. } = self.formats;
+        match self.scales_in_lane {
+            // The multiplier takes a value as well.
+            true => (o.precision() + 3).max(v.precision()),
+            false => o.precision() + 4,
+        }
     }
 
     /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, and more where the value takes more than one

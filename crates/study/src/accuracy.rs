@@ -21,7 +21,7 @@ use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
 use flashd_golden::{Model, decode};
 use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
-use flashd_spec::format::Format;
+use flashd_spec::format::Formats;
 use flashd_workload::{Scaling, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -94,7 +94,7 @@ pub struct RowAccuracy {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatAccuracy {
     /// The format.
-    pub format: Format,
+    pub format: Formats,
     /// Sorted by name.
     pub rows: Vec<RowAccuracy>,
 }
@@ -132,10 +132,10 @@ pub(crate) fn on_head(
     cores: &[CoreConfig],
     done: &(dyn Fn() + Sync),
 ) -> Result<OnHead, AccuracyError> {
-    let (head, format) = (encoded.head, encoded.format);
+    let (head, formats) = (encoded.head, encoded.formats);
     let mut models = Vec::new();
     for core in cores {
-        let fitted = of_format(core, format).and_then(|()| encoded.fitted(core));
+        let fitted = of_formats(core, formats).and_then(|()| encoded.fitted(core));
         models.push(Model::new(&fitted.map_err(|error| invalid(core, error))?));
     }
     let scores = rounded_scores(encoded);
@@ -146,7 +146,7 @@ pub(crate) fn on_head(
         let round = |o: f64| {
             // The power of two is exact, and undone exactly.
             let scaled = o * 2f64.powi(scaling.v_exponent);
-            scaling.result(format, round_to(format, scaled))
+            scaling.result(formats.o, round_to(formats.o, scaled))
         };
         // Mean and largest each with its best scaling, so that both are bounds.
         let nearest = head.accuracy(head.exact.iter().map(|&o| round(o)));
@@ -179,19 +179,19 @@ fn invalid(core: &CoreConfig, error: ConfigError) -> AccuracyError {
     AccuracyError::Config { core: core.name(), error }
 }
 
-fn of_format(core: &CoreConfig, format: Format) -> Result<(), ConfigError> {
-    if core.format == format {
+fn of_formats(core: &CoreConfig, formats: Formats) -> Result<(), ConfigError> {
+    if core.formats() == formats {
         return Ok(());
     }
-    let problem = format!("{} on heads that were rounded to {format}", core.format);
+    let problem = format!("{} on heads that were rounded to {formats}", core.formats());
     Err(ConfigError { field: "format", problem })
 }
 
 /// Scores of the rounded Q and K, for each query those of the keys that it sees.
 fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let (head, d) = (encoded.head, encoded.head.trace.attention.d);
-    let values = |bits: &[u64]| -> Vec<f64> { bits.par_iter().map(|&x| decode(encoded.format, x)).collect() };
-    let (q, k) = (values(&encoded.q), values(&encoded.k));
+    let values = |format, bits: &[u64]| -> Vec<f64> { bits.par_iter().map(|&x| decode(format, x)).collect() };
+    let (q, k) = (values(encoded.formats.q, &encoded.q), values(encoded.formats.k, &encoded.k));
     // All scalings undo the same shift.
     let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
     q.par_chunks_exact(d).zip(&head.lengths).map(|(q, &n)| scores(q, &k[..n * d], d, scale)).collect()
@@ -199,9 +199,9 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
 
 /// f64 attention on the rounded tensors, in the scale of the original ones.
 fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
-    let d = encoded.head.trace.attention.d;
+    let d = encoded.head.trace.attention.dv;
     let undo = 2f64.powi(-scaling.v_exponent);
-    let v: Vec<f64> = v.par_iter().map(|&v| decode(encoded.format, v) * undo).collect();
+    let v: Vec<f64> = v.par_iter().map(|&v| decode(encoded.formats.v, v) * undo).collect();
     scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
 }
 
@@ -214,33 +214,33 @@ fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u6
 /// hardware and model.
 pub fn measure(
     heads: &Heads,
-    format: Format,
+    formats: Formats,
     cores: &[CoreConfig],
     by: By,
     queries: usize,
     done: &(dyn Fn() + Sync),
 ) -> Result<FormatAccuracy, AccuracyError> {
-    let one = |head| on_head(&Encoded::new(format, head)?, cores, done);
+    let one = |head| on_head(&Encoded::new(formats, head)?, cores, done);
     let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
     let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
     for pair in heads.heads.iter().zip(&measured) {
         rows.entry(by.of(&pair.0.trace).map_err(AccuracyError::Name)?).or_default().push(pair);
     }
     let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
-    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, format, cores, queries);
-    Ok(FormatAccuracy { format, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
+    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, formats, cores, queries);
+    Ok(FormatAccuracy { format: formats, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
 }
 
 fn row(
     name: &str,
     heads: &[(&Head, &OnHead)],
-    format: Format,
+    formats: Formats,
     cores: &[CoreConfig],
     queries: usize,
 ) -> Result<RowAccuracy, AccuracyError> {
     let (first, on_first) = heads[0];
     // Encoded again: to keep all of them would take far more memory than this takes time.
-    let sample = if queries > 0 { Some(Encoded::new(format, first)?) } else { None };
+    let sample = if queries > 0 { Some(Encoded::new(formats, first)?) } else { None };
     let input = MeanMax::of(heads.iter().map(|(_, on)| on.input));
     let over = |mean: f64, reference: f64| (reference > 0.0).then(|| mean / reference);
     let mut all = Vec::new();

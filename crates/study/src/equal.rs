@@ -3,7 +3,7 @@
 use flashd_golden::{Head, Model, decode, v_exponent};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_workload::round_to;
 use flashd_workload::synthetic::equal_scores;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=4;
 
 /// One head; the shorter ones are its beginning.
 struct EqualHead {
-    format: Format,
+    formats: Formats,
     q: Vec<u64>,
     k: Vec<u64>,
     v: Vec<u64>,
@@ -34,29 +34,31 @@ struct Count {
 }
 
 impl EqualHead {
-    fn new(format: Format, seed: u64, counts: &[usize]) -> EqualHead {
+    fn new(formats: Formats, seed: u64, counts: &[usize]) -> EqualHead {
         let longest = counts.iter().copied().max().unwrap_or(0);
         let head = equal_scores(seed, longest, D);
-        let round = |x: &[f32]| -> Vec<u64> { x.iter().map(|&x| round_to(format, x.into())).collect() };
-        let (q, v) = (round(&head.q), round(&head.v));
+        let round = |format: Format, x: &[f32]| -> Vec<u64> {
+            x.iter().map(|&x| round_to(format, x.into())).collect()
+        };
+        let (q, v) = (round(formats.q, &head.q), round(formats.v, &head.v));
         let count = |&keys: &usize| {
             let (mut sums, mut channels) = (vec![0.0; D], vec![0f64; D]);
             for row in v[..keys * D].chunks_exact(D) {
                 for ((sum, max), &bits) in sums.iter_mut().zip(&mut channels).zip(row) {
-                    let value = decode(format, bits);
+                    let value = decode(formats.v, bits);
                     *sum += value;
                     *max = max.max(value.abs());
                 }
             }
             Count {
                 keys,
-                v_exponent: v_exponent(format, &v[..keys * D]),
+                v_exponent: v_exponent(formats.v, &v[..keys * D]),
                 exact: sums.iter().map(|sum| sum / keys as f64).collect(),
                 magnitudes: Magnitudes::of_channels(channels),
             }
         };
         let counts = counts.iter().map(count).collect();
-        EqualHead { format, q, k: round(&head.k), v, counts }
+        EqualHead { formats, q, k: round(formats.k, &head.k), v, counts }
     }
 
     /// Errors of the elements for each count.
@@ -67,7 +69,7 @@ impl EqualHead {
         let results =
             Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
-            let outputs = result.o.iter().map(|&o| decode(self.format, o));
+            let outputs = result.o.iter().map(|&o| decode(self.formats.o, o));
             Accuracy::of(outputs, &count.exact, &count.magnitudes)
         };
         results.iter().zip(&self.counts).map(accuracy).collect()
@@ -76,23 +78,24 @@ impl EqualHead {
 
 /// As [`errors`], with the mean errors and the number of elements.
 pub(crate) fn accuracies(
-    format: Format,
+    formats: Formats,
     configs: &[CoreConfig],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Vec<Accuracy>>, ConfigError> {
-    let configs: Vec<CoreConfig> = configs.iter().map(|c| CoreConfig { d: D, ..c.clone() }).collect();
+    let configs: Vec<CoreConfig> =
+        configs.iter().map(|c| CoreConfig { d: D, dv: None, ..c.clone() }).collect();
     for config in &configs {
         config.validate()?;
-        if config.format != format {
-            let problem = format!("{} on heads in {format}", config.format);
+        if config.formats() != formats {
+            let problem = format!("{} on heads in {formats}", config.formats());
             return Err(ConfigError { field: "format", problem });
         }
     }
     let mut all = vec![vec![Accuracy::default(); counts.len()]; configs.len()];
     // One head after another: the longest has 4 million values.
     for seed in SEEDS {
-        let head = EqualHead::new(format, seed, counts);
+        let head = EqualHead::new(formats, seed, counts);
         all.par_iter_mut().zip(&configs).for_each(|(all, config)| {
             for (all, one) in all.iter_mut().zip(head.errors(config)) {
                 all.max = all.max.max(one.max);
@@ -116,11 +119,11 @@ pub(crate) fn accuracies(
 /// # Errors
 /// A configuration that is not valid or not of the format.
 pub fn errors(
-    format: Format,
+    formats: impl Into<Formats>,
     configs: &[CoreConfig],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Vec<f64>>, ConfigError> {
-    let all = accuracies(format, configs, counts, done)?;
+    let all = accuracies(formats.into(), configs, counts, done)?;
     Ok(all.into_iter().map(|counts| counts.into_iter().map(|accuracy| accuracy.max).collect()).collect())
 }

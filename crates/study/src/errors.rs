@@ -4,7 +4,7 @@ use crate::heads::{Head, Heads, HeadsError};
 use flashd_golden::{Model, QueryResult};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_workload::{Scaling, TensorScale, choose_scaling, round_to, round_value, v_candidates};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// A head in the encodings of a format, but for its values, which depend on a power of two.
 pub(crate) struct Encoded<'a> {
     pub(crate) head: &'a Head,
-    pub(crate) format: Format,
+    pub(crate) formats: Formats,
     pub(crate) q: Vec<u64>,
     pub(crate) k: Vec<u64>,
     /// With every power of two worth trying for V, the one that fills the range most first.
@@ -24,7 +24,7 @@ pub(crate) struct Encoded<'a> {
 
 /// Heads in the encodings of one format, shared by all cores of that format.
 pub struct Prepared<'a> {
-    format: Format,
+    formats: Formats,
     /// Each with its values for every scaling.
     heads: Vec<(Encoded<'a>, Vec<Vec<u64>>)>,
 }
@@ -54,23 +54,23 @@ pub struct TraceErrors {
 }
 
 impl<'a> Encoded<'a> {
-    pub(crate) fn new(format: Format, head: &'a Head) -> Result<Self, HeadsError> {
+    pub(crate) fn new(formats: Formats, head: &'a Head) -> Result<Self, HeadsError> {
         let (trace, a) = (&head.trace, &head.trace.attention);
-        let round = |x: f64| round_value(format, x);
-        let scaling = choose_scaling(format, a, trace.score_scale(), TensorScale::Auto, &round)
+        let round = |x: f64| round_value(formats.q, x);
+        let scaling = choose_scaling(formats, a, trace.score_scale(), TensorScale::Auto, &round)
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
-        let candidates = v_candidates(a.max_abs_v(), format).into_iter();
+        let candidates = v_candidates(a.max_abs_v(), formats).into_iter();
         let [mut saturated_q, mut saturated_k] = [0; 2];
-        let encode = |x: f64, saturated: &mut usize| {
+        let encode = |format: Format, x: f64, saturated: &mut usize| {
             *saturated += usize::from(saturates(format, x));
             round_to(format, x)
         };
         let queries = head.queries.iter().flat_map(|&i| a.query(i));
         Ok(Encoded {
             head,
-            format,
-            q: queries.map(|&q| encode(scaling.scale_q(q), &mut saturated_q)).collect(),
-            k: a.k.iter().map(|&k| encode(scaling.scale_k(k), &mut saturated_k)).collect(),
+            formats,
+            q: queries.map(|&q| encode(formats.q, scaling.scale_q(q), &mut saturated_q)).collect(),
+            k: a.k.iter().map(|&k| encode(formats.k, scaling.scale_k(k), &mut saturated_k)).collect(),
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
             saturated: [saturated_q, saturated_k],
         })
@@ -78,13 +78,14 @@ impl<'a> Encoded<'a> {
 
     /// The values in a scaling.
     pub(crate) fn values(&self, scaling: &Scaling) -> Vec<u64> {
-        let round = |&v: &f32| round_to(self.format, scaling.scale_v(v));
+        let round = |&v: &f32| round_to(self.formats.v, scaling.scale_v(v));
         self.head.trace.attention.v.par_iter().map(round).collect()
     }
 
     /// Elements of V that saturate in a scaling.
     pub(crate) fn saturated_values(&self, scaling: &Scaling) -> usize {
-        let largest = self.format.value(self.format.max_finite());
+        let format = self.formats.v;
+        let largest = format.value(format.max_finite());
         let v = self.head.trace.attention.v.par_iter();
         v.filter(|&&v| scaling.scale_v(v).abs() > largest).count()
     }
@@ -96,7 +97,9 @@ impl<'a> Encoded<'a> {
     pub(crate) fn fitted(&self, config: &CoreConfig) -> Result<CoreConfig, ConfigError> {
         // All scalings have the same shift: they differ in V.
         let score_shift = self.scalings.first().map(|scaling| scaling.score_shift);
-        let fitted = CoreConfig { d: self.head.trace.attention.d, score_shift, ..config.clone() };
+        let a = &self.head.trace.attention;
+        let dv = (a.dv != a.d).then_some(a.dv);
+        let fitted = CoreConfig { d: a.d, dv, score_shift, ..config.clone() };
         fitted.validate().map(|()| fitted)
     }
 
@@ -121,7 +124,7 @@ impl<'a> Encoded<'a> {
 
     fn accuracy(&self, scaling: &Scaling, results: &[QueryResult]) -> Accuracy {
         let outputs = results.iter().flat_map(|result| &result.o);
-        self.head.accuracy(outputs.map(|&o| scaling.result(self.format, o)))
+        self.head.accuracy(outputs.map(|&o| scaling.result(self.formats.o, o)))
     }
 }
 
@@ -135,14 +138,15 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// If a head's score scale is beyond what a core can apply.
-    pub fn new(heads: &'a Heads, format: Format) -> Result<Self, HeadsError> {
+    pub fn new(heads: &'a Heads, formats: impl Into<Formats>) -> Result<Self, HeadsError> {
+        let formats = formats.into();
         let encode = |head| {
-            let encoded = Encoded::new(format, head)?;
+            let encoded = Encoded::new(formats, head)?;
             let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling)).collect();
             Ok::<_, HeadsError>((encoded, values))
         };
         let heads = heads.heads.par_iter().map(encode);
-        Ok(Prepared { format, heads: heads.collect::<Result<_, _>>()? })
+        Ok(Prepared { formats, heads: heads.collect::<Result<_, _>>()? })
     }
 
     /// Errors of a configuration. Its vector length and score shift are replaced by each head's.
@@ -150,8 +154,8 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// A configuration that is not valid, or not of the format of the heads.
     pub fn errors(&self, config: &CoreConfig) -> Result<TraceErrors, ConfigError> {
-        if config.format != self.format {
-            let problem = format!("{} on heads that were rounded to {}", config.format, self.format);
+        if config.formats() != self.formats {
+            let problem = format!("{} on heads that were rounded to {}", config.formats(), self.formats);
             return Err(ConfigError { field: "format", problem });
         }
         let heads: Vec<Accuracy> =

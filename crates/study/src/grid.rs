@@ -84,14 +84,13 @@ fn distinct(mut cores: Vec<CoreConfig>) -> Vec<CoreConfig> {
 /// The name of a core without format and vector length: `fa2_shared`, `flash_d_fixed_o16v12w8`.
 pub fn stem(config: &CoreConfig) -> String {
     let name = config.name();
-    let end = format!("_{}_d{}", config.format.ident(), config.d);
+    let end = config.shape();
     name.strip_suffix(&end).unwrap_or(&name).to_string()
 }
 
 /// The variant that a core is of: its name without the widths.
 pub fn variant(config: &CoreConfig) -> String {
-    let CoreConfig { datapath, d, format, dot, .. } = *config;
-    stem(&CoreConfig { dot, ..CoreConfig::with_datapath(datapath, d, format) })
+    stem(&CoreConfig { dot: config.dot, ..config.plain() })
 }
 
 /// Configurations for the table of all variants: each with its usual dot product and default lanes, then the
@@ -168,7 +167,7 @@ impl GridFile {
                 cores.push(core);
             }
         }
-        cores.retain(|core| core.format == format);
+        cores.retain(|core| core.formats() == format.into());
         Ok(distinct(cores))
     }
 }

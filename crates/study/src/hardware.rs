@@ -49,9 +49,9 @@ pub(crate) fn check(
     scaling: &Scaling,
     queries: usize,
 ) -> Result<HardwareCheck, RunError> {
-    let d = config.d;
+    let (d, dv) = (config.d, config.dv());
     let v = encoded.values(scaling);
-    let v_exponent = v_exponent(config.format, &v);
+    let v_exponent = v_exponent(config.formats().v, &v);
     let rows = encoded.q.chunks_exact(d).zip(&encoded.head.lengths).take(queries);
     let query = |(q, &n): (&[u64], &usize)| Query {
         q: q.to_vec(),
@@ -59,16 +59,17 @@ pub(crate) fn check(
         v_exponent,
         ..Query::default()
     };
-    let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys) * d;
+    let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys);
     let workload = Workload {
         d,
+        dv,
         queries: rows.map(query).collect(),
-        k: encoded.k[..reached].to_vec(),
-        v: v[..reached].to_vec(),
+        k: encoded.k[..reached * d].to_vec(),
+        v: v[..reached * dv].to_vec(),
     };
     let w = &workload;
     let results = w.results(&Model::new(config), true);
-    let value = |o: u64| scaling.result(config.format, o) / encoded.head.magnitudes.head;
+    let value = |o: u64| scaling.result(config.formats().o, o) / encoded.head.magnitudes.head;
     against(config, w, &results, &value)
 }
 
@@ -108,7 +109,7 @@ mod tests {
         let heads = Heads::synthetic(1, 64);
         let head = &heads.heads[0];
         let format = Format::BF16;
-        let encoded = Encoded::new(format, head).unwrap();
+        let encoded = Encoded::new(format.into(), head).unwrap();
         let scaling = &encoded.scalings[0];
         let config = encoded.fitted(&CoreConfig::new(Design::FlashD, 16, format)).unwrap();
         let good = check(&encoded, &config, scaling, 2).unwrap();

@@ -43,7 +43,7 @@ pub struct Head {
     pub queries: Vec<usize>,
     /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
-    /// Safe softmax in f64 for each of them, on the data as given, `[queries, d]`.
+    /// Safe softmax in f64 for each of them, on the data as given, `[queries, d_v]`.
     pub exact: Vec<f64>,
     /// What errors are fractions of.
     pub magnitudes: Magnitudes,
@@ -60,7 +60,7 @@ impl Head {
         let lengths: Vec<usize> = queries.iter().map(|&i| ranges[i].end).collect();
         let scale = trace.score_scale().factor(a.d);
         let exact = queries.par_iter().zip(&lengths).flat_map_iter(|(&i, &n)| {
-            safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.d], a.d, scale)
+            safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.dv], a.dv, scale)
         });
         let exact = exact.collect();
         Head { queries, lengths, exact, magnitudes: Magnitudes::of(a), trace }
@@ -120,8 +120,8 @@ impl Heads {
             let a = &trace.attention;
             let unfit =
                 |problem| HeadsError::Unfit { folder: folder.into(), name: trace.name.clone(), problem };
-            if !(least..=most).contains(&a.d) {
-                return Err(unfit(format!("rows of {} elements; cores take {least} to {most}", a.d)));
+            if let Some(d) = [a.d, a.dv].into_iter().find(|d| !(least..=most).contains(d)) {
+                return Err(unfit(format!("rows of {d} elements; cores take {least} to {most}")));
             }
             if a.queries == 0 || a.keys == 0 {
                 return Err(unfit("no rows; at least one query and one key are needed".into()));

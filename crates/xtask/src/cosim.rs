@@ -8,7 +8,7 @@ use crate::selections::{D, datapath, fa2, flash_d, late, masked, partial, varian
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, WeightUnit};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::path::Path;
@@ -210,9 +210,26 @@ fn few() -> Vec<Selection> {
         holding(Hold::None, fa2(5, Format::FP32)),
     ];
     let mut all: Vec<Selection> = cores.map(Selection::core).to_vec();
+    all.extend(mixed().into_iter().map(Selection::core));
+    all.push(Selection::around(masked(mixed().swap_remove(0)), Around::array(3)));
     all.push(Selection::around(masked(flash_d(4, Format::FP8_E5M2)), Around::array(5)));
     all.push(Selection::around(fa2(5, Format::FP16), Around::Split { parts: 2 }));
     all
+}
+
+/// Formats and lengths of their own for keys, values and results.
+fn mixed() -> Vec<CoreConfig> {
+    use Format as F;
+    let of = |core: CoreConfig, [q, k, v, o]: [Format; 4], dv: usize| {
+        CoreConfig { dv: (dv != core.d).then_some(dv), ..core }.with_formats(Formats { q, k, v, o })
+    };
+    vec![
+        of(flash_d(6, F::BF16), [F::BF16, F::FP8_E4M3, F::FP8_E4M3, F::BF16], 5),
+        of(flash_d(4, F::BF16), [F::FP8_E4M3, F::FP8_E5M2, F::FP16, F::FP8_E5M2], 4),
+        of(fa2(6, F::BF16), [F::FP16, F::FP8_E4M3, F::FP8_E5M2, F::BF16], 3),
+        of(datapath(Fa2Variant::SharedLogReference, 4, F::BF16), [F::BF16, F::BF16, F::FP8_E4M3, F::FP16], 7),
+        of(datapath(FlashDVariant::Fixed, 3, F::BF16), [F::FP8_E4M3, F::FP8_E4M3, F::BF16, F::FP8_E4M3], 3),
+    ]
 }
 
 /// More of it.

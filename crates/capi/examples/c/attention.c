@@ -117,7 +117,7 @@ static void run(const char *json) {
 int main(void) {
     run("{\"design\": \"flash-d\", \"d\": 16, \"format\": \"bf16\"}");
     run("{\"design\": \"fa2\", \"d\": 16, \"format\": \"bf16\"}");
-    check(flashd_core_new("{\"design\": \"flash-d\", \"d\": 1}") == NULL && strcmp(flashd_error(), "d: 1 is outside 2 to 512") == 0,
+    check(flashd_core_new("{\"design\": \"flash-d\", \"d\": 1}") == NULL && strcmp(flashd_error(), "d: 1 is outside 2 to 576") == 0,
           "an illegal core");
     check(flashd_core_new("{") == NULL && flashd_core_new(NULL) == NULL, "no JSON");
     flashd_core_free(NULL);

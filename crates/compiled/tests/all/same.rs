@@ -6,8 +6,8 @@ use flashd_hwmodel::netlist::Steps;
 use flashd_hwmodel::rtl::{Circuit, Instance};
 use flashd_hwmodel::{array, catalogue, split, wrapper};
 use flashd_simulator::random::Drawn;
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
-use flashd_spec::format::Format;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, KINDS, SplitConfig, WrapperConfig};
+use flashd_spec::format::{Format, Formats};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
@@ -43,6 +43,29 @@ fn every_variant_in_every_format() {
     for (_, format) in Format::NAMED {
         for config in CoreConfig::variants(8, format).iter().filter(|config| config.validate().is_ok()) {
             same_core(config, 100);
+        }
+    }
+}
+
+/// Every datapath with every pair of formats of v and o, and every pair of q and k.
+#[test]
+fn every_pair_of_formats() {
+    let formats = || Format::NAMED.map(|(_, format)| format).into_iter();
+    let pairs = || formats().flat_map(|a| formats().map(move |b| (a, b))).filter(|(a, b)| a != b);
+    let lanes = pairs().map(|(v, o)| Formats { q: v, k: v, v, o });
+    let scores = pairs().map(|(q, k)| Formats { q, k, v: q, o: q });
+    for formats in lanes.chain(scores) {
+        for kind in KINDS {
+            let core = CoreConfig::with_datapath(kind.datapath, 3, formats.q).with_formats(formats);
+            let core = CoreConfig { dv: Some(2), ..core };
+            if core.validate().is_ok() {
+                same_core(&core, 40);
+            }
+            let core = CoreConfig { masks: true, partial: true, ..core };
+            if core.validate().is_ok() {
+                let config = SplitConfig { core, parts: 2 };
+                same(&config.name(), SEED, 40, || split::build(&config).expect("a valid configuration"));
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub enum Part {
     /// Errors on equal scores.
     EqualScores { cores: Vec<CoreConfig> },
     /// Area, timing and, if it is the cost, power.
-    Measured { core: CoreConfig, cost: Cost, cycles: usize, flow: FlowOf, data: Option<PathBuf> },
+    Measured { core: Box<CoreConfig>, cost: Cost, cycles: usize, flow: FlowOf, data: Option<PathBuf> },
 }
 
 /// Heads that are measured on.
@@ -114,8 +114,8 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::Errors { heads: heads.heads.len(), errors: Vec::new() });
                 };
-                let prepared =
-                    Prepared::new(heads, first.format).map_err(|e| Failure::input(format!("--data: {e}")))?;
+                let prepared = Prepared::new(heads, first.formats())
+                    .map_err(|e| Failure::input(format!("--data: {e}")))?;
                 let one = |core: &CoreConfig| {
                     let errors = prepared.errors(core);
                     bar.inc(1);
@@ -128,7 +128,7 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::EqualScores { errors: Vec::new() });
                 };
-                let all = equal::errors(first.format, cores, &[equal_keys()], &|| bar.inc(1))
+                let all = equal::errors(first.formats(), cores, &[equal_keys()], &|| bar.inc(1))
                     .map_err(|e| Failure::input(e.to_string()))?;
                 Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
             }

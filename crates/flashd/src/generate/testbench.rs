@@ -59,7 +59,7 @@ fn all_files(
 pub fn testbench(target: &Target, plan: &Plan) -> Result<Vec<GeneratedFile>, Failure> {
     let layout = target.layout(plan.look).map_err(|e| Failure::input(format!("--testbench: {e}")))?;
     let (core, cores) = target.cores();
-    let stream = plan.stream(core.d * cores);
+    let stream = plan.stream(core.d.max(core.dv()) * cores);
     let (streamed, vectors, lines) =
         target.stream(&layout, &stream, Expected::Lockstep, Vec::new(), &mut |_| ())?;
     let inside = match plan.look {

@@ -11,7 +11,7 @@ use crate::select::configuration;
 use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{CoreConfig, Lengths};
 use flashd_workload::{Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
@@ -68,8 +68,8 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     let input = |e: String| Failure::input(format!("--data {}: {e}", data.display()));
     let entries = list_dir(data).map_err(|e| input(e.to_string()))?;
     // Heads have cores of their own vector length, or --d says which heads are meant.
-    let core = |d: usize| configuration(&args.array.selection, Some(d));
-    let any = core(entries[0].load().map_err(|e| input(e.to_string()))?.attention.d)?;
+    let core = |lengths: Lengths| configuration(&args.array.selection, Some(lengths));
+    let any = core(entries[0].load().map_err(|e| input(e.to_string()))?.attention.lengths())?;
     if any.score_shift.is_some() {
         return Err(Failure::input(
             "--score-shift: simulate derives it from the heads and --tensor-scale; leave it out",
@@ -98,8 +98,8 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
         let heads = entry.load_heads().map_err(|e| input(e.to_string()))?;
         let mut done = Vec::new();
         for head in heads {
-            let config = core(head.attention.d)?;
-            if config.d == head.attention.d {
+            let config = core(head.attention.lengths())?;
+            if config.lengths() == head.attention.lengths() {
                 done.push(work.head(&config, head)?);
             }
         }
@@ -253,7 +253,7 @@ impl Work<'_> {
         };
         // Only the choice of a power of two for V looks at the exact results.
         let chooses = self.args.tensor_scale == TensorScale::Auto
-            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.format).len() > 1;
+            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.formats()).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
         let prepared = prepare(config, &scenario, &reference)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
@@ -265,7 +265,7 @@ impl Work<'_> {
     fn digest(&self, config: &CoreConfig, head: &Trace) -> String {
         let a = &head.attention;
         let (visible, gaps, scale) = (self.visible(head), gaps(self.args), self.args.tensor_scale);
-        let sizes = (a.queries, a.keys, a.d, head.d);
+        let sizes = (a.queries, a.keys, a.lengths(), head.d);
         let mut hash = Sha256::new();
         hash.update(format!(
             "{} {sizes:?} {visible:?} {config:?} {gaps:?} {scale:?}\n",

@@ -187,9 +187,12 @@ impl Planner {
             Value::Object(fields) => {
                 let mut fields = fields.clone();
                 let any = matches!(row.core, Core::AnyLength(_));
-                match (any, fields.contains_key("d")) {
-                    (true, true) => return Err(wrong("d: each head has its own; leave it out".into())),
-                    (true, false) => drop(fields.insert("d".into(), D_RANGE.0.into())),
+                let length = ["d", "dk", "dv"].into_iter().find(|field| fields.contains_key(*field));
+                match (any, length) {
+                    (true, Some(d)) => {
+                        return Err(wrong(format!("{d}: each head has its own; leave it out")));
+                    }
+                    (true, None) => drop(fields.insert("d".into(), D_RANGE.0.into())),
                     _ => {}
                 }
                 let core: CoreConfig =

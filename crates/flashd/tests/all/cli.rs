@@ -228,11 +228,11 @@ fn bad_selections_are_refused() {
     );
     assert_eq!(
         refused(&["generate", "--design", "fa2"]),
-        "error: --d is missing: a vector length, 2 to 512\n"
+        "error: --d is missing: a vector length, 2 to 576\n"
     );
     assert_eq!(
-        refused(&["generate", "--design", "fa2", "--d", "513"]),
-        "error: --d: 513 is outside 2 to 512\n"
+        refused(&["generate", "--design", "fa2", "--d", "577"]),
+        "error: --d: 577 is outside 2 to 576\n"
     );
     assert_eq!(
         refused(&["generate", "--design", "fa2", "--fa2", "literal", "--d", "16", "--hold", "12"]),

@@ -81,7 +81,7 @@ fn bad_input_is_refused() {
         (&["--errors-only", "--grid", "/nowhere/grid.json"][..], "/nowhere/grid.json"),
         (&["--errors-only", "--data", "/nowhere"], "/nowhere: cannot be read"),
         (&["--errors-only", "--data", "configs"], "holds no traces"),
-        (&["--errors-only", "--d", "1"], "--d: 1 is outside 2 to 512"),
+        (&["--errors-only", "--d", "1"], "--d: 1 is outside 2 to 576"),
         (&["--errors-only", "--every", "0"], "--every"),
         (&["--errors-only", "--max-error", "-1"], "--max-error"),
         (&["--errors-only", "--reference", "fa3"], "fa2_separate"),

@@ -12,6 +12,8 @@ fn values(field: &str) -> [&'static str; 2] {
         "d" => ["5", "6"],
         "format" => ["bf16", "fp16"],
         "weight" => ["lse", "paper"],
+        "dk" | "dv" => ["6", "5"],
+        "q_format" | "k_format" | "v_format" | "o_format" => ["fp8-e5m2", "fp16"],
         "fa2" => ["fixed", "separate-scale"],
         "update" => ["rounded", "fused"],
         "dot" => ["tree", "fused"],

@@ -61,7 +61,12 @@ fn every_option_of_the_command_line_is_drawn() {
         let line = line.strip_prefix("-h, ").unwrap_or(line);
         if let Some(option) = line.strip_prefix("--") {
             let name = option.split([' ', '=']).next().unwrap_or_default();
-            let field = if name == "beat" { "beat_bits".into() } else { name.replace('-', "_") };
+            let field = match name {
+                "beat" => "beat_bits".into(),
+                // JSON has the format of the queries as that of the core.
+                "q-format" => "format".into(),
+                name => name.replace('-', "_"),
+            };
             of_others = OTHERS.contains(&name);
             assert!(of_others || drawn.contains(&field), "--{name} is not drawn");
             compared += 1;

@@ -165,7 +165,7 @@ fn cosim_says_what_is_missing() {
     assert!(text.contains("verilator is not on the PATH"), "{text}");
     assert!(refused(&["cosim"], None).contains("no core: give"));
     let text = refused(&["cosim", "--core", "--design fa2 --d 1"], None);
-    assert!(text.contains("--core \"--design fa2 --d 1\": ") && text.contains("outside 2 to 512"), "{text}");
+    assert!(text.contains("--core \"--design fa2 --d 1\": ") && text.contains("outside 2 to 576"), "{text}");
     let text = refused(&["cosim", "--core", "--design fa2 --d 4", "--core", "--design fa2 --d 4"], None);
     assert!(text.contains("fa2_bf16_d4 is there twice"), "{text}");
     let text = refused(&["units", "--format", "fp32"], None);

@@ -4,7 +4,7 @@ use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::fixed_result_bits;
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
@@ -49,6 +49,7 @@ impl Word for i64 {
 /// Lanes of words.
 #[derive(Clone)]
 pub(crate) struct FixedLanes<W> {
+    /// Of values.
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
@@ -58,9 +59,9 @@ pub(crate) struct FixedLanes<W> {
 }
 
 impl<W: Word> FixedLanes<W> {
-    pub(crate) fn new(format: Format, bits: LaneBits) -> Self {
+    pub(crate) fn new(formats: Formats, bits: LaneBits) -> Self {
         let cut = bits.o - fixed_result_bits(bits);
-        FixedLanes { format, output: Rounder::new(format), bits, cut, one: W::low(1) }
+        FixedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut, one: W::low(1) }
     }
 
     /// Whether difference times factor, and twice the accumulator, fit the words.
@@ -126,10 +127,6 @@ impl<W: Word + 'static> Lanes for FixedLanes<W> {
     fn result(&self, _: FloatEnding, o: W, v_exponent: u64) -> (f64, bool) {
         let o = o.into() >> self.cut;
         let unit = v_exponent as i32 - self.format.bias + 2 - (self.bits.o - self.cut) as i32;
-        let exact = o as f64 * pow2(unit);
-        match self.format.subnormals {
-            Subnormals::Flushed => self.output.round_flag::<true>(exact),
-            Subnormals::Supported => self.output.round_flag::<false>(exact),
-        }
+        self.output.round_by_format(o as f64 * pow2(unit))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode, pow2};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 
 /// A step of float lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,6 +48,7 @@ struct Rounders<C> {
 /// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
 #[derive(Clone)]
 pub(crate) struct FloatLanes<C, const FLUSH: bool> {
+    /// Of values.
     format: Format,
     accumulator: Format,
     output: Rounder<f64>,
@@ -56,11 +57,11 @@ pub(crate) struct FloatLanes<C, const FLUSH: bool> {
 }
 
 impl<C: Carrier, const FLUSH: bool> FloatLanes<C, FLUSH> {
-    pub(crate) fn new(format: Format, accumulator: Format, intermediate: Format) -> Self {
+    pub(crate) fn new(formats: Formats, accumulator: Format, intermediate: Format) -> Self {
         FloatLanes {
-            format,
+            format: formats.v,
             accumulator,
-            output: Rounder::new(format),
+            output: Rounder::new(formats.o),
             own: Rounders {
                 accumulator: Rounder::new(accumulator),
                 intermediate: Rounder::new(intermediate),

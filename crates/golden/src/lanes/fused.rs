@@ -7,7 +7,7 @@
 use super::{BlendOp, FloatEnding, Lanes, each_lane};
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode, pow2};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 
 /// Bits that the aligned operands keep below the accumulator's significand.
 const GUARD: i32 = 3;
@@ -19,6 +19,7 @@ const FARTHEST: u32 = 60;
 /// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
 #[derive(Clone)]
 pub(crate) struct FusedLanes<C, const FLUSH: bool> {
+    /// Of values.
     format: Format,
     output: Rounder<f64>,
     accumulator: Rounder<C>,
@@ -30,10 +31,10 @@ pub(crate) struct FusedLanes<C, const FLUSH: bool> {
 }
 
 impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
-    pub(crate) fn new(format: Format, accumulator: Format) -> Self {
+    pub(crate) fn new(formats: Formats, accumulator: Format) -> Self {
         FusedLanes {
-            format,
-            output: Rounder::new(format),
+            format: formats.v,
+            output: Rounder::new(formats.o),
             accumulator: Rounder::new(accumulator),
             accumulator_format: accumulator,
             min_normal: C::from_f64(pow2(accumulator.min_exponent())),

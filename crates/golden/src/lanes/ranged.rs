@@ -4,7 +4,7 @@ use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::LaneBits;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::fixed_result_bits;
 
 /// An accumulator: `o 2^-(OW - 1)` in units of `2^(exponent - bias + 1)`.
@@ -24,6 +24,7 @@ pub(crate) struct RangedValue {
 /// Lanes with an exponent of their own.
 #[derive(Clone)]
 pub(crate) struct RangedLanes {
+    /// Of values.
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
@@ -32,9 +33,9 @@ pub(crate) struct RangedLanes {
 }
 
 impl RangedLanes {
-    pub(crate) fn new(format: Format, bits: LaneBits) -> Self {
+    pub(crate) fn new(formats: Formats, bits: LaneBits) -> Self {
         let cut = bits.o - fixed_result_bits(bits);
-        RangedLanes { format, output: Rounder::new(format), bits, cut }
+        RangedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut }
     }
 
     /// The next accumulator, from one and a value in the places of both, and the factor.

@@ -9,7 +9,7 @@ use crate::base2::Factor;
 use crate::carrier::Carrier;
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use flashd_spec::config::LaneBits;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Formats};
 use std::marker::PhantomData;
 
 /// A step: `o 2^-delta + v e 2^up`.
@@ -27,6 +27,7 @@ pub(crate) type Division = Option<(u64, i32)>;
 /// Lanes with values in a carrier and accumulators in words.
 #[derive(Clone)]
 pub(crate) struct SumLanes<C, W> {
+    /// Of values.
     format: Format,
     output: Rounder<f64>,
     /// Fraction bits OF of the accumulator.
@@ -44,11 +45,11 @@ pub(crate) struct SumLanes<C, W> {
 impl<C: Carrier, W: Word> SumLanes<C, W> {
     /// Accumulators of `lane.o` bits, and `guard` more above them, of which a result takes `kept` from the leading one on, with
     /// `middle` the last of them a one.
-    pub(crate) fn new(format: Format, lane: LaneBits, guard: u32, (kept, middle): (u32, bool)) -> Self {
+    pub(crate) fn new(formats: Formats, lane: LaneBits, guard: u32, (kept, middle): (u32, bool)) -> Self {
         let bits = lane.o + guard;
         SumLanes {
-            format,
-            output: Rounder::new(format),
+            format: formats.v,
+            output: Rounder::new(formats.o),
             fraction: lane.o - 1,
             kept,
             middle,
@@ -123,10 +124,6 @@ where
         let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);
         let unit = v_exponent as i32 - self.format.bias + 1 - self.fraction as i32;
         let magnitude = odd as f64 * pow2(cut as i32 + excess + unit + exponent);
-        let exact = magnitude.copysign(o as f64);
-        match self.format.subnormals {
-            Subnormals::Flushed => self.output.round_flag::<true>(exact),
-            Subnormals::Supported => self.output.round_flag::<false>(exact),
-        }
+        self.output.round_by_format(magnitude.copysign(o as f64))
     }
 }

@@ -25,11 +25,11 @@ pub(crate) struct Paper {
 
 impl Paper {
     pub(crate) fn new(n: &Numerics) -> Self {
-        let (low, high) = static_limits(n.format);
+        let (low, high) = static_limits(n.formats.q);
         Paper {
-            scalar: Scalar::new(n.format, n.exp.clone()),
+            scalar: Scalar::new(n.formats.q, n.exp.clone()),
             score_shift: n.score_shift,
-            static_range: n.static_hold.then(|| (decode(n.format, low), decode(n.format, high))),
+            static_range: n.static_hold.then(|| (decode(n.formats.q, low), decode(n.formats.q, high))),
         }
     }
 }
@@ -83,8 +83,8 @@ pub(crate) struct Literal {
 impl Literal {
     pub(crate) fn new(n: &Numerics) -> Self {
         Literal {
-            scalar: Scalar::new(n.format, n.exp.clone()),
-            format: n.format,
+            scalar: Scalar::new(n.formats.q, n.exp.clone()),
+            format: n.formats.q,
             reciprocal: n.reciprocal.clone(),
             score_shift: n.score_shift,
         }

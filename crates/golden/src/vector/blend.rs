@@ -14,7 +14,9 @@ use flashd_spec::format::Format;
 
 /// FLASH-D with fixed-point lanes, in vectors of 32-bit numbers.
 pub struct Blending {
+    /// Of values, and of results.
     format: Format,
+    result: Format,
     d: usize,
     weights: Weights,
     reference: FixedLanes<i32>,
@@ -33,11 +35,12 @@ impl Blending {
             return None;
         }
         Some(Blending {
-            format: n.format,
-            d: config.d,
+            format: n.formats.v,
+            result: n.formats.o,
+            d: config.dv(),
             weights: Weights::new(model)?,
-            reference: FixedLanes::new(n.format, bits),
-            decoder: Decoder::new(n.format)?,
+            reference: FixedLanes::new(n.formats, bits),
+            decoder: Decoder::new(n.formats.v)?,
             value_bits: bits.v,
         })
     }
@@ -147,7 +150,7 @@ impl BlockCore for Blending {
         for o in state.o.of(query) {
             let (rounded, over) = self.reference.result(FloatEnding::Round, o, exponent);
             result.saturated += u64::from(over);
-            result.o.push(encode(self.format, rounded));
+            result.o.push(encode(self.result, rounded));
         }
     }
 }

@@ -31,12 +31,13 @@ impl Visit for ByQuery<'_> {
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let (format, d) = (self.0.numerics.format, self.0.d);
+        let (format, d) = (self.0.numerics.formats.o, self.0.dv);
         self.0.run(&Core { format, d, recurrence, lanes })
     }
 }
 
 struct Core<'a, R, L> {
+    /// Of results.
     format: Format,
     d: usize,
     recurrence: &'a R,

@@ -42,6 +42,7 @@ impl Dots {
 pub(crate) enum Unit<'a> {
     /// Fused, in f32.
     Narrow {
+        /// Of queries.
         decoder: Decoder,
         d: usize,
         scaled: Scaled,
@@ -63,9 +64,10 @@ impl<'a> Unit<'a> {
         [q_extent, k_extent]: [Extent; 2],
         by_tile: bool,
     ) -> Unit<'a> {
-        let decoder = Decoder::new(n.format).filter(|_| fits_narrow(n, d, q_extent, k_extent));
-        if let (Some(decoder), Dot::Fused) = (decoder, n.dot) {
-            let scaled = Scaled { decoder, scale: pow2(term_shift(n)) as f32 };
+        let decoders = [n.formats.q, n.formats.k].map(Decoder::new);
+        let narrow = n.dot == Dot::Fused && fits_narrow(n, d, q_extent, k_extent);
+        if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
+            let scaled = Scaled { decoder: keys, scale: pow2(term_shift(n)) as f32 };
             let all = if by_tile { Vec::new() } else { convert_all(isa, k, &scaled) };
             return Unit::Narrow { decoder, d, scaled, k, all };
         }
@@ -106,17 +108,17 @@ impl Convert for Scaled {
 /// Whether no term saturates, f32 has every operand and term, and i32 every sum: what [`crate::dot`] finds out number
 /// by number, from the largest and smallest magnitudes.
 fn fits_narrow(n: &Numerics, d: usize, q: Extent, k: Extent) -> bool {
-    let value = |bits| decode(n.format, bits);
+    let (q_format, k_format) = (n.formats.q, n.formats.k);
     let scale = pow2(term_shift(n));
     let (limit, top) = term_limits(n);
-    let term = value(q.largest) * value(k.largest) * scale;
+    let term = decode(q_format, q.largest) * decode(k_format, k.largest) * scale;
     let holds = |x: f64| (f64::from(f32::MIN_POSITIVE)..=f32::MAX.into()).contains(&x);
-    2 * n.format.precision() + 2 <= f32::PRECISION
+    q_format.precision() + k_format.precision() + 2 <= f32::PRECISION
         && term < limit
-        && exponent(n.format, q.largest) + exponent(n.format, k.largest) <= top
+        && exponent(q_format, q.largest) + exponent(k_format, k.largest) <= top
         && sums_fit_i32(term, d)
         && holds(scale)
-        && (k.largest == 0 || holds(value(k.smallest) * scale) && holds(value(k.largest) * scale))
+        && (k.largest == 0 || [k.smallest, k.largest].iter().all(|&k| holds(decode(k_format, k) * scale)))
 }
 
 /// The unit with the queries of a block.

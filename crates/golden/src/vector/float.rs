@@ -14,7 +14,7 @@ use super::rounding::{Quick, Rounding};
 use crate::dot::{BLOCK, Block};
 use crate::lanes::{FloatLanes, FloatOp, Lanes};
 use crate::round::{Rounder, pow2};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 
 /// Elements whose accumulators stay in registers for all keys of a tile.
 const TOGETHER: usize = 4;
@@ -122,9 +122,9 @@ pub(crate) struct Scaling<const FLUSH: bool> {
 }
 
 impl<const FLUSH: bool> Scaling<FLUSH> {
-    pub(crate) fn new(format: Format, accumulator: Format, product: Format, load: bool) -> Self {
+    pub(crate) fn new(formats: Formats, accumulator: Format, product: Format, load: bool) -> Self {
         Scaling {
-            reference: FloatLanes::new(format, accumulator, product),
+            reference: FloatLanes::new(formats, accumulator, product),
             product: Rounder::new(product),
             sum: Rounder::new(accumulator),
             quick_product: Quick::new(product),

@@ -14,6 +14,7 @@ use flashd_spec::format::Format;
 
 /// The core.
 pub(crate) struct Ranging {
+    /// Of results.
     format: Format,
     d: usize,
     weights: Weights,
@@ -32,9 +33,9 @@ impl Ranging {
             return None;
         }
         let weights = Weights::new(model)?;
-        let (lanes, operands) = RangeLanes::new(weights.lanes, n.format, bits)?;
-        let reference = RangedLanes::new(n.format, bits);
-        Some(Ranging { format: n.format, d: config.d, weights, lanes, operands, reference })
+        let (lanes, operands) = RangeLanes::new(weights.lanes, n.formats.v, bits)?;
+        let reference = RangedLanes::new(n.formats, bits);
+        Some(Ranging { format: n.formats.o, d: config.dv(), weights, lanes, operands, reference })
     }
 }
 

@@ -109,16 +109,20 @@ impl VectorModel {
         let (numerics, config) = (self.model.numerics(), self.model.config());
         head.check(config);
         assert!(!head.record, "a monitor sees the steps, and none is kept");
-        let exponents = head.exponents(numerics.format);
+        let exponents = head.exponents(numerics.formats.v);
         let head = Head { v_exponents: &exponents, ..head };
-        let (Head { q, k, v, restored, .. }, d, partial) = (head, config.d, config.partial);
-        let survey = |bits| Survey::of(self.isa, numerics.format, d, bits);
+        let Head { q, k, v, restored, .. } = head;
+        let (dk, dv, partial, formats) = (config.d, config.dv(), config.partial, numerics.formats);
+        let survey = |format, d, bits| Survey::of(self.isa, format, d, bits);
         let small = q.len() + k.len() + v.len() <= SMALL;
-        let (q_survey, (k_survey, v_survey)) =
-            both(small, || survey(q), || both(small, || survey(k), || survey(v)));
+        let (q_survey, (k_survey, v_survey)) = both(
+            small,
+            || survey(formats.q, dk, q),
+            || both(small, || survey(formats.k, dk, k), || survey(formats.v, dv, v)),
+        );
         let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
-        let task = Task { isa: self.isa, numerics, d, partial, head, monitor, surveys };
+        let task = Task { isa: self.isa, numerics, dk, dv, partial, head, monitor, surveys };
         if !self.one_by_one {
             if let Some(core) = Blending::new(&self.model) {
                 return task.run(&core);
@@ -149,7 +153,8 @@ struct Values<'a> {
 pub(crate) struct Task<'a> {
     pub(crate) isa: Isa,
     pub(crate) numerics: &'a Numerics,
-    pub(crate) d: usize,
+    pub(crate) dk: usize,
+    pub(crate) dv: usize,
     /// States are handed out.
     pub(crate) partial: bool,
     pub(crate) head: Head<'a>,
@@ -170,10 +175,13 @@ impl Task<'_> {
             groups.entry(exponent).or_default().push(query);
         }
         // A query alone would leave all lanes but one empty; two take as long as a block.
-        let alone = lengths.len() == 1 && self.d.is_multiple_of(BLOCK) && core.takes_elements();
+        let alone = lengths.len() == 1
+            && self.dk.is_multiple_of(BLOCK)
+            && self.dv.is_multiple_of(BLOCK)
+            && core.takes_elements();
         let layout = if alone { Layout::Elements } else { Layout::Queries };
         let blocks: usize = groups.values().map(|queries| queries.len().div_ceil(BLOCK)).sum();
-        let (isa, d, by_tile) = (self.isa, self.d, blocks <= FEW_BLOCKS);
+        let (isa, d, by_tile) = (self.isa, self.dv, blocks <= FEW_BLOCKS);
         let prepare = |exponent: u64| {
             let overflow = core.overflow(v, v_survey, exponent);
             let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
@@ -182,7 +190,7 @@ impl Task<'_> {
         // Together: threads that have to be woken for each cost more than small tensors.
         let (unit, mut first) = both(
             q.len() + k.len() + v.len() <= SMALL,
-            || Unit::new(isa, self.numerics, d, [q, k], extents, by_tile),
+            || Unit::new(isa, self.numerics, self.dk, [q, k], extents, by_tile),
             || groups.keys().next().map(|&exponent| prepare(exponent)),
         );
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
@@ -206,7 +214,7 @@ impl Task<'_> {
         let Head { q, masked, .. } = self.head;
         let [q_survey, k_survey, v_survey] = &self.surveys;
         let operands: Vec<u64> =
-            queries.iter().flat_map(|&i| &q[i * self.d..(i + 1) * self.d]).copied().collect();
+            queries.iter().flat_map(|&i| &q[i * self.dk..(i + 1) * self.dk]).copied().collect();
         let mut dots = unit.block(&operands, values.layout);
         let mut block = values.operands.start();
         let mut work = TileWork {
@@ -294,7 +302,7 @@ impl Task<'_> {
         }
         for (i, result) in results.iter_mut().enumerate() {
             match result.empty {
-                true => result.o = vec![0; self.d],
+                true => result.o = vec![0; self.dv],
                 false => {
                     block.finish(i, result);
                     result.state = self.partial.then(|| block.save(i));

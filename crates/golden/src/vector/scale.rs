@@ -46,19 +46,19 @@ impl<const FLUSH: bool> ScalingCore<FLUSH> {
         let longest = reference.factor_bits() + n.accumulator.precision();
         let longest = longest.max(n.product.precision().max(n.accumulator.precision()) + 2);
         let flushes = n.accumulator.subnormals == Subnormals::Flushed;
-        if flushes != FLUSH || !fits_f32(n.format, n.accumulator, longest, || values.largest, restored) {
+        if flushes != FLUSH || !fits_f32(n.formats.v, n.accumulator, longest, || values.largest, restored) {
             return None;
         }
-        let lanes = Scaling::new(n.format, n.accumulator, n.product, shared);
-        let safe_values = values.largest == 0 || lanes.has_safe_values(decode(n.format, values.smallest));
+        let lanes = Scaling::new(n.formats, n.accumulator, n.product, shared);
+        let safe_values = values.largest == 0 || lanes.has_safe_values(decode(n.formats.v, values.smallest));
         Some(ScalingCore {
-            format: n.format,
-            d: config.d,
+            format: n.formats.o,
+            d: config.dv(),
             score: ScoreLanes::new(n)?,
             softmax: SoftmaxLanes::new(n, shared)?,
             lanes,
             reference,
-            decoder: Decoder::new(n.format)?,
+            decoder: Decoder::new(n.formats.v)?,
             safe_values,
         })
     }

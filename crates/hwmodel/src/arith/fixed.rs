@@ -6,7 +6,7 @@
 use super::normalise::normalise_filled;
 use super::round::{Unrounded, gradual_exponent, round_pack};
 use super::{canonical, unpack};
-use crate::word::{Word, bits_for};
+use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Subnormals};
 
 /// A value relative to `2^(x - bias + 1)`: sign, significand (p bits), and the right shift that its exponent
@@ -78,22 +78,42 @@ pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
     (fixed, r.outside)
 }
 
-/// A fraction of `2^(x - bias + 1)` in two's complement, rounded to the format.
-pub fn fixed_to_format<W: Word>(fmt: Format, o: &W, x: &W) -> W {
+/// Bits of a signed word that holds the distance of two biases, with room for a sum.
+pub fn rebias_bits(rebias: i32) -> u32 {
+    bits_for(rebias.unsigned_abs() as u64) + if rebias == 0 { 0 } else { 3 }
+}
+
+/// A fraction of `2^(x - bias + 1)` in two's complement, x an exponent of the format `from`, rounded to the format `to`.
+pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
     let sign = o.msb();
+    let rebias = to.bias - from.bias;
+    let bits = o.width().max(to.precision()) + 1;
+    // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
+    let wide = (to.exponent_bits.max(from.exponent_bits) + 2)
+        .max(bits_for(bits as u64) + 2)
+        .max(rebias_bits(rebias));
+    let exponent_after = |leading_zeros: &W| {
+        let one = W::constant(wide, (1 + rebias) as i64 as u64 & ones(wide));
+        x.zext(wide).add(&one).sub(&leading_zeros.zext(wide)).named("exponent")
+    };
+    if to.subnormals == Subnormals::Supported && (rebias != 0 || from.subnormals != to.subnormals) {
+        // x can be far below the exponents of the result, which then is shifted to the quantum: of a whole magnitude.
+        let o = o.append_zeros(bits - o.width());
+        let magnitude = sign.select(&o.negate(), &o).named("magnitude");
+        let (significand, leading_zeros) = magnitude.normalise();
+        let exponent = exponent_after(&leading_zeros.named("leading_zeros"));
+        return round_pack(to, &Unrounded::new(sign, exponent, significand.named("normalised")));
+    }
     // -o = ~o + 1; the one is what an endless row of ones below is worth, and rounding knows of it.
-    let bits = o.width().max(fmt.precision()) + 1;
     let magnitude = o.append_zeros(bits - o.width()).xor(&sign.repeat(bits)).named("magnitude");
     // x + 1 - leading zeros is at least 1 for a subnormal.
-    let room = (fmt.subnormals == Subnormals::Supported).then_some(x);
+    let room = (to.subnormals == Subnormals::Supported).then_some(x);
     let (significand, leading_zeros) = normalise_filled(&magnitude, room, &sign);
     let leading_zeros = leading_zeros.named("leading_zeros");
-    // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
-    let wide = (fmt.exponent_bits + 2).max(bits_for(bits as u64) + 2);
-    let exponent = x.zext(wide).add(&W::constant(wide, 1)).sub(&leading_zeros.zext(wide)).named("exponent");
+    let exponent = exponent_after(&leading_zeros);
     let significand = significand.named("normalised");
-    let (exponent, aligned) = gradual_exponent(fmt, &exponent, &significand);
-    round_pack(fmt, &Unrounded { sign: sign.clone(), exponent, significand, aligned, one_more: Some(sign) })
+    let (exponent, aligned) = gradual_exponent(to, &exponent, &significand);
+    round_pack(to, &Unrounded { sign: sign.clone(), exponent, significand, aligned, one_more: Some(sign) })
 }
 
 /// An unsigned word in `bits` bits, all ones when it is larger.

@@ -45,21 +45,21 @@ pub struct ArrayOutputs {
 pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.core));
-    let (d, width) = (config.core.d, n.format.width());
+    let (dk, dv, formats) = (config.core.d, config.core.dv(), n.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let core = CoreInputs {
-        q: &b.opens(d, width),
+        q: &b.opens(dk, formats.q.width()),
         q_valid: b.open(1),
-        v_exponent: config.core.has_value_exponent().then(|| b.open(n.format.exponent_bits)),
-        k: &b.opens(d, width),
+        v_exponent: config.core.has_value_exponent().then(|| b.open(formats.v.exponent_bits)),
+        k: &b.opens(dk, formats.k.width()),
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
         k_state: None,
         state_scalars: &[],
         state_o: &[],
-        v: &b.opens(d, width),
+        v: &b.opens(dv, formats.v.width()),
     };
     let q_last = b.open(1);
     let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));

@@ -63,9 +63,9 @@ pub fn core(
 
         // Up to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
-        let special = || AnySpecial { format: n.format, elements: config.d };
-        let q_special = m.leaf("q_special", special(), &q)[0];
-        let k_special = m.leaf("k_special", special(), &k)[0];
+        let special = |format, elements| AnySpecial { format, elements };
+        let q_special = m.leaf("q_special", special(n.formats.q, config.d), &q)[0];
+        let k_special = m.leaf("k_special", special(n.formats.k, config.d), &k)[0];
         let keys = [
             ("q_valid", q_valid),
             ("q_special", q_special),
@@ -115,7 +115,7 @@ pub fn core(
         let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
         let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
         let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
-        let v_special = m.leaf("v_special", special(), &v)[0];
+        let v_special = m.leaf("v_special", special(n.formats.v, config.dv()), &v)[0];
         let v_special = delay(m, "late_v_special", v_special, early);
 
         // The lanes.

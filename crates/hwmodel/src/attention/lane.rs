@@ -10,8 +10,10 @@ use flashd_spec::numerics::Numerics;
 /// The formats a lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneFormats {
-    /// Ports.
-    pub format: Format,
+    /// The port of the value.
+    pub port: Format,
+    /// The result.
+    pub result: Format,
     /// Values in the lane.
     pub value: Format,
     /// A weight or exponential that is rounded to a format.
@@ -25,14 +27,15 @@ pub struct LaneFormats {
 impl LaneFormats {
     /// A lane's formats in a core, with `inner` for differences and products.
     pub fn new(n: &Numerics, inner: Format) -> Self {
-        LaneFormats { format: n.format, value: n.value, weight: n.weight, accumulator: n.accumulator, inner }
+        let (port, result) = (n.formats.v, n.formats.o);
+        LaneFormats { port, result, value: n.value, weight: n.weight, accumulator: n.accumulator, inner }
     }
 }
 
 function! {
     /// The accumulator's next value.
     pub struct LaneNextFunction { formats: LaneFormats }
-    name(this) = format!("{}_{}_lane_next", this.formats.format.ident(), this.formats.accumulator.ident());
+    name(this) = format!("{}_{}_lane_next", this.formats.port.ident(), this.formats.accumulator.ident());
     doc = "o_next = load ? v : sum.";
     inputs { load: 1, v: this.formats.value.width(), sum: this.formats.accumulator.width() }
     outputs { o_next: this.formats.accumulator.width() }
@@ -100,12 +103,15 @@ pub(crate) fn accumulate(
 
 /// Formats as a part of module names.
 pub(crate) fn lane_suffix(f: LaneFormats) -> String {
-    let mut suffix = f.format.ident();
-    if f.accumulator != f.format {
+    let mut suffix = f.port.ident();
+    if f.accumulator != f.port {
         suffix += &format!("_{}", f.accumulator.ident());
     }
-    if f.weight != f.value {
+    if f.weight.fraction_bits != f.value.fraction_bits {
         suffix += &format!("_w{}", f.weight.precision());
+    }
+    if f.result != f.port {
+        suffix += &format!("_to_{}", f.result.ident());
     }
     suffix
 }

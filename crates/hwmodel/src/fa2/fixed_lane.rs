@@ -7,13 +7,13 @@
 
 use super::reference::delta_bits;
 use super::separate_lane::SEPARATE;
-use crate::arith::fixed::{relative, shift_with_guard};
+use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::flash_d::fixed_lane::lane_bits;
+use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
@@ -36,18 +36,18 @@ function! {
     pub struct ShiftedUpdateFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
-        format!("{}_shifted_update_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w)
+        format!("{}_shifted_update_{}_{}", n.formats.v.ident(), accumulator_bits(n), lane_bits(n).w)
     };
     doc = "o_next = (o >> delta) + v * e, e = {right, m}, v relative to 2^(x + 1), x the largest exponent field of the\nvalues; o counts as 0 for a first key. outside: v's exponent is larger.";
     inputs {
-        v: this.numerics.format.width(), x: this.numerics.format.exponent_bits, o: accumulator_bits(&this.numerics),
+        v: this.numerics.formats.v.width(), x: this.numerics.formats.v.exponent_bits, o: accumulator_bits(&this.numerics),
         e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), delta: delta_bits(&this.numerics), load: 1
     }
     outputs { o_next: accumulator_bits(&this.numerics), outside: 1 }
     eval<W> {
         let n = &this.numerics;
         let (bits, lane) = (accumulator_bits(n), lane_bits(n));
-        let r = relative(n.format, &v, &x);
+        let r = relative(n.formats.v, &v, &x);
         let (m, right) = (e.slice(0, lane.w), e.drop_low(lane.w));
         let product = r.significand.mul(&m).named("product");
         let wide = r.right.width().max(right.width()) + 1;
@@ -67,20 +67,21 @@ function! {
 function! {
     /// `o / l` by the reciprocal of l.
     pub struct FixedScaleFunction { numerics: Arc<Numerics> }
-    name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), this.numerics.format.ident());
+    name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), result_ident(&this.numerics));
     doc = format!(
         "y = o * r * 2^-right relative to 2^(x + 1), o cut to {} significand bits, one rounding; at rest unless done.",
         this.numerics.kept_significand()
     );
     inputs {
         o: accumulator_bits(&this.numerics), r: this.numerics.reciprocal.table.value_fraction + 1,
-        right: sum_exponent_bits(), x: this.numerics.format.exponent_bits, done: 1
+        right: sum_exponent_bits(), x: this.numerics.formats.v.exponent_bits, done: 1
     }
-    outputs { y: this.numerics.format.width() }
+    outputs { y: this.numerics.formats.o.width() }
     at_rest { done ignores o }
     eval<W> {
         let n = &this.numerics;
-        let fmt = n.format;
+        let (from, fmt) = (n.formats.v, n.formats.o);
+        let rebias = fmt.bias - from.bias;
         let bits = accumulator_bits(n);
         let o = done.repeat(bits).and(&o).named("o_when_done");
         let sign = o.msb();
@@ -95,12 +96,13 @@ function! {
         let product = kept.named("kept").mul(&r).named("product");
         // r is above 1/2, and what was kept of o has its leading one.
         let (significand, product_zeros) = normalise_within(&product, 2);
-        let wide = (fmt.exponent_bits + 2)
+        let wide = (fmt.exponent_bits.max(from.exponent_bits) + 2)
             .max(bits_for(bits as u64) + 3)
             .max(sum_exponent_bits() + 2)
-            .max(product_zeros.width() + 2);
+            .max(product_zeros.width() + 2)
+            .max(rebias_bits(rebias));
         // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more.
-        let constant = W::constant(wide, (guard_bits(n) as u64 + 2) & ones(wide));
+        let constant = W::constant(wide, (guard_bits(n) as i32 + 2 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
             .sub(&leading_zeros.zext(wide))
@@ -114,7 +116,7 @@ function! {
 
 /// One element of o: `o <- (o >> delta) + v e` when `update`, then `o r 2^-right` when `done`.
 pub const FIXED: LaneKind = LaneKind {
-    name: |n| format!("fa2_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), lane_bits(n).w),
+    name: |n| format!("fa2_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), lane_bits(n).w),
     lane,
     words: &[
         ("e", "update"),

@@ -82,7 +82,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
     around.part(name, tag, |m| {
         let (v, [e, delta, load, update, done]) = inputs.enter(m, ["e", "delta", "load", "update", "done"]);
 
-        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
         let function = RescaleFunction { accumulator: f.accumulator, delta_bits: delta_bits(n) };
         let [rescaled] = m.call("rescale", function, [o, delta]);
@@ -92,7 +92,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [sum] = m.call("sum", function, [rescaled, product]);
         let [next] = m.call("select", LaneNextFunction { formats: f }, [load, v, sum]);
         m.reserve(&["o_q"]);
-        let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.format }, [product]);
+        let [scaled] = m.call("narrow", ConvertFunction { from: f.inner, to: f.result }, [product]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);
         LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, inputs.restore, Some(done)) }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// One element of o: `o <- load ? v : o c + v e`, then `o r` when `done`.
 pub const LITERAL: LaneKind = LaneKind {
-    name: |n| format!("fa2_literal_lane_{}_{}", n.format.ident(), n.accumulator.ident()),
+    name: |n| format!("fa2_literal_lane_{}_{}", n.formats.v.ident(), n.accumulator.ident()),
     lane,
     words: &[("c", "update"), ("e", "update"), ("load", "update"), ("r", "finish")],
     ..SEPARATE
@@ -18,7 +18,7 @@ pub const LITERAL: LaneKind = LaneKind {
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {
     let f = LaneFormats::new(n, n.accumulator);
-    let (fmt, acc) = (f.format, f.accumulator);
+    let (fmt, acc) = (f.port, f.accumulator);
     let tag =
         Tag::module((LITERAL.name)(n), "One element of o: o <- load ? v : o * c + v * e; result = o * r.");
     around.part(name, tag, |m| {

@@ -13,36 +13,36 @@ use std::sync::Arc;
 function! {
     /// An exponential in the format, or 1 for a first key.
     pub struct LiteralExpFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_exp_or_one", this.numerics.format.ident());
+    name(this) = format!("{}_exp_or_one", this.numerics.formats.q.ident());
     doc = format!("y = first ? 1 : exp(x), x <= 0, {} PWL segments.", this.numerics.exp.exp.segments);
-    inputs { x: this.numerics.format.width(), first: 1 }
-    outputs { y: this.numerics.format.width() }
+    inputs { x: this.numerics.formats.q.width(), first: 1 }
+    outputs { y: this.numerics.formats.q.width() }
     eval<W> {
         let n = &this.numerics;
-        let e = exp_unit(&n.exp, n.format, &x).named("exponential");
-        [first.select(&W::constant(n.format.width(), n.format.one()), &e)]
+        let e = exp_unit(&n.exp, n.formats.q, &x).named("exponential");
+        [first.select(&W::constant(n.formats.q.width(), n.formats.q.one()), &e)]
     }
 }
 
 function! {
     /// `first ? a : b`.
     pub struct FirstSelectFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_first_select", this.numerics.format.ident());
+    name(this) = format!("{}_first_select", this.numerics.formats.q.ident());
     doc = "y = first ? a : b.";
-    inputs { first: 1, a: this.numerics.format.width(), b: this.numerics.format.width() }
-    outputs { y: this.numerics.format.width() }
+    inputs { first: 1, a: this.numerics.formats.q.width(), b: this.numerics.formats.q.width() }
+    outputs { y: this.numerics.formats.q.width() }
     eval<W> { [first.select(&a, &b)] }
 }
 
 function! {
     /// `1 / l` in the format.
     pub struct ReciprocalFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_reciprocal_finite", this.numerics.format.ident());
+    name(this) = format!("{}_reciprocal_finite", this.numerics.formats.q.ident());
     doc = "y = 1 / sum; the unit rests unless the sum is final.";
-    inputs { sum: this.numerics.format.width(), finish: 1 }
-    outputs { y: this.numerics.format.width() }
+    inputs { sum: this.numerics.formats.q.width(), finish: 1 }
+    outputs { y: this.numerics.formats.q.width() }
     eval<W> {
-        let fmt = this.numerics.format;
+        let fmt = this.numerics.formats.q;
         let sum = finish.repeat(fmt.width()).and(&sum).named("final_sum");
         [reciprocal_unit(&this.numerics.reciprocal, fmt, &sum)]
     }
@@ -53,7 +53,7 @@ function! {
 /// Of a step, by the names of the ports: it updates (`update`), is a `first` key, `c = exp(m_old - m)` and `e = exp(s - m)`, and the sum
 /// is final (`finish`).
 fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) -> Wire {
-    let format = n.format;
+    let format = n.formats.q;
     let tag = Tag::module(format!("{}_literal_sum", format.ident()), "l <- l * c + e, and its reciprocal.");
     around.part("sum", tag, |m| {
         m.clock();
@@ -74,7 +74,7 @@ fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) 
 /// To the lanes go whether a step updates, `c = exp(m_old - m)`, `e = exp(s - m)`, that it is a first key, and in the cycle of `finish`
 /// the sum's reciprocal.
 pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
-    let format = n.format;
+    let format = n.formats.q;
     let tag = Tag::module(
         format!("{}_literal_softmax", format.ident()),
         "m <- max(m_old, s); c = exp(m_old - m), e = exp(s - m); l <- l * c + e.",

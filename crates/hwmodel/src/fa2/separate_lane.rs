@@ -62,7 +62,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let (v, [e, moved, load, update, r, right, done]) =
             inputs.enter(m, ["e", "moved", "load", "update", "r", "right", "done"]);
 
-        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
         // Which operand the exponential multiplies.
         let function = LaneOperandsFunction { formats: f };
@@ -73,7 +73,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [next] = m.call("sum", function, [addend, product]);
         m.reserve(&["o_q"]);
         let r_fraction = n.reciprocal.table.value_fraction;
-        let function = ScaleFunction { accumulator: f.accumulator, format: f.format, r_fraction };
+        let function = ScaleFunction { accumulator: f.accumulator, format: f.result, r_fraction };
         let [scaled] = m.call("scale", function, [o, r, right]);
         let result_q = m.register_if("result_q", done, scaled);
         let result = m.output("o", result_q);

@@ -18,13 +18,13 @@ use super::fixed_lane::{accumulator_bits, guard_bits};
 use super::separate_lane::SEPARATE;
 use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
-use crate::arith::fixed::{relative, shift_with_guard};
+use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
-use crate::flash_d::fixed_lane::lane_bits;
+use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::word::{bits_for, ones};
@@ -88,7 +88,7 @@ function! {
     name(this) = format!("shared_product_{}_{}", this.numerics.kept_significand(), this.numerics.factor_significand);
     doc = "product = (done ? kept : significand) * m, e = {right, m}, kept being zero unless done.";
     inputs {
-        kept: this.numerics.kept_significand(), significand: this.numerics.format.precision(),
+        kept: this.numerics.kept_significand(), significand: this.numerics.formats.v.precision(),
         e: e_bits(&this.numerics), done: 1
     }
     outputs { product: product_bits(&this.numerics) }
@@ -104,11 +104,11 @@ function! {
     pub struct SharedUpdateFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
-        format!("{}_shared_update_{}_{}", n.format.ident(), accumulator_bits(n), n.factor_significand)
+        format!("{}_shared_update_{}_{}", n.formats.v.ident(), accumulator_bits(n), n.factor_significand)
     };
     doc = "o_next = load ? v : (o >> delta) + product * 2^-right, e = {right, m}, v and product relative to the largest value.";
     inputs {
-        o: accumulator_bits(&this.numerics), significand: this.numerics.format.precision(), v_right: this.numerics.format.exponent_bits,
+        o: accumulator_bits(&this.numerics), significand: this.numerics.formats.v.precision(), v_right: this.numerics.formats.v.exponent_bits,
         negative: 1, product: product_bits(&this.numerics), e: e_bits(&this.numerics), delta: delta_bits(&this.numerics), load: 1
     }
     outputs { o_next: accumulator_bits(&this.numerics) }
@@ -116,7 +116,7 @@ function! {
         let n = &this.numerics;
         let (bits, w) = (accumulator_bits(n), n.factor_significand);
         // |v| e = product 2^-(p + WM - 1) 2^-shift, below 1; without a product e = 2^(WM - 1) 2^-(WM - 1).
-        let product = product.slice(0, n.format.precision() + w);
+        let product = product.slice(0, n.formats.v.precision() + w);
         let placed = significand.append_zeros(w - 1).zext(product.width());
         let addend = load.select(&placed, &product).named("addend");
         let right = e.drop_low(w);
@@ -139,23 +139,27 @@ function! {
     pub struct SharedResultFunction { numerics: Arc<Numerics> }
     name(this) = {
         let n = &this.numerics;
-        format!("{}_shared_result_{}_{}", n.format.ident(), accumulator_bits(n), n.factor_significand)
+        format!("{}_shared_result_{}_{}", result_ident(n), accumulator_bits(n), n.factor_significand)
     };
     doc = "y = product * 2^(2 - zeros - right), e = {right, m}, relative to 2^(x + 1), one rounding.";
     inputs {
-        product: product_bits(&this.numerics), zeros: zeros_bits(&this.numerics), negative: 1, e: e_bits(&this.numerics), x: this.numerics.format.exponent_bits
+        product: product_bits(&this.numerics), zeros: zeros_bits(&this.numerics), negative: 1, e: e_bits(&this.numerics), x: this.numerics.formats.v.exponent_bits
     }
-    outputs { y: this.numerics.format.width() }
+    outputs { y: this.numerics.formats.o.width() }
     eval<W> {
         let n = &this.numerics;
-        let fmt = n.format;
+        let (from, fmt) = (n.formats.v, n.formats.o);
+        let rebias = fmt.bias - from.bias;
         // Both have their leading one.
         let (significand, product_zeros) = normalise_within(&product, 1);
-        // The reciprocal is above 1/2, at most 4, and the factor a quarter of it: its octaves are 0 to 3.
-        let right = e.slice(n.factor_significand, 2);
-        let wide = (fmt.exponent_bits + 2).max(bits_for(accumulator_bits(n) as u64) + 3);
+        // The reciprocal is at most 4, and above 1/2 but for its error, which a wide factor does not round away; the factor is a
+        // quarter of it: its octaves are 0 to 4.
+        let right = e.slice(n.factor_significand, 3);
+        let wide = (fmt.exponent_bits.max(from.exponent_bits) + 2)
+            .max(bits_for(accumulator_bits(n) as u64) + 3)
+            .max(rebias_bits(rebias));
         // The accumulator's top bit weighs 2^(guard) 2^(x - bias + 1); the product has one integer bit more, and the factor is a quarter.
-        let constant = W::constant(wide, (guard_bits(n) as u64 + 4) & ones(wide));
+        let constant = W::constant(wide, (guard_bits(n) as i32 + 4 + rebias) as i64 as u64 & ones(wide));
         let exponent = x.zext(wide)
             .add(&constant)
             .sub(&zeros.zext(wide))
@@ -171,7 +175,7 @@ function! {
 /// accumulator.
 pub const SHARED_FIXED: LaneKind = LaneKind {
     name: |n| {
-        format!("fa2_shared_fixed_lane_{}_{}_{}", n.format.ident(), accumulator_bits(n), n.factor_significand)
+        format!("fa2_shared_fixed_lane_{}_{}_{}", lane_ident(n), accumulator_bits(n), n.factor_significand)
     },
     lane,
     words: &[("e", "take"), ("delta", "update"), ("load", "update"), ("result_x", "finish")],
@@ -191,7 +195,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
             inputs.enter(m, ["x", "e", "delta", "load", "update", "done", "result_x"]);
 
         let [significand, v_right, negative, outside] =
-            m.call("value", RelativeValueFunction { format: n.format }, [v, x]);
+            m.call("value", RelativeValueFunction { format: n.formats.v }, [v, x]);
         m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
         let [kept, zeros, o_negative] = m.call("kept", KeptFunction { numerics: numerics() }, [o, done]);

@@ -105,7 +105,7 @@ function! {
 function! {
     /// `1 / l` of an l below 2 and, but for the error of the exponential's table, not below 1/2.
     pub struct HalfReciprocalFunction { numerics: Arc<Numerics> }
-    name(this) = format!("half_reciprocal_{}_{}", log_sum_bits(&this.numerics), this.numerics.format.ident());
+    name(this) = format!("half_reciprocal_{}_{}", log_sum_bits(&this.numerics), this.numerics.formats.o.ident());
     doc = {
         let r = &this.numerics.reciprocal;
         format!(

@@ -28,6 +28,18 @@ pub(crate) fn lane_bits(n: &Numerics) -> LaneBits {
     n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
 }
 
+/// The formats of v and o as a part of the names of lanes.
+pub(crate) fn lane_ident(n: &Numerics) -> String {
+    let (v, o) = (n.formats.v, n.formats.o);
+    if v == o { v.ident() } else { format!("{}_to_{}", v.ident(), o.ident()) }
+}
+
+/// The format of o as a part of the names of units that take exponents of v's format.
+pub(crate) fn result_ident(n: &Numerics) -> String {
+    let (v, o) = (n.formats.v, n.formats.o);
+    if v == o { o.ident() } else { format!("{}_by_{}", o.ident(), v.ident()) }
+}
+
 /// Width of what becomes the result.
 fn result_bits(n: &Numerics) -> u32 {
     fixed_result_bits(lane_bits(n))
@@ -36,12 +48,12 @@ fn result_bits(n: &Numerics) -> u32 {
 function! {
     /// A value in fixed point.
     pub struct ValueToFixedFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_to_fixed_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
+    name(this) = format!("{}_to_fixed_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).v);
     doc = "fixed = v relative to 2^(x + 1), x the largest exponent field of the values; rounded half away from\nzero, saturating when v's exponent is outside. Inf and NaN count as 0.";
-    inputs { v: this.numerics.format.width(), x: this.numerics.format.exponent_bits }
+    inputs { v: this.numerics.formats.v.width(), x: this.numerics.formats.v.exponent_bits }
     outputs { fixed: lane_bits(&this.numerics).v, outside: 1 }
     eval<W> {
-        let (fixed, outside) = value_to_fixed(this.numerics.format, &v, &x, lane_bits(&this.numerics).v);
+        let (fixed, outside) = value_to_fixed(this.numerics.formats.v, &v, &x, lane_bits(&this.numerics).v);
         [fixed, outside]
     }
 }
@@ -96,19 +108,19 @@ function! {
 function! {
     /// The accumulator in the format.
     pub struct FixedToFormatFunction { numerics: Arc<Numerics> }
-    name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, this.numerics.format.ident());
+    name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, result_ident(&this.numerics));
     doc = {
         let (o, kept) = (lane_bits(&this.numerics).o, result_bits(&this.numerics));
         let cut = if kept < o { format!(", cut to {kept} bits") } else { String::new() };
         format!("y = o relative to 2^(x + 1){cut}, rounded to the format; at rest unless done.")
     };
-    inputs { o: lane_bits(&this.numerics).o, x: this.numerics.format.exponent_bits, done: 1 }
-    outputs { y: this.numerics.format.width() }
+    inputs { o: lane_bits(&this.numerics).o, x: this.numerics.formats.v.exponent_bits, done: 1 }
+    outputs { y: this.numerics.formats.o.width() }
     at_rest { done ignores o }
     eval<W> {
         let kept = result_bits(&this.numerics);
         let o = done.repeat(kept).and(&o.top(kept)).named("o_when_done");
-        [fixed_to_format(this.numerics.format, &o, &x)]
+        [fixed_to_format(this.numerics.formats.v, &o, &x, this.numerics.formats.o)]
     }
 }
 
@@ -137,7 +149,7 @@ const WORDS: &[(&str, &str)] =
 
 fn lane_name(kind: &str, n: &Numerics) -> String {
     let LaneBits { o, v, w } = lane_bits(n);
-    format!("{kind}_{}_{o}_{v}_{w}", n.format.ident())
+    format!("{kind}_{}_{o}_{v}_{w}", lane_ident(n))
 }
 
 fn lane(

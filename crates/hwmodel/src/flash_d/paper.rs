@@ -15,15 +15,15 @@ use std::sync::Arc;
 function! {
     /// The static rule on `D = s_i - s_{i-1}`.
     pub struct StaticHoldFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
-    name(this) = format!("{}_static_skip", this.numerics.format.ident());
+    name(this) = format!("{}_static_skip", this.numerics.formats.q.ident());
     doc = match this.numerics.static_hold {
         true => "D <= -6 keeps o, D >= 11 loads v; a first key loads v.".to_string(),
         false => "Only a first key loads v.".to_string(),
     };
-    inputs { difference: this.numerics.format.width(), first: 1 }
+    inputs { difference: this.numerics.formats.q.width(), first: 1 }
     outputs { keeps: 1, loads: 1 }
     eval<W> {
-        let fmt = this.numerics.format;
+        let fmt = this.numerics.formats.q;
         if !this.numerics.static_hold {
             return [W::zero(1), first];
         }
@@ -38,21 +38,21 @@ function! {
 function! {
     /// `ln w`, as (10) takes it.
     pub struct LnFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_ln_weight", this.numerics.format.ident());
+    name(this) = format!("{}_ln_weight", this.numerics.formats.q.ident());
     doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
-    inputs { w: this.numerics.format.width() }
-    outputs { y: this.numerics.format.width() }
-    eval<W> { [ln_unit(&this.numerics.exp, this.numerics.format, &w)] }
+    inputs { w: this.numerics.formats.q.width() }
+    outputs { y: this.numerics.formats.q.width() }
+    eval<W> { [ln_unit(&this.numerics.exp, this.numerics.formats.q, &w)] }
 }
 
 function! {
     /// `sigmoid(x)` over the paper's active range.
     pub struct PaperSigmoidFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_paper_sigmoid", this.numerics.format.ident());
+    name(this) = format!("{}_paper_sigmoid", this.numerics.formats.q.ident());
     doc = format!("y = sigmoid(x), x clamped to [-6, 11), {} PWL segments.", this.numerics.exp.paper_sigmoid.segments);
-    inputs { x: this.numerics.format.width() }
-    outputs { y: this.numerics.format.width() }
-    eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.format, &x)] }
+    inputs { x: this.numerics.formats.q.width() }
+    outputs { y: this.numerics.formats.q.width() }
+    eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.formats.q, &x)] }
 }
 
 /// A weight as a person would write it: a power of two as such.
@@ -67,16 +67,16 @@ fn weight_text(weight: f64) -> String {
 function! {
     /// The weight after the rules for first and held keys.
     pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
-    name(this) = format!("{}_paper_weight_select", this.numerics.format.ident());
+    name(this) = format!("{}_paper_weight_select", this.numerics.formats.q.ident());
     doc = {
         // The ends of the sigmoid's table, not sigmoid(-6) and sigmoid(11).
-        let weight = |bits: u64| weight_text(this.numerics.format.value(bits));
+        let weight = |bits: u64| weight_text(this.numerics.formats.q.value(bits));
         format!("w = first ? 1 : keeps ? {} : loads ? {} : sigmoid.", weight(this.limits.0), weight(this.limits.1))
     };
-    inputs { sigmoid: this.numerics.format.width(), first: 1, keeps: 1, loads: 1 }
-    outputs { w: this.numerics.format.width() }
+    inputs { sigmoid: this.numerics.formats.q.width(), first: 1, keeps: 1, loads: 1 }
+    outputs { w: this.numerics.formats.q.width() }
     eval<W> {
-        let fmt = this.numerics.format;
+        let fmt = this.numerics.formats.q;
         let (least, most) = this.limits;
         let constant = |bits| W::constant(fmt.width(), bits);
         let skipped = keeps.select(&constant(least), &constant(most)).named("skipped");
@@ -101,7 +101,7 @@ const STAGES_BEFORE: usize = 2;
 
 /// Score stage and weight stage.
 pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
-    let fmt = n.format;
+    let fmt = n.formats.q;
     let tag = Tag::module(
         format!("{}_paper_weight", fmt.ident()),
         "Weight unit of the paper's Alg. 3: w = sigmoid(s_i - s_{i-1} + ln w_{i-1}).",

@@ -21,11 +21,11 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
     let tag = Tag::module((PAPER.name)(n), "One element of o: o <- load ? v : o + w * (v - o), when update.");
     around.part(name, tag, |m| {
         let (v, [w, load, update]) = inputs.enter(m, ["w", "load", "update"]);
-        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
-        let sub = MixedFunction::of(Operation::Sub, f.format, f.accumulator, f.inner);
+        let sub = MixedFunction::of(Operation::Sub, f.port, f.accumulator, f.inner);
         let [difference] = m.call("difference", sub, [v, o]);
-        let mul = MixedFunction::of(Operation::Mul, f.format, f.inner, f.inner);
+        let mul = MixedFunction::of(Operation::Mul, f.port, f.inner, f.inner);
         let [product] = m.call("product", mul, [w, difference]);
         let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
         let [sum] = m.call("sum", add, [o, product]);

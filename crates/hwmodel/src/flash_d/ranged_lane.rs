@@ -14,7 +14,7 @@
 //! others: an error of a 32nd of v's last place at most, and even on average. Because every channel fills its range, v needs a bit
 //! less than under one exponent for all. `docs/theory/lanes.md` has the forms that were measured.
 
-use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits};
+use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_ident};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// Width of what a lane hands out as its state: E above o.
 pub(crate) fn state_bits(n: &Numerics) -> u32 {
-    n.format.exponent_bits + lane_bits(n).o
+    n.formats.v.exponent_bits + lane_bits(n).o
 }
 
 /// Bits of o's way right beyond the first place: the farthest leaves the sign alone.
@@ -39,15 +39,15 @@ fn right_bits(n: &Numerics) -> u32 {
 function! {
     /// A value in fixed point, and what it asks of the lane's exponent.
     pub struct RangedValueFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_to_ranged_{}", this.numerics.format.ident(), lane_bits(&this.numerics).v);
+    name(this) = format!("{}_to_ranged_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).v);
     doc = "fixed = v relative to 2^(max(e, x) + 1), or of a first key to 2^(x + 1), rounded half away from zero; x its\nexponent field. moves: e takes x; rises: x > e, and o goes right by right + 1 = x - e. Inf and NaN count as 0.";
-    inputs { v: this.numerics.format.width(), e: this.numerics.format.exponent_bits, first: 1, read: 1 }
+    inputs { v: this.numerics.formats.v.width(), e: this.numerics.formats.v.exponent_bits, first: 1, read: 1 }
     outputs {
-        fixed: lane_bits(&this.numerics).v, x: this.numerics.format.exponent_bits, moves: 1, rises: 1,
+        fixed: lane_bits(&this.numerics).v, x: this.numerics.formats.v.exponent_bits, moves: 1, rises: 1,
         right: right_bits(&this.numerics)
     }
     eval<W> {
-        let format = this.numerics.format;
+        let format = this.numerics.formats.v;
         let bits = lane_bits(&this.numerics).v;
         let u = unpack(format, &canonical(format, &v).named("v_finite"), "v");
         // x - e - 1 = x + ~e; its complement where it is negative is e - x.
@@ -97,7 +97,7 @@ function! {
     pub struct RangedStateFunction { numerics: Arc<Numerics> }
     name(this) = format!("ranged_state_{}", lane_bits(&this.numerics).o);
     doc = "state = {e, o}.";
-    inputs { o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits }
+    inputs { o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits }
     outputs { state: state_bits(&this.numerics) }
     eval<W> { [e.concat(&o)] }
 }
@@ -108,7 +108,7 @@ function! {
     name(this) = format!("ranged_parts_{}", lane_bits(&this.numerics).o);
     doc = "{e, o} = state.";
     inputs { state: state_bits(&this.numerics) }
-    outputs { o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits }
+    outputs { o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits }
     eval<W> {
         let bits = lane_bits(&this.numerics).o;
         [state.slice(0, bits), state.drop_low(bits)]
@@ -140,7 +140,7 @@ const WORDS: &[(&str, &str)] = &[("w", "update"), ("upper", "update"), ("load", 
 
 fn lane_name(kind: &str, n: &Numerics) -> String {
     let LaneBits { o, v, w } = lane_bits(n);
-    format!("{kind}_{}_{o}_{v}_{w}", n.format.ident())
+    format!("{kind}_{}_{o}_{v}_{w}", lane_ident(n))
 }
 
 fn lane(
@@ -161,7 +161,7 @@ fn lane(
 
         // The exponent moves with the value.
         let moves = m.later(1);
-        let ahead = m.state_if(if staged { "ahead_q" } else { "e_q" }, n.format.exponent_bits, moves);
+        let ahead = m.state_if(if staged { "ahead_q" } else { "e_q" }, n.formats.v.exponent_bits, moves);
         let [read, first] = early.unwrap_or([update, load]);
         let convert = RangedValueFunction { numerics: n.clone() };
         let [fixed, x, takes, rises, right] = m.call("value", convert, [v, ahead, first, read]);

@@ -56,7 +56,7 @@ pub(super) fn float_lane(
 ) -> LaneOutputs {
     around.part(name, tag, |m| {
         let (v, [w, upper, load, update]) = inputs.enter(m, ["w", "upper", "load", "update"]);
-        let [v] = m.call("value", CanonicalFunction { format: f.format, to: f.value }, [v]);
+        let [v] = m.call("value", CanonicalFunction { format: f.port, to: f.value }, [v]);
         let o = m.state_if("o_q", f.accumulator.width(), update);
         let [old] = m.call("old", LaneBeforeFunction { formats: f }, [load, o]);
         let next = updated(m, f, &Operands { o: old, v, w, upper });
@@ -73,9 +73,9 @@ pub(super) fn float_outputs(
     restore: Option<(Wire, Wire)>,
 ) -> LaneOutputs {
     m.reserve(&["o_q"]);
-    let rounded = match f.accumulator == f.format {
+    let rounded = match f.accumulator == f.result {
         true => o,
-        false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.format }, [o])[0],
+        false => m.call(("narrow", 0), ConvertFunction { from: f.accumulator, to: f.result }, [o])[0],
     };
     let result = m.output("o", rounded);
     LaneOutputs { o: result, outside: None, o_state: accumulate(m, o, next, restore, None) }

@@ -9,7 +9,7 @@ use flashd_spec::numerics::Numerics;
 
 /// The rounded sum of the products of `q` and `k`, elements of any encoding: products and the tree that adds them.
 pub fn dot_product(around: &mut Module, name: impl Into<Name>, n: &Numerics, q: &[Wire], k: &[Wire]) -> Wire {
-    let (format, d) = (n.format, q.len());
+    let (format, d) = (n.formats.q, q.len());
     let tag = Tag::module(
         format!("{}_dot_product_{d}", format.ident()),
         format!("dot = sum of q[i] * k[i], d = {d}, every product and sum rounded to {format}."),
@@ -44,7 +44,7 @@ fn adder_tree(
     registers: &[bool],
     own_module: bool,
 ) -> Wire {
-    let (format, inputs) = (n.format, x.len());
+    let (format, inputs) = (n.formats.q, x.len());
     let stages = registers.iter().filter(|r| **r).count();
     let tag = Tag::module(
         format!("{}_adder_tree_{inputs}", format.ident()),

@@ -23,7 +23,7 @@ use std::sync::Arc;
 function! {
     /// One term of the fused dot product.
     pub struct TermFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_term", this.numerics.format.ident());
+    name(this) = format!("{}_term", pair_ident(&this.numerics));
     doc = {
         let n = &this.numerics;
         format!(
@@ -31,22 +31,23 @@ function! {
             n.score_shift + n.natural_fraction() as i32 + n.dot_guard as i32, n.term_bits() - 1
         )
     };
-    inputs { a: this.numerics.format.width(), b: this.numerics.format.width() }
+    inputs { a: this.numerics.formats.q.width(), b: this.numerics.formats.k.width() }
     outputs { x: this.numerics.term_bits(), c: 1 }
     eval<W> {
         let n = &this.numerics;
-        let (f, bits) = (n.format, n.term_bits() - 1);
-        let ua = unpack(f, &canonical(f, &a).named("a_finite"), "a");
-        let ub = unpack(f, &canonical(f, &b).named("b_finite"), "b");
+        let (fa, fb, bits) = (n.formats.q, n.formats.k, n.term_bits() - 1);
+        let ua = unpack(fa, &canonical(fa, &a).named("a_finite"), "a");
+        let ub = unpack(fb, &canonical(fb, &b).named("b_finite"), "b");
         let product = ua.significand.mul(&ub.significand).named("product");
         let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
-        let exponents = f.exponent_bits + 1;
+        let exponents = fa.exponent_bits.max(fb.exponent_bits) + 1;
         let sum = ua.exponent.zext(exponents).add(&ub.exponent.zext(exponents)).named("exponent_sum");
-        // The product's last bit weighs 2^(sum - 2 bias - 2F + scale) units. Placed at the top of `room` bits, of
+        // The product's last bit weighs 2^(sum - biases - fractions + scale) units. Placed at the top of `room` bits, of
         // which one lies above the largest term and one below the unit, it has to go right by `top - sum`.
         let scale = n.score_shift + (n.natural_fraction() + n.dot_guard) as i32;
-        let room = (bits + 2).max(2 * f.precision());
-        let top = bits as i32 + 1 + 2 * f.bias + 2 * f.fraction_bits as i32 - scale - 2 * f.precision() as i32;
+        let (precisions, fractions) = (fa.precision() + fb.precision(), fa.fraction_bits + fb.fraction_bits);
+        let room = (bits + 2).max(precisions);
+        let top = bits as i32 + 1 + fa.bias + fb.bias + fractions as i32 - scale - precisions as i32;
         let wide = (exponents + 1).max(bits_for(top.unsigned_abs() as u64) + 1) + 1;
         let right = W::constant(wide, top as i64 as u64 & ones(wide)).sub(&sum.zext(wide)).named("right");
         let amount_bits = bits_for(room as u64).min(wide - 1);
@@ -61,6 +62,12 @@ function! {
         let x = W::zero(1).concat(&magnitude).xor(&sign.repeat(bits + 1));
         [x, kept.bit(0).and(&too_large.not()).xor(&sign)]
     }
+}
+
+/// The formats of q and k as a part of names.
+fn pair_ident(n: &Numerics) -> String {
+    let (q, k) = (n.formats.q, n.formats.k);
+    if q == k { q.ident() } else { format!("{}_{}", q.ident(), k.ident()) }
 }
 
 /// A sum that is kept without its last carry: its value is `total + carry`.
@@ -81,7 +88,7 @@ pub fn fused_dot(
 ) -> CarrySum {
     let d = q.len();
     let tag = Tag::module(
-        format!("{}_fused_dot_product_{d}", n.format.ident()),
+        format!("{}_fused_dot_product_{d}", pair_ident(n)),
         format!("total + carry = sum of q[i] * k[i], d = {d}, every product rounded to fixed point."),
     );
     let schedule = FrontSchedule::new(Dot::Fused, n.tree_levels);

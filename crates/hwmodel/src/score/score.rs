@@ -55,7 +55,7 @@ function! {
 function! {
     /// The rounded dot product as the natural score.
     pub struct DotToScoreFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_to_score", this.numerics.format.ident());
+    name(this) = format!("{}_to_score", this.numerics.formats.q.ident());
     doc = {
         let n = &this.numerics;
         format!(
@@ -63,12 +63,12 @@ function! {
             n.score_shift, n.score_integer, n.natural_fraction()
         )
     };
-    inputs { dot: this.numerics.format.width() }
+    inputs { dot: this.numerics.formats.q.width() }
     outputs { natural: this.numerics.natural_bits() }
     eval<W> {
         let n = &this.numerics;
         let scale = n.score_shift + n.natural_fraction() as i32;
-        [to_fixed(n.format, &dot, scale, n.natural_bits() - 1)]
+        [to_fixed(n.formats.q, &dot, scale, n.natural_bits() - 1)]
     }
 }
 

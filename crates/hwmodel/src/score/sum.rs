@@ -56,7 +56,7 @@ function! {
 function! {
     /// `1 / l` as a normalised reciprocal and a shift.
     pub struct SumReciprocalFunction { numerics: Arc<Numerics>, bits: u32 }
-    name(this) = format!("sum_reciprocal_{}_{}", this.bits, this.numerics.format.ident());
+    name(this) = format!("sum_reciprocal_{}_{}", this.bits, this.numerics.formats.o.ident());
     doc = {
         let r = &this.numerics.reciprocal;
         format!(

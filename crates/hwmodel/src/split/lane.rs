@@ -80,7 +80,7 @@ impl MergeKind {
             MergeKind::Fixed => format!("flash_d_fixed_merge_lane_{}_{}", lane_bits(n).o, lane_bits(n).w),
             MergeKind::Ranged => {
                 let LaneBits { o, w, .. } = lane_bits(n);
-                format!("flash_d_ranged_merge_lane_{}_{o}_{w}", n.format.ident())
+                format!("flash_d_ranged_merge_lane_{}_{o}_{w}", n.formats.v.ident())
             }
             MergeKind::Rounded => format!("flash_d_merge_lane_{}", formats()),
             MergeKind::Fused => format!("flash_d_fused_merge_lane_{}", formats()),
@@ -154,11 +154,11 @@ fn fixed(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Opera
 function! {
     /// Both parts' accumulators relative to the larger one of their exponents.
     pub struct RangedMergeAlignFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_ranged_merge_align_{}", this.numerics.format.ident(), lane_bits(&this.numerics).o);
+    name(this) = format!("{}_ranged_merge_align_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).o);
     doc = "e = max(e_a, e_b); what is relative to the smaller one goes right, cut.";
     inputs { a: state_bits(&this.numerics), b: state_bits(&this.numerics) }
     outputs {
-        a_o: lane_bits(&this.numerics).o, b_o: lane_bits(&this.numerics).o, e: this.numerics.format.exponent_bits
+        a_o: lane_bits(&this.numerics).o, b_o: lane_bits(&this.numerics).o, e: this.numerics.formats.v.exponent_bits
     }
     eval<W> {
         let bits = lane_bits(&this.numerics).o;

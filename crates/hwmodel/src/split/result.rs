@@ -72,8 +72,8 @@ fn ranged(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [done, empty]: [Wire; 2
 fn float(m: &mut Module, n: &Numerics, o: &[Wire], empty: Wire) -> Vec<Wire> {
     let mut o = m.inputs("o", o);
     let empty = m.input("empty", empty);
-    if n.accumulator != n.format {
-        let convert = ConvertFunction { from: n.accumulator, to: n.format };
+    if n.accumulator != n.formats.o {
+        let convert = ConvertFunction { from: n.accumulator, to: n.formats.o };
         o = m.call_each("convert", convert, o.into_iter().map(|o| [o]));
     }
     blanked(m, &o, empty)
@@ -95,7 +95,7 @@ fn scaled(
     let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
     let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
     let r_fraction = n.reciprocal.table.value_fraction;
-    let scale = ScaleFunction { accumulator: n.accumulator, format: n.format, r_fraction };
+    let scale = ScaleFunction { accumulator: n.accumulator, format: n.formats.o, r_fraction };
     let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)

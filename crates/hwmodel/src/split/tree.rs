@@ -23,13 +23,14 @@ use std::sync::Arc;
 pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = &Arc::new(Numerics::new(&config.core));
-    let (d, width, parts) = (config.core.d, n.format.width(), config.parts);
+    let (dk, dv, formats, parts) = (config.core.d, config.core.dv(), n.formats, config.parts);
     let mut bench = Module::bench();
     let b = &mut bench;
-    // Keys and values are one for each part, d words each, and stand one after another; so do masks, a bit each.
-    let (q, k, v) = (b.opens(d, width), b.opens(parts * d, width), b.opens(parts * d, width));
+    // Keys and values are one for each part and stand one after another; so do masks, a bit each.
+    let q = b.opens(dk, formats.q.width());
+    let (k, v) = (b.opens(parts * dk, formats.k.width()), b.opens(parts * dv, formats.v.width()));
     let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
-    let v_exponent = config.core.has_value_exponent().then(|| b.open(n.format.exponent_bits));
+    let v_exponent = config.core.has_value_exponent().then(|| b.open(formats.v.exponent_bits));
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
     );
@@ -104,7 +105,7 @@ fn cores(
     k_mask: &[Wire],
     shared: &CoreInputs,
 ) -> Vec<CoreOutputs> {
-    let d = config.core.d;
+    let (dk, dv) = (config.core.d, config.core.dv());
     let [low] = m.call("low", LowFunction {}, []);
     let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
     let scalars: Vec<Wire> = scalars
@@ -113,8 +114,8 @@ fn cores(
         })
         .collect();
     let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
-    let accumulators = vec![zero; d];
-    (shared.k.chunks(d).zip(shared.v.chunks(d)).zip(k_mask).enumerate())
+    let accumulators = vec![zero; dv];
+    (shared.k.chunks(dk).zip(shared.v.chunks(dv)).zip(k_mask).enumerate())
         .map(|(p, ((k, v), &k_mask))| {
             let (k_mask, k_state) = (Some(k_mask), Some(low));
             let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);
@@ -139,7 +140,7 @@ fn merged(m: &mut Module, config: &SplitConfig, n: &Arc<Numerics>, cores: &[Core
         o: o.to_vec(),
     };
     // Merge i takes entries 2i and 2i + 1 of the list of all cores, then all merges.
-    let mut list: Vec<State> = cores.iter().zip(o.chunks(config.core.d)).map(of_core).collect();
+    let mut list: Vec<State> = cores.iter().zip(o.chunks(config.core.dv())).map(of_core).collect();
     let nodes = cores.len() - 1;
     for i in 0..nodes {
         let both = merge_node(m, i, kind, n, [&list[2 * i], &list[2 * i + 1]], i + 1 == nodes);

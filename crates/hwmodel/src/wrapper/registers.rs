@@ -2,7 +2,6 @@
 //! made.
 
 use flashd_spec::config::{Values, WrapperConfig};
-use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -208,7 +207,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     let masks = config.array.core.masks;
     let fixed = config.array.core.has_value_exponent();
     let requested = config.values == Values::Requested;
-    let exponent_bits = Numerics::new(&config.array.core).format.exponent_bits;
+    let exponent_bits = config.array.core.formats().v.exponent_bits;
     let key_bits = config.array.key_index_bits();
     let status_bits = status(config).iter().map(|field| field.bit + 1).max().unwrap_or(1);
     // Where there is one, its address, what a host may do, and its width.

@@ -108,7 +108,7 @@ fn combinations_that_do_not_exist_are_refused() {
 #[test]
 fn bad_values_are_named() {
     let c = CoreConfig::new(Design::FlashD, 1, Format::BF16);
-    assert_eq!(c.validate().unwrap_err().to_string(), "d: 1 is outside 2 to 512");
+    assert_eq!(c.validate().unwrap_err().to_string(), "d: 1 is outside 2 to 576");
     let c = CoreConfig { segments: 7, ..CoreConfig::new(Design::Fa2, 16, Format::BF16) };
     assert_eq!(c.validate().unwrap_err().field, "segments");
 }

@@ -9,7 +9,8 @@ use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
 use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::array::ArrayInputs;
-use flashd_spec::config::{ArrayConfig, TRANSFER_CYCLES};
+use flashd_spec::config::{ArrayConfig, Lengths, TRANSFER_CYCLES};
+use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 
@@ -128,7 +129,8 @@ pub(super) fn drive(
 
 /// The core's ports in the netlist.
 struct Ports<'a> {
-    width: usize,
+    /// Bits of an element of o.
+    o_width: usize,
     rst: Net,
     q: &'a [Net],
     q_valid: Net,
@@ -165,7 +167,9 @@ struct ArrayPorts<'a> {
 impl<'a> Ports<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
         let config = target.core();
-        let width = config.format.width() as usize;
+        let Formats { q, k, v, o } = config.formats();
+        let Lengths { k: dk, v: dv } = config.lengths();
+        let bits = |d: usize, format: Format| d * format.width() as usize;
         let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
             let port = netlist.port(name).filter(|port| port.is_input == is_input);
             let error = |problem: String| PowerError::Port { port: name.into(), problem };
@@ -176,7 +180,6 @@ impl<'a> Ports<'a> {
             }
         };
         let bit = |name: &str, is_input| wide(name, is_input, 1).map(|nets| nets[0]);
-        let vector = config.d * width;
         let array = |array: &ArrayConfig| -> Result<ArrayPorts<'a>, PowerError> {
             let limit = |name| match config.masks {
                 true => wide(name, true, array.key_index_bits() as usize),
@@ -197,22 +200,22 @@ impl<'a> Ports<'a> {
                 Target::Core(_) => None,
                 Target::Array(config) => Some(array(config)?),
             },
-            width,
+            o_width: o.width() as usize,
             rst: bit("rst", true)?,
-            q: wide("q", true, vector)?,
+            q: wide("q", true, bits(dk, q))?,
             q_valid: bit("q_valid", true)?,
-            k: wide("k", true, vector)?,
+            k: wide("k", true, bits(dk, k))?,
             k_valid: bit("k_valid", true)?,
             k_last: bit("k_last", true)?,
             k_mask: config.masks.then(|| bit("k_mask", true)).transpose()?,
-            v: wide("v", true, vector)?,
+            v: wide("v", true, bits(dv, v))?,
             v_step: bit("v_step", false)?,
             v_ren: bit("v_ren", false)?,
-            o: wide("o", false, vector)?,
+            o: wide("o", false, bits(dv, o))?,
             o_valid: bit("o_valid", false)?,
             o_invalid: bit("o_invalid", false)?,
             v_exponent: match config.has_value_exponent() {
-                true => wide("v_exponent", true, config.format.exponent_bits as usize)?,
+                true => wide("v_exponent", true, v.exponent_bits as usize)?,
                 false => &[],
             },
             o_overflow: config.has_value_exponent().then(|| bit("o_overflow", false)).transpose()?,
@@ -248,7 +251,8 @@ impl<'a> Ports<'a> {
             number(array.q_to, |inputs| inputs.q_to);
         }
         let mut vector = |nets: &[Net], value: fn(&ArrayInputs) -> &[u64]| {
-            for (j, nets) in nets.chunks_exact(self.width).enumerate() {
+            let elements = value(&streams[0].inputs).len();
+            for (j, nets) in nets.chunks_exact(nets.len() / elements.max(1)).enumerate() {
                 let mut words = [0; STREAMS];
                 for (word, stream) in words.iter_mut().zip(streams) {
                     *word = value(&stream.inputs)[j];
@@ -285,7 +289,7 @@ impl<'a> Ports<'a> {
             outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
             outputs.o.clear();
             if outputs.o_valid {
-                outputs.o.extend(self.o.chunks_exact(self.width).map(number));
+                outputs.o.extend(self.o.chunks_exact(self.o_width).map(number));
             }
         }
     }

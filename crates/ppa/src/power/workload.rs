@@ -6,8 +6,7 @@ use crate::Target;
 use flashd_golden::v_exponent;
 use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, Workload};
-use flashd_spec::config::{ArrayConfig, CoreConfig};
-use flashd_spec::format::Format;
+use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths};
 use flashd_workload::{
     Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,
 };
@@ -41,11 +40,11 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
     let PowerOptions { data: folder, cycles, streams, .. } = options;
     let (width, traces) = heads(config.d, folder)?;
     let names: Vec<String> = traces.iter().map(|trace| trace.name.clone()).collect();
-    let side_by_side = config.d.div_ceil(width);
+    let side_by_side = config.d.max(config.dv()).div_ceil(width);
     let mut sources = Vec::new();
     for first in 0..traces.len() {
         let parts: Vec<_> = (0..side_by_side).map(|part| &traces[(first + part) % traces.len()]).collect();
-        let attention = join(&parts.iter().map(|part| &part.attention).collect::<Vec<_>>(), config.d);
+        let attention = join(&parts.iter().map(|part| &part.attention).collect::<Vec<_>>(), config.lengths());
         let lengths: Vec<usize> = Visible::new(parts.iter().all(|part| part.causal))
             .ranges(&attention)
             .into_iter()
@@ -60,15 +59,14 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
             let (head, lengths) = &sources[stream % sources.len()];
             let turn = stream / sources.len();
             let turns = streams.div_ceil(sources.len());
-            let workload =
-                one_stream(config.format, config.d, head, lengths, turn * head.queries / turns, steps);
+            let workload = one_stream(head, lengths, turn * head.queries / turns, steps);
             match target {
                 Target::Core(_) => Feed::Core(workload),
                 Target::Array(array) => Feed::Array(blocks(array, workload)),
             }
         })
         .collect();
-    let shape = match (side_by_side, width == config.d) {
+    let shape = match (side_by_side, width == config.d && width == config.dv()) {
         (_, true) => String::new(),
         (1, false) => format!(", the first {} of {width} elements", config.d),
         (n, false) => format!(", {n} heads of d = {width} side by side"),
@@ -132,20 +130,21 @@ pub(super) fn heads(d: usize, folder: &Path) -> Result<(usize, Vec<Trace>), Powe
     Ok((width, traces))
 }
 
-/// Heads side by side, cut to `d` elements and to the rows that all have.
-fn join(parts: &[&Attention], d: usize) -> Attention {
+/// Heads side by side, cut to the core's lengths and to the rows that all have.
+fn join(parts: &[&Attention], Lengths { k: d, v: dv }: Lengths) -> Attention {
     let queries = parts.iter().map(|part| part.queries).min().unwrap_or(0);
     let keys = parts.iter().map(|part| part.keys).min().unwrap_or(0);
-    let rows = |count: usize, row: &dyn for<'a> Fn(&'a Attention, usize) -> &'a [f32]| -> Vec<f32> {
-        (0..count)
-            .flat_map(|i| parts.iter().flat_map(move |part| row(part, i).iter().copied()).take(d))
-            .collect()
-    };
-    let (k, v) = (rows(keys, &|part, i| part.key(i)), rows(keys, &|part, i| part.value(i)));
+    let rows =
+        |count: usize, d: usize, row: &dyn for<'a> Fn(&'a Attention, usize) -> &'a [f32]| -> Vec<f32> {
+            (0..count)
+                .flat_map(|i| parts.iter().flat_map(move |part| row(part, i).iter().copied()).take(d))
+                .collect()
+        };
+    let (k, v) = (rows(keys, d, &|part, i| part.key(i)), rows(keys, dv, &|part, i| part.value(i)));
     // Queries stand where those of the first head stood.
     Attention {
         cut_from: Some(parts[0].uncut()),
-        ..Attention::new(d, rows(queries, &|part, i| part.query(i)), k, v)
+        ..Attention::new(d, rows(queries, d, &|part, i| part.query(i)), k, v)
     }
 }
 
@@ -153,20 +152,13 @@ fn join(parts: &[&Attention], d: usize) -> Attention {
 fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, PowerError> {
     let scaling = Scaling::unscaled(ScoreScale::Auto, config.d)?;
     let scaling = scaling.with_exponents(scaling.score_shift - config.score_shift(), 0);
-    Ok(quantise(config.format, scaling, attention))
+    Ok(quantise(config.formats(), scaling, attention))
 }
 
 /// Rows one after another from `first` on, around the end, until there are `steps` keys; `lengths` says how many each
 /// row sees.
-fn one_stream(
-    format: Format,
-    d: usize,
-    head: &Quantised,
-    lengths: &[usize],
-    first: usize,
-    steps: usize,
-) -> Workload {
-    let v_exponent = v_exponent(format, &head.v);
+fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -> Workload {
+    let v_exponent = v_exponent(head.formats.v, &head.v);
     let mut queries = Vec::new();
     let mut total = 0;
     let mut row = first;
@@ -180,6 +172,7 @@ fn one_stream(
         row = (row + 1) % head.queries;
     }
     // Keys that no query reaches need not be kept 64 times.
-    let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0) * d;
-    Workload { d, queries, k: head.k[..reached].to_vec(), v: head.v[..reached].to_vec() }
+    let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0);
+    let (k, v) = (head.k[..reached * head.d].to_vec(), head.v[..reached * head.dv].to_vec());
+    Workload { d: head.d, dv: head.dv, queries, k, v }
 }

@@ -324,7 +324,7 @@ impl<'a> ArrayChecker<'a> {
             return Ok(());
         }
         let text = |bits: u64| match signal.starts_with("o[") {
-            true => self.config.core.format.value(bits).to_string(),
+            true => self.config.core.formats().o.value(bits).to_string(),
             false => bits.to_string(),
         };
         let values = [expected, actual].map(|bits| (bits, text(bits)));

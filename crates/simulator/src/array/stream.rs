@@ -45,7 +45,8 @@ pub struct ArrayDriver<'a> {
     workload: &'a ArrayWorkload,
     most: usize,
     rng: Option<ChaCha8Rng>,
-    mask: u64,
+    /// Widths of the elements of q, k and v.
+    widths: [u32; 3],
     exponent_mask: u64,
     /// With masks: the largest place of a key.
     last_place: Option<u64>,
@@ -62,7 +63,7 @@ pub struct ArrayDriver<'a> {
 impl<'a> ArrayDriver<'a> {
     /// A driver at the start of a workload.
     pub fn new(config: &ArrayConfig, workload: &'a ArrayWorkload, disturbance: &Disturbance) -> Self {
-        let format = config.core.format;
+        let formats = config.core.formats();
         ArrayDriver {
             workload,
             most: config.queries,
@@ -70,8 +71,8 @@ impl<'a> ArrayDriver<'a> {
                 Gaps::None => None,
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
             },
-            mask: ones(format.width()),
-            exponent_mask: format.exponent_mask(),
+            widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
+            exponent_mask: formats.v.exponent_mask(),
             last_place: config.core.masks.then(|| ones(config.key_index_bits())),
             query: (0, 0),
             key: (0, 0),
@@ -91,11 +92,10 @@ impl<'a> ArrayDriver<'a> {
         self.rng.as_mut().is_some_and(|rng| rng.random_ratio(1, one_in))
     }
 
-    fn noise(&mut self, bus: &mut Vec<u64>) {
+    /// Noise on a bus of words of `width` bits, where there is noise.
+    fn noise(&mut self, bus: &mut [u64], width: u32) {
         if let Some(rng) = &mut self.rng {
-            let mask = self.mask;
-            bus.clear();
-            bus.extend((0..self.workload.d).map(|_| rng.random::<u64>() & mask));
+            bus.fill_with(|| rng.random::<u64>() & ones(width));
         }
     }
 
@@ -103,8 +103,8 @@ impl<'a> ArrayDriver<'a> {
     pub fn next(&mut self, cycle: u64, previous: &ArrayOutputs, inputs: &mut ArrayInputs) -> ArrayOffer {
         let (w, d) = (self.workload, self.workload.d);
         let mut i = std::mem::take(&mut inputs.core);
-        for bus in [&mut i.q, &mut i.k, &mut i.v] {
-            bus.resize(d, 0);
+        for (bus, elements) in [(&mut i.q, d), (&mut i.k, d), (&mut i.v, w.dv)] {
+            bus.resize(elements, 0);
         }
         *inputs = ArrayInputs {
             core: Inputs { q: i.q, k: i.k, v: i.v, ..Inputs::default() },
@@ -118,8 +118,8 @@ impl<'a> ArrayDriver<'a> {
             let next = self.query.0 + (self.query.1 > 0) as usize;
             (self.query, self.key, self.value) = ((next, 0), (next, 0), (next, 0));
         }
-        self.noise(&mut i.q);
-        self.noise(&mut i.k);
+        self.noise(&mut i.q, self.widths[0]);
+        self.noise(&mut i.k, self.widths[1]);
         i.k_last = self.chance(2);
         if let Some(rng) = &mut self.rng {
             i.v_exponent = rng.random::<u64>() & self.exponent_mask;
@@ -138,9 +138,9 @@ impl<'a> ArrayDriver<'a> {
         self.asked.push_back(wanted.then(|| w.blocks[self.value.0].first_key + self.value.1));
         if let Some(key) = self.asked.pop_front().flatten() {
             i.v.clear();
-            i.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
+            i.v.extend_from_slice(&w.v[key * w.dv..(key + 1) * w.dv]);
         } else {
-            self.noise(&mut i.v);
+            self.noise(&mut i.v, self.widths[2]);
         }
         if previous.core.v_step && self.value.0 < w.blocks.len() {
             self.value = following(self.value, w.blocks[self.value.0].keys);

@@ -31,13 +31,15 @@ impl QueryBlock {
 /// What a run streams through an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayWorkload {
-    /// Vector length.
+    /// Elements of a query and of a key.
     pub d: usize,
+    /// Elements of a value.
+    pub dv: usize,
     /// Blocks, one after another.
     pub blocks: Vec<QueryBlock>,
-    /// Keys, `[keys, d]` encodings.
+    /// Keys, `[keys, d_k]` encodings.
     pub k: Vec<u64>,
-    /// Values, `[keys, d]` encodings.
+    /// Values, `[keys, d_v]` encodings.
     pub v: Vec<u64>,
     /// For cores with masks: keys that no query sees, from the first; those for which nothing is said are seen.
     pub padding: Vec<bool>,
@@ -51,7 +53,7 @@ impl ArrayWorkload {
             |queries: &[Query]| QueryBlock::new(queries.iter().map(operands).collect(), queries[0].keys);
         let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        ArrayWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
     }
 
     /// A workload's queries in blocks of `most` queries of which each sees a range of the keys. A block has the keys
@@ -81,7 +83,7 @@ impl ArrayWorkload {
         };
         let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        ArrayWorkload { d: workload.d, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
     }
 
     /// Its queries one by one, in order.
@@ -104,7 +106,8 @@ impl ArrayWorkload {
             Query { q, keys: end, v_exponent, masked, ..Query::default() }
         };
         let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
-        Workload { d: self.d, queries: queries.collect(), k: self.k.clone(), v: self.v.clone() }
+        let (k, v) = (self.k.clone(), self.v.clone());
+        Workload { d: self.d, dv: self.dv, queries: queries.collect(), k, v }
     }
 
     /// Keys over all blocks.

@@ -382,7 +382,7 @@ impl<'a> CoreChecker<'a> {
         }
         let text = |bits: u64| match kind {
             SignalKind::Bit => bits.to_string(),
-            SignalKind::Float => self.config.format.value(bits).to_string(),
+            SignalKind::Float => self.config.formats().o.value(bits).to_string(),
         };
         Err(self.divergence(cycle, signal, [expected, actual].map(|bits| (bits, text(bits)))))
     }

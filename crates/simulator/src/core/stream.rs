@@ -43,7 +43,8 @@ enum Asked {
 pub struct CoreDriver<'a> {
     workload: &'a Workload,
     rng: Option<ChaCha8Rng>,
-    mask: u64,
+    /// Widths of the elements of q, k and v.
+    widths: [u32; 3],
     exponent_mask: u64,
     /// Whether the core has masks.
     masks: bool,
@@ -69,15 +70,15 @@ pub const RESET_CYCLES: usize = 2;
 impl<'a> CoreDriver<'a> {
     /// A driver at the start of a workload.
     pub fn new(config: &CoreConfig, workload: &'a Workload, gaps: Gaps) -> Self {
-        let first = workload.sent_from(0);
+        let (first, formats) = (workload.sent_from(0), config.formats());
         CoreDriver {
             workload,
             rng: match gaps {
                 Gaps::None => None,
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
             },
-            mask: ones(config.format.width()),
-            exponent_mask: config.format.exponent_mask(),
+            widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
+            exponent_mask: formats.v.exponent_mask(),
             masks: config.masks,
             partial: config
                 .partial
@@ -97,11 +98,10 @@ impl<'a> CoreDriver<'a> {
         self.query == self.workload.queries.len()
     }
 
-    fn noise(&mut self, bus: &mut Vec<u64>) {
+    /// Noise on a bus of words of `width` bits, where there is noise.
+    fn noise(&mut self, bus: &mut [u64], width: u32) {
         if let Some(rng) = &mut self.rng {
-            let mask = self.mask;
-            bus.clear();
-            bus.extend((0..self.workload.d).map(|_| rng.random::<u64>() & mask));
+            bus.fill_with(|| rng.random::<u64>() & ones(width));
         }
     }
 
@@ -115,8 +115,8 @@ impl<'a> CoreDriver<'a> {
         // Outputs of a reset cycle mean nothing.
         let quiet = Outputs::default();
         let previous = if inputs.rst { &quiet } else { previous };
-        for bus in [&mut inputs.q, &mut inputs.k, &mut inputs.v] {
-            bus.resize(d, 0);
+        for (bus, elements) in [(&mut inputs.q, d), (&mut inputs.k, d), (&mut inputs.v, w.dv)] {
+            bus.resize(elements, 0);
         }
         *inputs = Inputs {
             rst: self.reset_cycles > 0,
@@ -130,8 +130,8 @@ impl<'a> CoreDriver<'a> {
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
             // Nothing that comes with a reset is taken.
-            self.noise(&mut inputs.q);
-            self.noise(&mut inputs.k);
+            self.noise(&mut inputs.q, self.widths[0]);
+            self.noise(&mut inputs.k, self.widths[1]);
             (inputs.q_valid, inputs.k_valid) = (self.chance(2), self.chance(2));
             (inputs.k_last, inputs.k_mask) = (self.chance(2), self.masks && self.chance(2));
             inputs.k_state = self.partial.is_some() && self.chance(2);
@@ -141,7 +141,7 @@ impl<'a> CoreDriver<'a> {
         self.drive_value(previous, inputs);
         let mut accepted = Accepted::default();
         let ready = self.query < self.loaded && !self.finished();
-        self.noise(&mut inputs.k);
+        self.noise(&mut inputs.k, self.widths[1]);
         if ready {
             if self.chance(3) {
                 accepted.bubble = self.step > 0;
@@ -174,7 +174,7 @@ impl<'a> CoreDriver<'a> {
         if self.partial.is_some() && !inputs.k_valid {
             inputs.k_state = self.chance(2);
         }
-        self.noise(&mut inputs.q);
+        self.noise(&mut inputs.q, self.widths[0]);
         if let Some(rng) = &mut self.rng {
             inputs.v_exponent = rng.random::<u64>() & self.exponent_mask;
         }
@@ -199,7 +199,7 @@ impl<'a> CoreDriver<'a> {
         inputs.state.clear();
         inputs.state.extend(widths.iter().map(|&width| noise(width)));
         inputs.state_o.clear();
-        inputs.state_o.extend((0..self.workload.d).map(|_| noise(*accumulator)));
+        inputs.state_o.extend((0..self.workload.dv).map(|_| noise(*accumulator)));
         if previous.state_ren {
             let rest = &self.workload.queries[self.restored.min(self.workload.queries.len())..];
             if let Some(n) = rest.iter().position(|query| query.restore.is_some()) {
@@ -214,7 +214,7 @@ impl<'a> CoreDriver<'a> {
     /// The value or the accumulators that the previous cycle asked for; otherwise the bus keeps what it carries, or
     /// noise.
     fn drive_value(&mut self, previous: &Outputs, inputs: &mut Inputs) {
-        let (w, d) = (self.workload, self.workload.d);
+        let (w, d) = (self.workload, self.workload.dv);
         let query = w.queries.get(self.value.0).filter(|_| previous.v_ren);
         self.asked.push_back(match query.map(|query| query.key(self.value.1)) {
             None => Asked::Nothing,
@@ -226,7 +226,7 @@ impl<'a> CoreDriver<'a> {
             inputs.v.clear();
             inputs.v.extend_from_slice(&w.v[key * d..(key + 1) * d]);
         } else {
-            self.noise(&mut inputs.v);
+            self.noise(&mut inputs.v, self.widths[2]);
         }
         if let Asked::Restore(query) = asked
             && let Some(state) = &w.queries[query].restore

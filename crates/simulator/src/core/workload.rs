@@ -1,6 +1,7 @@
 //! What a run streams through a core: queries, and what each sees of the keys.
 
 use flashd_golden::{Head, Masked, Model, PartialState, QueryResult, v_exponent};
+use flashd_spec::config::Lengths;
 use flashd_spec::format::Format;
 use std::ops::Range;
 
@@ -51,25 +52,28 @@ impl Query {
 /// What a run streams through a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// Vector length.
+    /// Elements of a query and of a key.
     pub d: usize,
+    /// Elements of a value.
+    pub dv: usize,
     /// Queries, one after another.
     pub queries: Vec<Query>,
-    /// Keys, `[keys, d]` encodings.
+    /// Keys, `[keys, d_k]` encodings.
     pub k: Vec<u64>,
-    /// Values, `[keys, d]` encodings.
+    /// Values, `[keys, d_v]` encodings.
     pub v: Vec<u64>,
 }
 
 impl Workload {
     /// Every query against all keys.
     ///
-    /// `v_exponent` is that of the values in `format`.
-    pub fn new(format: Format, d: usize, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+    /// `v_exponent` is that of the values, which are in `format`.
+    pub fn new(format: Format, lengths: impl Into<Lengths>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+        let Lengths { k: d, v: dv } = lengths.into();
         let v_exponent = v_exponent(format, v);
         let keys = k.len() / d;
         let query = |q: &[u64]| Query { q: q.to_vec(), keys, v_exponent, ..Query::default() };
-        Workload { d, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
+        Workload { d, dv, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
     }
 
     /// The same keys for every query, of which each sees only those of a range: for cores with masks.

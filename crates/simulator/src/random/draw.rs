@@ -8,7 +8,7 @@ use flashd_spec::config::{
     KEY_INDEX_BITS_RANGE, KINDS, LaneBits, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, SplitConfig,
     VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -130,7 +130,9 @@ fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> ArrayConfig {
 /// A core of which there can be so many.
 fn short_enough(rng: &mut ChaCha8Rng, core: CoreConfig, cores: usize) -> CoreConfig {
     let most = (MOST_ELEMENTS / cores).max(D_RANGE.0);
-    if core.d <= most { core } else { CoreConfig { d: rng.random_range(D_RANGE.0..=most), ..core } }
+    let mut of = |d: usize| if d <= most { d } else { rng.random_range(D_RANGE.0..=most) };
+    let (d, dv) = (of(core.d), core.dv.map(&mut of));
+    CoreConfig { d, dv: dv.filter(|dv| *dv != d), ..core }
 }
 
 fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
@@ -142,7 +144,12 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
     let core = CoreConfig {
         datapath: any(rng, &KINDS).datapath,
         d: rng.random_range(D_RANGE.0..=most),
+        // Most cores have one format and one length: the others are not made of all datapaths.
+        dv: None,
         format: any(rng, &Format::NAMED).1,
+        k_format: None,
+        v_format: None,
+        o_format: None,
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=28),
@@ -163,7 +170,17 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         score_fraction_bits,
         state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)).unwrap_or(18),
     };
+    let core = seldom(rng, 4, |rng| mixed(rng, &core, most)).unwrap_or(core);
     core.without_what_does_not_apply()
+}
+
+/// The same with other formats or another length of the values.
+fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {
+    let mut other = |n, of: Format| seldom(rng, n, |rng| any(rng, &Format::NAMED).1).unwrap_or(of);
+    let Formats { q, k, v, o } = core.formats();
+    let formats = Formats { q, k: other(2, k), v: other(2, v), o: other(2, o) };
+    let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).filter(|dv| *dv != core.d);
+    CoreConfig { dv, ..core.clone() }.with_formats(formats)
 }
 
 fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {

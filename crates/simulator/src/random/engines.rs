@@ -105,7 +105,7 @@ impl DrawnStream {
         if !self.poisoned {
             return Compared::default();
         }
-        unread.fill(config.format, config.d, k, v, rng);
+        unread.fill(config, k, v, rng);
         Compared {
             special_keys: unread.keys.len() as u64,
             special_values: unread.values.len() as u64,

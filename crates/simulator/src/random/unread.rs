@@ -2,7 +2,7 @@
 
 use crate::core::workload::Workload;
 use flashd_golden::{Action, QueryResult, Step};
-use flashd_spec::format::Format;
+use flashd_spec::config::CoreConfig;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -50,10 +50,12 @@ impl Unread {
         Unread::of(keys, results.iter().flat_map(|result| result.steps.iter().enumerate()))
     }
 
-    /// Puts Inf and NaN into these rows of keys and values of d elements.
-    pub(super) fn fill(&self, format: Format, d: usize, k: &mut [u64], v: &mut [u64], rng: &mut ChaCha8Rng) {
-        let specials = format.sign_bit() - 1 - format.max_finite();
-        for (rows, vectors) in [(&self.keys, k), (&self.values, v)] {
+    /// Puts Inf and NaN into these rows of keys and values, where their formats have such.
+    pub(super) fn fill(&self, config: &CoreConfig, k: &mut [u64], v: &mut [u64], rng: &mut ChaCha8Rng) {
+        let formats = config.formats();
+        let keys = (&self.keys, formats.k, config.d, k);
+        for (rows, format, d, vectors) in [keys, (&self.values, formats.v, config.dv(), v)] {
+            let specials = format.sign_bit() - 1 - format.max_finite();
             for &row in rows {
                 let all = rng.random();
                 let one = rng.random_range(0..d);

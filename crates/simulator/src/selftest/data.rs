@@ -3,7 +3,7 @@
 use super::values::values;
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{round_to, round_value, synthetic};
 use rand::RngExt;
@@ -142,6 +142,24 @@ impl Operands {
     }
 }
 
+/// What vectors are made of: a format, and d elements.
+#[derive(Clone, Copy)]
+pub(super) struct Operand {
+    pub(super) format: Format,
+    pub(super) d: usize,
+}
+
+impl Operand {
+    fn queries_and_keys(config: &CoreConfig) -> (Operand, Operand) {
+        let (Formats { q, k, .. }, d) = (config.formats(), config.d);
+        (Operand { format: q, d }, Operand { format: k, d })
+    }
+
+    pub(super) fn values(config: &CoreConfig) -> Operand {
+        Operand { format: config.formats().v, d: config.dv() }
+    }
+}
+
 /// Queries and keys of a kind of round; with `scores`, the keys give these, whatever the query.
 fn queries_and_keys(
     config: &CoreConfig,
@@ -150,25 +168,26 @@ fn queries_and_keys(
     scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> (Vec<u64>, Vec<u64>) {
-    let (d, format) = (config.d, config.format);
-    let encode = |x: &[f32], factor: f64| -> Vec<u64> {
+    let (queries, keys) = Operand::queries_and_keys(config);
+    let d = queries.d;
+    let encode = |Operand { format, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
         x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
     };
     match kind {
         Scores::Trained => {
             let a = synthetic::attention_like(rng.random(), pool, pool, d);
             let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
-            (encode(&a.q, factor), encode(&a.k, 1.0))
+            (encode(queries, &a.q, factor), encode(keys, &a.k, 1.0))
         }
-        Scores::Raw => (raw(config, pool, rng), raw(config, pool, rng)),
+        Scores::Raw => (raw(queries, pool, rng), raw(keys, pool, rng)),
         Scores::Equal => {
             let a = synthetic::equal_scores(rng.random(), pool, d);
-            (encode(&a.q.repeat(pool), 1.0), encode(&a.k, 1.0))
+            (encode(queries, &a.q.repeat(pool), 1.0), encode(keys, &a.k, 1.0))
         }
-        Scores::Ends if rng.random() => complements(config, pool, rng),
+        Scores::Ends if rng.random() => complements(queries, keys, pool, rng),
         Scores::Ends => {
             let low = rng.random();
-            (end(config, pool, low, END, rng), end(config, pool, !low, END, rng))
+            (end(queries, pool, low, END, rng), end(keys, pool, !low, END, rng))
         }
         Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
             // What is left of 1/sqrt(d) in the core's own shift does not matter.
@@ -179,11 +198,11 @@ fn queries_and_keys(
             for (row, &score) in k.chunks_exact_mut(d).zip(scores) {
                 let mut rest = score;
                 for x in &mut row[..axes] {
-                    *x = format_value(format, rest);
+                    *x = format_value(keys.format, rest);
                     rest -= *x;
                 }
             }
-            (encode(&q, 1.0), encode(&k, 1.0))
+            (encode(queries, &q, 1.0), encode(keys, &k, 1.0))
         }
     }
 }
@@ -235,18 +254,17 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
 
 /// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
 pub(super) fn end(
-    config: &CoreConfig,
+    Operand { format, d }: Operand,
     pool: usize,
     low: bool,
     octaves: u64,
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
-    let format = config.format;
     let mut element = || {
         let exponent = rng.random_range(0..=octaves.min(format.exponent_mask()));
         with_exponent(format, if low { exponent } else { format.exponent_mask() - exponent }, rng)
     };
-    (0..pool * config.d).map(|_| element()).collect()
+    (0..pool * d).map(|_| element()).collect()
 }
 
 /// A number of this exponent field, or the largest one.
@@ -258,23 +276,26 @@ pub(super) fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng)
 
 /// Queries and keys: on every axis, for some rows, one of them has an exponent field of a single bit, and the other one what brings
 /// the product near one.
-fn complements(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
-    let (d, format) = (config.d, config.format);
-    let one = format.one() >> format.fraction_bits;
+fn complements(queries: Operand, keys: Operand, pool: usize, rng: &mut ChaCha8Rng) -> (Vec<u64>, Vec<u64>) {
+    let d = queries.d;
+    let (single_format, other_format) = (queries.format, keys.format);
+    // The exponent field of a product of one.
+    let ones = (single_format.bias + other_format.bias) as u64;
     let mut singles = Vec::with_capacity(pool * d);
     let mut others = Vec::with_capacity(pool * d);
     let mut single = vec![1; d];
     for row in 0..pool {
         if row.is_multiple_of(STRETCH) {
-            single.fill_with(|| 1 << rng.random_range(0..format.exponent_bits));
+            single.fill_with(|| 1 << rng.random_range(0..single_format.exponent_bits));
         }
         for &single in &single {
-            let other = (2 * one + rng.random_range(0..8)).saturating_sub(single + 4);
-            singles.push(with_exponent(format, single, rng));
-            others.push(with_exponent(format, other.min(format.exponent_mask()), rng));
+            let other = (ones + rng.random_range(0..8)).saturating_sub(single + 4);
+            singles.push(with_exponent(single_format, single, rng));
+            others.push(with_exponent(other_format, other.min(other_format.exponent_mask()), rng));
         }
     }
-    if rng.random() { (singles, others) } else { (others, singles) }
+    let swaps = rng.random() && single_format == other_format;
+    if swaps { (others, singles) } else { (singles, others) }
 }
 
 /// A number as the format has it.
@@ -283,8 +304,7 @@ fn format_value(format: Format, x: f32) -> f32 {
 }
 
 /// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
-pub(super) fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let format = config.format;
+pub(super) fn raw(Operand { format, d }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let magnitudes = format.sign_bit() - 1;
     let corners = [
         0,
@@ -297,10 +317,10 @@ pub(super) fn raw(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec
         (1 << format.fraction_bits) - 1,
         1 << format.fraction_bits,
     ];
-    let mut elements = Vec::with_capacity(pool * config.d);
+    let mut elements = Vec::with_capacity(pool * d);
     for _ in 0..pool {
         let kind = rng.random_range(0..8);
-        for _ in 0..config.d {
+        for _ in 0..d {
             let magnitude = match (kind, rng.random_range(0..4)) {
                 (0..=2, _) | (3, 0) => {
                     // Within some octaves of one: terms that meet in a sum.

@@ -1,6 +1,6 @@
 //! The values of a round.
 
-use super::data::{END, Scores, end, raw, with_exponent};
+use super::data::{END, Operand, Scores, end, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{round_to, synthetic};
 use rand::RngExt;
@@ -21,17 +21,18 @@ pub(super) fn values(
     scores: &[f32],
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
-    let format = config.format;
+    let operand = Operand::values(config);
+    let Operand { format, d } = operand;
     match (kind, rng.random_range(0..3)) {
-        (Scores::Raw, _) => raw(config, pool, rng),
-        (Scores::Ends, which) => end(config, pool, which == 0, END, rng),
+        (Scores::Raw, _) => raw(operand, pool, rng),
+        (Scores::Ends, which) => end(operand, pool, which == 0, END, rng),
         // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
         (Scores::Jumps, 2) => {
-            let (low, high) = (end(config, pool, true, 2, rng), end(config, pool, false, 2, rng));
+            let (low, high) = (end(operand, pool, true, 2, rng), end(operand, pool, false, 2, rng));
             low.into_iter().zip(high).map(|(low, high)| if rng.random() { low } else { high }).collect()
         }
-        (_, 1) if !scores.is_empty() => followers(config, scores, rng),
-        (Scores::Octaves | Scores::Edges, 2) => after_zeros(config, pool, rng),
+        (_, 1) if !scores.is_empty() => followers(operand, scores, rng),
+        (Scores::Octaves | Scores::Edges, 2) => after_zeros(operand, pool, rng),
         // Sums and halves of such values have few bits: each shows in a rounding.
         (Scores::Jumps | Scores::Equal | Scores::Octaves, 0) => {
             let mut bit = || {
@@ -40,10 +41,10 @@ pub(super) fn values(
                 let sign = if rng.random() { 1.0 } else { -1.0 };
                 round_to(format, sign * (1.0 + ulp) * power.exp2())
             };
-            (0..pool * config.d).map(|_| bit()).collect()
+            (0..pool * d).map(|_| bit()).collect()
         }
         _ => {
-            let a = synthetic::attention_like(rng.random(), 1, pool, config.d);
+            let a = synthetic::attention_like(rng.random(), 1, pool, d);
             a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
         }
     }
@@ -52,8 +53,7 @@ pub(super) fn values(
 /// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
 /// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
 /// octaves below, or is one of its own.
-fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let d = config.d;
+fn followers(Operand { format, d }: Operand, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut v = vec![0; scores.len() * d];
     for element in 0..d {
         let (mut own, mut score_then) = (0.0, 0.0);
@@ -74,7 +74,7 @@ fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u
                     (rng.random_range(1.0..4.0) * if rng.random() { 1.0 } else { -1.0 }, score);
                 own
             };
-            v[row * d + element] = round_to(config.format, value);
+            v[row * d + element] = round_to(format, value);
         }
     }
     v
@@ -82,9 +82,8 @@ fn followers(config: &CoreConfig, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u
 
 /// Zeros and small numbers in runs: a sum that is zero meets a term whose exponent is no larger than the distances that an adder
 /// shifts by, so that nothing but the zero's own hidden and sticky bits keep it out of the rounding.
-fn after_zeros(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
-    let format = config.format;
-    let mut runs = vec![(false, 0); config.d];
+fn after_zeros(Operand { format, d }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+    let mut runs = vec![(false, 0); d];
     let mut element = |(zero, left): &mut (bool, usize)| {
         if *left == 0 {
             (*zero, *left) = (rng.random(), rng.random_range(1..=4));

@@ -5,7 +5,8 @@ use super::workload::SplitWorkload;
 use crate::core::engine::Inputs;
 use crate::core::stream::{Gaps, RESET_CYCLES};
 use flashd_spec::bits::ones;
-use flashd_spec::config::SplitConfig;
+use flashd_spec::config::{Lengths, SplitConfig};
+use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -67,8 +68,8 @@ impl<'a> SplitDriver<'a> {
     }
 
     /// A vector, or what is on the bus without one.
-    fn vector(&mut self, data: &[u64], key: Option<usize>) -> Vec<u64> {
-        let (d, width) = (self.config.core.d, self.config.core.format.width());
+    fn vector(&mut self, data: &[u64], (d, format): (usize, Format), key: Option<usize>) -> Vec<u64> {
+        let width = format.width();
         match key {
             Some(key) => data[key * d..(key + 1) * d].to_vec(),
             None => (0..d).map(|_| self.noise(width)).collect(),
@@ -95,12 +96,14 @@ impl<'a> SplitDriver<'a> {
         let load = !reset && idle && self.loaded < source.lengths().len() && !self.chance(3);
         let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
         let w = &source.workload;
-        let sent = k.iter().flat_map(|&key| self.vector(&w.k, key)).collect();
-        let v = (0..parts).flat_map(|p| self.vector(&w.v, arriving.get(p).copied().flatten())).collect();
-        let exponent = self.noise(self.config.core.format.exponent_bits);
+        let (formats, Lengths { k: dk, v: dv }) = (self.config.core.formats(), self.config.core.lengths());
+        let sent = k.iter().flat_map(|&key| self.vector(&w.k, (dk, formats.k), key)).collect();
+        let values = (0..parts).map(|p| arriving.get(p).copied().flatten());
+        let v = values.flat_map(|key| self.vector(&w.v, (dv, formats.v), key)).collect();
+        let exponent = self.noise(formats.v.exponent_bits);
         let (q, v_exponent) = match load {
             true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
-            false => (self.vector(&w.k, None), exponent),
+            false => (self.vector(&w.k, (dk, formats.q), None), exponent),
         };
         let idle_last = !send && self.chance(2);
         let k_mask = k.iter().map(|key| if send { key.is_none() } else { self.chance(2) }).collect();

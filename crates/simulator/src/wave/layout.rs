@@ -188,7 +188,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     if config.has_value_exponent() {
         result.add(Bits, &[("o_overflow", "o_overflow: a value or l out of range")]);
     }
-    result.add_elements(config.d, |j| {
+    result.add_elements(config.dv(), |j| {
         let look = if j == 0 { Trace } else { Number };
         vec![row(look, &format!("o_{j}"), &format!("o[{j}]"))]
     });

@@ -183,7 +183,10 @@ impl Numbers {
         let n = &self.numerics;
         let lane = n.lane;
         Some(match quantity {
-            Quantity::Port => Number::Float(n.format),
+            Quantity::Port => Number::Float(n.formats.q),
+            Quantity::Key => Number::Float(n.formats.k),
+            Quantity::PortValue => Number::Float(n.formats.v),
+            Quantity::Result => Number::Float(n.formats.o),
             Quantity::Value => Number::Float(self.lane.value),
             Quantity::Weight => Number::Float(self.lane.weight),
             Quantity::Accumulator => Number::Float(self.lane.accumulator),

@@ -69,7 +69,12 @@ fn every_value_of_every_option_is_drawn() {
     for (field, values) in [
         ("design", words::<Design>()),
         ("d", numbers(2..=64)),
+        ("dk", numbers(0..=0)),
+        ("dv", numbers(0..=0)),
         ("format", text(format.map(Value::from).to_vec())),
+        ("k_format", text(format.map(Value::from).to_vec())),
+        ("v_format", text(format.map(Value::from).to_vec())),
+        ("o_format", text(format.map(Value::from).to_vec())),
         ("weight", words::<WeightUnit>()),
         ("fa2", words::<Fa2Variant>()),
         ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
@@ -101,8 +106,8 @@ fn every_value_of_every_option_is_drawn() {
     ] {
         let seen = seen.remove(field).unwrap_or_default();
         match field {
-            // Those of a vector: any that divides its bits.
-            "beat_bits" => assert!(seen.len() > 20, "{field}: {seen:?}"),
+            // Those of a vector: any that divides its bits; and any lengths.
+            "beat_bits" | "dk" | "dv" => assert!(seen.len() > 20, "{field}: {seen:?}"),
             _ => {
                 let missing: Vec<_> = values.iter().filter(|value| !seen.contains(*value)).collect();
                 assert!(missing.is_empty(), "{field}: never {missing:?}");

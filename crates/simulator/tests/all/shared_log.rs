@@ -2,7 +2,7 @@
 
 use flashd_golden::encode;
 use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
-use flashd_spec::config::{CoreConfig, Fa2Variant, Hold};
+use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_workload::{TensorScale, load_dir, round_value};
 use rand::{RngExt, SeedableRng};
@@ -68,6 +68,26 @@ fn rises_carries_and_queries_of_one_key_in_lockstep() {
         }
     }
     assert!(moves > 1000, "{moves}");
+}
+
+/// The reciprocal of a sum next to 2 is below 1/2 by the error of its table, which a factor much wider than the result does not round
+/// away: 2^4 too large a result once.
+#[test]
+fn a_reciprocal_below_one_half_under_a_wide_factor() {
+    for format in [Format::FP8_E4M3, Format::FP8_E5M2] {
+        let lane = Some(LaneBits { o: 20, v: 10, w: 12 });
+        let core = CoreConfig { lane, ..core(Fa2Variant::SharedLogReference, 2, format) };
+        let mut rng = ChaCha8Rng::seed_from_u64(11);
+        for round in 0..150 {
+            // Scores within two octaves of each other: sums of any size below 2.
+            let row = |rng: &mut ChaCha8Rng, most: f64| -> Vec<u64> {
+                (0..12).map(|_| encode(format, round_value(format, rng.random_range(-most..most)))).collect()
+            };
+            let (q, k, v) = (vec![format.one(); 2], row(&mut rng, 0.7), row(&mut rng, 3.0));
+            let w = Workload::new(format, 2, &q.repeat(6), &k, &v).with_lengths(1..=6);
+            run(&core, &w, Gaps::None, &mut []).unwrap_or_else(|e| panic!("round {round}: {e}"));
+        }
+    }
 }
 
 /// The log-reference has a multiplier of its own for the final scale, of more bits.

@@ -2,7 +2,7 @@
 //! model and waves have for the same [`Datapath`].
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
-use crate::format::Format;
+use crate::format::Formats;
 use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +114,7 @@ pub struct Kind {
     /// The lanes.
     pub arithmetic: Arithmetic,
     /// Widths of the design's fixed-point lanes, if nothing else is asked for.
-    pub lane: fn(Format) -> LaneBits,
+    pub lane: fn(Formats) -> LaneBits,
     /// Whether v has a pipeline stage of its own before the lanes, if nothing else is asked for.
     pub value_stage: bool,
     /// The hold rules.
@@ -123,7 +123,7 @@ pub struct Kind {
     /// is what is left of a budget.
     pub state: &'static [&'static str],
     /// The formats in which it is its design's default: fixed-point lanes are narrower than wide significands.
-    pub ships: fn(Format) -> bool,
+    pub ships: fn(Formats) -> bool,
     /// The widest scalar of the state, by the name that manifests give it.
     pub scalar: (&'static str, fn(&Numerics) -> u32),
     /// The lane's multiplier also scales the result by the reciprocal of the sum.
@@ -141,21 +141,21 @@ pub const LAZY_SLACK: u32 = 8;
 /// it is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of the float
 /// variants. Its accumulator, which is normalised, has bits for averages over 65,536 keys: with these the error there is no larger than
 /// that of FA2 in float. Resolution for averages is not the format's matter, so that there is a least width.
-fn flash_d_lane(format: Format) -> LaneBits {
-    let p = format.precision();
+fn flash_d_lane(formats: Formats) -> LaneBits {
+    let p = formats.lane_precision();
     LaneBits { o: (p + 15).clamp(20, 28), v: (p + 6).clamp(11, 20), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
 }
 
 /// A lane relative to its own largest exponent fills its range in every channel: it needs a bit less of v than [`flash_d_lane`] for
 /// the same mean error on recorded heads. With less than 11 bits the largest error on 65,536 equal scores is above FA2's: in an average
 /// that hardly moves, what the distance has of v's places adds up.
-fn ranged_lane(format: Format) -> LaneBits {
-    let fixed = flash_d_lane(format);
-    LaneBits { v: (format.precision() + 5).clamp(11, fixed.v), ..fixed }
+fn ranged_lane(formats: Formats) -> LaneBits {
+    let fixed = flash_d_lane(formats);
+    LaneBits { v: (formats.lane_precision() + 5).clamp(11, fixed.v), ..fixed }
 }
 
-fn fa2_lane(format: Format) -> LaneBits {
-    let p = format.precision();
+fn fa2_lane(formats: Formats) -> LaneBits {
+    let p = formats.lane_precision();
     LaneBits { o: (p + 12).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
 }
 
@@ -213,7 +213,7 @@ static FLASH_D_PAPER: Kind = Kind {
     ..flash_d(FlashDVariant::Paper, Update::Rounded, "paper", "The paper's Alg. 3, everything in the format")
 };
 static FLASH_D_ROUNDED: Kind = Kind {
-    ships: |format| format.precision() > WIDEST_LANE_WEIGHT,
+    ships: |formats| formats.lane_precision() > WIDEST_LANE_WEIGHT,
     ..flash_d(
         FlashDVariant::Rounded,
         Update::Rounded,
@@ -233,7 +233,7 @@ static FLASH_D_RANGED: Kind = Kind {
     arithmetic: Arithmetic::Ranged,
     lane: ranged_lane,
     value_stage: true,
-    ships: |format| format.precision() <= WIDEST_LANE_WEIGHT,
+    ships: |formats| formats.lane_precision() <= WIDEST_LANE_WEIGHT,
     ..flash_d(
         FlashDVariant::Ranged,
         Update::Ranged,
@@ -305,21 +305,21 @@ pub static KINDS: [&Kind; 12] = [
 ];
 
 impl Datapath {
-    /// FLASH-D as it ships, but for formats whose significand is too wide for fixed-point lanes, and FA2 as it ships.
-    pub fn shipped(design: Design, format: Format) -> Datapath {
-        Self::best(design, format, |_| true)
+    /// FLASH-D as it ships, but for formats of v and o whose significand is too wide for fixed-point lanes, and FA2 as it ships.
+    pub fn shipped(design: Design, formats: impl Into<Formats>) -> Datapath {
+        Self::best(design, formats.into(), |_| true)
     }
 
     /// FLASH-D with a weight unit, as it ships.
-    pub fn with_weight(weight: WeightUnit, format: Format) -> Datapath {
-        Self::best(Design::FlashD, format, |kind| kind.weight == Some(weight))
+    pub fn with_weight(weight: WeightUnit, formats: impl Into<Formats>) -> Datapath {
+        Self::best(Design::FlashD, formats.into(), |kind| kind.weight == Some(weight))
     }
 
     /// The one that ships among those of a design that fit, or the first of them.
-    fn best(design: Design, format: Format, fits: impl Fn(&Kind) -> bool) -> Datapath {
+    fn best(design: Design, formats: Formats, fits: impl Fn(&Kind) -> bool) -> Datapath {
         let mut all = KINDS.into_iter().filter(|kind| kind.design == design && fits(kind));
         let first = all.clone().next().unwrap_or(KINDS[0]);
-        all.find(|kind| (kind.ships)(format)).unwrap_or(first).datapath
+        all.find(|kind| (kind.ships)(formats)).unwrap_or(first).datapath
     }
 
     /// Its row.

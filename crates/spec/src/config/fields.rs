@@ -41,11 +41,21 @@ impl CoreFields {
         self.0.insert(option.field, Given { value, from_file: false });
     }
 
-    /// With a vector length.
+    /// With vector lengths.
     #[must_use]
-    pub fn with_d(mut self, d: usize) -> Self {
-        self.0.insert("d", Given { value: d.into(), from_file: false });
+    pub fn with_lengths(mut self, Lengths { k, v }: Lengths) -> Self {
+        let lengths = if k == v { vec![("d", k)] } else { vec![("dk", k), ("dv", v)] };
+        self.0.extend(
+            lengths.into_iter().map(|(field, d)| (field, Given { value: d.into(), from_file: false })),
+        );
         self
+    }
+
+    /// These fields, and where none says anything of the lengths those of the data.
+    #[must_use]
+    pub fn or_lengths(self, lengths: Lengths) -> Self {
+        let any = ["d", "dk", "dv"].into_iter().any(|field| self.has(field));
+        if any { self } else { self.with_lengths(lengths) }
     }
 
     /// With a design.
@@ -65,11 +75,19 @@ impl CoreFields {
         T::deserialize(&self.0.get(field)?.value).ok()
     }
 
-    /// These fields, and where one is absent that of `other`.
+    /// These fields, and where one is absent that of `other`. A length or a format for all stands before those of `other` for each.
     #[must_use]
     pub fn or(mut self, other: CoreFields) -> CoreFields {
+        let [d, format] = ["d", "format"].map(|field| self.has(field));
         for (field, given) in other.0 {
-            self.0.entry(field).or_insert(given);
+            let is_said = match field {
+                "dk" | "dv" => d,
+                "q_format" | "k_format" | "v_format" | "o_format" => format,
+                _ => false,
+            };
+            if !is_said {
+                self.0.entry(field).or_insert(given);
+            }
         }
         self
     }
@@ -79,16 +97,17 @@ impl CoreFields {
     /// # Errors
     /// If there is no design or no vector length, which have no default, or a field that the core does not have.
     pub fn config(self) -> Result<CoreConfig, ConfigError> {
-        let (lo, hi) = D_RANGE;
         let missing = |field, problem| ConfigError { field, problem };
         let design: Design =
             self.get("design").ok_or_else(|| missing("design", "is missing: flash-d or fa2".into()))?;
-        let d = self
-            .get("d")
-            .ok_or_else(|| missing("d", format!("is missing: a vector length, {lo} to {hi}")))?;
-        let format = self.get("format").unwrap_or(Format::BF16);
-        let mut config = CoreConfig::with_datapath(self.datapath(design, format), d, format);
-        for option in &OPTIONS {
+        let (d, dv) = self.lengths()?;
+        let formats = self.formats();
+        let datapath = self.datapath(design, formats);
+        let mut config = CoreConfig {
+            dv: (dv != d).then_some(dv),
+            ..CoreConfig::with_datapath(datapath, d, formats.q).with_formats(formats)
+        };
+        for option in OPTIONS.iter().filter(|option| !option.is_frame()) {
             let Some(given) = self.0.get(option.field) else { continue };
             if option.applies_to(&config) {
                 option.set(&mut config, &given.value);
@@ -99,10 +118,30 @@ impl CoreFields {
         Ok(config)
     }
 
+    /// d_k and d_v: their own, or that of both.
+    fn lengths(&self) -> Result<(usize, usize), ConfigError> {
+        let (lo, hi) = D_RANGE;
+        let of = |own: &'static str, words: &str| {
+            self.get(own).or_else(|| self.get("d")).ok_or_else(|| {
+                // Where the other one is given, it is this one that is missing.
+                let field = if self.has("dk") || self.has("dv") { own } else { "d" };
+                ConfigError { field, problem: format!("is missing: {words}, {lo} to {hi}") }
+            })
+        };
+        Ok((of("dk", "a vector length")?, of("dv", "a vector length")?))
+    }
+
+    /// The formats: their own, or that of all.
+    fn formats(&self) -> Formats {
+        let format = self.get("format").unwrap_or(Format::BF16);
+        let of = |field| self.get(field).unwrap_or(format);
+        Formats { q: of("q_format"), k: of("k_format"), v: of("v_format"), o: of("o_format") }
+    }
+
     /// The datapath that a design and the words for its variants select: the shipped one where they leave a choice. A word that the
     /// design does not have decides nothing here and is reported by [`Self::config`].
-    fn datapath(&self, design: Design, format: Format) -> Datapath {
-        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, format).kind()];
+    fn datapath(&self, design: Design, formats: Formats) -> Datapath {
+        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, formats).kind()];
         kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
         type Word = fn(&Kind) -> Value;
         let words: [(&str, Word); 3] = [
@@ -123,13 +162,13 @@ impl CoreFields {
 
 /// Whether earlier versions wrote this value for a core that does not have the option.
 fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
-    let shipped = Datapath::shipped(core.design(), core.format).kind();
+    let shipped = Datapath::shipped(core.design(), core.formats()).kind();
     let written = match option.field {
         "weight" => vec![value::json(WeightUnit::Lse)],
         "fa2" => vec![value::json(Fa2Variant::SharedScale)],
         "update" => vec![value::json(Update::Fixed), value::json(shipped.update)],
         "dot" => vec![value::json(Dot::Tree)],
-        _ => vec![option.configured(&CoreConfig::with_datapath(core.datapath, core.d, core.format))],
+        _ => vec![option.configured(&core.plain())],
     };
     written.contains(given)
 }

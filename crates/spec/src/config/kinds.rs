@@ -103,3 +103,18 @@ pub enum Accumulator {
     /// are converted to it where they enter the lanes.
     Float(Format),
 }
+
+/// Lengths of the vectors of a core or a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lengths {
+    /// Of queries and keys, d_k.
+    pub k: usize,
+    /// Of values and results, d_v.
+    pub v: usize,
+}
+
+impl From<usize> for Lengths {
+    fn from(d: usize) -> Self {
+        Lengths { k: d, v: d }
+    }
+}

@@ -133,6 +133,12 @@ impl CoreOption {
         (self.access.read)(value)
     }
 
+    /// Whether it is one that a core is built around, with the datapath, before all others are set.
+    pub(super) fn is_frame(&self) -> bool {
+        ["design", "d", "dk", "dv", "format", "q_format", "k_format", "v_format", "o_format"]
+            .contains(&self.field)
+    }
+
     /// Whether a core has it.
     pub fn applies_to(&self, core: &CoreConfig) -> bool {
         (self.applies.0)(core)
@@ -155,7 +161,7 @@ impl CoreOption {
     /// The core with the default of this option, all others being as they are.
     pub(super) fn reset(&self, core: &CoreConfig) -> CoreConfig {
         let mut core = core.clone();
-        let default = CoreConfig::with_datapath(core.datapath, core.d, core.format);
+        let default = core.plain();
         self.set(&mut core, &self.configured(&default));
         core
     }
@@ -174,11 +180,12 @@ impl CoreOption {
 impl CoreConfig {
     /// The flags that select this configuration: `--design fa2 --d 16 --format bf16` and what is not default.
     pub fn flags(&self) -> String {
-        let default = CoreConfig::new(self.design(), self.d, self.format);
+        let default =
+            CoreConfig { datapath: Datapath::shipped(self.design(), self.formats()), ..self.plain() };
         let mut flags = Vec::new();
         for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
             let value = option.configured(self);
-            let always = ["design", "d", "format"].contains(&option.field);
+            let always = option.is_frame();
             if value.is_null() || (!always && value == option.configured(&default)) {
                 continue;
             }

@@ -8,6 +8,9 @@ use serde_json::Value;
 const EVERY: Applies = (|_| true, "every core has it");
 const SCALARS: Applies =
     (|c| !c.follows_the_paper(), "paper and literal have scores and state in the format");
+const LENGTHS: Range = Range::Between(D_RANGE.0 as i64, D_RANGE.1 as i64);
+const LENGTHS_DIFFER: Applies = (|c| c.dv() != c.d, "where both lengths are the same, they are d");
+const FORMATS_DIFFER: &str = "where it is the format of the queries, it is left out";
 const FLOAT_LANES: Applies = (
     |c| c.kind().arithmetic == Arithmetic::Float,
     "only float lanes that do not follow the paper to the letter have it",
@@ -25,8 +28,16 @@ const ROW: CoreOption = CoreOption {
     access: access::<bool>(|_| Value::Null, |_| Value::Null, with_the_datapath),
 };
 
+const FORMAT_ROW: CoreOption = CoreOption { value_name: "FORMAT", default: "that of --format", ..ROW };
+
+/// The JSON of an operand's format, if it is not that of the queries.
+fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
+    let format = of(c.formats());
+    json((format != c.format).then_some(format))
+}
+
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 20] = [
+pub static OPTIONS: [CoreOption; 26] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -38,17 +49,73 @@ pub static OPTIONS: [CoreOption; 20] = [
         field: "d",
         value_name: "D",
         help: "Vector length",
-        range: Range::Between(D_RANGE.0 as i64, D_RANGE.1 as i64),
-        access: access::<usize>(|c| json(c.d), |c| json(c.d), |c, v| set(&mut c.d, v)),
+        range: LENGTHS,
+        applies: (|c| c.dv() == c.d, "with dk and dv there is no d for both"),
+        access: access::<usize>(|c| json((c.dv() == c.d).then_some(c.d)), |c| json(c.d), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "dk",
+        value_name: "D",
+        help: "Length of queries and keys, where values have another",
+        range: LENGTHS,
+        applies: LENGTHS_DIFFER,
+        access: access::<usize>(|c| json((c.dv() != c.d).then_some(c.d)), |c| json(c.d), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "dv",
+        value_name: "D",
+        help: "Length of values and results, where queries have another",
+        range: LENGTHS,
+        applies: LENGTHS_DIFFER,
+        access: access::<usize>(
+            |c| json((c.dv() != c.d).then_some(c.dv())),
+            |c| json(c.dv()),
+            with_the_datapath,
+        ),
         ..ROW
     },
     CoreOption {
         field: "format",
         value_name: "FORMAT",
-        help: "Number format: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32",
+        help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32",
         default: "bf16",
-        access: access::<Format>(|c| json(c.format), |c| json(c.format), |c, v| set(&mut c.format, v)),
+        access: access::<Format>(|c| json(c.format), |c| json(c.format), with_the_datapath),
         ..ROW
+    },
+    CoreOption {
+        field: "q_format",
+        value_name: "FORMAT",
+        help: "Format of queries, where it is not that of the others",
+        default: "that of --format",
+        applies: (|_| false, "a core's format is that of its queries"),
+        access: access::<Format>(|_| Value::Null, |c| json(c.format), with_the_datapath),
+        ..ROW
+    },
+    CoreOption {
+        field: "k_format",
+        value_name: "FORMAT",
+        help: "Format of keys",
+        applies: (|c| c.formats().k != c.format, FORMATS_DIFFER),
+        access: access::<Format>(|c| other(c, |f| f.k), |c| json(c.formats().k), with_the_datapath),
+        ..FORMAT_ROW
+    },
+    CoreOption {
+        field: "v_format",
+        value_name: "FORMAT",
+        help: "Format of values",
+        applies: (|c| c.formats().v != c.format, FORMATS_DIFFER),
+        access: access::<Format>(|c| other(c, |f| f.v), |c| json(c.formats().v), with_the_datapath),
+        ..FORMAT_ROW
+    },
+    CoreOption {
+        field: "o_format",
+        value_name: "FORMAT",
+        help: "Format of results",
+        applies: (|c| c.formats().o != c.format, FORMATS_DIFFER),
+        access: access::<Format>(|c| other(c, |f| f.o), |c| json(c.formats().o), with_the_datapath),
+        ..FORMAT_ROW
     },
     CoreOption {
         field: "weight",

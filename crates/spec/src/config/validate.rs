@@ -31,7 +31,7 @@ impl CoreConfig {
     /// # Errors
     /// Names the field, what was given and what is allowed.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let default = CoreConfig::with_datapath(self.datapath, self.d, self.format);
+        let default = self.plain();
         for option in &OPTIONS {
             if !option.applies_to(self) && option.configured(self) != option.configured(&default) {
                 return Err(option.not_here());
@@ -42,6 +42,7 @@ impl CoreConfig {
         }
         let (state, score) = (self.state_fraction_bits, self.score_fraction_bits);
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
+        self.validate_formats()?;
         self.validate_lane()?;
         self.validate_partial()?;
         self.validate_precision()?;
@@ -74,6 +75,29 @@ impl CoreConfig {
         }
     }
 
+    /// The units that the datapath has take these formats.
+    fn validate_formats(&self) -> Result<(), ConfigError> {
+        let formats = self.formats();
+        let first = [("k_format", formats.k), ("v_format", formats.v), ("o_format", formats.o)];
+        let other = first.into_iter().find(|(_, format)| *format != formats.q);
+        if let (true, Some((field, format))) = (self.follows_the_paper(), other) {
+            let kind = self.kind();
+            let option = if kind.weight.is_some() { "weight" } else { "fa2" };
+            return require(false, field, || {
+                format!(
+                    "{format} beside {} (--q-format or --format) with --{option} {}, which has every operation in one format",
+                    formats.q, kind.suffix
+                )
+            });
+        }
+        require(self.dot() != Dot::Tree || formats.k == formats.q, "k_format", || {
+            format!(
+                "{} beside {} (--q-format or --format) with --dot tree, which rounds every product to one format",
+                formats.k, formats.q
+            )
+        })
+    }
+
     fn validate_partial(&self) -> Result<(), ConfigError> {
         if !self.partial {
             return Ok(());
@@ -100,10 +124,10 @@ impl CoreConfig {
     }
 
     fn validate_precision(&self) -> Result<(), ConfigError> {
-        let format = self.format;
+        let Formats { v: format, .. } = self.formats();
         match self.accumulator {
             Some(Accumulator::Fraction(bits)) => {
-                let (lo, hi) = (format.fraction_bits, 23);
+                let (lo, hi) = (self.formats().lane_precision() - 1, 23);
                 require((lo..=hi).contains(&bits), "accumulator", || {
                     format!("{bits} is outside {lo} to {hi}")
                 })?;

@@ -1,7 +1,6 @@
 //! What a user chooses: an array of cores, the width of a beat, and which values are sent.
 
 use super::{ArrayConfig, ConfigError, CoreConfig};
-use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// Most bits of a beat by default.
@@ -49,6 +48,15 @@ impl WrapperConfig {
     /// Names the field, what was given and what is allowed.
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
+        let core = &self.array.core;
+        if core.formats().uniform().is_none() || core.dv() != core.d {
+            let problem = format!(
+                "a stream wrapper has one width for the vectors of all streams, and {} has formats or lengths of their own for k, v \
+                 or o",
+                core.name()
+            );
+            return Err(ConfigError { field: "wrapper", problem });
+        }
         let beat = self.beat();
         if !self.beat_choices().any(|bits| bits == beat) {
             let choices: Vec<String> = self.beat_choices().map(|bits| bits.to_string()).collect();
@@ -86,7 +94,7 @@ impl WrapperConfig {
 
     /// Bits of an element, W.
     pub fn element_bits(&self) -> u32 {
-        Numerics::new(&self.array.core).format.width()
+        self.array.core.format.width()
     }
 
     /// Beats of a vector.

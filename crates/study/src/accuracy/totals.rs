@@ -56,8 +56,8 @@ impl Total {
         saturated_values: usize,
         results: &[QueryResult],
     ) -> Total {
-        let d = encoded.head.trace.attention.d;
-        let value = |&o: &u64| scaling.result(encoded.format, o);
+        let d = encoded.head.trace.attention.dv;
+        let value = |&o: &u64| scaling.result(encoded.formats.o, o);
         let (mut error, mut exact) = (0.0, 0.0);
         let mut cosines = Vec::new();
         for (result, row) in results.iter().zip(encoded.head.exact.chunks_exact(d)) {

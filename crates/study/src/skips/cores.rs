@@ -103,7 +103,7 @@ impl Encoded<'_> {
     fn tally(&self, core: &CoreConfig, values: &Values, without: &[f64]) -> Tally {
         let mut tally = Tally::default();
         let results = self.runs(core, values, true).flatten();
-        for (result, without) in results.zip(without.chunks_exact(core.d)) {
+        for (result, without) in results.zip(without.chunks_exact(core.dv())) {
             let count = |action| result.steps.iter().filter(|step| step.action == action).count() as u64;
             let o = self.decoded(values, &result);
             let errors =

@@ -147,7 +147,7 @@ fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
     let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
     let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
     let scale = head.trace.score_scale().factor(a.d);
-    let queries = head.queries.par_iter().zip(&head.lengths).zip(head.exact.par_chunks(a.d));
+    let queries = head.queries.par_iter().zip(&head.lengths).zip(head.exact.par_chunks(a.dv));
     let zero = || vec![Tally::default(); rules.len()];
     let one = |mut tallies: Vec<Tally>, ((&i, &n), exact): ((&usize, &usize), &[f64])| {
         let s = scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale);
@@ -155,7 +155,7 @@ fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
         let softmax: Vec<f64> = s.iter().map(|s| (s - top).exp()).collect();
         for (rule, tally) in rules.iter().zip(&mut tallies) {
             let Outcome { weights, held, loaded } = outcome(rule, &s, &softmax);
-            let o = weighted_mean(&weights, &v, a.d);
+            let o = weighted_mean(&weights, &v, a.dv);
             let errors = o.iter().zip(exact).map(|(o, exact)| (o - exact).abs() / head.magnitudes.head);
             tally.query(n as u64, held, loaded, errors);
         }

@@ -1,7 +1,7 @@
 //! Errors taken apart: against the errors of `Prepared`, against true bounds, and with cores that are known to be bad.
 
 use flashd_spec::config::{CoreConfig, Design, LaneBits, WeightUnit};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use flashd_study::By;
 use flashd_study::accuracy::{FormatAccuracy, measure};
 use flashd_study::{Heads, Prepared, equal, lengths, weight};
@@ -21,7 +21,7 @@ fn designs(format: Format) -> Vec<CoreConfig> {
 }
 
 fn measured(heads: &Heads, cores: &[CoreConfig], by: By) -> FormatAccuracy {
-    measure(heads, cores[0].format, cores, by, 0, &|| {}).unwrap()
+    measure(heads, cores[0].formats(), cores, by, 0, &|| {}).unwrap()
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn the_hardware_error_is_measured() {
     let done = || {
         calls.fetch_add(1, Ordering::Relaxed);
     };
-    let all = measure(&heads, Format::BF16, &cores, By::Model, 1, &done).unwrap();
+    let all = measure(&heads, Format::BF16.into(), &cores, By::Model, 1, &done).unwrap();
     assert_eq!(calls.into_inner(), cores.len() * heads.heads.len());
     for check in all.rows.iter().flat_map(|row| &row.cores).map(|core| core.hardware.unwrap()) {
         assert_eq!((check.queries, check.mismatches, check.max_error), (1, 0, 0.0));
@@ -130,7 +130,7 @@ fn the_hardware_error_is_measured() {
 fn other_formats_and_invalid_cores_are_refused() {
     let heads = Heads::load(&sample(), 64).unwrap();
     let refused =
-        |core| measure(&heads, Format::BF16, &[core], By::Model, 0, &|| {}).unwrap_err().to_string();
+        |core| measure(&heads, Format::BF16.into(), &[core], By::Model, 0, &|| {}).unwrap_err().to_string();
     let fa2 = CoreConfig::new(Design::Fa2, 16, Format::FP16);
     assert!(refused(fa2.clone()).contains("format: fp16"));
     assert!(refused(CoreConfig { segments: 7, format: Format::BF16, ..fa2 }).contains("segments: 7"));
@@ -139,7 +139,8 @@ fn other_formats_and_invalid_cores_are_refused() {
 #[test]
 fn errors_over_the_length() {
     let counts = [16, 256, 2048];
-    let sets: Vec<_> = [Format::BF16, Format::FP8_E4M3].map(|format| (format, designs(format))).into();
+    let sets: Vec<_> =
+        [Format::BF16, Format::FP8_E4M3].map(|format| (Formats::from(format), designs(format))).into();
     let calls = AtomicUsize::new(0);
     let done = || {
         calls.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +172,7 @@ fn a_hold_rule_costs_accuracy_on_long_sequences() {
     use flashd_spec::config::Hold;
     let flash_d = CoreConfig::new(Design::FlashD, 16, Format::BF16);
     let early = CoreConfig { hold: Some(Hold::Below(5.0)), ..flash_d.clone() };
-    let found = lengths::measure(&[(Format::BF16, vec![flash_d, early])], &[1024], &|| {}).unwrap();
+    let found = lengths::measure(&[(Format::BF16.into(), vec![flash_d, early])], &[1024], &|| {}).unwrap();
     let mean = |core: usize| found[0].cores[core].spread[0].errors.mean;
     assert!(mean(1) > 2.0 * mean(0), "{} {}", mean(1), mean(0));
     assert_eq!(found[0].cores[0].spread[0].over_reference, None);

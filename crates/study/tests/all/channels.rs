@@ -12,7 +12,7 @@ fn float_lanes_keep_small_channels_and_a_common_exponent_does_not() {
         [FlashDVariant::Fixed.into(), FlashDVariant::Rounded.into(), Fa2Variant::SharedScale.into()];
     let cores: Vec<CoreConfig> =
         datapaths.into_iter().map(|datapath| CoreConfig::with_datapath(datapath, D, format)).collect();
-    let sets = [(format, cores)];
+    let sets = [(format.into(), cores)];
     let done = AtomicUsize::new(0);
     let count = || {
         done.fetch_add(1, Ordering::Relaxed);
@@ -52,7 +52,7 @@ fn ranged_lanes_keep_small_channels() {
         let staged = CoreConfig { value_stage: Some(true), ..ranged.clone() };
         let fa2 = CoreConfig::new(Design::Fa2, D, format);
         assert_eq!(ranged.channel_spread(), None);
-        let all = measure(&[(format, vec![ranged, staged, fa2])], &|| {}).unwrap();
+        let all = measure(&[(format.into(), vec![ranged, staged, fa2])], &|| {}).unwrap();
         let [ranged, staged, _] = &all[0].cores[..] else { panic!("three cores") };
         assert_eq!(ranged.errors, staged.errors);
         for error in &ranged.errors {

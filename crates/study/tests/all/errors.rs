@@ -110,7 +110,7 @@ fn heads_that_no_core_takes_are_refused() {
     }
     let error = Heads::load(folder.path(), 1).unwrap_err();
     assert!(matches!(error, HeadsError::Unfit { .. }), "{error}");
-    assert!(error.to_string().contains("2 to 512"), "{error}");
+    assert!(error.to_string().contains("2 to 576"), "{error}");
 }
 
 #[test]

@@ -13,38 +13,42 @@ pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::{Attention, pad_rows};
-use flashd_spec::format::Format;
+use flashd_spec::config::Lengths;
+use flashd_spec::format::{Format, Formats};
 
-/// A head in the encodings of a format. Rows are contiguous, as in [`Attention`].
+/// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantised {
-    /// The format of the encodings.
-    pub format: Format,
+    /// The formats of the encodings, and of the result.
+    pub formats: Formats,
     /// How the tensors were scaled.
     pub scaling: Scaling,
-    /// Length of every row.
+    /// Length of a row of `q` and of `k`, d_k.
     pub d: usize,
+    /// Length of a row of `v`, d_v.
+    pub dv: usize,
     /// Rows of `q`.
     pub queries: usize,
     /// Rows of `k` and of `v`.
     pub keys: usize,
-    /// Queries, `[queries, d]`.
+    /// Queries, `[queries, d_k]`.
     pub q: Vec<u64>,
-    /// Keys, `[keys, d]`.
+    /// Keys, `[keys, d_k]`.
     pub k: Vec<u64>,
-    /// Values, `[keys, d]`.
+    /// Values, `[keys, d_v]`.
     pub v: Vec<u64>,
-    /// Elements of q, k and v that were beyond the largest number of the format and became that number.
+    /// Elements of q, k and v that were beyond the largest number of their format and became that number.
     pub saturated: [usize; 3],
     /// Elements of q, k and v that were not zero and became zero.
     pub vanished: [usize; 3],
 }
 
 /// Scales and rounds a head: one rounding for each element.
-pub fn quantise(format: Format, scaling: Scaling, attention: &Attention) -> Quantised {
-    let largest = format.value(format.max_finite());
+pub fn quantise(formats: impl Into<Formats>, scaling: Scaling, attention: &Attention) -> Quantised {
+    let formats = formats.into();
     let mut counts = [(0, 0); 3];
-    let mut tensor = |which: usize, data: &[f32], scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
+    let mut tensor = |which: usize, format: Format, data: &[f32], scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
+        let largest = format.value(format.max_finite());
         let (saturated, vanished) = &mut counts[which];
         data.iter()
             .map(|&x| {
@@ -56,13 +60,14 @@ pub fn quantise(format: Format, scaling: Scaling, attention: &Attention) -> Quan
             })
             .collect()
     };
-    let q = tensor(0, &attention.q, &|x| scaling.scale_q(x));
-    let k = tensor(1, &attention.k, &|x| scaling.scale_k(x));
-    let v = tensor(2, &attention.v, &|x| scaling.scale_v(x));
+    let q = tensor(0, formats.q, &attention.q, &|x| scaling.scale_q(x));
+    let k = tensor(1, formats.k, &attention.k, &|x| scaling.scale_k(x));
+    let v = tensor(2, formats.v, &attention.v, &|x| scaling.scale_v(x));
     Quantised {
-        format,
+        formats,
         scaling,
         d: attention.d,
+        dv: attention.dv,
         queries: attention.queries,
         keys: attention.keys,
         q,
@@ -86,17 +91,18 @@ impl Quantised {
 
     /// Row j of V.
     pub fn value(&self, j: usize) -> &[u64] {
-        &self.v[j * self.d..][..self.d]
+        &self.v[j * self.dv..][..self.dv]
     }
 
-    /// The same head in rows of length `d`, filled with +0, for a core that is wider than the head. The scaling
+    /// The same head in rows of these lengths, filled with +0, for a core that is wider than the head. The scaling
     /// stays that of the original head dimension.
     ///
     /// # Panics
-    /// If `d` is smaller than the rows are.
-    pub fn pad_to(&self, d: usize) -> Quantised {
+    /// If one is smaller than the rows are.
+    pub fn pad_to(&self, lengths: impl Into<Lengths>) -> Quantised {
+        let Lengths { k: d, v: dv } = lengths.into();
         let pad = |data: &[u64]| pad_rows(data, self.d, d, 0);
-        Quantised { d, q: pad(&self.q), k: pad(&self.k), v: pad(&self.v), ..*self }
+        Quantised { d, dv, q: pad(&self.q), k: pad(&self.k), v: pad_rows(&self.v, self.dv, dv, 0), ..*self }
     }
 
     /// The numbers that the encodings stand for, in the scale of the original tensors: what a core sees. Exact
@@ -105,16 +111,15 @@ impl Quantised {
     /// `score_scale` on these tensors gives the same score as `score_shift` on the encodings, to f64 rounding:
     /// the remainder is taken out of Q again.
     pub fn dequantised(&self) -> [Vec<f64>; 3] {
-        let values = |data: &[u64], factor: f64, exponent: i32| -> Vec<f64> {
-            let value =
-                |&bits: &u64| round::scale_by_power_of_two(self.format.value(bits), -exponent) / factor;
+        let values = |format: Format, data: &[u64], factor: f64, exponent: i32| -> Vec<f64> {
+            let value = |&bits: &u64| round::scale_by_power_of_two(format.value(bits), -exponent) / factor;
             data.iter().map(value).collect()
         };
-        let s = &self.scaling;
+        let (s, formats) = (&self.scaling, self.formats);
         [
-            values(&self.q, s.q_factor, s.q_exponent),
-            values(&self.k, 1.0, s.k_exponent),
-            values(&self.v, 1.0, s.v_exponent),
+            values(formats.q, &self.q, s.q_factor, s.q_exponent),
+            values(formats.k, &self.k, 1.0, s.k_exponent),
+            values(formats.v, &self.v, 1.0, s.v_exponent),
         ]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::round::{floor_log2, scale_by_power_of_two};
 use flashd_spec::config::SCORE_SHIFT_RANGE;
-use flashd_spec::format::{Format, Subnormals};
+use flashd_spec::format::{Format, Formats, Subnormals};
 use serde::{Deserialize, Serialize};
 
 /// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the
@@ -165,15 +165,18 @@ pub(super) fn filling_exponent(max_abs: f64, format: Format) -> i32 {
 /// Powers of two below the one that fills the range, among the candidates for V.
 const V_HEADROOM: i32 = 10;
 
-/// Powers of two to try for V, from the one that fills the range of the format down to ten less.
+/// Powers of two to try for V, from the one that fills the range of v's format or of the result's, whichever is smaller, down to ten less.
 ///
 /// FLASH-D's output is a mean of values, so V can fill the range; FlashAttention-2's accumulator is a sum over
 /// all keys and wants headroom. Which loses least is for the model of the core to say. Formats with a wide
 /// exponent range have one candidate, 0.
-pub fn v_candidates(max_abs_v: f64, format: Format) -> Vec<i32> {
-    if !is_narrow(format) || max_abs_v == 0.0 {
+pub fn v_candidates(max_abs_v: f64, formats: impl Into<Formats>) -> Vec<i32> {
+    let Formats { v, o, .. } = formats.into();
+    // A result is at most the largest value: both have to fit.
+    let filling = [v, o].into_iter().filter(|format| is_narrow(*format));
+    let filling = filling.map(|format| filling_exponent(max_abs_v, format)).min();
+    let Some(filling) = filling.filter(|_| max_abs_v != 0.0) else {
         return vec![0];
-    }
-    let filling = filling_exponent(max_abs_v, format);
+    };
     (filling - V_HEADROOM..=filling).rev().collect()
 }

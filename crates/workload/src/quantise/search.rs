@@ -8,7 +8,7 @@ use super::scaling::{
     Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, is_narrow, v_candidates,
 };
 use crate::tensor::{Attention, max_abs};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use std::collections::HashMap;
 
 /// Queries in the sample, evenly spaced.
@@ -25,32 +25,44 @@ const WORTHWHILE: f64 = 0.95;
 
 /// Chooses the powers of two for a head, and splits the score scale.
 ///
-/// With [`TensorScale::Auto`] and a format of narrow range (fp8, fp16), Q and K get the exponents with the
+/// With [`TensorScale::Auto`] and one format of narrow range (fp8, fp16) for both, Q and K get the exponents with the
 /// smallest mean error of the score over a sample of query and key pairs, every product and every addition of the
-/// adder tree rounded by `round`, which must be the rounding of `format`
+/// adder tree rounded by `round`, which must be the rounding of that format
 /// ([`round_value`](super::round_value)). V gets the exponent that fills the range, the first of
 /// [`v_candidates`]; a core that wants headroom is better served by trying them all.
 ///
 /// # Errors
 /// A score scale that is not positive and finite, or whose power of two is beyond the core's range.
 pub fn choose_scaling(
-    format: Format,
+    formats: impl Into<Formats>,
     attention: &Attention,
     score: ScoreScale,
     tensor: TensorScale,
     round: &dyn Fn(f64) -> f64,
 ) -> Result<Scaling, ScalingError> {
+    let formats = formats.into();
     let unscaled = Scaling::unscaled(score, attention.d)?;
-    if tensor == TensorScale::None || !is_narrow(format) {
+    if tensor == TensorScale::None {
         return Ok(unscaled);
     }
-    let v_exponent = v_candidates(attention.max_abs_v(), format)[0];
+    let v_exponent = v_candidates(attention.max_abs_v(), formats)[0];
     let unscaled = unscaled.with_v_exponent(v_exponent);
+    if ![formats.q, formats.k].into_iter().any(is_narrow) {
+        return Ok(unscaled);
+    }
     let max_q = max_abs(&attention.q) * unscaled.q_factor;
     let max_k = max_abs(&attention.k);
     if max_q == 0.0 || max_k == 0.0 {
         return Ok(unscaled);
     }
+    // Operands of two formats go to a dot product that rounds once: each fills the range of its own.
+    if formats.q != formats.k {
+        let fill =
+            |max: f64, format: Format| if is_narrow(format) { filling_exponent(max, format) } else { 0 };
+        let filled = unscaled.with_exponents(fill(max_q, formats.q), fill(max_k, formats.k));
+        return Ok(if filled.is_valid() { filled } else { unscaled });
+    }
+    let format = formats.q;
     let sample = Sample::new(attention, &unscaled);
     let filling = (filling_exponent(max_q, format), filling_exponent(max_k, format));
     // Sums fill the range first: products of two full operands are far beyond it.

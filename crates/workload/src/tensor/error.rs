@@ -123,7 +123,7 @@ pub enum Problem {
         value: f64,
     },
     /// Vector lengths differ.
-    #[error("has d = {d}, but {other} has d = {other_d}; Q, K and V need the same number of columns")]
+    #[error("has d = {d}, but {other} has d = {other_d}; Q and K need the same number of columns")]
     DimensionMismatch {
         /// Columns here.
         d: usize,

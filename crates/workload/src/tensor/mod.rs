@@ -14,6 +14,7 @@ pub use error::{Place, Problem, TensorError};
 pub use npy::{npy_bytes, write_npy};
 
 use crate::visible::{CausalAlign, Positions};
+use flashd_spec::config::Lengths;
 use std::path::Path;
 
 /// How many queries and keys a head has.
@@ -25,42 +26,46 @@ pub struct Size {
     pub keys: usize,
 }
 
-/// The tensors of one attention head. Rows are contiguous: row i of `q` is `q[i * d..(i + 1) * d]`.
+/// The tensors of one attention head. Rows are contiguous: row i of `q` is `q[i * d..(i + 1) * d]`, row j of `v` `v[j * dv..(j + 1) * dv]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attention {
-    /// Length of every row.
+    /// Length of a row of `q` and of `k`, d_k.
     pub d: usize,
+    /// Length of a row of `v`, d_v.
+    pub dv: usize,
     /// Rows of `q`.
     pub queries: usize,
     /// Rows of `k` and of `v`.
     pub keys: usize,
-    /// Queries, `[queries, d]`.
+    /// Queries, `[queries, d_k]`.
     pub q: Vec<f32>,
-    /// Keys, `[keys, d]`.
+    /// Keys, `[keys, d_k]`.
     pub k: Vec<f32>,
-    /// Values, `[keys, d]`.
+    /// Values, `[keys, d_v]`.
     pub v: Vec<f32>,
     /// Its size before it was [cut](Attention::truncated), if it was: the queries' positions follow from that.
     pub cut_from: Option<Size>,
 }
 
 impl Attention {
-    /// A head of rows of `d` elements.
+    /// A head of queries and keys of `d` elements, and as many values as keys.
     ///
     /// # Panics
-    /// If `d` is 0, a tensor is not whole rows, or K and V differ in length.
+    /// If `d` is 0, a tensor is not whole rows, or V has no row for each of K.
     pub fn new(d: usize, q: Vec<f32>, k: Vec<f32>, v: Vec<f32>) -> Attention {
+        let keys = k.len() / d;
+        let dv = v.len().checked_div(keys).unwrap_or(d);
         assert!(
-            [&q, &k, &v].iter().all(|x| x.len().is_multiple_of(d)) && k.len() == v.len(),
+            q.len().is_multiple_of(d) && k.len() == keys * d && v.len() == keys * dv,
             "q has {} elements, k {} and v {}, in rows of {d}",
             q.len(),
             k.len(),
             v.len()
         );
-        Attention { d, queries: q.len() / d, keys: k.len() / d, q, k, v, cut_from: None }
+        Attention { d, dv, queries: q.len() / d, keys, q, k, v, cut_from: None }
     }
 
-    /// Reads three `.npy` files: Q is `[queries, d]` or `[d]`, K and V are `[keys, d]`.
+    /// Reads three `.npy` files: Q is `[queries, d]` or `[d]`, K is `[keys, d]`, V is `[keys, d]` or as wide as values are.
     ///
     /// # Errors
     /// Names the file, what is wrong with it and what would be right.
@@ -76,6 +81,11 @@ impl Attention {
         Ok(Layer::assemble(bundle::read(path, Rank::Head)?)?.heads.swap_remove(0))
     }
 
+    /// d_k and d_v.
+    pub fn lengths(&self) -> Lengths {
+        Lengths { k: self.d, v: self.dv }
+    }
+
     /// Row i of Q.
     pub fn query(&self, i: usize) -> &[f32] {
         &self.q[i * self.d..][..self.d]
@@ -88,7 +98,7 @@ impl Attention {
 
     /// Row j of V.
     pub fn value(&self, j: usize) -> &[f32] {
-        &self.v[j * self.d..][..self.d]
+        &self.v[j * self.dv..][..self.dv]
     }
 
     /// Largest magnitude in V.
@@ -96,10 +106,10 @@ impl Attention {
         max_abs(&self.v)
     }
 
-    /// Largest magnitude in each channel of V, of which there are d.
+    /// Largest magnitude in each channel of V, of which there are d_v.
     pub fn channel_max_abs_v(&self) -> Vec<f64> {
-        let mut largest = vec![0f64; self.d];
-        for row in self.v.chunks_exact(self.d) {
+        let mut largest = vec![0f64; self.dv];
+        for row in self.v.chunks_exact(self.dv) {
             largest.iter_mut().zip(row).for_each(|(max, &v)| *max = max.max(f64::from(v).abs()));
         }
         largest
@@ -125,25 +135,27 @@ impl Attention {
         }
         Attention {
             d: self.d,
+            dv: self.dv,
             queries,
             keys,
             q: self.q[..queries * self.d].to_vec(),
             k: self.k[..keys * self.d].to_vec(),
-            v: self.v[..keys * self.d].to_vec(),
+            v: self.v[..keys * self.dv].to_vec(),
             cut_from: Some(self.uncut()),
         }
     }
 
-    /// The same head in rows of length `d`, filled with zeros, for a core that is wider than the head.
+    /// The same head in rows of these lengths, filled with zeros, for a core that is wider than the head.
     ///
     /// The scale 1/sqrt(d) stays that of the original head dimension: take the
     /// [`Scaling`](crate::quantise::Scaling) from the tensors as they were.
     ///
     /// # Panics
-    /// If `d` is smaller than the head dimension.
-    pub fn pad_to(&self, d: usize) -> Attention {
+    /// If one is smaller than the head's.
+    pub fn pad_to(&self, lengths: impl Into<Lengths>) -> Attention {
+        let Lengths { k: d, v: dv } = lengths.into();
         let pad = |data: &[f32]| pad_rows(data, self.d, d, 0.0);
-        Attention { d, q: pad(&self.q), k: pad(&self.k), v: pad(&self.v), ..*self }
+        Attention { d, dv, q: pad(&self.q), k: pad(&self.k), v: pad_rows(&self.v, self.dv, dv, 0.0), ..*self }
     }
 
     /// Writes `<stem>-q.npy`, `<stem>-k.npy` and `<stem>-v.npy` into a folder, the names that
@@ -152,10 +164,12 @@ impl Attention {
     /// # Errors
     /// Whatever the operating system reports.
     pub fn write_npy(&self, folder: &Path, stem: &str) -> std::io::Result<()> {
-        for (role, rows, data) in
-            [("q", self.queries, &self.q), ("k", self.keys, &self.k), ("v", self.keys, &self.v)]
-        {
-            write_npy(&folder.join(format!("{stem}-{role}.npy")), &[rows, self.d], data)?;
+        for (role, shape, data) in [
+            ("q", [self.queries, self.d], &self.q),
+            ("k", [self.keys, self.d], &self.k),
+            ("v", [self.keys, self.dv], &self.v),
+        ] {
+            write_npy(&folder.join(format!("{stem}-{role}.npy")), &shape, data)?;
         }
         Ok(())
     }
@@ -191,14 +205,12 @@ impl Layer {
 
     /// The heads of three tensors, at least one.
     fn assemble([q, k, v]: [Tensor; 3]) -> Result<Layer, TensorError> {
-        for other in [&k, &v] {
-            if other.columns != q.columns {
-                return Err(other.place.error(Problem::DimensionMismatch {
-                    d: other.columns,
-                    other: q.place.to_string(),
-                    other_d: q.columns,
-                }));
-            }
+        if k.columns != q.columns {
+            return Err(k.place.error(Problem::DimensionMismatch {
+                d: k.columns,
+                other: q.place.to_string(),
+                other_d: q.columns,
+            }));
         }
         if v.rows != k.rows {
             return Err(v.place.error(Problem::RowMismatch {
@@ -225,7 +237,7 @@ impl Layer {
         let served = heads / k.heads;
         let head = |i: usize| {
             let part = |tensor: &Tensor, head: usize| {
-                let elements = tensor.rows * d;
+                let elements = tensor.rows * tensor.columns;
                 tensor.data[head * elements..][..elements].to_vec()
             };
             Attention::new(d, part(&q, i), part(&k, i / served), part(&v, i / served))

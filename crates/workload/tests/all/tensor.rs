@@ -111,7 +111,7 @@ fn every_error_names_the_file_what_is_wrong_and_what_is_right() {
     );
     assert_eq!(
         error_with(1, &npy("'<f4'", false, "(3, 3)", &[0; 36])),
-        "has d = 3, but q.npy has d = 4; Q, K and V need the same number of columns"
+        "has d = 3, but q.npy has d = 4; Q and K need the same number of columns"
     );
     assert_eq!(
         error_with(2, &npy("'<f4'", false, "(2, 4)", &[0; 32])),

@@ -18,7 +18,7 @@ fn value(format: Format, bits: u64) -> Dyadic {
 /// FLASH-D's rounded update; encodings.
 pub fn rounded(scalar: &Scalar, o: u64, v: u64, u: u64, upper: bool) -> u64 {
     let n = scalar.n;
-    let (old, new) = (value(n.accumulator, o), value(n.format, v));
+    let (old, new) = (value(n.accumulator, o), value(n.formats.v, v));
     let round = |x: Dyadic| value(n.difference, x.round(n.difference));
     let difference = round(new.add(old.neg()));
     let product = |difference| round(value(n.weight, u).mul(difference));
@@ -31,9 +31,10 @@ pub fn fused(scalar: &Scalar, o: u64, v: u64, (m, right): (i128, i128), upper: b
     const GG: i128 = 3;
     const J: i128 = 2;
     let n = scalar.n;
-    let [p, pa, wm] = [n.format.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
+    let [p, pa, wm] =
+        [n.formats.v.precision(), n.accumulator.precision(), scalar.weight_bits()].map(i128::from);
     // The value in the accumulator's exponents.
-    let v = encode(n.value, decode(n.format, v));
+    let v = encode(n.value, decode(n.formats.v, v));
     let ((sign_o, sig_o, e_o), (sign_v, sig_v, e_v)) = (fields(n.accumulator, o), fields(n.value, v));
     let e_max = e_o.max(e_v);
     let old = sign_o * down(sig_o << GG, e_max - e_o);
@@ -77,7 +78,7 @@ pub fn fixed(scalar: &Scalar, o: i128, v: i128, (m, right): (i128, i128), upper:
 
 /// FLASH-D's accumulator in a lane of its own range, before a value: what it is relative to from now on, and the number.
 pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i128, i128) {
-    let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
+    let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
     let (_, sig, field) = fields(format, v);
     // A zero is below every other value; where there are subnormals it has their exponent.
     let x = match (sig, format.subnormals) {
@@ -97,7 +98,7 @@ pub fn ranged(scalar: &Scalar, (o, e): (i128, i128), v: u64, first: bool) -> (i1
 /// FA2's fixed-point update, and whether the value is too large.
 pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) -> (i128, bool) {
     let (m, right, delta) = lane;
-    let (bits, format) = (scalar.config.lane_bits(), scalar.n.format);
+    let (bits, format) = (scalar.config.lane_bits(), scalar.n.formats.v);
     let (wm, fa2) = (scalar.lane_factor_bits(), scalar.config.fa2());
     // The log-reference's exponentials count half.
     let half = i128::from(fa2 == Some(Fa2Variant::LogReference));
@@ -118,7 +119,7 @@ pub fn sum(scalar: &Scalar, o: i128, v: u64, x: i128, lane: (i128, i128, i128)) 
 pub fn scaled(scalar: &Scalar, o: u64, v: u64, (m, shift): (i128, i128), moved: bool) -> u64 {
     let n = scalar.n;
     let e = Dyadic { mantissa: m, exponent: -shift as i32 };
-    let (old, new) = (value(n.accumulator, o), value(n.format, v));
+    let (old, new) = (value(n.accumulator, o), value(n.formats.v, v));
     let (factor, addend) = if moved { (old, new) } else { (new, old) };
     let product = value(n.product, factor.mul(e).round(n.product));
     addend.add(product).round(n.accumulator)
@@ -165,11 +166,11 @@ impl Lanes {
                     let first = m == 0 && upper;
                     let before;
                     (before, *e) = ranged(scalar, (*o, *e), v, first);
-                    let (v, _) = fixed_value(scalar.n.format, v, *e, scalar.config.lane_bits().v);
+                    let (v, _) = fixed_value(scalar.n.formats.v, v, *e, scalar.config.lane_bits().v);
                     (fixed(scalar, before, v, (m, right), upper), false)
                 }
                 Lane::Blend { m, right, upper } if is_fixed => {
-                    let (v, over) = fixed_value(scalar.n.format, v, x, scalar.config.lane_bits().v);
+                    let (v, over) = fixed_value(scalar.n.formats.v, v, x, scalar.config.lane_bits().v);
                     (fixed(scalar, *o, v, (m, right), upper), self.overflow | over)
                 }
                 Lane::Blend { m, right, upper } => (fused(scalar, bits, v, (m, right), upper).into(), false),
@@ -193,11 +194,11 @@ impl Lanes {
 
     fn result(&self, scalar: &Scalar, o: i128, e: i128) -> u64 {
         let (n, config) = (scalar.n, scalar.config);
-        let format = n.format;
+        let format = n.formats.o;
         let bits = config.lane_bits();
         // Exponent of a fixed-point accumulator's last place.
         let x = if config.has_ranged_lanes() { e } else { self.x };
-        let unit = x as i32 - format.bias + 1 - (bits.o as i32 - 1);
+        let unit = x as i32 - n.formats.v.bias + 1 - (bits.o as i32 - 1);
         if config.design() == Design::FlashD {
             return match config.update() {
                 Some(Update::Fixed | Update::Ranged) => {
@@ -232,7 +233,7 @@ impl Lanes {
                 let wm = scalar.lane_factor_bits();
                 // A quarter of the reciprocal, of an l above 1/4.
                 let (m, right) = significand(r, vr + 1, i128::from(right) + 2, wm);
-                let length = format.precision() as i32 + 3;
+                let length = (format.precision() as i32 + 3).max(n.formats.v.precision() as i32);
                 let excess = o.abs().ilog2() as i32 + 1 - length;
                 let kept = if excess > 0 { o.abs() >> excess } else { o.abs() << -excess };
                 let exponent = excess + unit + 2 - (wm as i32 - 1) - right as i32;

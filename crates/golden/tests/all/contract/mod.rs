@@ -7,8 +7,10 @@ mod scalar;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
 use flashd_golden::{Action, Head, Model, QueryResult, decode};
-use flashd_spec::config::{Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Update};
-use flashd_spec::format::Format;
+use flashd_spec::config::{
+    Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Lengths, Update,
+};
+use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::{BUDGET_STATE_FRACTION, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
@@ -24,19 +26,21 @@ struct Operands {
 }
 
 /// Random operands of every magnitude and kind.
-fn operands(rng: &mut crate::common::Rng, format: Format, d: usize, keys: usize) -> Operands {
+fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> Operands {
+    let (Formats { q: q_format, k: k_format, v: format, .. }, Lengths { k: d, v: dv }) =
+        (config.formats(), config.lengths());
     let deviation = [0.3, 2.0, 8.0][rng.random_range(0..3)];
-    let (mut q, mut k) = (normal(rng, format, deviation, d), normal(rng, format, 1.0, keys * d));
+    let (mut q, mut k) = (normal(rng, q_format, deviation, d), normal(rng, k_format, 1.0, keys * d));
     let mut v = match rng.random_range(0..3) {
-        0 => (0..keys * d).map(|_| any_finite(rng, format)).collect(),
-        1 => (0..keys * d).map(|_| near_one(rng, format, 20)).collect(),
-        _ => normal(rng, format, 1.0, keys * d),
+        0 => (0..keys * dv).map(|_| any_finite(rng, format)).collect(),
+        1 => (0..keys * dv).map(|_| near_one(rng, format, 20)).collect(),
+        _ => normal(rng, format, 1.0, keys * dv),
     };
     match rng.random_range(0..4) {
         // Equal scores, so that ties and full weights come up.
         0 => k = k[..d].repeat(keys),
         // Scores beyond every limit.
-        1 => (q[0], k[0]) = (format.max_finite(), any_finite(rng, format)),
+        1 => (q[0], k[0]) = (q_format.max_finite(), any_finite(rng, k_format)),
         _ => {}
     }
     if rng.random_range(0..4) == 0 {
@@ -57,17 +61,17 @@ fn operands(rng: &mut crate::common::Rng, format: Format, d: usize, keys: usize)
 fn check(config: &CoreConfig, o: &Operands, case: &str) {
     config.validate().expect("a valid configuration");
     let n = Numerics::new(config);
-    let (d, format) = (config.d, config.format);
+    let (Lengths { k: d, v: dv }, formats) = (config.lengths(), config.formats());
     let keys = o.k.len() / d;
     let model = Model::new(config);
     let result =
         &model.run(Head::new(&o.q, &o.k, &o.v, &[keys]).with_exponents(&[o.v_exponent]).with_steps())[0];
     let mut scalar = Scalar::new(config, &n);
-    let mut lanes = Lanes::new(d, o.v_exponent);
-    let special = |bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
-    let (mut invalid, mut overflow) = (special(&o.q), false);
+    let mut lanes = Lanes::new(dv, o.v_exponent);
+    let special = |format: Format, bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
+    let (mut invalid, mut overflow) = (special(formats.q, &o.q), false);
     for (i, step) in result.steps.iter().enumerate() {
-        let (k, v) = (&o.k[i * d..][..d], &o.v[i * d..][..d]);
+        let (k, v) = (&o.k[i * d..][..d], &o.v[i * dv..][..dv]);
         let wanted = scalar.step(&o.q, k);
         let action = match wanted.lane {
             Lane::Hold => Action::Hold,
@@ -78,14 +82,14 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         let want = (wanted.s, wanted.x, wanted.w, wanted.upper, action);
         assert_eq!(got, want, "{}, {case}, key {i}", config.name());
         lanes.step(&scalar, wanted.lane, v);
-        invalid |= special(k) || action != Action::Hold && special(v);
+        invalid |= special(formats.k, k) || action != Action::Hold && special(formats.v, v);
         overflow |= wanted.overflow;
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
     // Where every operation is rounded, signs of zeros are those of IEEE 754 and have their own tests.
     let signed = config.has_fixed_lanes() || config.update() == Some(Update::Fused);
     let bits = |o: &[u64]| -> Vec<u64> {
-        o.iter().map(|&o| if signed || decode(format, o) != 0.0 { o } else { 0 }).collect()
+        o.iter().map(|&o| if signed || decode(formats.o, o) != 0.0 { o } else { 0 }).collect()
     };
     assert_eq!(bits(got), bits(&lanes.results(&scalar)), "{}, {case}", config.name());
     let flags = (invalid, overflow || lanes.overflow);
@@ -94,7 +98,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
 
 /// Widths, thresholds and shifts away from the defaults.
 fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
-    let f = config.format.fraction_bits;
+    let f = config.formats().lane_precision() - 1;
     config.segments = [4, 8, 16, 32][rng.random_range(0..4)];
     config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
@@ -136,10 +140,42 @@ fn check_all(seed: u64, rounds: u64, varied: bool) {
                 vary(&mut rng, &mut config);
             }
             let keys = [1, 2, 7, 60][rng.random_range(0..4)];
-            let operands = operands(&mut rng, format, config.d, keys);
+            let operands = operands(&mut rng, &config, keys);
             check(&config, &operands, &format!("seed {}", seed + round));
         });
     }
+}
+
+/// Formats of q, k, v and o drawn one by one, and lengths of keys and values too.
+fn check_mixed(seed: u64, rounds: u64) {
+    let cases: Vec<_> = (0..rounds).flat_map(|round| variants(2, Format::BF16).map(|c| (round, c))).collect();
+    cases.into_par_iter().enumerate().for_each(|(case, (round, mut config))| {
+        let mut rng = rng(seed + case as u64);
+        let mut any = || Format::NAMED[rng.random_range(0..Format::NAMED.len())].1;
+        let formats = Formats { q: any(), k: any(), v: any(), o: any() };
+        config = config.with_formats(formats);
+        config.d = [2, 5, 16][rng.random_range(0..3)];
+        config.dv = Some([2, 3, 17][rng.random_range(0..3)]).filter(|dv| *dv != config.d);
+        if config.validate().is_err() {
+            return;
+        }
+        if rng.random_range(0..2) == 0 {
+            let plain = config.clone();
+            vary(&mut rng, &mut config);
+            // Not every accumulator holds every value.
+            if config.validate().is_err() {
+                config = plain;
+            }
+        }
+        let keys = [1, 2, 7, 60][rng.random_range(0..4)];
+        let operands = operands(&mut rng, &config, keys);
+        check(&config, &operands, &format!("seed {}, round {round}", seed + case as u64));
+    });
+}
+
+#[test]
+fn mixed_formats_and_lengths_follow_the_contract() {
+    check_mixed(5000, 300);
 }
 
 #[test]

@@ -119,9 +119,11 @@ impl<'a> Scalar<'a> {
 
     fn natural(&self, q: &[u64], k: &[u64]) -> i128 {
         let n = self.n;
-        let (format, fraction) = (n.format, n.natural_fraction() as i32);
+        let (formats, fraction) = (n.formats, n.natural_fraction() as i32);
+        // Of a rounded product, that of both operands.
+        let format = formats.q;
         let limit = (1i128 << (n.score_integer as i32 + fraction)) - 1;
-        let pairs = || q.iter().zip(k).map(|(&q, &k)| Dyadic::of(format, q).mul(Dyadic::of(format, k)));
+        let pairs = || q.iter().zip(k).map(|(&q, &k)| Dyadic::of(formats.q, q).mul(Dyadic::of(formats.k, k)));
         if n.dot == Dot::Tree {
             let mut level: Vec<u64> = pairs().map(|p| p.round(format)).collect();
             while level.len() > 1 {
@@ -138,11 +140,12 @@ impl<'a> Scalar<'a> {
         let guard = n.dot_guard as i32;
         let width = n.score_integer as i32 + fraction + guard;
         let shift = n.score_shift + fraction + guard;
-        let (p, f) = (format.precision() as i32, format.fraction_bits as i32);
-        let top = width + 1 + 2 * format.bias + 2 * f - shift - 2 * p;
+        let biases = formats.q.bias + formats.k.bias;
+        let fractions = (formats.q.fraction_bits + formats.k.fraction_bits) as i32;
+        let top = width - 1 + biases - shift;
         let mut total = 0;
         for Dyadic { mantissa, exponent } in pairs() {
-            let fields = exponent + 2 * (format.bias + f);
+            let fields = exponent + biases + fractions;
             let (mut m, mut g) = floor_and_bit(mantissa.abs(), (exponent + shift).min(70));
             if m >= 1 << width || mantissa != 0 && fields > top {
                 (m, g) = ((1 << width) - 1, 0);
@@ -217,14 +220,19 @@ impl<'a> Scalar<'a> {
         Outcome { s, x, w: 0, upper: false, lane: Lane::Hold, overflow: false }
     }
 
-    /// Significand bits of a float lane's weight: the format's unless they are given.
+    /// Significand bits of the more precise one of v and o.
+    fn precision(&self) -> u32 {
+        self.n.formats.v.precision().max(self.n.formats.o.precision())
+    }
+
+    /// Significand bits of a float lane's weight: those of v and o unless they are given.
     pub fn weight_bits(&self) -> u32 {
-        self.config.weight_bits.unwrap_or(self.n.format.precision())
+        self.config.weight_bits.unwrap_or(self.precision())
     }
 
     /// Of FA2's shared factor, which also is the reciprocal.
     pub fn shared_bits(&self) -> u32 {
-        self.config.weight_bits.unwrap_or(0).max(self.n.format.fraction_bits + 4)
+        self.config.weight_bits.unwrap_or(0).max(self.precision() + 3)
     }
 
     fn flash_d(&mut self, s: i128) -> Outcome {
@@ -381,7 +389,7 @@ impl<'a> Scalar<'a> {
     pub fn lane_factor_bits(&self) -> u32 {
         let asked = self.config.lane_bits().w;
         let shared = self.config.fa2() == Some(Fa2Variant::SharedLogReference);
-        if shared { asked.max(self.n.format.fraction_bits + 3) } else { asked }
+        if shared { asked.max(self.precision() + 2) } else { asked }
     }
 
     fn shared_log_reference(&mut self, s: i128) -> Outcome {

@@ -36,8 +36,8 @@ impl Rows {
         let mut k = vec![0; self.config.d];
         let mut rest = score;
         for (k, axis) in k.iter_mut().zip(&self.axes) {
-            *k = round_to(self.config.format, rest / axis);
-            rest -= round_value(self.config.format, rest / axis) * axis;
+            *k = round_to(self.config.formats().k, rest / axis);
+            rest -= round_value(self.config.formats().k, rest / axis) * axis;
         }
         k
     }

@@ -78,7 +78,7 @@ fn value(config: &CoreConfig) -> Group {
         g.add(Number, &[("weight.factor.factor", "next factor: e, or 1 / l when l is final")]);
     }
     g.add(Number, &[("group_0.e_q.q", "e")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         let next = if is_shared(config) { "select.o_next" } else { "sum.y" };
         vec![
@@ -99,7 +99,7 @@ fn scale(config: &CoreConfig) -> Group {
     } else {
         g.add(Number, &[("group_0.r_q.q", "r: 1 / l = r 2^-right"), ("group_0.right_q.q", "right")]);
     }
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         let (before, after) =
             if is_shared(config) { ("operand.y", "narrow.y") } else { ("scale.o", "scale.y") };

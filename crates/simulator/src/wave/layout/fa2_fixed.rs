@@ -118,7 +118,7 @@ fn value(config: &CoreConfig) -> Group {
             ("group_0.e_q.q", "e"),
         ],
     );
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
@@ -139,7 +139,7 @@ fn scale(config: &CoreConfig) -> Group {
         ],
     );
     g.add(Number, &[("group_0.r_q.q", "r: 1 / l = r 2^-right"), ("group_0.right_q.q", "right")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("{lane}.scale.o"), format!("accumulator [{j}] 2^-(x + 1 - bias)")),

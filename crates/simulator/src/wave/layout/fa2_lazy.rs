@@ -93,7 +93,7 @@ fn value(config: &CoreConfig) -> Group {
             ("group_0.e_q.q", "e 2^-T"),
         ],
     );
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
@@ -110,7 +110,7 @@ fn scale(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 4, "final scale");
     g.add(Bits, &[("group_0.finish_q.q", "accumulator is final")]);
     g.add(Number, &[("group_0.e_q.q", "factor: 2^-T / l")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("{lane}.operand.y"), format!("accumulator [{j}]")),

@@ -79,7 +79,7 @@ fn value(config: &CoreConfig) -> Group {
             ("group_0.e_q.q", "e"),
         ],
     );
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
@@ -100,7 +100,7 @@ fn scale(config: &CoreConfig) -> Group {
         ],
     );
     g.add(Number, &[("group_0.e_q.q", "factor: 1 / 4l")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("{lane}.kept.o"), format!("accumulator [{j}] 2^-(x + 1 - bias)")),

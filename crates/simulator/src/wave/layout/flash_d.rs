@@ -82,7 +82,7 @@ fn distribution(config: &CoreConfig) -> Group {
         if config.has_value_exponent() {
             g.add(Bits, RANGE);
         }
-        g.add_elements(config.d, |j| {
+        g.add_elements(config.dv(), |j| {
             let lane = format!("group_0.lane_{j}");
             let mut rows = vec![number(format!("v_{j}"), format!("v[{j}]"))];
             if config.has_ranged_lanes() {
@@ -110,7 +110,7 @@ fn update(config: &CoreConfig, lane: LaneRows) -> Group {
     if config.has_value_exponent() && !config.value_stage() {
         g.add(Bits, RANGE);
     }
-    g.add_elements(config.d, |j| lane(config, j));
+    g.add_elements(config.dv(), |j| lane(config, j));
     g
 }
 

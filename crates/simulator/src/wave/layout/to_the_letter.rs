@@ -90,7 +90,7 @@ fn paper_update(config: &CoreConfig) -> Group {
         ],
     );
     g.add(Number, &[("group_0.w_q.q", "w")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
@@ -149,7 +149,7 @@ fn literal_value(config: &CoreConfig) -> Group {
             ("group_0.e_q.q", "e"),
         ],
     );
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("v_{j}"), format!("v[{j}]")),
@@ -167,7 +167,7 @@ fn literal_division(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 4, "division");
     g.add(Bits, &[("group_0.finish_q.q", "accumulator is final")]);
     g.add(Number, &[("group_0.r_q.q", "r = 1 / l")]);
-    g.add_elements(config.d, |j| {
+    g.add_elements(config.dv(), |j| {
         let lane = format!("group_0.lane_{j}");
         vec![
             number(format!("{lane}.scale.a"), format!("accumulator [{j}]")),

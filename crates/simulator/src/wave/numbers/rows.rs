@@ -7,8 +7,14 @@ use flashd_spec::config::{CoreConfig, Dot, Hold};
 /// What a bus carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wave) enum Quantity {
-    /// A float of the operands' format.
+    /// A float of the queries' format: what has no row, if it is as wide.
     Port,
+    /// Of the keys'.
+    Key,
+    /// Of the values'.
+    PortValue,
+    /// Of the results'.
+    Result,
     /// A value in a float lane.
     Value,
     /// A weight or exponential that is rounded to a format.
@@ -284,6 +290,21 @@ pub(in crate::wave) const RANGED_LANE: &[Row] = &[
 /// FLASH-D's fixed-point value at the update; FA2's is a float.
 pub(in crate::wave) const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
 
+/// Keys, values and results at ports and on the ways from and to them.
+const PORTS: &[Row] = &[
+    ("k", Key),
+    ("term.b", Key),
+    ("k_special.x", Key),
+    ("v", PortValue),
+    ("lane.value.a", PortValue),
+    ("v_special.x", PortValue),
+    ("o", Result),
+    ("lane.result_q", Result),
+    ("lane.narrow.y", Result),
+    ("lane.scale.y", Result),
+    ("lane.result.y", Result),
+];
+
 /// The rows of a core.
 pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
     let mut tables: Vec<&[Row]> = Vec::new();
@@ -298,5 +319,6 @@ pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
         tables.push(BUDGET);
     }
     tables.extend(kind(config).numbers);
+    tables.push(PORTS);
     tables.concat()
 }
