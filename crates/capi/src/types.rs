@@ -192,11 +192,12 @@ pub unsafe extern "C" fn flashd_core_info(core: *const FlashdCore, info: *mut Fl
     kept(|| {
         let core = &unsafe { handle(core) }?.core;
         let config = core.config();
-        let formats = config.formats();
         let told = FlashdInfo {
             d: config.d as u32,
-            width: [formats.q, formats.k, formats.v, formats.o]
-                .map(|format| format.width())
+            width: config
+                .formats()
+                .by_operand()
+                .map(|(_, format)| format.width())
                 .into_iter()
                 .max()
                 .unwrap_or(0),

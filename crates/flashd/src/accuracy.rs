@@ -130,7 +130,7 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     for text in &args.core {
         let mut add = |core: Result<CoreConfig, Failure>| {
             // The heads decide on both: cores that differ in nothing else are one.
-            let core = core.map(|core| CoreConfig { d, dv: None, score_shift: None, ..core });
+            let core = core.map(|core| CoreConfig { score_shift: None, ..core.with_lengths(d.into()) });
             add_core(&mut cores, text, core)
         };
         let selection: Selection =

@@ -101,7 +101,7 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                 }
                 if args.cocotb {
                     let (core, _) = target.cores();
-                    if core.formats().uniform().is_none() || core.dv() != core.d {
+                    if !core.has_one_shape() {
                         return Err(Failure::input(format!(
                             "--cocotb: its bench has vectors of one length and format, and {} has others for k, v or o; \
                              --testbench takes it",

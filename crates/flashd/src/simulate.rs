@@ -94,9 +94,7 @@ fn design(
 
 /// The name of what the arguments select, with vectors of the length that they name.
 pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
-    let fields = &args.array.selection.fields;
-    let of = |own: &str| fields.get(own).or_else(|| fields.get("d")).unwrap_or(8);
-    let lengths = Lengths { k: of("dk"), v: of("dv") };
+    let lengths = args.array.selection.fields.lengths().unwrap_or(8.into());
     let (core, array, parts) = design(args, lengths)?;
     let array = array.map(|array| array.name());
     let parts = parts.map(|split| split.name());

@@ -8,7 +8,7 @@ use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split;
 use flashd_hwmodel::units::FormatUnit;
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig, TRANSFER_CYCLES};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -193,17 +193,16 @@ pub(crate) fn manifest<C>(
     sources: Sources,
 ) -> Manifest<C> {
     let n = Numerics::new(config);
-    let Formats { q, k, v, o } = n.formats;
     let mut widths = match n.formats.uniform() {
         Some(format) => vec![("element", format.width())],
-        None => [("q", q), ("k", k), ("v", v), ("o", o)].map(|(of, format)| (of, format.width())).to_vec(),
+        None => n.formats.by_operand().map(|(operand, format)| (operand, format.width())).to_vec(),
     };
     widths.push(match &n.lane {
         Some(lane) => ("accumulator", lane.o),
         None => ("accumulator", n.accumulator.width()),
     });
     if config.follows_the_paper() {
-        widths.extend([("score", q.width()), ("exp_argument", n.exp.argument_bits())]);
+        widths.extend([("score", n.formats.q.width()), ("exp_argument", n.exp.argument_bits())]);
     } else {
         widths.extend([("score", n.score_bits()), ("exp_argument", n.octave_argument_bits())]);
         let (name, width) = config.kind().scalar;

@@ -57,8 +57,9 @@ impl Reference {
         let mut o = Vec::with_capacity(q.len());
         for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
             if scenario.visible.hidden.is_empty() {
-                let rows = |x: &[f64], d: usize| x[range.start * d..range.end * d].to_vec();
-                o.extend(safe_softmax(q, &rows(&k, a.d), &rows(&v, a.dv), a.dv, scale));
+                let (k, v) =
+                    (&k[range.start * a.d..range.end * a.d], &v[range.start * a.dv..range.end * a.dv]);
+                o.extend(safe_softmax(q, k, v, a.dv, scale));
                 continue;
             }
             let seen = |x: &[f64], d: usize| -> Vec<f64> {

@@ -154,6 +154,17 @@ impl CoreConfig {
         Formats { q: self.format, k: of(self.k_format), v: of(self.v_format), o: of(self.o_format) }
     }
 
+    /// The same with vectors of these lengths.
+    #[must_use]
+    pub fn with_lengths(self, Lengths { k, v }: Lengths) -> Self {
+        CoreConfig { d: k, dv: (v != k).then_some(v), ..self }
+    }
+
+    /// Whether the vectors of all operands have one format and one length.
+    pub fn has_one_shape(&self) -> bool {
+        self.formats().uniform().is_some() && self.dv() == self.d
+    }
+
     /// d_k and d_v.
     pub fn lengths(&self) -> Lengths {
         Lengths { k: self.d, v: self.dv() }

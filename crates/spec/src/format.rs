@@ -211,6 +211,11 @@ impl Format {
         }
     }
 
+    /// This and another as a part of a name, with a word between them; once where they are the same.
+    pub fn ident_with(&self, between: &str, other: Format) -> String {
+        if *self == other { self.ident() } else { format!("{}_{between}{}", self.ident(), other.ident()) }
+    }
+
     /// Short name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a
     /// format without a name of its own.
     pub fn ident(&self) -> String {
@@ -252,7 +257,18 @@ impl From<Format> for Formats {
 impl Formats {
     /// The one format of all, if they have one.
     pub fn uniform(&self) -> Option<Format> {
-        (*self == Formats::from(self.q)).then_some(self.q)
+        self.others().next().is_none().then_some(self.q)
+    }
+
+    /// Each by the letter of its operand.
+    pub fn by_operand(&self) -> [(&'static str, Format); 4] {
+        [("q", self.q), ("k", self.k), ("v", self.v), ("o", self.o)]
+    }
+
+    /// Those that are not the queries'.
+    pub fn others(&self) -> impl Iterator<Item = (&'static str, Format)> {
+        let q = self.q;
+        self.by_operand().into_iter().filter(move |(_, format)| *format != q)
     }
 
     /// Significand bits that lanes between v and o keep: those of the more precise one.
@@ -271,8 +287,7 @@ impl Formats {
 
     /// As part of a name: that of all, or each that is not the queries': `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
     pub fn ident(&self) -> String {
-        let others = [("k", self.k), ("v", self.v), ("o", self.o)].into_iter().filter(|(_, f)| *f != self.q);
-        let others = others.map(|(operand, format)| format!("{operand}_{}_", format.ident()));
+        let others = self.others().map(|(operand, format)| format!("{operand}_{}_", format.ident()));
         others.collect::<String>() + &self.q.ident()
     }
 }
@@ -281,12 +296,7 @@ impl Formats {
 impl fmt::Display for Formats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.q)?;
-        for (operand, format) in [("k", self.k), ("v", self.v), ("o", self.o)] {
-            if format != self.q {
-                write!(f, ", {operand} {format}")?;
-            }
-        }
-        Ok(())
+        self.others().try_for_each(|(operand, format)| write!(f, ", {operand} {format}"))
     }
 }
 

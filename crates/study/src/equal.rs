@@ -83,8 +83,7 @@ pub(crate) fn accuracies(
     counts: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Vec<Accuracy>>, ConfigError> {
-    let configs: Vec<CoreConfig> =
-        configs.iter().map(|c| CoreConfig { d: D, dv: None, ..c.clone() }).collect();
+    let configs: Vec<CoreConfig> = configs.iter().map(|c| c.clone().with_lengths(D.into())).collect();
     for config in &configs {
         config.validate()?;
         if config.formats() != formats {

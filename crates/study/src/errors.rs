@@ -97,9 +97,8 @@ impl<'a> Encoded<'a> {
     pub(crate) fn fitted(&self, config: &CoreConfig) -> Result<CoreConfig, ConfigError> {
         // All scalings have the same shift: they differ in V.
         let score_shift = self.scalings.first().map(|scaling| scaling.score_shift);
-        let a = &self.head.trace.attention;
-        let dv = (a.dv != a.d).then_some(a.dv);
-        let fitted = CoreConfig { d: a.d, dv, score_shift, ..config.clone() };
+        let lengths = self.head.trace.attention.lengths();
+        let fitted = CoreConfig { score_shift, ..config.clone() }.with_lengths(lengths);
         fitted.validate().map(|()| fitted)
     }
 

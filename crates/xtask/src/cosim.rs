@@ -7,7 +7,7 @@ use crate::selection::{Around, Selection};
 use crate::selections::{D, datapath, fa2, flash_d, late, masked, partial, variants};
 use crate::work::{self, create, only};
 use clap::Args;
-use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, WeightUnit};
+use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths, WeightUnit};
 use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
 use std::cmp::Reverse;
@@ -221,7 +221,8 @@ fn few() -> Vec<Selection> {
 fn mixed() -> Vec<CoreConfig> {
     use Format as F;
     let of = |core: CoreConfig, [q, k, v, o]: [Format; 4], dv: usize| {
-        CoreConfig { dv: (dv != core.d).then_some(dv), ..core }.with_formats(Formats { q, k, v, o })
+        let lengths = Lengths { k: core.d, v: dv };
+        core.with_lengths(lengths).with_formats(Formats { q, k, v, o })
     };
     vec![
         of(flash_d(6, F::BF16), [F::BF16, F::FP8_E4M3, F::FP8_E4M3, F::BF16], 5),

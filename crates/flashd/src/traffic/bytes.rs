@@ -2,33 +2,17 @@
 
 use super::Held;
 use flashd_golden::family::{Counts, Tensor};
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Formats};
 use serde::Serialize;
 
-/// The formats of what goes in and comes out.
-#[derive(Clone, Copy)]
-struct Operands {
-    q: Format,
-    k: Format,
-    v: Format,
-    o: Format,
-}
-
-impl Operands {
-    /// All in one.
-    fn all(format: Format) -> Operands {
-        Operands { q: format, k: format, v: format, o: format }
-    }
-
-    /// The format of a tensor; what is neither input nor output of a core has none.
-    fn of(&self, tensor: Tensor) -> Option<Format> {
-        match tensor {
-            Tensor::Q => Some(self.q),
-            Tensor::K => Some(self.k),
-            Tensor::V => Some(self.v),
-            Tensor::O => Some(self.o),
-            _ => None,
-        }
+/// The format of a tensor; what is neither input nor output of a core has none.
+fn format_of(formats: Formats, tensor: Tensor) -> Option<Format> {
+    match tensor {
+        Tensor::Q => Some(formats.q),
+        Tensor::K => Some(formats.k),
+        Tensor::V => Some(formats.v),
+        Tensor::O => Some(formats.o),
+        _ => None,
     }
 }
 
@@ -56,16 +40,16 @@ fn bytes(elements: u64, format: Format) -> u64 {
 impl Bytes {
     /// For cores of each named format.
     pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
-        let of = |(_, format)| Bytes::new(format, Operands::all(format), d as u64, resident, counts, hold);
+        let of = |(_, format)| Bytes::new(format, format.into(), d as u64, resident, counts, hold);
         Format::NAMED.map(of).to_vec()
     }
 
-    fn new(format: Format, of: Operands, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
+    fn new(format: Format, of: Formats, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
         let (key, value) = (bytes(d, of.k), bytes(d, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
         let moved = |&tensor: &Tensor| {
             let elements = counts.reads(tensor) + counts.writes(tensor);
-            of.of(tensor).map(|format| bytes(elements, format))
+            format_of(of, tensor).map(|format| bytes(elements, format))
         };
         Bytes {
             format,
@@ -85,12 +69,12 @@ mod tests {
     /// Keys and values of other formats than the queries: each operand counts with its own width.
     #[test]
     fn each_operand_has_its_own_width() {
-        let of = Operands { k: Format::FP8_E4M3, v: Format::FP16, ..Operands::all(Format::FP32) };
+        let of = Formats { k: Format::FP8_E4M3, v: Format::FP16, ..Format::FP32.into() };
         let hold = Held { steps: 4, held: 1, ..Held::default() };
         let bytes = Bytes::new(Format::FP32, of, 10, 4, &Counts::default(), &hold);
         assert_eq!((bytes.key, bytes.value, bytes.a_query, bytes.a_query_with_hold), (10, 20, 7.5, 25.0));
         assert_eq!(
-            Tensor::ALL.iter().filter_map(|&t| of.of(t)).map(|f| f.width()).sum::<u32>(),
+            Tensor::ALL.iter().filter_map(|&t| format_of(of, t)).map(|f| f.width()).sum::<u32>(),
             32 + 8 + 16 + 32
         );
     }

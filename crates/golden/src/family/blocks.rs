@@ -4,37 +4,36 @@ use super::counts::{Counts, Operation};
 use super::machine::Machine;
 use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes};
+use super::recurrences::Running;
 use super::row::{LogSum, Row};
 use super::streamed::{State, divided, streamed, streamed_formula};
 
 /// FlashAttention-2 in blocks.
-struct Lazy {
-    m: f64,
-    l: f64,
-    o: Vec<f64>,
-}
+struct Lazy(Running);
 
 impl State for Lazy {
     fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
+        let Lazy(run) = self;
         let block = machine.largest(s);
         if block == f64::NEG_INFINITY {
             return;
         }
-        let m = machine.maximum(self.m, block);
-        let mut keep = [self.m];
+        let m = machine.maximum(run.m, block);
+        let mut keep = [run.m];
         machine.exponentials(&mut keep, m);
         machine.exponentials(s, m);
         let sum = machine.sum(s);
-        let rescaled = machine.multiply(keep[0], self.l);
-        self.l = machine.add(rescaled, sum);
-        let mut product = vec![0.0; self.o.len()];
+        let rescaled = machine.multiply(keep[0], run.l);
+        run.l = machine.add(rescaled, sum);
+        let mut product = vec![0.0; run.o.len()];
         machine.weighted_sum(s, v, &mut product);
-        machine.scale_add(&mut self.o, keep[0], &product);
-        self.m = m;
+        machine.scale_add(&mut run.o, keep[0], &product);
+        run.m = m;
     }
 
     fn finish(self, machine: &mut Machine) -> Row {
-        divided(machine, self.o, self.l, self.m)
+        let Lazy(Running { m, l, o }) = self;
+        divided(machine, o, l, m)
     }
 }
 
@@ -51,7 +50,7 @@ impl State for Lazy {
 /// If the tensors do not fit each other or a block size is 0.
 pub fn flash_attention2_blocks(problem: &Problem, blocks: Blocks) -> Counted {
     // O, l, m, and a row of the product.
-    streamed(problem, blocks, 2 * problem.d + 2, |d| Lazy { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] })
+    streamed(problem, blocks, 2 * problem.d + 2, |d| Lazy(Running::new(d)))
 }
 
 /// What [`flash_attention2_blocks`] counts, with R, T and U of [`Sizes`].

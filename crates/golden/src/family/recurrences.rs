@@ -12,25 +12,27 @@ fn visible<'a>(s: &'a [f64], v: &'a [f64], d: usize) -> impl Iterator<Item = (f6
 }
 
 /// The running maximum, the running sum relative to it, and an output.
-struct Running {
-    m: f64,
-    l: f64,
-    o: Vec<f64>,
+pub(super) struct Running {
+    pub(super) m: f64,
+    pub(super) l: f64,
+    pub(super) o: Vec<f64>,
 }
 
 impl Running {
-    fn new(d: usize) -> Running {
+    pub(super) fn new(d: usize) -> Running {
         Running { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] }
     }
 
-    /// Takes the maximum with a score: `e^(m_{i-1} - m_i)` and `e^(s_i - m_i)`. The first maximum before is -inf: its
-    /// exponential is 0, and no difference of infinities occurs.
-    fn top(&mut self, machine: &mut Machine, s: f64) -> (f64, f64) {
+    /// Takes in a score: `e^(m_{i-1} - m_i)`, `e^(s_i - m_i)`, and the sum before relative to the new maximum. The first maximum
+    /// before is -inf: its exponential is 0, and no difference of infinities occurs.
+    fn step(&mut self, machine: &mut Machine, s: f64) -> (f64, f64, f64) {
         let top = machine.maximum(self.m, s);
         let mut factors = [self.m, s];
         machine.exponentials(&mut factors, top);
-        self.m = top;
-        factors.into()
+        let [c, e] = factors;
+        let rescaled = machine.multiply(self.l, c);
+        (self.m, self.l) = (top, machine.add(rescaled, e));
+        (c, e, rescaled)
     }
 }
 
@@ -41,9 +43,7 @@ impl State for Divided {
     fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
         let Divided(run) = self;
         for (s, v) in visible(s, v, run.o.len()) {
-            let (c, e) = run.top(machine, s);
-            let rescaled = machine.multiply(run.l, c);
-            run.l = machine.add(rescaled, e);
+            let (_, e, rescaled) = run.step(machine, s);
             let (keep, take) = (machine.divide(rescaled, run.l), machine.divide(e, run.l));
             machine.blend(&mut run.o, keep, v, take);
         }
@@ -91,9 +91,7 @@ impl State for Lazy {
     fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]) {
         let Lazy(run) = self;
         for (s, v) in visible(s, v, run.o.len()) {
-            let (c, e) = run.top(machine, s);
-            let rescaled = machine.multiply(run.l, c);
-            run.l = machine.add(rescaled, e);
+            let (c, e, _) = run.step(machine, s);
             machine.blend(&mut run.o, c, v, e);
         }
     }

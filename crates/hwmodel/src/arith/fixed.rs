@@ -80,7 +80,7 @@ pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
 
 /// Bits of a signed word that holds the distance of two biases, with room for a sum.
 pub fn rebias_bits(rebias: i32) -> u32 {
-    bits_for(rebias.unsigned_abs() as u64) + if rebias == 0 { 0 } else { 3 }
+    bits_for(rebias.unsigned_abs() as u64) + 3
 }
 
 /// A fraction of `2^(x - bias + 1)` in two's complement, x an exponent of the format `from`, rounded to the format `to`.

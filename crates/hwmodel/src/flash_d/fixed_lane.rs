@@ -30,14 +30,12 @@ pub(crate) fn lane_bits(n: &Numerics) -> LaneBits {
 
 /// The formats of v and o as a part of the names of lanes.
 pub(crate) fn lane_ident(n: &Numerics) -> String {
-    let (v, o) = (n.formats.v, n.formats.o);
-    if v == o { v.ident() } else { format!("{}_to_{}", v.ident(), o.ident()) }
+    n.formats.v.ident_with("to_", n.formats.o)
 }
 
 /// The format of o as a part of the names of units that take exponents of v's format.
 pub(crate) fn result_ident(n: &Numerics) -> String {
-    let (v, o) = (n.formats.v, n.formats.o);
-    if v == o { o.ident() } else { format!("{}_by_{}", o.ident(), v.ident()) }
+    n.formats.o.ident_with("by_", n.formats.v)
 }
 
 /// Width of what becomes the result.

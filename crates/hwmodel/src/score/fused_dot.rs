@@ -66,8 +66,7 @@ function! {
 
 /// The formats of q and k as a part of names.
 fn pair_ident(n: &Numerics) -> String {
-    let (q, k) = (n.formats.q, n.formats.k);
-    if q == k { q.ident() } else { format!("{}_{}", q.ident(), k.ident()) }
+    n.formats.q.ident_with("", n.formats.k)
 }
 
 /// A sum that is kept without its last carry: its value is `total + carry`.

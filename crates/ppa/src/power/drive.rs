@@ -129,8 +129,8 @@ pub(super) fn drive(
 
 /// The core's ports in the netlist.
 struct Ports<'a> {
-    /// Bits of an element of o.
-    o_width: usize,
+    /// Bits of an element of q, k, v and o.
+    widths: [usize; 4],
     rst: Net,
     q: &'a [Net],
     q_valid: Net,
@@ -200,7 +200,7 @@ impl<'a> Ports<'a> {
                 Target::Core(_) => None,
                 Target::Array(config) => Some(array(config)?),
             },
-            o_width: o.width() as usize,
+            widths: [q, k, v, o].map(|format| format.width() as usize),
             rst: bit("rst", true)?,
             q: wide("q", true, bits(dk, q))?,
             q_valid: bit("q_valid", true)?,
@@ -250,9 +250,9 @@ impl<'a> Ports<'a> {
             number(array.q_from, |inputs| inputs.q_from);
             number(array.q_to, |inputs| inputs.q_to);
         }
-        let mut vector = |nets: &[Net], value: fn(&ArrayInputs) -> &[u64]| {
-            let elements = value(&streams[0].inputs).len();
-            for (j, nets) in nets.chunks_exact(nets.len() / elements.max(1)).enumerate() {
+        let [q_width, k_width, v_width, _] = self.widths;
+        let mut vector = |nets: &[Net], width: usize, value: fn(&ArrayInputs) -> &[u64]| {
+            for (j, nets) in nets.chunks_exact(width).enumerate() {
                 let mut words = [0; STREAMS];
                 for (word, stream) in words.iter_mut().zip(streams) {
                     *word = value(&stream.inputs)[j];
@@ -263,9 +263,9 @@ impl<'a> Ports<'a> {
                 }
             }
         };
-        vector(self.q, |inputs| &inputs.core.q);
-        vector(self.k, |inputs| &inputs.core.k);
-        vector(self.v, |inputs| &inputs.core.v);
+        vector(self.q, q_width, |inputs| &inputs.core.q);
+        vector(self.k, k_width, |inputs| &inputs.core.k);
+        vector(self.v, v_width, |inputs| &inputs.core.v);
     }
 
     /// Reads the netlist's outputs into the streams; `o` only where it is valid.
@@ -289,7 +289,7 @@ impl<'a> Ports<'a> {
             outputs.o_overflow = self.o_overflow.is_some_and(|net| bit(net, s));
             outputs.o.clear();
             if outputs.o_valid {
-                outputs.o.extend(self.o.chunks_exact(self.o_width).map(number));
+                outputs.o.extend(self.o.chunks_exact(self.widths[3]).map(number));
             }
         }
     }

@@ -5,8 +5,8 @@
 
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold,
-    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, SplitConfig,
-    VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
+    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE,
+    SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats};
 use rand::RngExt;
@@ -131,8 +131,9 @@ fn array(rng: &mut ChaCha8Rng, core: CoreConfig) -> ArrayConfig {
 fn short_enough(rng: &mut ChaCha8Rng, core: CoreConfig, cores: usize) -> CoreConfig {
     let most = (MOST_ELEMENTS / cores).max(D_RANGE.0);
     let mut of = |d: usize| if d <= most { d } else { rng.random_range(D_RANGE.0..=most) };
-    let (d, dv) = (of(core.d), core.dv.map(&mut of));
-    CoreConfig { d, dv: dv.filter(|dv| *dv != d), ..core }
+    let k = of(core.d);
+    let v = core.dv.map_or(k, of);
+    core.with_lengths(Lengths { k, v })
 }
 
 fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
@@ -179,8 +180,8 @@ fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {
     let mut other = |n, of: Format| seldom(rng, n, |rng| any(rng, &Format::NAMED).1).unwrap_or(of);
     let Formats { q, k, v, o } = core.formats();
     let formats = Formats { q, k: other(2, k), v: other(2, v), o: other(2, o) };
-    let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).filter(|dv| *dv != core.d);
-    CoreConfig { dv, ..core.clone() }.with_formats(formats)
+    let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).unwrap_or(core.d);
+    core.clone().with_lengths(Lengths { k: core.d, v: dv }).with_formats(formats)
 }
 
 fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {

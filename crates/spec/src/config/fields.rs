@@ -100,13 +100,10 @@ impl CoreFields {
         let missing = |field, problem| ConfigError { field, problem };
         let design: Design =
             self.get("design").ok_or_else(|| missing("design", "is missing: flash-d or fa2".into()))?;
-        let (d, dv) = self.lengths()?;
+        let lengths = self.lengths()?;
         let formats = self.formats();
-        let datapath = self.datapath(design, formats);
-        let mut config = CoreConfig {
-            dv: (dv != d).then_some(dv),
-            ..CoreConfig::with_datapath(datapath, d, formats.q).with_formats(formats)
-        };
+        let plain = CoreConfig::with_datapath(self.datapath(design, formats), lengths.k, formats.q);
+        let mut config = plain.with_lengths(lengths).with_formats(formats);
         for option in OPTIONS.iter().filter(|option| !option.is_frame()) {
             let Some(given) = self.0.get(option.field) else { continue };
             if option.applies_to(&config) {
@@ -119,16 +116,19 @@ impl CoreFields {
     }
 
     /// d_k and d_v: their own, or that of both.
-    fn lengths(&self) -> Result<(usize, usize), ConfigError> {
+    ///
+    /// # Errors
+    /// If one is not given.
+    pub fn lengths(&self) -> Result<Lengths, ConfigError> {
         let (lo, hi) = D_RANGE;
-        let of = |own: &'static str, words: &str| {
+        let of = |own: &'static str| {
             self.get(own).or_else(|| self.get("d")).ok_or_else(|| {
                 // Where the other one is given, it is this one that is missing.
                 let field = if self.has("dk") || self.has("dv") { own } else { "d" };
-                ConfigError { field, problem: format!("is missing: {words}, {lo} to {hi}") }
+                ConfigError { field, problem: format!("is missing: a vector length, {lo} to {hi}") }
             })
         };
-        Ok((of("dk", "a vector length")?, of("dv", "a vector length")?))
+        Ok(Lengths { k: of("dk")?, v: of("dv")? })
     }
 
     /// The formats: their own, or that of all.

@@ -49,7 +49,7 @@ impl WrapperConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
         let core = &self.array.core;
-        if core.formats().uniform().is_none() || core.dv() != core.d {
+        if !core.has_one_shape() {
             let problem = format!(
                 "a stream wrapper has one width for the vectors of all streams, and {} has formats or lengths of their own for k, v \
                  or o",
