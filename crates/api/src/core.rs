@@ -67,6 +67,10 @@ impl Core {
             let problem = "dv: a core that is called has one length for keys and values; give d alone";
             return Err(Error::Input(problem.into()));
         }
+        if config.key_words() != config.d {
+            let problem = "scales: a core that is called takes rows of d elements; give scales=none";
+            return Err(Error::Input(problem.into()));
+        }
         Ok(Core { config, models: Mutex::default() })
     }
 

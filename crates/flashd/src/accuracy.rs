@@ -9,7 +9,7 @@ use crate::output::{Failure, print, print_json};
 use crate::sample;
 use crate::select::{add_core, configuration, parse_flags};
 use flashd_spec::config::{CoreConfig, D_RANGE, Design};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
@@ -42,10 +42,13 @@ struct Traces {
     /// What a row is.
     by: By,
     formats: Vec<FormatAccuracy>,
+    /// The same with K minus its mean over the keys, where that is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    smooth_k: Vec<FormatAccuracy>,
 }
 
 /// The cores of one format.
-type Set = (Formats, Vec<CoreConfig>);
+type Set = (Encodings, Vec<CoreConfig>);
 
 impl From<AccuracyError> for Failure {
     fn from(e: AccuracyError) -> Failure {
@@ -154,9 +157,9 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     }
     let mut sets: Vec<Set> = Vec::new();
     for core in cores {
-        match sets.iter_mut().find(|(formats, _)| *formats == core.formats()) {
+        match sets.iter_mut().find(|(encodings, _)| *encodings == core.encodings()) {
             Some((_, cores)) => cores.push(core),
-            None => sets.push((core.formats(), vec![core])),
+            None => sets.push((core.encodings(), vec![core])),
         }
     }
     Ok(sets)
@@ -181,15 +184,23 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
         }
     }
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
-    let bar = bar(cores * heads.heads.len());
+    let bar = bar(cores * heads.heads.len() * if args.smooth_k { 2 } else { 1 });
     let by = args.by.into();
     let mut formats = Vec::new();
     for (format, cores) in sets {
         bar.set_prefix(format!("cores on heads, {format}"));
         formats.push(measure(&heads, *format, cores, by, args.check, &|| bar.inc(1))?);
     }
+    let mut smooth_k = Vec::new();
+    if args.smooth_k {
+        let heads = heads.smooth_k();
+        for (format, cores) in sets {
+            bar.set_prefix(format!("cores on heads with smooth K, {format}"));
+            smooth_k.push(measure(&heads, *format, cores, by, 0, &|| bar.inc(1))?);
+        }
+    }
     bar.finish_and_clear();
-    Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats })
+    Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats, smooth_k })
 }
 
 fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure> {

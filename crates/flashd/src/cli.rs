@@ -297,6 +297,10 @@ pub struct SimulateArgs {
     /// Powers of two on Q, K and V in narrow formats: auto or none
     #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none")]
     pub tensor_scale: TensorScale,
+    /// Give the core K minus its mean over the keys, channel by channel: softmax does not change, and narrow formats lose less. Errors
+    /// stay those against attention on K as it is
+    #[arg(long)]
+    pub smooth_k: bool,
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
@@ -331,7 +335,7 @@ pub struct PwlArgs {
     #[arg(long, default_value_t = 8)]
     pub segments: u32,
     /// Format in which ulp errors are counted
-    #[arg(long, default_value = "bf16")]
+    #[arg(long, default_value = "bf16", value_parser = float_format)]
     pub format: Format,
     /// Folder for the drawings
     #[arg(long, default_value = "rtl-out", value_name = "DIR")]
@@ -408,5 +412,16 @@ fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
         "auto" => Ok(TensorScale::Auto),
         "none" => Ok(TensorScale::None),
         _ => Err("neither auto nor none".into()),
+    }
+}
+
+/// A format of floats, for what integers do not have.
+fn float_format(text: &str) -> Result<Format, String> {
+    let format: Format = text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string())?;
+    match format.is_integer() {
+        true => {
+            Err(format!("this takes a format of floats: {}", Format::NAMED.map(|(name, _)| name).join(", ")))
+        }
+        false => Ok(format),
     }
 }

@@ -52,6 +52,12 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         selection.only(takes, &format!("--unit {name}"))?;
         let segments = selection.fields.get("segments").unwrap_or(8);
         let format = selection.fields.get("format").unwrap_or(Format::BF16);
+        if format.is_integer() {
+            let floats = Format::NAMED.map(|(name, _)| name).join(", ");
+            return Err(Failure::input(format!(
+                "--format {format} with --unit {name}: units are of floats: {floats}"
+            )));
+        }
         return Ok(Asked::Unit { unit, format, segments });
     }
     if args.all {

@@ -67,20 +67,24 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
         .map(|c| Core { name: c.name(), latency: Numerics::new(&c).latency(), configuration: c })
         .collect();
     if args.json {
-        let formats = Format::NAMED.iter().map(|(name, _)| *name).collect();
+        let formats = Format::named().map(|(name, _)| name).collect();
         let units = FormatUnit::ALL.iter().map(|u| u.name()).collect();
         return print_json(&Listing { designs, formats, units, configurations });
     }
     let mut text = String::from("Designs\n");
     text += &table(&["options", "datapath"], designs.into_iter().map(Vec::from).collect());
     text += "\n\nFormats\n";
-    let formats = Format::NAMED.iter().map(|(name, f)| {
+    let formats = Format::named().map(|(name, f)| {
         vec![
             name.to_string(),
-            format!("1-{}-{}", f.exponent_bits, f.fraction_bits),
+            match f.is_integer() {
+                true => "two's complement".into(),
+                false => format!("1-{}-{}", f.exponent_bits, f.fraction_bits),
+            },
             format!("{:.6e}", f.value(f.max_finite())),
             format!("{:.6e}", f.value(f.min_positive())),
             match f.subnormals {
+                _ if f.is_integer() => String::new(),
                 Subnormals::Supported => "kept".into(),
                 Subnormals::Flushed => "flushed to zero".into(),
             },

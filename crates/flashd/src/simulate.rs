@@ -110,8 +110,12 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     let visible = visible::visible(args, config.masks, &attention)?;
     let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
+    let given = match args.smooth_k {
+        true => Scenario { attention: scenario.attention.smooth_k(), ..scenario.clone() },
+        false => scenario.clone(),
+    };
     let prepared_for = |config: &CoreConfig| {
-        prepare(config, &scenario, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
+        prepare(config, &given, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
     };
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {
@@ -152,7 +156,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
         // A difference would have ended the run.
         mismatches: engine.is_none().then_some(0),
         engine,
-        remarks: Remarks::new(&config, &prepared, &reference, &results),
+        remarks: Remarks::new(args, &config, &prepared, &reference, &results),
         accuracy: reference.accuracy(&prepared, &results),
         other_name: other.name(),
         other_accuracy,

@@ -8,6 +8,7 @@
 
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
+use crate::scaled::ScaledUnit;
 use flashd_spec::config::Dot;
 use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
@@ -27,12 +28,15 @@ pub(crate) trait DotUnit: Send + Sync {
 /// The dot product unit with the queries of a block.
 pub(crate) trait BlockDot {
     /// The results for one key. A tree gives the dot products themselves, values of the format; the fused unit
-    /// the integer sum of its terms.
+    /// the integer sum of its terms; and that of integers with scales the score, an integer.
     fn dots(&mut self, key: usize) -> Block<f64>;
 }
 
 /// The unit of a core for a run's operands.
 pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
+    if n.scaled() {
+        return Box::new(ScaledUnit::new(n, d, k));
+    }
     let (formats, fastest) = (n.formats, carriers == Carriers::Fastest);
     // Rounded products are of two operands in one format.
     let format = formats.q;

@@ -14,9 +14,10 @@ use std::ops::Range;
 /// `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
-    /// Queries, `[queries, d_k]`.
+    /// Queries, `[queries, d_k]`, each with the words of its scale behind its elements where there are scales
+    /// ([`CoreConfig::key_words`]).
     pub q: &'a [u64],
-    /// Keys, `[keys, d_k]`.
+    /// Keys, `[keys, d_k]`, likewise.
     pub k: &'a [u64],
     /// Values, `[keys, d_v]`.
     pub v: &'a [u64],
@@ -71,7 +72,8 @@ impl<'a> Head<'a> {
 
     /// An exponent for each query.
     pub(crate) fn exponents(&self, format: Format) -> Cow<'a, [u64]> {
-        match self.v_exponents.is_empty() {
+        // Integers have one exponent, and cores no port for it.
+        match self.v_exponents.is_empty() || format.is_integer() {
             true => vec![v_exponent(format, self.v); self.lengths.len()].into(),
             false => self.v_exponents.into(),
         }
@@ -81,7 +83,7 @@ impl<'a> Head<'a> {
     /// If the operands do not fit each other or the core.
     pub(crate) fn check(&self, config: &CoreConfig) {
         let Head { q, k, v, from, lengths, v_exponents, restored, .. } = self;
-        let (dk, dv, queries) = (config.d, config.dv(), lengths.len());
+        let (dk, dv, queries) = (config.key_words(), config.dv(), lengths.len());
         let all = |given: usize| given == 0 || given == queries;
         assert_eq!(q.len(), queries * dk, "q must hold one query for each length");
         assert_eq!(k.len() % dk, 0, "k must hold whole vectors");

@@ -35,6 +35,7 @@ mod round;
 mod run;
 mod scalar;
 mod scalar_path;
+mod scaled;
 mod single;
 mod steps;
 mod vector;

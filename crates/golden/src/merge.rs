@@ -56,6 +56,7 @@ impl Merge {
     /// Flags are those of any part.
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
+            let v_exponent = if self.numerics.formats.v.is_integer() { 1 } else { v_exponent };
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
             let state = self.tree(&states);
             QueryResult {

@@ -348,7 +348,8 @@ impl Visit for Head<'_> {
         L: Lanes,
     {
         let dot = dot_unit(&model.numerics, model.config.d, self.q, self.k, carriers);
-        Run { config: &model.config, sums: model.sums, dot: &*dot, recurrence, lanes, head: self }.results()
+        let Model { config, numerics, sums, .. } = model;
+        Run { config, numerics, sums: *sums, dot: &*dot, recurrence, lanes, head: self }.results()
     }
 }
 
@@ -376,10 +377,10 @@ pub fn fits_f32(
 /// The largest magnitude of encodings that are not special.
 pub fn largest_finite(format: Format, bits: &[u64]) -> u64 {
     let finite = bits.iter().filter(|&&bits| !format.is_special(bits));
-    finite.map(|bits| bits & (format.sign_bit() - 1)).max().unwrap_or(0)
+    finite.map(|&bits| format.magnitude(bits)).max().unwrap_or(0)
 }
 
 /// Whether the magnitude of an encoding is below a power of two.
 fn below(format: Format, exponent: i32, bits: u64) -> bool {
-    bits & (format.sign_bit() - 1) < encode(format, pow2(exponent))
+    format.magnitude(bits) < encode(format, pow2(exponent))
 }

@@ -79,7 +79,7 @@ pub(crate) fn pow2(e: i32) -> f64 {
 /// zero with its sign. Exact for every format up to 53 significand bits.
 #[inline(always)]
 pub fn decode(format: Format, bits: u64) -> f64 {
-    let magnitude = bits & (format.sign_bit() - 1);
+    let magnitude = format.magnitude(bits);
     if magnitude > format.max_finite() {
         return 0.0;
     }
@@ -101,24 +101,25 @@ pub fn decode(format: Format, bits: u64) -> f64 {
 /// Encoding of a value that the format represents exactly (anything else is a caller's error and is
 /// truncated). See [`crate::units::round_from_f64`] for arbitrary values.
 pub fn encode(format: Format, x: f64) -> u64 {
-    let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
+    let negative = x.is_sign_negative();
     let magnitude = x.abs();
     if magnitude == 0.0 {
-        return sign;
+        return format.signed(0, negative);
     }
     if magnitude < pow2(format.min_exponent()) {
-        return sign | (magnitude * pow2(format.fraction_bits as i32 - format.min_exponent())) as u64;
+        let bits = (magnitude * pow2(format.fraction_bits as i32 - format.min_exponent())) as u64;
+        return format.signed(bits, negative);
     }
     let bits = magnitude.to_bits();
     let exponent = (bits >> 52) as i32 - 1023 + format.bias;
     let fraction = (bits & ((1 << 52) - 1)) >> (52 - format.fraction_bits);
-    sign | ((exponent as u64) << format.fraction_bits) | fraction
+    format.signed(((exponent as u64) << format.fraction_bits) | fraction, negative)
 }
 
 /// Exponent field of an encoding's value: 1 for a subnormal.
 #[inline(always)]
 pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
-    ((bits >> format.fraction_bits) & format.exponent_mask()).max(1)
+    ((format.magnitude(bits) >> format.fraction_bits) & format.exponent_mask()).max(1)
 }
 
 /// What fixed-point lanes scale values to: the largest exponent field of the encodings, Inf and NaN left out, at

@@ -6,8 +6,9 @@ use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
+use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,6 +23,7 @@ struct Values<V> {
 /// The units of a core with the operands of a run.
 pub(crate) struct Run<'a, R, L> {
     pub(crate) config: &'a CoreConfig,
+    pub(crate) numerics: &'a Numerics,
     /// Steps with FA2's sum.
     pub(crate) sums: bool,
     pub(crate) dot: &'a dyn DotUnit,
@@ -49,18 +51,18 @@ where
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
         let Head { q, k, v, lengths, v_exponents, masked, .. } = self.head;
-        let (dk, formats) = (self.config.d, self.config.formats());
-        let special = |format: Format, x: &[u64], d: usize| -> Vec<bool> {
-            x.chunks(d).map(|x| x.iter().any(|&b| format.is_special(b))).collect()
-        };
-        let (k_special, v_special) = (special(formats.k, k, dk), special(formats.v, v, self.config.dv()));
+        let (dk, formats) = (self.config.key_words(), self.config.formats());
+        let special_keys = |format, x: &[u64]| special_rows(self.numerics, format, self.config.d, x);
+        let k_special = special_keys(formats.k, k);
+        let v_special: Vec<bool> =
+            v.chunks(self.config.dv()).map(|v| v.iter().any(|&bits| formats.v.is_special(bits))).collect();
         let mut values = BTreeMap::new();
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
         }
         let block = |(number, q): (usize, &[u64])| {
             let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
-            let q_special = special(formats.q, q, dk);
+            let q_special = special_keys(formats.q, q);
             let mut queries: Vec<Query<R, L>> = numbers
                 .clone()
                 .zip(&q_special)

@@ -61,7 +61,7 @@ impl Model {
         let d = self.config().d;
         let unit = dot_unit(self.numerics(), d, q, k, Carriers::Fastest);
         let mut block = unit.block(q);
-        (0..k.len() / d).map(|key| block.dots(key)[0]).collect()
+        (0..k.len() / self.config().key_words()).map(|key| block.dots(key)[0]).collect()
     }
 
     /// The steps of queries whose keys have these dot products, with FA2's sums.

@@ -7,6 +7,7 @@ use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::Recurrence;
 use crate::round::encode;
+use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
 
@@ -79,12 +80,14 @@ impl Stepper {
     /// A length or a word that the core does not take.
     pub fn query(&mut self, q: &[u64], v_exponent: u64) -> Result<(), StepError> {
         let Formats { q: format, .. } = self.config().formats();
-        self.check("q", q, self.config().d, format)?;
+        self.check("q", q, self.config().key_words(), format)?;
         let bits = self.config().formats().v.exponent_bits;
         if v_exponent >> bits != 0 {
             return Err(StepError::Width { what: "v_exponent", word: v_exponent, bits });
         }
-        let special = q.iter().any(|&bits| format.is_special(bits));
+        let special = self.special(format, q);
+        // Integers have one exponent, and cores no port for it.
+        let v_exponent = if self.config().formats().v.is_integer() { 1 } else { v_exponent };
         self.core.begin(v_exponent, special);
         (self.query, self.due, self.steps) = (Some(q.to_vec()), false, 0);
         Ok(())
@@ -123,13 +126,14 @@ impl Stepper {
             return Err(StepError::NoMasks);
         }
         let Formats { k: format, .. } = self.config().formats();
-        self.check("k", k, self.config().d, format)?;
+        self.check("k", k, self.config().key_words(), format)?;
         self.steps += 1;
         if masked {
             return Ok(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None });
         }
         let dot = self.model.dots(query, k)[0];
-        let step = self.core.key(dot, k.iter().any(|&bits| format.is_special(bits)));
+        let special = self.special(format, k);
+        let step = self.core.key(dot, special);
         self.due = matches!(step.action, Action::Load | Action::Update);
         Ok(step)
     }
@@ -170,6 +174,11 @@ impl Stepper {
             (_, true) => Err(StepError::ValueDue),
             _ => Ok(self.core.result()),
         }
+    }
+
+    /// Whether a query or a key makes the query invalid.
+    fn special(&self, format: Format, x: &[u64]) -> bool {
+        special_rows(self.model.numerics(), format, self.config().d, x).contains(&true)
     }
 
     fn length(&self, what: &'static str, vector: &[u64], d: usize) -> Result<(), StepError> {

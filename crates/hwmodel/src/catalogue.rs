@@ -229,7 +229,7 @@ pub fn core(
 pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(config));
-    let (dk, dv, formats) = (config.d, config.dv(), n.formats);
+    let (dk, dv, formats) = (config.key_words(), config.dv(), n.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let partials = usize::from(n.partial);

@@ -157,6 +157,14 @@ impl CoreAttention {
     /// # Errors
     /// A head longer than the core's vectors, no record, and a scale that a core cannot apply.
     pub fn new(core: &CoreConfig, model: &Config, recorded: &RecordHeads) -> Result<CoreAttention, LlmError> {
+        let formats = core.formats();
+        if let Some((operand, format)) = formats.by_operand().into_iter().find(|(_, f)| f.is_integer()) {
+            // Their scales follow from whole rows and channels, which grow while a model runs.
+            let problem = format!(
+                "{operand} in {format}: a model runs with cores of floats only, such as bf16 or fp8-e4m3"
+            );
+            return Err(LlmError::Core(problem));
+        }
         let shortest = core.d.min(core.dv());
         if model.head_size() > shortest {
             let problem =

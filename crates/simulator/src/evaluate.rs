@@ -45,6 +45,8 @@ pub struct Prepared {
     pub workload: Workload,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
+    /// What the channels of V were divided by, where values are integers; empty otherwise.
+    pub channels: Vec<f64>,
 }
 
 impl Reference {
@@ -78,11 +80,11 @@ impl Reference {
 
     /// Errors of a core's results.
     pub fn accuracy(&self, prepared: &Prepared, results: &[QueryResult]) -> Accuracy {
-        let format = prepared.config.formats().o;
         // Padding beyond the head's own dimension is zero in both.
         let own = self.magnitudes.channels.len().min(prepared.config.dv());
-        let elements = results.iter().flat_map(|result| &result.o[..own]);
-        Accuracy::of(elements.map(|&o| prepared.scaling.result(format, o)), &self.o, &self.magnitudes)
+        let rows = results.iter().map(|result| &result.o[..own]);
+        let elements = rows.flat_map(|row| row.iter().enumerate());
+        Accuracy::of(elements.map(|(i, &o)| prepared.result(i, o)), &self.o, &self.magnitudes)
     }
 }
 
@@ -96,11 +98,14 @@ impl Scenario {
 impl Prepared {
     /// Results as numbers, `[queries, d_v]`.
     pub fn values(&self, results: &[QueryResult]) -> Vec<f32> {
-        let format = self.config.formats().o;
-        results
-            .iter()
-            .flat_map(|r| r.o.iter().map(|&bits| self.scaling.result(format, bits) as f32))
-            .collect()
+        let rows = results.iter().map(|result| result.o.iter().enumerate());
+        rows.flat_map(|row| row.map(|(i, &bits)| self.result(i, bits) as f32)).collect()
+    }
+
+    /// The number that an element of a result stands for, by its place in the result.
+    pub fn result(&self, channel: usize, bits: u64) -> f64 {
+        let scale = self.channels.get(channel).copied().unwrap_or(1.0);
+        self.scaling.result(self.config.formats().o, bits) * scale
     }
 }
 
@@ -122,14 +127,14 @@ pub fn prepare(
     let hides = !scenario.visible.hidden.is_empty();
     let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
     let round = |x: f64| round_value(formats.q, x);
-    let scaling = choose_scaling(formats, a, scenario.score_scale, scenario.tensor_scale, &round)?;
+    let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale, &round)?;
     let with = |scaling: Scaling| -> Prepared {
-        let rounded: Quantised = quantise(formats, scaling, a).pad_to(config.lengths());
+        let rounded: Quantised = quantise(config.encodings(), scaling, a).pad_to(config.lengths());
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
             workload: {
-                let all = Workload::new(formats.v, config.lengths(), &rounded.q, &rounded.k, &rounded.v);
+                let all = Workload::new(formats.v, config.port_words(), &rounded.q, &rounded.k, &rounded.v);
                 match masked {
                     true if hides => {
                         all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))
@@ -139,6 +144,7 @@ pub fn prepare(
                 }
             },
             saturated_inputs: rounded.saturated,
+            channels: rounded.channels,
         }
     };
     let candidates = match scenario.tensor_scale {

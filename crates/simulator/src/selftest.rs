@@ -10,6 +10,7 @@
 
 mod data;
 mod directed;
+mod scaled;
 mod values;
 
 pub use directed::Coverage;
@@ -310,7 +311,7 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     if keys == 0 {
         return None;
     }
-    k.truncate(keys * config.d);
+    k.truncate(keys * config.key_words());
     let v = values(config, Scores::Trained, keys, &[], &mut rng);
     let mut from = 0;
     let query = |n: &usize| {
@@ -321,15 +322,15 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
         query
     };
     let queries: Vec<Query> = lengths.iter().map(query).collect();
-    Some((coverage, Workload { d: config.d, dv: config.dv(), queries, k, v }))
+    Some((coverage, Workload { d: config.key_words(), dv: config.dv(), queries, k, v }))
 }
 
 /// A round for a core.
 pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
     let pool = Scores::of(round).pool(keys, config.d);
     let Operands { q, k, v } = Operands::new(config, round, pool, rng);
-    let row = |x: &[u64], i: usize| x[i * config.d..(i + 1) * config.d].to_vec();
-    let mut w = Workload { d: config.d, dv: config.dv(), queries: Vec::new(), k, v };
+    let row = |x: &[u64], i: usize| x[i * config.key_words()..(i + 1) * config.key_words()].to_vec();
+    let mut w = Workload { d: config.key_words(), dv: config.dv(), queries: Vec::new(), k, v };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
@@ -386,7 +387,7 @@ pub(crate) fn array_workload(
         let query = |rng: &mut ChaCha8Rng| {
             let i = rng.random_range(0..pool);
             let low = if rng.random_ratio(1, 6) { rng.random_range(1..4) } else { 0 };
-            (q[i * core.d..(i + 1) * core.d].to_vec(), exponent.saturating_sub(low))
+            (q[i * core.key_words()..(i + 1) * core.key_words()].to_vec(), exponent.saturating_sub(low))
         };
         let mut block = QueryBlock::new((0..n).map(|_| query(rng)).collect(), keys);
         if core.masks {
@@ -397,5 +398,5 @@ pub(crate) fn array_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    ArrayWorkload { d: core.d, dv: core.dv(), blocks, k, v, padding }
+    ArrayWorkload { d: core.key_words(), dv: core.dv(), blocks, k, v, padding }
 }

@@ -16,7 +16,7 @@ mod wrapper;
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK};
 pub use fields::CoreFields;
-pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Scale, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
@@ -24,7 +24,7 @@ pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
 pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
-use crate::format::{Format, Formats};
+use crate::format::{Encodings, Format, Formats};
 use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub struct CoreConfig {
     pub o_format: Option<Format>,
     /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
     pub dot: Option<Dot>,
+    /// What queries and keys are multiplied by; a scale a row when absent, if both are integers.
+    pub scales: Option<Scale>,
     /// Widths of fixed-point lanes; the format's default when absent.
     pub lane: Option<LaneBits>,
     /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
@@ -124,6 +126,7 @@ impl CoreConfig {
             v_format: None,
             o_format: None,
             dot: None,
+            scales: None,
             lane: None,
             value_stage: None,
             masks: false,
@@ -145,13 +148,15 @@ impl CoreConfig {
     pub fn with_formats(self, formats: Formats) -> Self {
         let Formats { q, k, v, o } = formats;
         let other = |format| (format != q).then_some(format);
-        CoreConfig { format: q, k_format: other(k), v_format: other(v), o_format: other(o), ..self }
+        let o_format = (o != q.of_results()).then_some(o);
+        CoreConfig { format: q, k_format: other(k), v_format: other(v), o_format, ..self }
     }
 
     /// The formats of operands and result.
     pub fn formats(&self) -> Formats {
         let of = |own: Option<Format>| own.unwrap_or(self.format);
-        Formats { q: self.format, k: of(self.k_format), v: of(self.v_format), o: of(self.o_format) }
+        let o = self.o_format.unwrap_or(self.format.of_results());
+        Formats { q: self.format, k: of(self.k_format), v: of(self.v_format), o }
     }
 
     /// The same with vectors of these lengths.
@@ -217,9 +222,40 @@ impl CoreConfig {
         matches!(self.kind().arithmetic, Arithmetic::Fixed | Arithmetic::Ranged)
     }
 
-    /// Whether all lanes are relative to one exponent, which is loaded with q: the ports `v_exponent` and `o_overflow`.
+    /// Whether all lanes are relative to one exponent, which is loaded with q: the ports `v_exponent` and `o_overflow`. Integers have
+    /// one exponent, which needs no port.
     pub fn has_value_exponent(&self) -> bool {
-        self.kind().arithmetic == Arithmetic::Fixed
+        self.kind().arithmetic == Arithmetic::Fixed && !self.formats().v.is_integer()
+    }
+
+    /// Whether queries and keys can have scales of their own.
+    pub fn can_be_scaled(&self) -> bool {
+        self.formats().can_be_scaled()
+    }
+
+    /// What queries and keys are multiplied by.
+    pub fn scales(&self) -> Scale {
+        self.scales.unwrap_or(if self.can_be_scaled() { Scale::Row } else { Scale::None })
+    }
+
+    /// Words on the port of a query or a key: its d_k elements, and behind them those of its scale, the low one first.
+    pub fn key_words(&self) -> usize {
+        self.d + self.encodings().scale_words
+    }
+
+    /// How operands are encoded.
+    pub fn encodings(&self) -> Encodings {
+        let formats = self.formats();
+        let scale_words = match self.scales() {
+            Scale::None => 0,
+            Scale::Row => formats.row_scale_words(),
+        };
+        Encodings { formats, scale_words }
+    }
+
+    /// Words on the ports: of a query or a key, and of a value.
+    pub fn port_words(&self) -> Lengths {
+        Lengths { k: self.key_words(), v: self.dv() }
     }
 
     /// Whether each lane has an exponent of its own beside its fixed-point accumulator.

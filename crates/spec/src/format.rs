@@ -1,6 +1,8 @@
-//! Float formats as data: one description, from which every width and constant follows.
+//! Number formats as data: one description, from which every width and constant follows.
 //!
-//! A format is `sign | exponent | fraction`; named formats are aliases and nothing else.
+//! A format is `sign | exponent | fraction`; named formats are aliases and nothing else. An integer of W bits is the float with one bit
+//! of exponent, W - 2 of fraction and subnormals whose last place is 1: its magnitude field then is the magnitude as an integer. Only the
+//! encoding differs, which is two's complement.
 //!
 //! ```text
 //!   W-1    W-2 .. F      F-1 .. 0
@@ -36,6 +38,15 @@ pub enum Subnormals {
     Flushed,
 }
 
+/// How a negative number is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Encoding {
+    /// A sign bit above the magnitude's bits.
+    SignMagnitude,
+    /// Two's complement. The lowest encoding, whose magnitude no other number has, counts as the number above it: -128 as -127.
+    TwosComplement,
+}
+
 /// A binary floating-point format. Results round to nearest, ties to even, and saturate at
 /// [`Format::max_finite`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +61,8 @@ pub struct Format {
     pub specials: Specials,
     /// Treatment of subnormal numbers.
     pub subnormals: Subnormals,
+    /// Encoding of negative numbers.
+    pub encoding: Encoding,
 }
 
 impl Format {
@@ -74,6 +87,55 @@ impl Format {
         ("fp32", Format::FP32),
     ];
 
+    /// Integers of 8 bits, -127 to 127; -128 counts as -127.
+    pub const INT8: Format = Format::integer(8);
+    /// Integers of 4 bits, -7 to 7; -8 counts as -7.
+    pub const INT4: Format = Format::integer(4);
+
+    /// The named integers.
+    pub const INTEGERS: [(&'static str, Format); 2] = [("int8", Format::INT8), ("int4", Format::INT4)];
+
+    /// All named formats: the floats, then the integers.
+    pub fn named() -> impl Iterator<Item = (&'static str, Format)> {
+        Format::NAMED.into_iter().chain(Format::INTEGERS)
+    }
+
+    const fn integer(width: u32) -> Format {
+        let fraction_bits = width - 2;
+        Format {
+            exponent_bits: 1,
+            fraction_bits,
+            bias: 1 - fraction_bits as i32,
+            specials: Specials::None,
+            subnormals: Subnormals::Supported,
+            encoding: Encoding::TwosComplement,
+        }
+    }
+
+    /// Whether the numbers are integers.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self.encoding, Encoding::TwosComplement)
+    }
+
+    /// Exponent and fraction of an encoding: all but its sign. An integer's is its magnitude.
+    pub const fn magnitude(&self, bits: u64) -> u64 {
+        let (sign, low) = (bits & self.sign_bit(), bits & (self.sign_bit() - 1));
+        match self.encoding {
+            Encoding::TwosComplement if sign != 0 && low == 0 => self.max_finite(),
+            Encoding::TwosComplement if sign != 0 => self.sign_bit() - low,
+            _ => low,
+        }
+    }
+
+    /// The encoding of exponent and fraction with a sign.
+    pub const fn signed(&self, magnitude: u64, negative: bool) -> u64 {
+        match (negative, self.encoding) {
+            (false, _) => magnitude,
+            (true, Encoding::SignMagnitude) => self.sign_bit() | magnitude,
+            (true, Encoding::TwosComplement) => magnitude.wrapping_neg() & (2 * self.sign_bit() - 1),
+        }
+    }
+
     const fn ieee(exponent_bits: u32, fraction_bits: u32, subnormals: Subnormals) -> Format {
         Format {
             exponent_bits,
@@ -81,6 +143,7 @@ impl Format {
             bias: (1 << (exponent_bits - 1)) - 1,
             specials: Specials::Ieee,
             subnormals,
+            encoding: Encoding::SignMagnitude,
         }
     }
 
@@ -134,17 +197,23 @@ impl Format {
 
     /// Bit pattern of 1.0.
     pub const fn one(&self) -> u64 {
-        (self.bias as u64) << self.fraction_bits
+        if self.is_integer() { 1 } else { (self.bias as u64) << self.fraction_bits }
     }
 
     /// Whether the encoding is Inf or NaN.
     pub const fn is_special(&self, bits: u64) -> bool {
-        bits & (self.sign_bit() - 1) > self.max_finite()
+        self.magnitude(bits) > self.max_finite()
+    }
+
+    /// The format of results where operands have this one: the same, but bf16 for integers. A mean of integers needs places that they do
+    /// not have, and its own exponent: most means are far smaller than the largest value.
+    pub const fn of_results(self) -> Format {
+        if self.is_integer() { Format::BF16 } else { self }
     }
 
     /// The same exponents and policies with another fraction.
     pub(crate) const fn with_fraction(self, fraction_bits: u32) -> Format {
-        Format { fraction_bits, ..self }
+        Format { fraction_bits, encoding: Encoding::SignMagnitude, ..self }
     }
 
     /// Whether every finite number of the other format is one of this.
@@ -176,6 +245,7 @@ impl Format {
                 Specials::AllOnes | Specials::None => Specials::None,
             },
             subnormals: self.subnormals,
+            encoding: Encoding::SignMagnitude,
         }
     }
 
@@ -188,6 +258,7 @@ impl Format {
             bias: self.bias,
             specials: Specials::None,
             subnormals: self.subnormals,
+            encoding: Encoding::SignMagnitude,
         }
     }
 
@@ -198,6 +269,7 @@ impl Format {
             return 0.0;
         }
         let sign = if bits & self.sign_bit() != 0 { -1.0 } else { 1.0 };
+        let bits = self.magnitude(bits);
         let exponent = ((bits >> self.fraction_bits) & self.exponent_mask()) as i32;
         let fraction = (bits & self.fraction_mask()) as f64;
         let hidden = (1u64 << self.fraction_bits) as f64;
@@ -219,7 +291,7 @@ impl Format {
     /// Short name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a
     /// format without a name of its own.
     pub fn ident(&self) -> String {
-        match Format::NAMED.iter().find(|(_, f)| f == self) {
+        match Format::named().find(|(_, f)| f == self) {
             Some((name, _)) => name.replace('-', "_"),
             None => format!("e{}f{}", self.exponent_bits, self.fraction_bits),
         }
@@ -228,7 +300,7 @@ impl Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match Format::NAMED.iter().find(|(_, named)| named == self) {
+        match Format::named().find(|(_, named)| named == self) {
             Some((name, _)) => f.write_str(name),
             None => write!(f, "e{}f{}", self.exponent_bits, self.fraction_bits),
         }
@@ -248,16 +320,17 @@ pub struct Formats {
     pub o: Format,
 }
 
+/// One format for all; results of integers are bf16.
 impl From<Format> for Formats {
     fn from(format: Format) -> Self {
-        Formats { q: format, k: format, v: format, o: format }
+        Formats { q: format, k: format, v: format, o: format.of_results() }
     }
 }
 
 impl Formats {
     /// The one format of all, if they have one.
     pub fn uniform(&self) -> Option<Format> {
-        self.others().next().is_none().then_some(self.q)
+        self.by_operand().iter().all(|(_, format)| *format == self.q).then_some(self.q)
     }
 
     /// Each by the letter of its operand.
@@ -265,10 +338,11 @@ impl Formats {
         [("q", self.q), ("k", self.k), ("v", self.v), ("o", self.o)]
     }
 
-    /// Those that are not the queries'.
+    /// Those that do not follow from the queries'.
     pub fn others(&self) -> impl Iterator<Item = (&'static str, Format)> {
-        let q = self.q;
-        self.by_operand().into_iter().filter(move |(_, format)| *format != q)
+        let one = Formats::from(self.q);
+        let pairs = self.by_operand().into_iter().zip(one.by_operand());
+        pairs.filter(|(own, of_one)| own != of_one).map(|(own, _)| own)
     }
 
     /// Significand bits that lanes between v and o keep: those of the more precise one.
@@ -281,7 +355,7 @@ impl Formats {
         if self.o.with_fraction(self.o.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
             self.o
         } else {
-            self.v
+            self.v.with_fraction(self.v.fraction_bits)
         }
     }
 
@@ -289,6 +363,49 @@ impl Formats {
     pub fn ident(&self) -> String {
         let others = self.others().map(|(operand, format)| format!("{operand}_{}_", format.ident()));
         others.collect::<String>() + &self.q.ident()
+    }
+}
+
+impl Formats {
+    /// Whether queries and keys can have scales: they are integers of one width.
+    pub fn can_be_scaled(&self) -> bool {
+        self.q.is_integer() && self.q == self.k
+    }
+
+    /// Words of a scale, a bf16 number, behind the elements of a query and of a key; 0 where there can be none.
+    pub fn row_scale_words(&self) -> usize {
+        if self.can_be_scaled() { Format::BF16.width().div_ceil(self.q.width()) as usize } else { 0 }
+    }
+}
+
+/// How operands are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Encodings {
+    /// The formats.
+    pub formats: Formats,
+    /// Words of a scale behind the elements of a query and of a key; 0 where there are none.
+    pub scale_words: usize,
+}
+
+/// With scales, if there can be.
+impl<F: Into<Formats>> From<F> for Encodings {
+    fn from(formats: F) -> Encodings {
+        let formats = formats.into();
+        Encodings { formats, scale_words: formats.row_scale_words() }
+    }
+}
+
+/// The formats, and what is not so by default: `int8`, or `int8 without scales`.
+impl fmt::Display for Encodings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let plain = self.scale_words == self.formats.row_scale_words();
+        write!(f, "{}{}", self.formats, if plain { "" } else { " without scales" })
+    }
+}
+
+impl Serialize for Encodings {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
     }
 }
 
@@ -308,16 +425,15 @@ impl Serialize for Formats {
 
 /// An unknown format name.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown format '{0}': known formats are {names}", names = Format::NAMED.map(|(name, _)| name).join(", "))]
+#[error("unknown format '{0}': known formats are {names}", names = Format::named().map(|(name, _)| name).collect::<Vec<_>>().join(", "))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {
     type Err = UnknownFormat;
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Format::NAMED
-            .iter()
+        Format::named()
             .find(|(name, _)| name.eq_ignore_ascii_case(s))
-            .map(|(_, f)| *f)
+            .map(|(_, f)| f)
             .ok_or_else(|| UnknownFormat(s.to_string()))
     }
 }

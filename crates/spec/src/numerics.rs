@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
 /// number of the format and below the last fraction bit of the state, it may saturate.
 pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
-    let below_format = format.bias as u32 + format.fraction_bits + 1;
+    let below_format = below_smallest(format);
     let below_state = state_fraction + 2;
     let octaves = below_format.max(below_state) as f64;
     ((octaves * std::f64::consts::LN_2).log2().ceil() as u32).max(4)
@@ -37,9 +37,14 @@ pub fn octave_bits(format: Option<Format>, state_fraction: u32) -> u32 {
     bits_for(vanished_octave(format, state_fraction).into())
 }
 
+/// The octave in which `2^-t` is below half of a format's smallest number.
+fn below_smallest(format: Format) -> u32 {
+    (format.bias + format.fraction_bits as i32 + 1).max(0) as u32
+}
+
 /// The octave in which `2^-t` has vanished.
 fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
-    let below_format = format.map_or(0, |f| f.bias as u32 + f.fraction_bits + 1);
+    let below_format = format.map_or(0, below_smallest);
     below_format.max(state_fraction + 2)
 }
 
@@ -50,6 +55,9 @@ pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
 pub const LOG2E_FRACTION: u32 = 14;
 /// `log2(e)` with [`LOG2E_FRACTION`] fraction bits.
 pub const LOG2E: u64 = 23637;
+/// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits, of which the top two may be zero. A
+/// relative error of 2^-14.5 at most is below the score's last place for scores up to 16.
+pub const SCALE_PRODUCT_BITS: u32 = 16;
 /// Bits that FA2's fixed-point accumulator has above the values': |o| stays below l, at most 65,536.
 pub const SUM_GUARD_BITS: u32 = 16;
 
@@ -186,6 +194,9 @@ pub struct Numerics {
     pub product: Format,
     /// How the dot product is formed.
     pub dot: Dot,
+    /// Words of the scale behind the elements of a query and of a key, integers: terms then are exact, and the sum is multiplied by both
+    /// scales. 0 where there are no scales.
+    pub scale_words: usize,
     /// Fraction bits that the fused dot product's terms have beyond the natural score's, so that the rms of d
     /// rounding errors stays that of a few.
     pub dot_guard: u32,
@@ -240,6 +251,7 @@ impl Numerics {
         let (value, weight) = (config.value_format(), config.weight_format());
         Numerics {
             dot: config.dot(),
+            scale_words: config.encodings().scale_words,
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
             octave_bits: {
                 let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction_bits);
@@ -298,9 +310,17 @@ impl Numerics {
         1 + self.score_integer + self.natural_fraction()
     }
 
+    /// Whether queries and keys have scales.
+    pub fn scaled(&self) -> bool {
+        self.scale_words > 0
+    }
+
     /// Width of one term of the fused dot product, before its rounding bit is added.
     pub fn term_bits(&self) -> u32 {
-        self.natural_bits() + self.dot_guard
+        match self.scaled() {
+            true => 1 + self.formats.q.precision() + self.formats.k.precision(),
+            false => self.natural_bits() + self.dot_guard,
+        }
     }
 
     /// Width of a base-2 argument `t`.
@@ -363,6 +383,18 @@ impl Numerics {
     }
 }
 
+/// Of a core whose queries and keys have scales: the sum of both exponent fields at which the product of sum and scales, moved left by
+/// the second number, goes right by nothing. What goes further left saturates, or is zero.
+pub fn scaled_right(n: &Numerics) -> (i32, u32) {
+    let scale = Format::BF16;
+    // The smallest product of significands and log2(e) that is not zero has two bits less; one times it, moved left, has to saturate.
+    let left = (n.score_integer + n.score_fraction + 1).saturating_sub(SCALE_PRODUCT_BITS - 3);
+    // Bits of both significands' and the constant's product that are not kept.
+    let dropped = 2 * scale.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
+    let unit = 2 * (scale.bias + scale.fraction_bits as i32) + LOG2E_FRACTION as i32 - dropped as i32;
+    (unit - n.score_shift - n.score_fraction as i32 + left as i32, left)
+}
+
 /// Format of FLASH-D's `v - o` and `w (v - o)`, [`UPDATE_GUARD_BITS`] finer than v and w.
 ///
 /// With gradual underflow the difference has a fixed quantum, which is kept as fine as that of a wider
@@ -393,6 +425,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
 /// The numbers of a merge: its scores are states, and its values accumulators.
 pub fn merge_numerics(n: &Numerics) -> Numerics {
     Numerics {
+        scale_words: 0,
         score_integer: n.score_integer + 1,
         score_fraction: n.state_fraction,
         hold_threshold: None,

@@ -21,8 +21,8 @@ use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
 use flashd_golden::{Model, decode};
 use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
-use flashd_spec::format::Formats;
-use flashd_workload::{Scaling, round_to};
+use flashd_spec::format::Encodings;
+use flashd_workload::{Scaling, round_to, scale_value};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -93,8 +93,8 @@ pub struct RowAccuracy {
 /// All rows in one format.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatAccuracy {
-    /// The format.
-    pub format: Formats,
+    /// The formats, and whether there are scales.
+    pub format: Encodings,
     /// Sorted by name.
     pub rows: Vec<RowAccuracy>,
 }
@@ -132,10 +132,10 @@ pub(crate) fn on_head(
     cores: &[CoreConfig],
     done: &(dyn Fn() + Sync),
 ) -> Result<OnHead, AccuracyError> {
-    let (head, formats) = (encoded.head, encoded.formats);
+    let (head, encodings) = (encoded.head, encoded.encodings);
     let mut models = Vec::new();
     for core in cores {
-        let fitted = of_formats(core, formats).and_then(|()| encoded.fitted(core));
+        let fitted = of_encodings(core, encodings).and_then(|()| encoded.fitted(core));
         models.push(Model::new(&fitted.map_err(|error| invalid(core, error))?));
     }
     let scores = rounded_scores(encoded);
@@ -143,13 +143,14 @@ pub(crate) fn on_head(
     let mut input = Vec::new();
     let mut all: Vec<Vec<Total>> = vec![Vec::new(); cores.len()];
     for scaling in &encoded.scalings {
-        let round = |o: f64| {
+        let round = |(i, o): (usize, f64)| {
             // The power of two is exact, and undone exactly.
-            let scaled = o * 2f64.powi(scaling.v_exponent);
-            scaling.result(formats.o, round_to(formats.o, scaled))
+            let i = i % head.trace.attention.dv;
+            let scaled = o / encoded.channel(i) * 2f64.powi(scaling.v_exponent);
+            encoded.result(scaling, i, round_to(encodings.formats.o, scaled))
         };
         // Mean and largest each with its best scaling, so that both are bounds.
-        let nearest = head.accuracy(head.exact.iter().map(|&o| round(o)));
+        let nearest = head.accuracy(head.exact.iter().copied().enumerate().map(round));
         let before = rounding.unwrap_or(nearest);
         rounding = Some(Accuracy {
             mean: before.mean.min(nearest.mean),
@@ -159,7 +160,7 @@ pub(crate) fn on_head(
         let v = encoded.values(scaling);
         let saturated = encoded.saturated_values(scaling);
         let results = on_rounded(encoded, scaling, &scores, &v);
-        input.push(head.accuracy(results.into_iter().map(round)));
+        input.push(head.accuracy(results.into_iter().enumerate().map(round)));
         all.par_iter_mut().zip(&models).for_each(|(totals, model)| {
             totals.push(Total::new(encoded, scaling, saturated, &encoded.run(model, &v)));
         });
@@ -179,19 +180,27 @@ fn invalid(core: &CoreConfig, error: ConfigError) -> AccuracyError {
     AccuracyError::Config { core: core.name(), error }
 }
 
-fn of_formats(core: &CoreConfig, formats: Formats) -> Result<(), ConfigError> {
-    if core.formats() == formats {
+fn of_encodings(core: &CoreConfig, encodings: Encodings) -> Result<(), ConfigError> {
+    if core.encodings() == encodings {
         return Ok(());
     }
-    let problem = format!("{} on heads that were rounded to {formats}", core.formats());
+    let problem = format!("{} on heads that were rounded to {encodings}", core.encodings());
     Err(ConfigError { field: "format", problem })
 }
 
 /// Scores of the rounded Q and K, for each query those of the keys that it sees.
 fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let (head, d) = (encoded.head, encoded.head.trace.attention.d);
-    let values = |format, bits: &[u64]| -> Vec<f64> { bits.par_iter().map(|&x| decode(format, x)).collect() };
-    let (q, k) = (values(encoded.formats.q, &encoded.q), values(encoded.formats.k, &encoded.k));
+    let formats = encoded.encodings.formats;
+    let words = d + encoded.encodings.scale_words;
+    let row = |format, row: &[u64]| -> Vec<f64> {
+        let by = scale_value(&row[d..], format);
+        row[..d].iter().map(|&x| decode(format, x) * by).collect()
+    };
+    let values = |format, bits: &[u64]| -> Vec<f64> {
+        bits.par_chunks_exact(words).flat_map_iter(|x| row(format, x)).collect()
+    };
+    let (q, k) = (values(formats.q, &encoded.q), values(formats.k, &encoded.k));
     // All scalings undo the same shift.
     let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
     q.par_chunks_exact(d).zip(&head.lengths).map(|(q, &n)| scores(q, &k[..n * d], d, scale)).collect()
@@ -201,7 +210,9 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
 fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
     let d = encoded.head.trace.attention.dv;
     let undo = 2f64.powi(-scaling.v_exponent);
-    let v: Vec<f64> = v.par_iter().map(|&v| decode(encoded.formats.v, v) * undo).collect();
+    let value =
+        |(i, &v): (usize, &u64)| decode(encoded.encodings.formats.v, v) * undo * encoded.channel(i % d);
+    let v: Vec<f64> = v.par_iter().enumerate().map(value).collect();
     scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
 }
 
@@ -214,33 +225,33 @@ fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u6
 /// hardware and model.
 pub fn measure(
     heads: &Heads,
-    formats: Formats,
+    encodings: Encodings,
     cores: &[CoreConfig],
     by: By,
     queries: usize,
     done: &(dyn Fn() + Sync),
 ) -> Result<FormatAccuracy, AccuracyError> {
-    let one = |head| on_head(&Encoded::new(formats, head)?, cores, done);
+    let one = |head| on_head(&Encoded::new(encodings, head)?, cores, done);
     let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
     let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
     for pair in heads.heads.iter().zip(&measured) {
         rows.entry(by.of(&pair.0.trace).map_err(AccuracyError::Name)?).or_default().push(pair);
     }
     let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
-    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, formats, cores, queries);
-    Ok(FormatAccuracy { format: formats, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
+    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, encodings, cores, queries);
+    Ok(FormatAccuracy { format: encodings, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
 }
 
 fn row(
     name: &str,
     heads: &[(&Head, &OnHead)],
-    formats: Formats,
+    encodings: Encodings,
     cores: &[CoreConfig],
     queries: usize,
 ) -> Result<RowAccuracy, AccuracyError> {
     let (first, on_first) = heads[0];
     // Encoded again: to keep all of them would take far more memory than this takes time.
-    let sample = if queries > 0 { Some(Encoded::new(formats, first)?) } else { None };
+    let sample = if queries > 0 { Some(Encoded::new(encodings, first)?) } else { None };
     let input = MeanMax::of(heads.iter().map(|(_, on)| on.input));
     let over = |mean: f64, reference: f64| (reference > 0.0).then(|| mean / reference);
     let mut all = Vec::new();

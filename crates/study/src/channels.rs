@@ -6,7 +6,7 @@ use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::heads::Head;
 use flashd_spec::config::{CoreConfig, Design};
-use flashd_spec::format::Formats;
+use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
 use flashd_workload::synthetic::with_outlier_channels;
 use rayon::prelude::*;
@@ -76,13 +76,13 @@ pub struct CoreChannels {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatChannels {
     /// The format.
-    pub format: Formats,
+    pub format: Encodings,
     /// Cores, in the order given.
     pub cores: Vec<CoreChannels>,
 }
 
 /// Calls of `done` that [`measure`] makes.
-pub fn steps(sets: &[(Formats, Vec<CoreConfig>)]) -> usize {
+pub fn steps(sets: &[(Encodings, Vec<CoreConfig>)]) -> usize {
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
     cores * SEEDS.count() * FACTORS.len() * Large::ALL.len()
 }
@@ -92,12 +92,12 @@ pub fn steps(sets: &[(Formats, Vec<CoreConfig>)]) -> usize {
 /// # Errors
 /// A configuration that is not valid or not of its format.
 pub fn measure(
-    sets: &[(Formats, Vec<CoreConfig>)],
+    sets: &[(Encodings, Vec<CoreConfig>)],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<FormatChannels>, AccuracyError> {
     let grid: Vec<(Large, u32)> =
         Large::ALL.into_iter().flat_map(|large| FACTORS.map(|factor| (large, factor))).collect();
-    let of_set = |(format, cores): &(Formats, Vec<CoreConfig>)| {
+    let of_set = |(format, cores): &(Encodings, Vec<CoreConfig>)| {
         let points = grid.par_iter().map(|&(large, factor)| point(*format, cores, large, factor, done));
         let points: Vec<Vec<ChannelErrors>> = points.collect::<Result<_, _>>()?;
         let core = |(i, core): (usize, &CoreConfig)| CoreChannels {
@@ -112,7 +112,7 @@ pub fn measure(
 
 /// All cores with one size of large channels.
 fn point(
-    format: Formats,
+    format: Encodings,
     cores: &[CoreConfig],
     large: Large,
     factor: u32,

@@ -3,9 +3,9 @@
 use flashd_golden::{Head, Model, decode, v_exponent};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::{Format, Formats};
-use flashd_workload::round_to;
+use flashd_spec::format::{Encodings, Format};
 use flashd_workload::synthetic::equal_scores;
+use flashd_workload::{encode_row, round_to};
 use rayon::prelude::*;
 
 /// Numbers of keys, ascending.
@@ -17,7 +17,8 @@ pub const SEEDS: std::ops::RangeInclusive<u64> = 1..=4;
 
 /// One head; the shorter ones are its beginning.
 struct EqualHead {
-    formats: Formats,
+    /// Of results.
+    format: Format,
     q: Vec<u64>,
     k: Vec<u64>,
     v: Vec<u64>,
@@ -34,13 +35,22 @@ struct Count {
 }
 
 impl EqualHead {
-    fn new(formats: Formats, seed: u64, counts: &[usize]) -> EqualHead {
+    fn new(encodings: Encodings, seed: u64, counts: &[usize]) -> EqualHead {
+        let Encodings { formats, scale_words } = encodings;
         let longest = counts.iter().copied().max().unwrap_or(0);
         let head = equal_scores(seed, longest, D);
         let round = |format: Format, x: &[f32]| -> Vec<u64> {
             x.iter().map(|&x| round_to(format, x.into())).collect()
         };
-        let (q, v) = (round(formats.q, &head.q), round(formats.v, &head.v));
+        let rows = |format: Format, x: &[f32]| -> Vec<u64> {
+            let row = |x: &[f32]| encode_row(format, &x.iter().map(|&x| x.into()).collect::<Vec<_>>());
+            if scale_words > 0 { x.chunks_exact(D).flat_map(row).collect() } else { round(format, x) }
+        };
+        // Integers fill their range; errors are relative.
+        let largest = head.max_abs_v();
+        let fill = if formats.v.is_integer() { formats.v.max_finite() as f64 / largest } else { 1.0 };
+        let v: Vec<u64> = head.v.iter().map(|&x| round_to(formats.v, f64::from(x) * fill)).collect();
+        let q = rows(formats.q, &head.q);
         let count = |&keys: &usize| {
             let (mut sums, mut channels) = (vec![0.0; D], vec![0f64; D]);
             for row in v[..keys * D].chunks_exact(D) {
@@ -58,7 +68,7 @@ impl EqualHead {
             }
         };
         let counts = counts.iter().map(count).collect();
-        EqualHead { formats, q, k: round(formats.k, &head.k), v, counts }
+        EqualHead { format: formats.o, q, k: rows(formats.k, &head.k), v, counts }
     }
 
     /// Errors of the elements for each count.
@@ -69,7 +79,7 @@ impl EqualHead {
         let results =
             Model::new(config).run(Head::new(&q, &self.k, &self.v, &lengths).with_exponents(&exponents));
         let accuracy = |(result, count): (&flashd_golden::QueryResult, &Count)| {
-            let outputs = result.o.iter().map(|&o| decode(self.formats.o, o));
+            let outputs = result.o.iter().map(|&o| decode(self.format, o));
             Accuracy::of(outputs, &count.exact, &count.magnitudes)
         };
         results.iter().zip(&self.counts).map(accuracy).collect()
@@ -78,7 +88,7 @@ impl EqualHead {
 
 /// As [`errors`], with the mean errors and the number of elements.
 pub(crate) fn accuracies(
-    formats: Formats,
+    encodings: Encodings,
     configs: &[CoreConfig],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
@@ -86,15 +96,15 @@ pub(crate) fn accuracies(
     let configs: Vec<CoreConfig> = configs.iter().map(|c| c.clone().with_lengths(D.into())).collect();
     for config in &configs {
         config.validate()?;
-        if config.formats() != formats {
-            let problem = format!("{} on heads in {formats}", config.formats());
+        if config.encodings() != encodings {
+            let problem = format!("{} on heads in {encodings}", config.encodings());
             return Err(ConfigError { field: "format", problem });
         }
     }
     let mut all = vec![vec![Accuracy::default(); counts.len()]; configs.len()];
     // One head after another: the longest has 4 million values.
     for seed in SEEDS {
-        let head = EqualHead::new(formats, seed, counts);
+        let head = EqualHead::new(encodings, seed, counts);
         all.par_iter_mut().zip(&configs).for_each(|(all, config)| {
             for (all, one) in all.iter_mut().zip(head.errors(config)) {
                 all.max = all.max.max(one.max);
@@ -118,11 +128,11 @@ pub(crate) fn accuracies(
 /// # Errors
 /// A configuration that is not valid or not of the format.
 pub fn errors(
-    formats: impl Into<Formats>,
+    encodings: impl Into<Encodings>,
     configs: &[CoreConfig],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<Vec<f64>>, ConfigError> {
-    let all = accuracies(formats.into(), configs, counts, done)?;
+    let all = accuracies(encodings.into(), configs, counts, done)?;
     Ok(all.into_iter().map(|counts| counts.into_iter().map(|accuracy| accuracy.max).collect()).collect())
 }

@@ -4,8 +4,11 @@ use crate::heads::{Head, Heads, HeadsError};
 use flashd_golden::{Model, QueryResult};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::{Format, Formats};
-use flashd_workload::{Scaling, TensorScale, choose_scaling, round_to, round_value, v_candidates};
+use flashd_spec::format::Encodings;
+use flashd_workload::{
+    Attention, Quantised, Scaling, TensorScale, choose_scaling, quantise, round_to, round_value, saturates,
+    v_candidates,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,18 +16,21 @@ use std::collections::BTreeMap;
 /// A head in the encodings of a format, but for its values, which depend on a power of two.
 pub(crate) struct Encoded<'a> {
     pub(crate) head: &'a Head,
-    pub(crate) formats: Formats,
+    pub(crate) encodings: Encodings,
+    /// With the scales behind the elements, where there are scales.
     pub(crate) q: Vec<u64>,
     pub(crate) k: Vec<u64>,
     /// With every power of two worth trying for V, the one that fills the range most first.
     pub(crate) scalings: Vec<Scaling>,
     /// Elements of Q and K, in this order, that saturated.
     pub(crate) saturated: [usize; 2],
+    /// What the channels of V are divided by, where values are integers; empty otherwise.
+    pub(crate) channels: Vec<f64>,
 }
 
 /// Heads in the encodings of one format, shared by all cores of that format.
 pub struct Prepared<'a> {
-    formats: Formats,
+    encodings: Encodings,
     /// Each with its values for every scaling.
     heads: Vec<(Encoded<'a>, Vec<Vec<u64>>)>,
 }
@@ -54,40 +60,54 @@ pub struct TraceErrors {
 }
 
 impl<'a> Encoded<'a> {
-    pub(crate) fn new(formats: Formats, head: &'a Head) -> Result<Self, HeadsError> {
+    pub(crate) fn new(encodings: impl Into<Encodings>, head: &'a Head) -> Result<Self, HeadsError> {
+        let encodings = encodings.into();
         let (trace, a) = (&head.trace, &head.trace.attention);
-        let round = |x: f64| round_value(formats.q, x);
-        let scaling = choose_scaling(formats, a, trace.score_scale(), TensorScale::Auto, &round)
+        let round = |x: f64| round_value(encodings.formats.q, x);
+        let scaling = choose_scaling(encodings, a, trace.score_scale(), TensorScale::Auto, &round)
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
-        let candidates = v_candidates(a.max_abs_v(), formats).into_iter();
-        let [mut saturated_q, mut saturated_k] = [0; 2];
-        let encode = |format: Format, x: f64, saturated: &mut usize| {
-            *saturated += usize::from(saturates(format, x));
-            round_to(format, x)
-        };
-        let queries = head.queries.iter().flat_map(|&i| a.query(i));
+        let candidates = v_candidates(a.max_abs_v(), encodings.formats).into_iter();
+        let queries: Vec<f32> = head.queries.iter().flat_map(|&i| a.query(i)).copied().collect();
+        let sample = Attention { queries: head.queries.len(), q: queries, ..a.clone() };
+        let Quantised { q, k, channels, saturated: [saturated_q, saturated_k, _], .. } =
+            quantise(encodings, scaling, &sample);
         Ok(Encoded {
             head,
-            formats,
-            q: queries.map(|&q| encode(formats.q, scaling.scale_q(q), &mut saturated_q)).collect(),
-            k: a.k.iter().map(|&k| encode(formats.k, scaling.scale_k(k), &mut saturated_k)).collect(),
+            encodings,
+            q,
+            k,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
             saturated: [saturated_q, saturated_k],
+            channels,
         })
+    }
+
+    /// Each value in a scaling, as it is rounded.
+    fn scaled_values(&self, scaling: &Scaling) -> impl IndexedParallelIterator<Item = f64> {
+        let Attention { v, dv, .. } = &self.head.trace.attention;
+        let scaled = move |(i, &v): (usize, &f32)| scaling.scale_v(v) / self.channel(i % dv);
+        v.par_iter().enumerate().map(scaled)
+    }
+
+    /// What a channel of V is divided by.
+    pub(crate) fn channel(&self, i: usize) -> f64 {
+        self.channels.get(i).copied().unwrap_or(1.0)
+    }
+
+    /// The number that an element of a result stands for, by its place in the result.
+    pub(crate) fn result(&self, scaling: &Scaling, i: usize, o: u64) -> f64 {
+        scaling.result(self.encodings.formats.o, o) * self.channel(i)
     }
 
     /// The values in a scaling.
     pub(crate) fn values(&self, scaling: &Scaling) -> Vec<u64> {
-        let round = |&v: &f32| round_to(self.formats.v, scaling.scale_v(v));
-        self.head.trace.attention.v.par_iter().map(round).collect()
+        self.scaled_values(scaling).map(|v| round_to(self.encodings.formats.v, v)).collect()
     }
 
     /// Elements of V that saturate in a scaling.
     pub(crate) fn saturated_values(&self, scaling: &Scaling) -> usize {
-        let format = self.formats.v;
-        let largest = format.value(format.max_finite());
-        let v = self.head.trace.attention.v.par_iter();
-        v.filter(|&&v| scaling.scale_v(v).abs() > largest).count()
+        let format = self.encodings.formats.v;
+        self.scaled_values(scaling).filter(|&v| saturates(format, v)).count()
     }
 
     /// The configuration for this head: its vector length and score shift.
@@ -122,14 +142,9 @@ impl<'a> Encoded<'a> {
     }
 
     fn accuracy(&self, scaling: &Scaling, results: &[QueryResult]) -> Accuracy {
-        let outputs = results.iter().flat_map(|result| &result.o);
-        self.head.accuracy(outputs.map(|&o| scaling.result(self.formats.o, o)))
+        let outputs = results.iter().flat_map(|result| result.o.iter().enumerate());
+        self.head.accuracy(outputs.map(|(i, &o)| self.result(scaling, i, o)))
     }
-}
-
-/// Whether a number is beyond the largest of the format.
-fn saturates(format: Format, x: f64) -> bool {
-    x.abs() > format.value(format.max_finite())
 }
 
 impl<'a> Prepared<'a> {
@@ -137,15 +152,15 @@ impl<'a> Prepared<'a> {
     ///
     /// # Errors
     /// If a head's score scale is beyond what a core can apply.
-    pub fn new(heads: &'a Heads, formats: impl Into<Formats>) -> Result<Self, HeadsError> {
-        let formats = formats.into();
+    pub fn new(heads: &'a Heads, encodings: impl Into<Encodings>) -> Result<Self, HeadsError> {
+        let encodings = encodings.into();
         let encode = |head| {
-            let encoded = Encoded::new(formats, head)?;
+            let encoded = Encoded::new(encodings, head)?;
             let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling)).collect();
             Ok::<_, HeadsError>((encoded, values))
         };
         let heads = heads.heads.par_iter().map(encode);
-        Ok(Prepared { formats, heads: heads.collect::<Result<_, _>>()? })
+        Ok(Prepared { encodings, heads: heads.collect::<Result<_, _>>()? })
     }
 
     /// Errors of a configuration. Its vector length and score shift are replaced by each head's.
@@ -153,8 +168,8 @@ impl<'a> Prepared<'a> {
     /// # Errors
     /// A configuration that is not valid, or not of the format of the heads.
     pub fn errors(&self, config: &CoreConfig) -> Result<TraceErrors, ConfigError> {
-        if config.formats() != self.formats {
-            let problem = format!("{} on heads that were rounded to {}", config.formats(), self.formats);
+        if config.encodings() != self.encodings {
+            let problem = format!("{} on heads that were rounded to {}", config.encodings(), self.encodings);
             return Err(ConfigError { field: "format", problem });
         }
         let heads: Vec<Accuracy> =

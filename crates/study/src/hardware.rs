@@ -49,7 +49,7 @@ pub(crate) fn check(
     scaling: &Scaling,
     queries: usize,
 ) -> Result<HardwareCheck, RunError> {
-    let (d, dv) = (config.d, config.dv());
+    let (d, dv) = (config.key_words(), config.dv());
     let v = encoded.values(scaling);
     let v_exponent = v_exponent(config.formats().v, &v);
     let rows = encoded.q.chunks_exact(d).zip(&encoded.head.lengths).take(queries);
@@ -69,7 +69,7 @@ pub(crate) fn check(
     };
     let w = &workload;
     let results = w.results(&Model::new(config), true);
-    let value = |o: u64| scaling.result(config.formats().o, o) / encoded.head.magnitudes.head;
+    let value = |i: usize, o: u64| encoded.result(scaling, i, o) / encoded.head.magnitudes.head;
     against(config, w, &results, &value)
 }
 
@@ -77,15 +77,16 @@ fn against(
     config: &CoreConfig,
     workload: &Workload,
     results: &[QueryResult],
-    value: &dyn Fn(u64) -> f64,
+    value: &dyn Fn(usize, u64) -> f64,
 ) -> Result<HardwareCheck, RunError> {
     let mut hardware = Results::default();
     let counters = run_against(config, workload, Gaps::None, &mut [&mut hardware], results)?;
-    let pairs = hardware.0.iter().flatten().zip(results.iter().flat_map(|result| &result.o));
+    let elements = hardware.0.iter().flat_map(|o| o.iter().enumerate());
+    let pairs = elements.zip(results.iter().flat_map(|result| &result.o));
     let (mut mismatches, mut max_error) = (0, 0f64);
-    for (&actual, &expected) in pairs {
+    for ((i, &actual), &expected) in pairs {
         mismatches += u64::from(actual != expected);
-        max_error = max_error.max((value(actual) - value(expected)).abs());
+        max_error = max_error.max((value(i, actual) - value(i, expected)).abs());
     }
     Ok(HardwareCheck {
         queries: hardware.0.len(),
@@ -109,7 +110,7 @@ mod tests {
         let heads = Heads::synthetic(1, 64);
         let head = &heads.heads[0];
         let format = Format::BF16;
-        let encoded = Encoded::new(format.into(), head).unwrap();
+        let encoded = Encoded::new(format, head).unwrap();
         let scaling = &encoded.scalings[0];
         let config = encoded.fitted(&CoreConfig::new(Design::FlashD, 16, format)).unwrap();
         let good = check(&encoded, &config, scaling, 2).unwrap();
@@ -119,9 +120,9 @@ mod tests {
         let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling)[..64]);
         let workload = Workload::new(format, 16, q, k, v);
         let mut results = Model::new(&config).run(Head::new(q, k, v, &[4]).with_steps());
-        assert!(against(&config, &workload, &results, &|o| format.value(o)).is_ok());
+        assert!(against(&config, &workload, &results, &|_, o| format.value(o)).is_ok());
         results[0].o[3] ^= 1;
-        let error = against(&config, &workload, &results, &|o| format.value(o)).unwrap_err();
+        let error = against(&config, &workload, &results, &|_, o| format.value(o)).unwrap_err();
         assert!(matches!(&error, RunError::Divergence(d) if d.signal.contains("o[3]")), "{error}");
     }
 }

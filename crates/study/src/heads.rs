@@ -92,6 +92,17 @@ pub const SYNTHETIC_HEADS: u64 = 4;
 pub const SYNTHETIC_KEYS: usize = 256;
 
 impl Heads {
+    /// The same heads with K minus its mean over the keys ([`flashd_workload::Attention::smooth_k`]); the exact results stay those of K
+    /// as it is.
+    #[must_use]
+    pub fn smooth_k(&self) -> Heads {
+        let smooth = |head: &Head| {
+            let trace = Trace { attention: head.trace.attention.smooth_k(), ..head.trace.clone() };
+            Head { trace, ..head.clone() }
+        };
+        Heads { heads: self.heads.iter().map(smooth).collect() }
+    }
+
     /// Causal heads made by [`attention_like`]: [`SYNTHETIC_HEADS`] of each length in [`SYNTHETIC_D`], with the seeds
     /// from `seed` on (modulo 2^64) for each length. `every` as in [`Heads::load`].
     pub fn synthetic(seed: u64, every: usize) -> Heads {

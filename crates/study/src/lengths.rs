@@ -7,7 +7,7 @@ use crate::grid::stem;
 use crate::heads::Head;
 use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Formats;
+use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
 use flashd_workload::synthetic::attention_like;
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub struct CoreLengths {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatLengths {
     /// The format.
-    pub format: Formats,
+    pub format: Encodings,
     /// The input error on the heads with spread scores: f64 attention on the rounded inputs, its results rounded.
     pub input: Vec<LengthErrors>,
     /// Cores, in the order given.
@@ -58,7 +58,7 @@ pub struct FormatLengths {
 }
 
 /// Calls of `done` that [`measure`] makes.
-pub fn steps(sets: &[(Formats, Vec<CoreConfig>)], counts: &[usize]) -> usize {
+pub fn steps(sets: &[(Encodings, Vec<CoreConfig>)], counts: &[usize]) -> usize {
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
     cores * (equal::SEEDS.count() + SEEDS.count() * counts.len())
 }
@@ -69,7 +69,7 @@ pub fn steps(sets: &[(Formats, Vec<CoreConfig>)], counts: &[usize]) -> usize {
 /// # Errors
 /// A configuration that is not valid or not of its format.
 pub fn measure(
-    sets: &[(Formats, Vec<CoreConfig>)],
+    sets: &[(Encodings, Vec<CoreConfig>)],
     counts: &[usize],
     done: &(dyn Fn() + Sync),
 ) -> Result<Vec<FormatLengths>, AccuracyError> {

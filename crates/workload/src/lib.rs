@@ -38,4 +38,6 @@ pub use visible::{AskedVisible, CausalAlign, Position, Positions, Visible};
 // Powers of two that fit a tensor into a format.
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
-pub use quantise::{Quantised, quantise, round_to, round_value};
+pub use quantise::{
+    Quantised, encode_row, quantise, round_to, round_value, saturates, scale_value, scale_words,
+};

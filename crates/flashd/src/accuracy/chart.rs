@@ -2,7 +2,7 @@
 
 use crate::explore::chart::{colour, ticks};
 use flashd_spec::config::Design;
-use flashd_spec::format::Formats;
+use flashd_spec::format::Encodings;
 use flashd_study::accuracy::{FormatAccuracy, MeanMax};
 use flashd_study::lengths::{FormatLengths, LengthErrors};
 use plotters::coord::Shift;
@@ -138,12 +138,12 @@ fn bounds(values: impl Iterator<Item = f64>, room: f64) -> Option<std::ops::Rang
     (high > 0.0).then(|| low / room..high * room)
 }
 
-fn title(area: &Area, format: Formats, note: &str) -> Drawn {
+fn title(area: &Area, format: Encodings, note: &str) -> Drawn {
     area.draw(&Text::new(format!("{format}: {note}"), (70, 20), (FONT, 16)))?;
     Ok(())
 }
 
-fn length_panel(area: &Area, format: Formats, lines: &[Line]) -> Drawn {
+fn length_panel(area: &Area, format: Encodings, lines: &[Line]) -> Drawn {
     let points = || lines.iter().flat_map(|line| &line.points);
     let Some((x, y)) = bounds(points().map(|p| p.0), 1.4).zip(bounds(points().map(|p| p.1), 1.6)) else {
         return title(area, format, "no errors to draw");

@@ -72,6 +72,11 @@ fn heads(text: &mut String, traces: &Traces) {
         *text += &rows(format, traces.by);
         *text += "\n\n";
     }
+    for (plain, smooth) in traces.formats.iter().zip(&traces.smooth_k) {
+        let _ = writeln!(text, "{}: K minus its mean over the keys", plain.format);
+        *text += &smoothed(plain, smooth, traces.by);
+        *text += "\n\n";
+    }
     *text += TRACE_NOTES;
     let checks = || traces.formats.iter().flat_map(|f| &f.rows).flat_map(|row| &row.cores);
     if let Some(queries) = checks().filter_map(|core| Some(core.hardware?.queries)).max() {
@@ -83,13 +88,39 @@ fn heads(text: &mut String, traces: &Traces) {
     *text += "\n";
 }
 
-fn rows(format: &FormatAccuracy, by: By) -> String {
-    let name = match by {
+/// What a row is.
+fn row_name(by: By) -> &'static str {
+    match by {
         By::Head => "head",
         By::Layer => "layer",
         By::Prompt => "prompt",
         By::Model => "model",
-    };
+    }
+}
+
+/// Mean and largest errors on K as it is and on K minus its mean.
+fn smoothed(plain: &FormatAccuracy, smooth: &FormatAccuracy, by: By) -> String {
+    let header = [row_name(by), "heads", "core", "mean", "smooth K", "over plain", "max", "smooth K"];
+    let cells = plain.rows.iter().zip(&smooth.rows).flat_map(|(plain, smooth)| {
+        plain.cores.iter().zip(&smooth.cores).enumerate().map(move |(i, (core, smooth))| {
+            let row = if i == 0 { [plain.name.clone(), plain.heads.to_string()] } else { Default::default() };
+            let [before, after] = [&core.errors, &smooth.errors];
+            let over = (before.mean > 0.0).then(|| after.mean / before.mean);
+            let errors = [
+                percent(before.mean),
+                percent(after.mean),
+                ratio(over),
+                percent(before.max),
+                percent(after.max),
+            ];
+            row.into_iter().chain([core.core.clone()]).chain(errors).collect()
+        })
+    });
+    table(&header, cells.collect())
+}
+
+fn rows(format: &FormatAccuracy, by: By) -> String {
+    let name = row_name(by);
     let with_hardware = format.rows.iter().flat_map(|row| &row.cores).any(|core| core.hardware.is_some());
     let mut header = vec![
         name,

@@ -29,6 +29,9 @@ pub struct AccuracyArgs {
     /// are compared with.
     #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true)]
     pub core: Vec<String>,
+    /// Beside it, the errors with K minus its mean over the keys (softmax does not change), and what that gains
+    #[arg(long, conflicts_with_all = ["no_traces", "channels"])]
+    pub smooth_k: bool,
     /// What a row of the table is
     #[arg(long, value_enum, default_value = "model")]
     pub by: ByArg,
@@ -78,7 +81,7 @@ pub struct WeightFigureArgs {
     #[arg(long, default_value = "lse", value_parser = WeightUnit::parse, value_name = "lse|paper")]
     pub weight: WeightUnit,
     /// Number format of the hardware's result
-    #[arg(long, default_value = "bf16")]
+    #[arg(long, default_value = "bf16", value_parser = super::float_format)]
     pub format: Format,
     /// Segments of the PWL tables: 4, 8, 16 or 32
     #[arg(long, default_value_t = 8)]

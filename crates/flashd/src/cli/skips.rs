@@ -55,7 +55,7 @@ pub struct SkipsArgs {
         default_values_t = DEFAULT_THRESHOLDS)]
     pub hold: Vec<f64>,
     /// Number format of the cores
-    #[arg(long, default_value = "bf16")]
+    #[arg(long, default_value = "bf16", value_parser = super::float_format)]
     pub format: Format,
     /// Added error, in percent of max|v|, below which the best rule is looked for
     #[arg(long, default_value_t = 0.1, value_name = "PERCENT", allow_negative_numbers = true)]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 pub struct UnitsArgs {
     /// Formats (default: bf16, fp8-e4m3, fp8-e5m2 and fp16); can be repeated
-    #[arg(long)]
+    #[arg(long, value_parser = super::float_format)]
     pub format: Vec<Format>,
     /// Instead, sum and product of all pairs of 16-bit operands (default: bf16), unit arithmetic against the model:
     /// 2^32 each, some minutes

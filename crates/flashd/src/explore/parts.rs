@@ -114,7 +114,7 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::Errors { heads: heads.heads.len(), errors: Vec::new() });
                 };
-                let prepared = Prepared::new(heads, first.formats())
+                let prepared = Prepared::new(heads, first.encodings())
                     .map_err(|e| Failure::input(format!("--data: {e}")))?;
                 let one = |core: &CoreConfig| {
                     let errors = prepared.errors(core);
@@ -128,7 +128,7 @@ impl Worker {
                 let Some(first) = cores.first() else {
                     return Ok(Outcome::EqualScores { errors: Vec::new() });
                 };
-                let all = equal::errors(first.formats(), cores, &[equal_keys()], &|| bar.inc(1))
+                let all = equal::errors(first.encodings(), cores, &[equal_keys()], &|| bar.inc(1))
                     .map_err(|e| Failure::input(e.to_string()))?;
                 Ok(Outcome::EqualScores { errors: all.into_iter().map(|of_core| of_core[0]).collect() })
             }

@@ -105,7 +105,7 @@ pub fn run(
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
         mismatches: args.engine.rtl().map(|_| 0),
-        remarks: Remarks::new(&config.core, prepared, reference, &run.results),
+        remarks: Remarks::new(args, &config.core, prepared, reference, &run.results),
         accuracy: reference.accuracy(prepared, &run.results),
         configuration: config,
     };

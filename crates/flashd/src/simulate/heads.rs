@@ -255,7 +255,11 @@ impl Work<'_> {
         let chooses = self.args.tensor_scale == TensorScale::Auto
             && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.formats()).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
-        let prepared = prepare(config, &scenario, &reference)
+        let given = match self.args.smooth_k {
+            true => Scenario { attention: scenario.attention.smooth_k(), ..scenario },
+            false => scenario,
+        };
+        let prepared = prepare(config, &given, &reference)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
         let scaling = prepared.scaling;
         Ok((prepared, scaling))
@@ -271,6 +275,9 @@ impl Work<'_> {
             "{} {sizes:?} {visible:?} {config:?} {gaps:?} {scale:?}\n",
             env!("CARGO_PKG_VERSION")
         ));
+        if self.args.smooth_k {
+            hash.update("smooth k\n");
+        }
         for x in [&a.q, &a.k, &a.v] {
             let bytes: Vec<u8> = x.iter().flat_map(|x| x.to_le_bytes()).collect();
             hash.update(bytes);

@@ -1,5 +1,6 @@
 //! What a run's results and inputs have that is out of the ordinary, and its errors: the same for cores, arrays and split keys.
 
+use crate::cli::SimulateArgs;
 use crate::output::{percent, table};
 use flashd_golden::QueryResult;
 use flashd_simulator::{Accuracy, Prepared, Reference};
@@ -17,6 +18,9 @@ pub(super) struct Remarks {
     pub overflowed_queries: usize,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
+    /// The core had K minus its mean over the keys.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub smooth_k: bool,
     /// The largest channel of V over the smallest.
     pub channel_spread: f64,
     /// And what lanes under one exponent for all channels hold of it.
@@ -26,6 +30,7 @@ pub(super) struct Remarks {
 
 impl Remarks {
     pub(super) fn new(
+        args: &SimulateArgs,
         core: &CoreConfig,
         prepared: &Prepared,
         reference: &Reference,
@@ -37,6 +42,7 @@ impl Remarks {
             empty_queries: count(|result| result.empty),
             overflowed_queries: count(|result| result.overflow),
             saturated_inputs: prepared.saturated_inputs,
+            smooth_k: args.smooth_k,
             channel_spread: reference.magnitudes.spread(),
             channel_spread_held: core.channel_spread(),
         }
@@ -51,6 +57,9 @@ impl Remarks {
             if queries > 0 {
                 rows.push([what.into(), queries.to_string()]);
             }
+        }
+        if self.smooth_k {
+            rows.push(["smooth K".into(), "the core had K minus its mean over the keys".into()]);
         }
         if self.overflowed_queries > 0 {
             let error = format!("{} queries beyond the range of the lanes", self.overflowed_queries);

@@ -95,7 +95,7 @@ pub fn run(
         // A difference would have ended the run.
         mismatches: engine.is_none().then_some(0),
         engine,
-        remarks: Remarks::new(&config.core, prepared, reference, &results),
+        remarks: Remarks::new(args, &config.core, prepared, reference, &results),
         accuracy: reference.accuracy(prepared, &results),
         one_core_accuracy: reference.accuracy(prepared, &model_results(prepared)),
         configuration: config,

@@ -41,14 +41,20 @@ impl Bytes {
     /// For cores of each named format.
     pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
         let of = |(_, format)| Bytes::new(format, format.into(), d as u64, resident, counts, hold);
-        Format::NAMED.map(of).to_vec()
+        Format::named().map(of).collect()
     }
 
     fn new(format: Format, of: Formats, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
-        let (key, value) = (bytes(d, of.k), bytes(d, of.v));
+        // With the scale behind a key's elements.
+        let (key, value) = (bytes(d + of.row_scale_words() as u64, of.k), bytes(d, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
         let moved = |&tensor: &Tensor| {
             let elements = counts.reads(tensor) + counts.writes(tensor);
+            let scales = match tensor {
+                Tensor::Q | Tensor::K => elements / d * of.row_scale_words() as u64,
+                _ => 0,
+            };
+            let elements = elements + scales;
             format_of(of, tensor).map(|format| bytes(elements, format))
         };
         Bytes {

@@ -23,6 +23,7 @@ mod random;
 mod range;
 mod resume;
 mod skips;
+mod smooth;
 mod sweep;
 mod testbench;
 mod traffic;

@@ -16,6 +16,7 @@ fn values(field: &str) -> [&'static str; 2] {
         "q_format" | "k_format" | "v_format" | "o_format" => ["fp8-e5m2", "fp16"],
         "fa2" => ["fixed", "separate-scale"],
         "update" => ["rounded", "fused"],
+        "scales" => ["none", "row"],
         "dot" => ["tree", "fused"],
         "lane" => ["18,14,9", "20,13,8"],
         "value_stage" => ["true", "false"],

@@ -94,6 +94,8 @@ impl<Op> Decision<Op> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedScore {
     dot: Dot,
+    /// What comes is the score.
+    is_score: bool,
     /// Power of two from a tree's dot product to the natural score.
     tree_shift: i32,
     /// Bits of a fused sum below the natural score.
@@ -105,6 +107,7 @@ impl FixedScore {
     pub(crate) fn new(n: &Numerics) -> Self {
         FixedScore {
             dot: n.dot,
+            is_score: n.scaled(),
             tree_shift: n.score_shift + n.natural_fraction() as i32,
             guard: n.dot_guard as i32,
             score: Score::new(n),
@@ -113,6 +116,9 @@ impl FixedScore {
 
     /// The score with FS fraction bits, from what the dot product unit gives.
     pub(crate) fn of(&self, dot: f64) -> i64 {
+        if self.is_score {
+            return dot as i64;
+        }
         self.score.of(match self.dot {
             Dot::Tree => fixed(dot, self.tree_shift, self.score.natural_limit()),
             Dot::Fused => round_half_up(dot as i64, self.guard),

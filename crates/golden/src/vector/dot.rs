@@ -65,7 +65,7 @@ impl<'a> Unit<'a> {
         by_tile: bool,
     ) -> Unit<'a> {
         let decoders = [n.formats.q, n.formats.k].map(Decoder::new);
-        let narrow = n.dot == Dot::Fused && fits_narrow(n, d, q_extent, k_extent);
+        let narrow = n.dot == Dot::Fused && !n.scaled() && fits_narrow(n, d, q_extent, k_extent);
         if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
             let scaled = Scaled { decoder: keys, scale: pow2(term_shift(n)) as f32 };
             let all = if by_tile { Vec::new() } else { convert_all(isa, k, &scaled) };

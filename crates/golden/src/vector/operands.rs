@@ -51,7 +51,7 @@ impl<C: Convert> Kernel for Conversion<'_, C> {
 /// [`crate::round::decode`] in f32, without a choice in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoder {
-    magnitude: u32,
+    magnitude: Magnitude,
     /// The largest finite magnitude, and the smallest that is not read as zero.
     most: u32,
     least: u32,
@@ -80,7 +80,7 @@ impl Decoder {
             && (-149..=0).contains(&unit)
             && (format.exponent_bits < 8 || format.max_finite() <= u64::from(f32::MAX.to_bits()));
         fits.then(|| Decoder {
-            magnitude: (format.sign_bit() - 1) as u32,
+            magnitude: Magnitude::new(format),
             most: format.max_finite() as u32,
             least: match format.subnormals {
                 Subnormals::Flushed => 1 << format.fraction_bits,
@@ -98,7 +98,7 @@ impl Decoder {
     #[inline(always)]
     pub fn of(&self, bits: u64) -> f32 {
         let bits = bits as u32;
-        let magnitude = bits & self.magnitude;
+        let magnitude = self.magnitude.of(bits);
         let normal = (magnitude << (self.left & 31)) + self.rebias;
         let subnormal = (magnitude as i32 as f32 * self.unit).to_bits();
         let value = if magnitude >= self.normal { normal } else { subnormal };
@@ -129,7 +129,44 @@ pub struct Extent {
     pub smallest: u64,
 }
 
+/// The magnitude bits of an encoding in a word, without a choice in it.
+#[derive(Clone, Copy, Debug)]
+struct Magnitude {
+    /// All but the sign.
+    mask: u32,
+    sign: u32,
+    /// All ones for two's complement.
+    complement: u32,
+    /// The largest of two's complement, all ones otherwise.
+    most: u32,
+}
+
+impl Magnitude {
+    fn new(format: Format) -> Magnitude {
+        let integer = format.is_integer();
+        Magnitude {
+            mask: (format.sign_bit() - 1) as u32,
+            sign: format.width() - 1,
+            complement: if integer { u32::MAX } else { 0 },
+            most: if integer { format.max_finite() as u32 } else { u32::MAX },
+        }
+    }
+
+    #[inline(always)]
+    fn of(self, bits: u32) -> u32 {
+        let negative = (bits >> (self.sign & 31) & 1).wrapping_neg() & self.complement;
+        let low = bits & self.mask;
+        ((low ^ (negative & self.mask)) + (negative & 1)).min(self.most)
+    }
+}
+
 impl Survey {
+    /// What is known of vectors whose magnitudes nobody asks for: which of them are special.
+    pub(crate) fn of_special(special: Vec<bool>) -> Survey {
+        let largest = vec![0; special.len()];
+        Survey { any_special: special.contains(&true), special, largest, extent: Extent::default() }
+    }
+
     /// Looks at vectors of d encodings, on the threads of the current pool.
     pub fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
         let mut rows = vec![Row::default(); bits.len() / d];
@@ -179,13 +216,13 @@ impl Kernel for Rows<'_> {
     fn run<const FMA: bool>(self) {
         let Rows { format, d, rows, bits } = self;
         // Encodings have at most 32 bits.
-        let (mask, most) = ((format.sign_bit() - 1) as u32, format.max_finite() as u32);
+        let (magnitude, most) = (Magnitude::new(format), format.max_finite() as u32);
         let least = format.min_positive() as u32;
         for (row, bits) in rows.iter_mut().zip(bits.chunks_exact(d)) {
             // A vector's lanes, then what is left of the row.
             let mut lanes = [[0; BLOCK], [0; BLOCK], [u32::MAX; BLOCK]];
             let look = |[top, largest, smallest]: [u32; 3], bits: u64| {
-                let magnitude = bits as u32 & mask;
+                let magnitude = magnitude.of(bits as u32);
                 let counts = u32::from(magnitude.wrapping_sub(least) <= most - least).wrapping_neg();
                 [top.max(magnitude), largest.max(magnitude & counts), smallest.min(magnitude | !counts)]
             };

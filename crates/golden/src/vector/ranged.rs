@@ -225,7 +225,7 @@ impl RangeLanes {
             // Moved further it is rounded as the significand is: both are closer to the same power of two.
             largest: ((ones(operand + 1) + 1) << drop) as i32 - 1 - half,
         };
-        (fraction <= 27 && format.width() <= 32).then_some((lanes, operands))
+        (fraction <= 27 && format.width() <= 32 && !format.is_integer()).then_some((lanes, operands))
     }
 
     /// All steps of a tile on all elements; `values` has a row for each step. `ELEMENTS`: the lanes are elements of one

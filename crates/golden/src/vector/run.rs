@@ -13,6 +13,7 @@ use crate::carrier::Carriers;
 use crate::dot::BLOCK;
 use crate::head::Head;
 use crate::model::{Model, QueryResult};
+use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
@@ -112,13 +113,17 @@ impl VectorModel {
         let exponents = head.exponents(numerics.formats.v);
         let head = Head { v_exponents: &exponents, ..head };
         let Head { q, k, v, restored, .. } = head;
-        let (dk, dv, partial, formats) = (config.d, config.dv(), config.partial, numerics.formats);
+        let (dk, dv, partial, formats) = (config.key_words(), config.dv(), config.partial, numerics.formats);
         let survey = |format, d, bits| Survey::of(self.isa, format, d, bits);
+        let keys = |format, bits| match numerics.scaled() {
+            true => Survey::of_special(special_rows(numerics, format, config.d, bits)),
+            false => survey(format, dk, bits),
+        };
         let small = q.len() + k.len() + v.len() <= SMALL;
         let (q_survey, (k_survey, v_survey)) = both(
             small,
-            || survey(formats.q, dk, q),
-            || both(small, || survey(formats.k, dk, k), || survey(formats.v, dv, v)),
+            || keys(formats.q, q),
+            || both(small, || keys(formats.k, k), || survey(formats.v, dv, v)),
         );
         let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
@@ -176,6 +181,7 @@ impl Task<'_> {
         }
         // A query alone would leave all lanes but one empty; two take as long as a block.
         let alone = lengths.len() == 1
+            && !self.numerics.scaled()
             && self.dk.is_multiple_of(BLOCK)
             && self.dv.is_multiple_of(BLOCK)
             && core.takes_elements();
@@ -190,7 +196,7 @@ impl Task<'_> {
         // Together: threads that have to be woken for each cost more than small tensors.
         let (unit, mut first) = both(
             q.len() + k.len() + v.len() <= SMALL,
-            || Unit::new(isa, self.numerics, self.dk, [q, k], extents, by_tile),
+            || Unit::new(isa, self.numerics, self.dk - self.numerics.scale_words, [q, k], extents, by_tile),
             || groups.keys().next().map(|&exponent| prepare(exponent)),
         );
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };

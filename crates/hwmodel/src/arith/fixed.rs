@@ -27,6 +27,9 @@ pub struct Relative<W> {
 pub fn relative<W: Word>(fmt: Format, v: &W, x: &W) -> Relative<W> {
     let u = unpack(fmt, &canonical(fmt, v).named("v_finite"), "v");
     let e = fmt.exponent_bits;
+    if fmt.is_integer() {
+        return Relative { sign: u.sign, significand: u.significand, right: W::zero(e), outside: W::zero(1) };
+    }
     let distance = x.zext(e + 1).sub(&u.exponent.zext(e + 1)).named("distance");
     let nonzero = u.significand.any().named("nonzero");
     let outside = distance.msb().and(&nonzero).named("outside");
@@ -66,6 +69,12 @@ pub fn shift_right_filled<W: Word>(x: &W, right: &W, fill: &W) -> W {
 
 /// A value in two's complement of `bits` bits, the sign included, rounded half away from zero, saturating.
 pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
+    if fmt.is_integer() && bits >= fmt.width() {
+        // As it is, but for the lowest number.
+        let lowest = v.msb().and(&v.slice(0, fmt.width() - 1).any().not()).named("lowest");
+        let value = v.drop_low(1).concat(&v.bit(0).or(&lowest)).named("value");
+        return (value.append_zeros(bits - fmt.width()), W::zero(1));
+    }
     let r = relative(fmt, v, x);
     let (magnitude, guard) = shift_with_guard(&r.significand, &r.right, bits - 1);
     // Rounding up the largest magnitude, and values outside, give the largest.

@@ -22,7 +22,7 @@ pub use convert::{convert, to_fixed, to_magnitude};
 pub use multiply::multiply;
 
 use crate::word::Word;
-use flashd_spec::format::{Format, Specials, Subnormals};
+use flashd_spec::format::{Encoding, Format, Specials, Subnormals};
 
 /// The fields of a canonical number.
 #[derive(Clone, Debug)]
@@ -62,8 +62,16 @@ pub fn is_special<W: Word>(fmt: Format, x: &W) -> W {
     }
 }
 
-/// The number the hardware computes with: +0 for Inf and NaN, a zero with its sign for a flushed subnormal.
+/// The number the hardware computes with: +0 for Inf and NaN, a zero with its sign for a flushed subnormal, and sign and magnitude of an
+/// integer.
 pub fn canonical<W: Word>(fmt: Format, x: &W) -> W {
+    if fmt.encoding == Encoding::TwosComplement {
+        let sign = x.msb();
+        let negated = x.slice(0, x.width() - 1).xor(&sign.repeat(x.width() - 1)).zext(x.width());
+        let magnitude = negated.add(&sign.zext(x.width())).named("magnitude");
+        // The lowest number has no positive one; it counts as the number above it.
+        return sign.concat(&magnitude.msb().repeat(x.width() - 1).or(&magnitude.slice(0, x.width() - 1)));
+    }
     let special = is_special(fmt, x);
     let x = match fmt.subnormals {
         Subnormals::Supported => x.clone(),

@@ -45,7 +45,7 @@ pub struct ArrayOutputs {
 pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.core));
-    let (dk, dv, formats) = (config.core.d, config.core.dv(), n.formats);
+    let (dk, dv, formats) = (config.core.key_words(), config.core.dv(), n.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let core = CoreInputs {

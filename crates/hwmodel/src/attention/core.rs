@@ -12,7 +12,7 @@ use super::scalar_path::{ScalarInputs, ScalarOutputs};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
-use crate::score::special::AnySpecial;
+use crate::score::special::any_special;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -63,9 +63,8 @@ pub fn core(
 
         // Up to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
-        let special = |format, elements| AnySpecial { format, elements };
-        let q_special = m.leaf("q_special", special(n.formats.q, config.d), &q)[0];
-        let k_special = m.leaf("k_special", special(n.formats.k, config.d), &k)[0];
+        let q_special = any_special(m, "q_special", n.formats.q, &q, config.d);
+        let k_special = any_special(m, "k_special", n.formats.k, &k, config.d);
         let keys = [
             ("q_valid", q_valid),
             ("q_special", q_special),
@@ -115,7 +114,7 @@ pub fn core(
         let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
         let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
         let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
-        let v_special = m.leaf("v_special", special(n.formats.v, config.dv()), &v)[0];
+        let v_special = any_special(m, "v_special", n.formats.v, &v, config.dv());
         let v_special = delay(m, "late_v_special", v_special, early);
 
         // The lanes.

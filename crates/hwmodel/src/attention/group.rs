@@ -42,10 +42,44 @@ pub struct LaneInputs {
 
 impl LaneInputs {
     /// Clock and inputs of a lane: the element of the value, and scalars by their names.
-    pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&str; N]) -> (Wire, [Wire; N]) {
+    pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&'static str; N]) -> (Wire, [Wire; N]) {
         m.clock();
-        (m.input("v", self.v), scalars.map(|name| m.input(name, self.scalars[name])))
+        let v = m.input("v", self.v);
+        let asks = scalars.iter().any(|name| EXPONENTS.contains(name));
+        let exponent = if asks { self.integer_exponent(m) } else { None };
+        (v, scalars.map(|name| self.scalar(m, name, exponent)))
     }
+
+    /// The exponent of values that are integers, which is always the same and no input.
+    pub fn integer_exponent(&self, m: &mut Module) -> Option<Wire> {
+        (!self.has_exponent()).then(|| m.call("x", IntegerExponentFunction {}, [])[0])
+    }
+
+    /// The input of a scalar, or the exponent of integers.
+    pub fn scalar(&self, m: &mut Module, name: &'static str, integer_exponent: Option<Wire>) -> Wire {
+        match integer_exponent.filter(|_| EXPONENTS.contains(&name)) {
+            Some(exponent) => exponent,
+            None => m.input(name, self.scalars[name]),
+        }
+    }
+
+    /// Whether a lane is told the largest exponent of the values, and tells of one beyond it.
+    pub fn has_exponent(&self) -> bool {
+        self.scalars.get(EXPONENTS[0]).is_some()
+    }
+}
+
+/// The largest exponent field of the values, where they enter a lane and where its result leaves.
+const EXPONENTS: [&str; 2] = ["x", "result_x"];
+
+function! {
+    /// The exponent field of integers.
+    pub struct IntegerExponentFunction {}
+    name(this) = "integer_exponent";
+    doc = "x = 1, the exponent field of all integers.";
+    inputs { }
+    outputs { x: 1 }
+    eval<W> { [W::constant(1, 1)] }
 }
 
 /// What a lane hands out.
@@ -110,8 +144,12 @@ pub fn group(
         let port = |m: &mut Module, name: &'static str| (name, m.input(name, inputs.scalars[name]));
         let flags: Vec<_> = kind.flags.iter().map(|&(name, lane)| (port(m, name), lane)).collect();
         let finish = kind.finish.map(|(name, lane)| (port(m, name), lane));
-        let words: Vec<_> = kind.words.iter().map(|&(name, enable)| (port(m, name), enable)).collect();
-        let free: Vec<_> = kind.free.iter().map(|name| port(m, name)).collect();
+        // Values that are integers have no exponent.
+        let given = |name: &&str| !EXPONENTS.contains(name) || inputs.scalars.get(name).is_some();
+        let words: Vec<_> = (kind.words.iter().filter(|(name, _)| given(name)))
+            .map(|&(name, enable)| (port(m, name), enable))
+            .collect();
+        let free: Vec<_> = kind.free.iter().filter(|name| given(name)).map(|name| port(m, name)).collect();
         let takes = kind.takes.map(|name| port(m, name));
         let empty = m.optional_input("empty", inputs.empty);
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
@@ -162,7 +200,7 @@ pub fn group(
             let blank = m.register_if(("blank_q", 0), ends, empty);
             o = blanked(m, &o, blank);
         }
-        let outside = kind.free.contains(&"x").then(|| {
+        let outside = free.iter().any(|(name, _)| *name == "x").then(|| {
             let flags: Vec<Wire> = outputs.iter().filter_map(|lane| lane.outside).collect();
             let any = AnyFlag { count: lanes, doc: "Some lane's value has an exponent above the largest." };
             let any = m.leaf("any_outside", any, &flags)[0];

@@ -65,6 +65,26 @@ function! {
 }
 
 function! {
+    /// The same of values that are integers.
+    pub struct IntegerUpdateFunction { numerics: Arc<Numerics> }
+    name(this) = {
+        let n = &this.numerics;
+        format!("{}_shifted_update_{}_{}", n.formats.v.ident(), accumulator_bits(n), lane_bits(n).w)
+    };
+    doc = "o_next = (o >> delta) + v * e, e = {right, m}; o counts as 0 for a first key.";
+    inputs {
+        v: this.numerics.formats.v.width(), o: accumulator_bits(&this.numerics),
+        e: factor_bits(&this.numerics, lane_bits(&this.numerics).w), delta: delta_bits(&this.numerics), load: 1
+    }
+    outputs { o_next: accumulator_bits(&this.numerics) }
+    eval<W> {
+        let any = ShiftedUpdateFunction { numerics: this.numerics.clone() };
+        let [o_next, _] = any.eval([v, W::constant(1, 1), o, e, delta, load]);
+        [o_next]
+    }
+}
+
+function! {
     /// `o / l` by the reciprocal of l.
     pub struct FixedScaleFunction { numerics: Arc<Numerics> }
     name(this) = format!("fixed_{}_scale_{}", accumulator_bits(&this.numerics), result_ident(&this.numerics));
@@ -141,12 +161,23 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
 
         m.reserve(&["step"]);
         let o = m.state_if("o_q", accumulator_bits(n), update);
-        let function = ShiftedUpdateFunction { numerics: n.clone() };
-        let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
+        let (o_next, outside) = match inputs.has_exponent() {
+            true => {
+                let function = ShiftedUpdateFunction { numerics: n.clone() };
+                let [o_next, outside] = m.call("step", function, [v, x, o, e, delta, load]);
+                (o_next, Some(outside))
+            }
+            false => {
+                let function = IntegerUpdateFunction { numerics: n.clone() };
+                (m.call("step", function, [v, o, e, delta, load])[0], None)
+            }
+        };
         m.next(o, o_next);
         let function = FixedScaleFunction { numerics: n.clone() };
         let [scaled] = m.call("scale", function, [o, r, right, result_x, done]);
         let result_q = m.register_if("result_q", done, scaled);
-        LaneOutputs { o: m.output("o", result_q), outside: Some(m.output("outside", outside)), o_state: None }
+        let o = m.output("o", result_q);
+        let outside = outside.map(|outside| m.output("outside", outside));
+        LaneOutputs { o, outside, o_state: None }
     })
 }

@@ -207,6 +207,8 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let function = SharedResultFunction { numerics: numerics() };
         let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, result_x]);
         let result_q = m.register_if("result_q", done, scaled);
-        LaneOutputs { o: m.output("o", result_q), outside: Some(m.output("outside", outside)), o_state: None }
+        let o = m.output("o", result_q);
+        let outside = inputs.has_exponent().then(|| m.output("outside", outside));
+        LaneOutputs { o, outside, o_state: None }
     })
 }

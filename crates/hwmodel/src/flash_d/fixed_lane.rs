@@ -164,10 +164,12 @@ fn lane(
     around.part(name, tag, |m| {
         m.clock();
         let scalars = &inputs.scalars;
-        let [v, x] = m.input_each([("v", inputs.v), ("x", scalars["x"])]);
+        let v = m.input("v", inputs.v);
+        let exponent = inputs.integer_exponent(m);
+        let x = inputs.scalar(m, "x", exponent);
         let accept = staged.then(|| m.input("accept", scalars["accept"]));
         let [w, upper, load, update, done, result_x] =
-            ["w", "upper", "load", "update", "done", "result_x"].map(|name| m.input(name, scalars[name]));
+            ["w", "upper", "load", "update", "done", "result_x"].map(|name| inputs.scalar(m, name, exponent));
 
         let [fixed, outside] = m.call("value", ValueToFixedFunction { numerics: numerics() }, [v, x]);
         let value = accept.map_or(fixed, |accept| m.register_if("value_q", accept, fixed));
@@ -176,8 +178,11 @@ fn lane(
         let [next] = m.call("step", step, [value, o, w, upper, load]);
         m.reserve(&["o_q"]);
         let [y] = m.call("result", FixedToFormatFunction { numerics: numerics() }, [o, result_x, done]);
-        let outputs =
-            LaneOutputs { o: m.output("o", y), outside: Some(m.output("outside", outside)), o_state: None };
+        let outputs = LaneOutputs {
+            o: m.output("o", y),
+            outside: inputs.has_exponent().then(|| m.output("outside", outside)),
+            o_state: None,
+        };
         let restore = restore_ports(m, "state_o", inputs.restore).map(|(restore, state)| {
             (restore, accept.map_or(state, |accept| m.register_if(("state_q", 0), accept, state)))
         });

@@ -23,9 +23,12 @@ use std::sync::Arc;
 function! {
     /// One term of the fused dot product.
     pub struct TermFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_term", pair_ident(&this.numerics));
+    name(this) = format!("{}_{}term", pair_ident(&this.numerics), if this.numerics.scaled() { "exact_" } else { "" });
     doc = {
         let n = &this.numerics;
+        if n.scaled() {
+            return "x + c = a * b; a from the query register, b from the key port.".into();
+        }
         format!(
             "x + c = a * b * 2^{} rounded to an integer, half away from zero, |x + c| <= 2^{};\na from the query register, b from the key port; Inf and NaN count as 0.",
             n.score_shift + n.natural_fraction() as i32 + n.dot_guard as i32, n.term_bits() - 1
@@ -40,6 +43,10 @@ function! {
         let ub = unpack(fb, &canonical(fb, &b).named("b_finite"), "b");
         let product = ua.significand.mul(&ub.significand).named("product");
         let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
+        if n.scaled() {
+            let sign = ua.sign.xor(&ub.sign).named("negative");
+            return [W::zero(1).concat(&product).xor(&sign.repeat(bits + 1)), sign];
+        }
         let exponents = fa.exponent_bits.max(fb.exponent_bits) + 1;
         let sum = ua.exponent.zext(exponents).add(&ub.exponent.zext(exponents)).named("exponent_sum");
         // The product's last bit weighs 2^(sum - biases - fractions + scale) units. Placed at the top of `room` bits, of

@@ -5,6 +5,7 @@
 
 use super::dot::dot_product;
 use super::fused_dot::fused_dot;
+use super::scaled::scaled_score;
 use crate::arith::to_fixed;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -15,7 +16,7 @@ use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Num
 use std::sync::Arc;
 
 /// `x`, signed, cut to `1 + bits` bits; saturates at `+-(2^bits - 1)`.
-fn saturate<W: Word>(x: &W, bits: u32) -> W {
+pub(super) fn saturate<W: Word>(x: &W, bits: u32) -> W {
     let rest = x.drop_low(bits);
     let (negative, low) = (x.msb(), x.slice(0, bits));
     let fits = rest.all().or(&rest.any().not()).named("fits");
@@ -97,7 +98,12 @@ function! {
 }
 
 /// From query and key, `d` elements of any encoding each, to the score in base 2, after the dot product's registers.
+///
+/// Behind the elements stand the words of a scale, if there are scales.
 pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
+    if n.scaled() {
+        return scaled_score(around, n, d, q, k);
+    }
     let tag = Tag::module("score_unit", "Score s = q . k * scale * log2(e).").dissolved();
     around.part("score", tag, |m| {
         m.clock();

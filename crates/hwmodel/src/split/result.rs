@@ -1,6 +1,6 @@
 //! From the last merge's accumulators to results in the format.
 
-use crate::attention::group::blanked;
+use crate::attention::group::{IntegerExponentFunction, blanked};
 use crate::attention::masks::UnmaskedFunction;
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
@@ -29,26 +29,36 @@ pub fn result(
         _ if n.ranged => {
             ("ranged", "Accumulators in the format, each with its exponent; zero for an empty query.")
         }
-        (Some(_), _) => ("fixed", "Accumulators in the format; zero for an empty query."),
-        (None, None) => ("float", "Accumulators in the format; zero for an empty query."),
-        (None, Some(_)) => ("scaled", "o / l by the reciprocal of l; zero for an empty query."),
+        _ if n.lane.is_some() => ("fixed", "Accumulators in the format; zero for an empty query."),
+        (_, None) => ("float", "Accumulators in the format; zero for an empty query."),
+        (_, Some(_)) => ("scaled", "o / l by the reciprocal of l; zero for an empty query."),
     };
     let tag = Tag::module(format!("{name}_result_{d}"), doc).dissolved();
     around.part("result", tag, |m| {
         let y = match (x, sum) {
             _ if n.ranged => ranged(m, n, o, [done, empty]),
-            (Some(x), _) => fixed(m, n, o, [x, done, empty]),
-            (None, None) => float(m, n, o, empty),
-            (None, Some((l, finish))) => scaled(m, n, o, [l, finish], [done, empty]),
+            _ if n.lane.is_some() => fixed(m, n, o, x, [done, empty]),
+            (_, None) => float(m, n, o, empty),
+            (_, Some((l, finish))) => scaled(m, n, o, [l, finish], [done, empty]),
         };
         m.outputs("y", &y)
     })
 }
 
 /// FLASH-D in fixed point: the accumulators in the format.
-fn fixed(m: &mut Module, n: &Arc<Numerics>, o: &[Wire], [x, done, empty]: [Wire; 3]) -> Vec<Wire> {
+fn fixed(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    o: &[Wire],
+    x: Option<Wire>,
+    [done, empty]: [Wire; 2],
+) -> Vec<Wire> {
     let o = m.inputs("o", o);
-    let [x, done, empty] = m.input_each([("x", x), ("done", done), ("empty", empty)]);
+    let x = match x {
+        Some(x) => m.input("x", x),
+        None => m.call("x", IntegerExponentFunction {}, [])[0],
+    };
+    let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
     let [shows] = m.call("shows", UnmaskedFunction {}, [done, empty]);
     let convert = FixedToFormatFunction { numerics: n.clone() };
     m.call_each("convert", convert, o.into_iter().map(|o| [o, x, shows]))

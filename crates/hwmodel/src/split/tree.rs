@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = &Arc::new(Numerics::new(&config.core));
-    let (dk, dv, formats, parts) = (config.core.d, config.core.dv(), n.formats, config.parts);
+    let (dk, dv, formats, parts) = (config.core.key_words(), config.core.dv(), n.formats, config.parts);
     let mut bench = Module::bench();
     let b = &mut bench;
     // Keys and values are one for each part and stand one after another; so do masks, a bit each.
@@ -105,7 +105,7 @@ fn cores(
     k_mask: &[Wire],
     shared: &CoreInputs,
 ) -> Vec<CoreOutputs> {
-    let (dk, dv) = (config.core.d, config.core.dv());
+    let (dk, dv) = (config.core.key_words(), config.core.dv());
     let [low] = m.call("low", LowFunction {}, []);
     let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
     let scalars: Vec<Wire> = scalars

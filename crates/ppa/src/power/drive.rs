@@ -168,7 +168,7 @@ impl<'a> Ports<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
         let config = target.core();
         let Formats { q, k, v, o } = config.formats();
-        let Lengths { k: dk, v: dv } = config.lengths();
+        let Lengths { k: dk, v: dv } = config.port_words();
         let bits = |d: usize, format: Format| d * format.width() as usize;
         let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
             let port = netlist.port(name).filter(|port| port.is_input == is_input);

@@ -152,7 +152,7 @@ fn join(parts: &[&Attention], Lengths { k: d, v: dv }: Lengths) -> Attention {
 fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, PowerError> {
     let scaling = Scaling::unscaled(ScoreScale::Auto, config.d)?;
     let scaling = scaling.with_exponents(scaling.score_shift - config.score_shift(), 0);
-    Ok(quantise(config.formats(), scaling, attention))
+    Ok(quantise(config.encodings(), scaling, attention))
 }
 
 /// Rows one after another from `first` on, around the end, until there are `steps` keys; `lengths` says how many each
@@ -173,6 +173,6 @@ fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -
     }
     // Keys that no query reaches need not be kept 64 times.
     let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0);
-    let (k, v) = (head.k[..reached * head.d].to_vec(), head.v[..reached * head.dv].to_vec());
-    Workload { d: head.d, dv: head.dv, queries, k, v }
+    let (k, v) = (head.k[..reached * head.key_words()].to_vec(), head.v[..reached * head.dv].to_vec());
+    Workload { d: head.key_words(), dv: head.dv, queries, k, v }
 }

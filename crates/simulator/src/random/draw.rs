@@ -5,7 +5,7 @@
 
 use flashd_spec::config::{
     Accumulator, ArrayConfig, BUDGET_FRACTIONS, ConfigError, CoreConfig, D_RANGE, Dot, Hold,
-    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE,
+    KEY_INDEX_BITS_RANGE, KINDS, LaneBits, Lengths, PARTS_RANGE, QUERIES_RANGE, SCORE_SHIFT_RANGE, Scale,
     SplitConfig, VALUE_LATENCY_RANGE, Values, WEIGHT_BITS_RANGE, WrapperConfig,
 };
 use flashd_spec::format::{Format, Formats};
@@ -104,8 +104,8 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
             let array = array(rng, core);
             let values = any(rng, &[Values::Requested, Values::All]);
             let wrapper = WrapperConfig { array, beat_bits: None, values };
-            // Beats are those of an array that is legal.
-            if wrapper.array.validate().is_err() {
+            // Beats are those of an array that is legal, of vectors of one width.
+            if wrapper.array.validate().is_err() || !wrapper.array.core.has_one_shape() {
                 return Drawn::Wrapper(wrapper);
             }
             let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));
@@ -147,10 +147,11 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         d: rng.random_range(D_RANGE.0..=most),
         // Most cores have one format and one length: the others are not made of all datapaths.
         dv: None,
-        format: any(rng, &Format::NAMED).1,
+        format: any_format(rng),
         k_format: None,
         v_format: None,
         o_format: None,
+        scales: any(rng, &[None, Some(Scale::Row), Some(Scale::None)]),
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=28),
@@ -177,11 +178,15 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
 
 /// The same with other formats or another length of the values.
 fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {
-    let mut other = |n, of: Format| seldom(rng, n, |rng| any(rng, &Format::NAMED).1).unwrap_or(of);
+    let mut other = |n, of: Format| seldom(rng, n, any_format).unwrap_or(of);
     let Formats { q, k, v, o } = core.formats();
     let formats = Formats { q, k: other(2, k), v: other(2, v), o: other(2, o) };
     let dv = seldom(rng, 2, |rng| rng.random_range(D_RANGE.0..=most)).unwrap_or(core.d);
     core.clone().with_lengths(Lengths { k: core.d, v: dv }).with_formats(formats)
+}
+
+fn any_format(rng: &mut ChaCha8Rng) -> Format {
+    any(rng, &Format::named().collect::<Vec<_>>()).1
 }
 
 fn any_hold(rng: &mut ChaCha8Rng) -> Option<Hold> {

@@ -56,6 +56,9 @@ impl Unread {
         let keys = (&self.keys, formats.k, config.d, k);
         for (rows, format, d, vectors) in [keys, (&self.values, formats.v, config.dv(), v)] {
             let specials = format.sign_bit() - 1 - format.max_finite();
+            if specials == 0 {
+                continue;
+            }
             for &row in rows {
                 let all = rng.random();
                 let one = rng.random_range(0..d);

@@ -1,11 +1,12 @@
 //! The data of a round: queries, keys, and kinds of vectors. Values: [`super::values`].
 
+use super::scaled;
 use super::values::values;
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::Numerics;
-use flashd_workload::{round_to, round_value, synthetic};
+use flashd_workload::{encode_row, round_to, round_value, synthetic};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::ops::RangeInclusive;
@@ -170,8 +171,22 @@ fn queries_and_keys(
 ) -> (Vec<u64>, Vec<u64>) {
     let (queries, keys) = Operand::queries_and_keys(config);
     let d = queries.d;
+    let scales = config.key_words() > config.d;
+    let has_integers = queries.format.is_integer() || keys.format.is_integer();
     let encode = |Operand { format, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
-        x.iter().map(|&x| round_to(format, f64::from(x) * factor)).collect()
+        let scaled = |factor: f64| x.iter().map(move |&x| f64::from(x) * factor);
+        match scales {
+            true => scaled(factor)
+                .collect::<Vec<f64>>()
+                .chunks(d)
+                .flat_map(|row| encode_row(format, row))
+                .collect(),
+            false => scaled(factor * fill(format)).map(|x| round_to(format, x)).collect(),
+        }
+    };
+    let encodings = |operand: Operand, x: Vec<u64>, rng: &mut ChaCha8Rng| match scales {
+        true => scaled::with_scales(operand, &x, rng),
+        false => x,
     };
     match kind {
         Scores::Trained => {
@@ -179,15 +194,23 @@ fn queries_and_keys(
             let factor = [0.25, 1.0, 4.0, 16.0][rng.random_range(0..4)];
             (encode(queries, &a.q, factor), encode(keys, &a.k, 1.0))
         }
-        Scores::Raw => (raw(queries, pool, rng), raw(keys, pool, rng)),
+        Scores::Raw => {
+            let (q, k) = (raw(queries, pool, rng), raw(keys, pool, rng));
+            (encodings(queries, q, rng), encodings(keys, k, rng))
+        }
         Scores::Equal => {
             let a = synthetic::equal_scores(rng.random(), pool, d);
             (encode(queries, &a.q.repeat(pool), 1.0), encode(keys, &a.k, 1.0))
         }
-        Scores::Ends if rng.random() => complements(queries, keys, pool, rng),
+        Scores::Ends if !has_integers && rng.random() => complements(queries, keys, pool, rng),
         Scores::Ends => {
             let low = rng.random();
-            (end(queries, pool, low, END, rng), end(keys, pool, !low, END, rng))
+            let (q, k) = (end(queries, pool, low, END, rng), end(keys, pool, !low, END, rng));
+            (encodings(queries, q, rng), encodings(keys, k, rng))
+        }
+        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges if scales => {
+            let keys = scores.iter().flat_map(|&score| scaled::key(config, score.into()));
+            (scaled::query(config).repeat(pool), keys.collect())
         }
         Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges => {
             // What is left of 1/sqrt(d) in the core's own shift does not matter.
@@ -270,8 +293,7 @@ pub(super) fn end(
 /// A number of this exponent field, or the largest one.
 pub(super) fn with_exponent(format: Format, exponent: u64, rng: &mut ChaCha8Rng) -> u64 {
     let magnitude = exponent << format.fraction_bits | (rng.random::<u64>() & ones(format.fraction_bits));
-    let sign = if rng.random() { format.sign_bit() } else { 0 };
-    magnitude.min(format.max_finite()) | sign
+    format.signed(magnitude.min(format.max_finite()), rng.random())
 }
 
 /// Queries and keys: on every axis, for some rows, one of them has an exponent field of a single bit, and the other one what brings
@@ -296,6 +318,11 @@ fn complements(queries: Operand, keys: Operand, pool: usize, rng: &mut ChaCha8Rn
     }
     let swaps = rng.random() && single_format == other_format;
     if swaps { (others, singles) } else { (singles, others) }
+}
+
+/// What numbers around one are multiplied by so that a format has places for them.
+pub(super) fn fill(format: Format) -> f64 {
+    if format.is_integer() { format.max_finite() as f64 / 4.0 } else { 1.0 }
 }
 
 /// A number as the format has it.
@@ -341,10 +368,15 @@ pub(super) fn raw(Operand { format, d }: Operand, pool: usize, rng: &mut ChaCha8
                 }
                 _ => rng.random::<u64>() & magnitudes,
             };
-            let sign = if rng.random() { format.sign_bit() } else { 0 };
-            let bits = magnitude | sign;
+            let negative = rng.random();
+            // The lowest integer, which counts as the one above it.
+            if format.is_integer() && (3..=5).contains(&kind) && rng.random_ratio(1, 16) {
+                elements.push(format.sign_bit());
+                continue;
+            }
+            let bits = format.signed(magnitude, negative);
             elements.push(if kind < 7 && format.is_special(bits) {
-                format.max_finite() | sign
+                format.signed(format.max_finite(), negative)
             } else {
                 bits
             });

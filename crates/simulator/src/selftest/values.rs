@@ -1,6 +1,6 @@
 //! The values of a round.
 
-use super::data::{END, Operand, Scores, end, raw, with_exponent};
+use super::data::{END, Operand, Scores, end, fill, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{round_to, synthetic};
 use rand::RngExt;
@@ -39,13 +39,13 @@ pub(super) fn values(
                 let power = rng.random_range(-26..=2) as f64;
                 let ulp = if rng.random_ratio(1, 4) { rng.random_range(0.0..1.0) } else { 0.0 };
                 let sign = if rng.random() { 1.0 } else { -1.0 };
-                round_to(format, sign * (1.0 + ulp) * power.exp2())
+                round_to(format, sign * (1.0 + ulp) * power.exp2() * fill(format))
             };
             (0..pool * d).map(|_| bit()).collect()
         }
         _ => {
             let a = synthetic::attention_like(rng.random(), 1, pool, d);
-            a.v.iter().map(|&x| round_to(format, f64::from(x))).collect()
+            a.v.iter().map(|&x| round_to(format, f64::from(x) * fill(format))).collect()
         }
     }
 }

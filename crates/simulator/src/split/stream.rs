@@ -96,7 +96,7 @@ impl<'a> SplitDriver<'a> {
         let load = !reset && idle && self.loaded < source.lengths().len() && !self.chance(3);
         let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
         let w = &source.workload;
-        let (formats, Lengths { k: dk, v: dv }) = (self.config.core.formats(), self.config.core.lengths());
+        let (formats, Lengths { k: dk, v: dv }) = (self.config.core.formats(), self.config.core.port_words());
         let sent = k.iter().flat_map(|&key| self.vector(&w.k, (dk, formats.k), key)).collect();
         let values = (0..parts).map(|p| arriving.get(p).copied().flatten());
         let v = values.flat_map(|key| self.vector(&w.v, (dv, formats.v), key)).collect();

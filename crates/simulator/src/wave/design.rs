@@ -68,8 +68,10 @@ impl WaveDesign<'_> {
         let of_core = stages(self.core());
         let ports = match self {
             WaveDesign::Core(_) => return of_core,
-            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.d, 1),
-            WaveDesign::Split(config) => around("Split: ports", &SPLIT_FLAGS, config.core.d, config.parts),
+            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.key_words(), 1),
+            WaveDesign::Split(config) => {
+                around("Split: ports", &SPLIT_FLAGS, config.core.key_words(), config.parts)
+            }
         };
         [ports].into_iter().chain(of_core.into_iter().map(in_first_core)).collect()
     }

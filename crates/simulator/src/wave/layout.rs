@@ -16,7 +16,7 @@ use super::numbers::rows::{
 };
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
-use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant};
+use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant, Scale};
 use flashd_spec::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -284,6 +284,11 @@ fn adder_tree(config: &CoreConfig) -> Group {
 /// From the dot product to the score.
 fn score_rows(config: &CoreConfig) -> &'static [(&'static str, &'static str)] {
     match (config.dot(), config.follows_the_paper()) {
+        (Dot::Fused, _) if config.scales() == Scale::Row => &[
+            ("score.fused_0.total", "dot product q k"),
+            ("score.base_2.multiplier", "q scale, k scale, log2(e)"),
+            ("score.score", "score s, log2 units"),
+        ],
         (Dot::Fused, _) => &[
             ("score.fused_0.total", "dot product q k scale"),
             ("score.base_2.natural", "score, natural units"),

@@ -194,7 +194,7 @@ impl Numbers {
             // A bit more a level.
             Quantity::Term => {
                 let width = width.clamp(n.term_bits(), n.term_bits() + n.tree_levels);
-                fixed(true, width, n.natural_fraction() + n.dot_guard)
+                fixed(true, width, if n.scaled() { 0 } else { n.natural_fraction() + n.dot_guard })
             }
             Quantity::Natural => fixed(true, n.natural_bits(), n.natural_fraction()),
             Quantity::Score => fixed(true, n.score_bits(), n.score_fraction),

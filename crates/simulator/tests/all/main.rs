@@ -5,6 +5,7 @@
 mod array;
 mod array_masks;
 mod hostile;
+mod integers;
 mod lazy;
 mod lockstep;
 mod masks;

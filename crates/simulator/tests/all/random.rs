@@ -63,6 +63,7 @@ fn every_value_of_every_option_is_drawn() {
     let text = |values: Vec<Value>| values.iter().map(Value::to_string).collect::<Vec<_>>();
     let numbers = |range: std::ops::RangeInclusive<u32>| text(range.map(Value::from).collect());
     let format = ["bf16", "fp8-e4m3", "fp8-e5m2", "fp16", "fp32"];
+    let operand: Vec<Value> = format.into_iter().chain(["int8", "int4"]).map(Value::from).collect();
     let budgets = (4..=22).map(|f| json!({ "budget": f }));
     let fractions = (2..=23).map(|f| json!({ "fraction": f }));
     let wide = ["bf16", "fp16", "fp32"].map(|f| json!({ "float": f }));
@@ -71,14 +72,15 @@ fn every_value_of_every_option_is_drawn() {
         ("d", numbers(2..=64)),
         ("dk", numbers(0..=0)),
         ("dv", numbers(0..=0)),
-        ("format", text(format.map(Value::from).to_vec())),
-        ("k_format", text(format.map(Value::from).to_vec())),
-        ("v_format", text(format.map(Value::from).to_vec())),
+        ("format", text(operand.clone())),
+        ("k_format", text(operand.clone())),
+        ("v_format", text(operand.clone())),
         ("o_format", text(format.map(Value::from).to_vec())),
         ("weight", words::<WeightUnit>()),
         ("fa2", words::<Fa2Variant>()),
         ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
         ("update", words::<Update>()),
+        ("scales", text(vec![Value::Null, "row".into(), "none".into()])),
         ("lane", text(vec![Value::Null])),
         ("lane.o", numbers(8..=28)),
         ("lane.v", numbers(4..=20)),
@@ -122,7 +124,7 @@ fn every_value_of_every_option_is_drawn() {
 #[test]
 fn all_engines_agree_and_meet_what_they_should() {
     let mut all = Compared::default();
-    for seed in 0..24 {
+    for seed in 0..32 {
         let drawn = drawn(seed, 6);
         all += compare(&drawn, seed, 100).unwrap_or_else(|e| panic!("seed {seed}, {}: {e}", drawn.name()));
     }

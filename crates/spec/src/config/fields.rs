@@ -134,8 +134,9 @@ impl CoreFields {
     /// The formats: their own, or that of all.
     fn formats(&self) -> Formats {
         let format = self.get("format").unwrap_or(Format::BF16);
-        let of = |field| self.get(field).unwrap_or(format);
-        Formats { q: of("q_format"), k: of("k_format"), v: of("v_format"), o: of("o_format") }
+        let of = |field| self.get(field);
+        let [q, k, v] = ["q_format", "k_format", "v_format"].map(|field| of(field).unwrap_or(format));
+        Formats { q, k, v, o: of("o_format").unwrap_or(format.of_results()) }
     }
 
     /// The datapath that a design and the words for its variants select: the shipped one where they leave a choice. A word that the

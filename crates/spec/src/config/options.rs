@@ -37,7 +37,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 26] = [
+pub static OPTIONS: [CoreOption; 27] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -79,7 +79,8 @@ pub static OPTIONS: [CoreOption; 26] = [
     CoreOption {
         field: "format",
         value_name: "FORMAT",
-        help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32",
+        help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32, or int8 or int4 with results in \
+               bf16",
         default: "bf16",
         access: access::<Format>(|c| json(c.format), |c| json(c.format), with_the_datapath),
         ..ROW
@@ -113,8 +114,13 @@ pub static OPTIONS: [CoreOption; 26] = [
         field: "o_format",
         value_name: "FORMAT",
         help: "Format of results",
-        applies: (|c| c.formats().o != c.format, FORMATS_DIFFER),
-        access: access::<Format>(|c| other(c, |f| f.o), |c| json(c.formats().o), with_the_datapath),
+        default: "that of --format, or bf16 where that is an integer",
+        applies: (|c| c.formats().o != c.format.of_results(), FORMATS_DIFFER),
+        access: access::<Format>(
+            |c| json((c.formats().o != c.format.of_results()).then_some(c.formats().o)),
+            |c| json(c.formats().o),
+            with_the_datapath,
+        ),
         ..FORMAT_ROW
     },
     CoreOption {
@@ -151,6 +157,19 @@ pub static OPTIONS: [CoreOption; 26] = [
         applies: (|c| !c.follows_the_paper(), "paper and literal have every operation of it in the format"),
         suffix: |c| Some(if c.dot() == Dot::Tree { "tree" } else { "fuseddot" }.into()),
         access: access::<Dot>(|c| json(c.dot), |c| json(c.dot()), |c, v| set(&mut c.dot, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "scales",
+        value_name: "SCALES",
+        help: "What queries and keys are multiplied by",
+        default: "row where both are integers, none otherwise",
+        applies: (
+            CoreConfig::can_be_scaled,
+            "only queries and keys that are integers of one width have scales",
+        ),
+        suffix: |c| Some(if c.scales() == Scale::None { "noscale" } else { "rowscale" }.into()),
+        access: access::<Scale>(|c| json(c.scales), |c| json(c.scales()), |c, v| set(&mut c.scales, v)),
         ..ROW
     },
     CoreOption {

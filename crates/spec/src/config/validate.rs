@@ -78,6 +78,43 @@ impl CoreConfig {
     /// The units that the datapath has take these formats.
     fn validate_formats(&self) -> Result<(), ConfigError> {
         let formats = self.formats();
+        require(!formats.o.is_integer(), "o_format", || {
+            format!(
+                "{} is an integer; results are floats: bf16 (for int8 and int4 if left out), fp16, fp32, fp8-e4m3 or fp8-e5m2",
+                formats.o
+            )
+        })?;
+        let integer = formats.by_operand().into_iter().find(|(_, format)| format.is_integer());
+        if let Some((operand, format)) = integer {
+            let field = match operand {
+                "q" => "format",
+                "k" => "k_format",
+                _ => "v_format",
+            };
+            let refused = |option: &str, word: &str, why: &str| {
+                require(false, field, || format!("{format} for {operand} with --{option} {word}, {why}"))
+            };
+            if self.follows_the_paper() {
+                let option = if self.kind().weight.is_some() { "weight" } else { "fa2" };
+                return refused(
+                    option,
+                    self.kind().suffix,
+                    "which has every operation in one format of floats",
+                );
+            }
+            if self.dot() == Dot::Tree && operand != "v" {
+                return refused("dot", "tree", "which rounds every product to a format of floats");
+            }
+            // Its sum alone can go beyond the lanes' range, and tells so beside values beyond their exponent, which integers have not.
+            if self.fa2() == Some(Fa2Variant::Fixed) && formats.v.is_integer() {
+                return require(false, "v_format", || {
+                    format!(
+                        "{} with --fa2 fixed: take log-reference or shared-log-reference, whose sum stays in its range",
+                        formats.v
+                    )
+                });
+            }
+        }
         let first = [("k_format", formats.k), ("v_format", formats.v), ("o_format", formats.o)];
         let other = first.into_iter().find(|(_, format)| *format != formats.q);
         if let (true, Some((field, format))) = (self.follows_the_paper(), other) {
@@ -133,6 +170,9 @@ impl CoreConfig {
                 })?;
             }
             Some(Accumulator::Float(wide)) => {
+                require(!wide.is_integer(), "accumulator", || {
+                    format!("{wide} is an integer; float lanes accumulate in a float: bf16, fp16 or fp32")
+                })?;
                 require(wide.holds(format), "accumulator", || {
                     format!("{wide} does not hold every number of {format}")
                 })?;

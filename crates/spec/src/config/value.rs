@@ -1,7 +1,7 @@
 //! Values of options: how each kind is typed, printed and kept in JSON.
 
 use super::{
-    Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Update, WeightUnit,
+    Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Scale, Update, WeightUnit,
 };
 use crate::format::Format;
 use serde::Serialize;
@@ -73,6 +73,18 @@ impl Choice for WeightUnit {
         vec![
             (WeightUnit::Lse, "The state is the log-sum-exp in fixed point: w = sigmoid(s - L)"),
             (WeightUnit::Paper, "The paper's Alg. 3, everything in the format"),
+        ]
+    }
+}
+
+impl Choice for Scale {
+    fn all() -> Vec<(Self, &'static str)> {
+        vec![
+            (Scale::None, "None; the host folds what tensors are scaled by into the score's shift"),
+            (
+                Scale::Row,
+                "A bf16 scale for each query and each key, behind its elements on the port; for integers",
+            ),
         ]
     }
 }

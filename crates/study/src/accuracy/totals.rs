@@ -57,12 +57,12 @@ impl Total {
         results: &[QueryResult],
     ) -> Total {
         let d = encoded.head.trace.attention.dv;
-        let value = |&o: &u64| scaling.result(encoded.formats.o, o);
+        let value = |(i, &o): (usize, &u64)| encoded.result(scaling, i, o);
         let (mut error, mut exact) = (0.0, 0.0);
         let mut cosines = Vec::new();
         for (result, row) in results.iter().zip(encoded.head.exact.chunks_exact(d)) {
             let (mut both, mut own, mut of_row) = (0.0, 0.0, 0.0);
-            for (o, x) in result.o.iter().map(value).zip(row) {
+            for (o, x) in result.o.iter().enumerate().map(value).zip(row) {
                 error += (o - x) * (o - x);
                 both += o * x;
                 own += o * o;
@@ -74,7 +74,7 @@ impl Total {
             }
         }
         let [q, k] = encoded.saturated;
-        let outputs = results.iter().flat_map(|r| &r.o).map(value);
+        let outputs = results.iter().flat_map(|r| r.o.iter().enumerate()).map(value);
         let (accuracy, channels) = encoded.head.accuracy_by_channel(outputs);
         Total {
             accuracy,

@@ -1,7 +1,7 @@
 //! Errors taken apart: against the errors of `Prepared`, against true bounds, and with cores that are known to be bad.
 
 use flashd_spec::config::{CoreConfig, Design, LaneBits, WeightUnit};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
 use flashd_study::accuracy::{FormatAccuracy, measure};
 use flashd_study::{Heads, Prepared, equal, lengths, weight};
@@ -21,7 +21,7 @@ fn designs(format: Format) -> Vec<CoreConfig> {
 }
 
 fn measured(heads: &Heads, cores: &[CoreConfig], by: By) -> FormatAccuracy {
-    measure(heads, cores[0].formats(), cores, by, 0, &|| {}).unwrap()
+    measure(heads, cores[0].encodings(), cores, by, 0, &|| {}).unwrap()
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn other_formats_and_invalid_cores_are_refused() {
 fn errors_over_the_length() {
     let counts = [16, 256, 2048];
     let sets: Vec<_> =
-        [Format::BF16, Format::FP8_E4M3].map(|format| (Formats::from(format), designs(format))).into();
+        [Format::BF16, Format::FP8_E4M3].map(|format| (Encodings::from(format), designs(format))).into();
     let calls = AtomicUsize::new(0);
     let done = || {
         calls.fetch_add(1, Ordering::Relaxed);

@@ -8,6 +8,12 @@ use flashd_spec::format::{Format, Subnormals};
 /// exponent were unbounded, and what is then below the smallest normal number becomes zero with its sign.
 /// NaN becomes +0, which is what a core computes with.
 pub fn round_to(format: Format, x: f64) -> u64 {
+    if format.is_integer() {
+        let largest = format.max_finite() as f64;
+        // NaN becomes 0.
+        let rounded = x.round_ties_even().clamp(-largest, largest) as i64;
+        return format.signed(rounded.unsigned_abs(), rounded < 0);
+    }
     let fraction_bits = format.fraction_bits;
     let biased = (x.to_bits() >> 52 & 0x7ff) as i32;
     // Of nearly every number: its own significand is rounded in integers, a carry going on into the exponent.
@@ -19,6 +25,12 @@ pub fn round_to(format: Format, x: f64) -> u64 {
         return sign | rounded.min(format.max_finite());
     }
     round_any(format, x)
+}
+
+/// Whether rounding a number saturates: it is beyond the largest of a float format, or rounds to an integer beyond the largest.
+pub fn saturates(format: Format, x: f64) -> bool {
+    let x = if format.is_integer() { x.round_ties_even() } else { x };
+    x.abs() > format.value(format.max_finite())
 }
 
 /// [`round_to`] of any number.

@@ -173,7 +173,8 @@ const V_HEADROOM: i32 = 10;
 pub fn v_candidates(max_abs_v: f64, formats: impl Into<Formats>) -> Vec<i32> {
     let Formats { v, o, .. } = formats.into();
     // A result is at most the largest value: both have to fit.
-    let filling = [v, o].into_iter().filter(|format| is_narrow(*format));
+    // Integers have a scale for each channel instead.
+    let filling = [v, o].into_iter().filter(|format| is_narrow(*format) && !v.is_integer());
     let filling = filling.map(|format| filling_exponent(max_abs_v, format)).min();
     let Some(filling) = filling.filter(|_| max_abs_v != 0.0) else {
         return vec![0];

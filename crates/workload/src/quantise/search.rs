@@ -8,7 +8,7 @@ use super::scaling::{
     Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, is_narrow, v_candidates,
 };
 use crate::tensor::{Attention, max_abs};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Encodings, Format};
 use std::collections::HashMap;
 
 /// Queries in the sample, evenly spaced.
@@ -34,20 +34,21 @@ const WORTHWHILE: f64 = 0.95;
 /// # Errors
 /// A score scale that is not positive and finite, or whose power of two is beyond the core's range.
 pub fn choose_scaling(
-    formats: impl Into<Formats>,
+    encodings: impl Into<Encodings>,
     attention: &Attention,
     score: ScoreScale,
     tensor: TensorScale,
     round: &dyn Fn(f64) -> f64,
 ) -> Result<Scaling, ScalingError> {
-    let formats = formats.into();
+    let Encodings { formats, scale_words } = encodings.into();
     let unscaled = Scaling::unscaled(score, attention.d)?;
     if tensor == TensorScale::None {
         return Ok(unscaled);
     }
     let v_exponent = v_candidates(attention.max_abs_v(), formats)[0];
     let unscaled = unscaled.with_v_exponent(v_exponent);
-    if ![formats.q, formats.k].into_iter().any(is_narrow) {
+    // What scales of queries and keys do needs no power of two.
+    if scale_words > 0 || ![formats.q, formats.k].into_iter().any(is_narrow) {
         return Ok(unscaled);
     }
     let max_q = max_abs(&attention.q) * unscaled.q_factor;
@@ -55,8 +56,8 @@ pub fn choose_scaling(
     if max_q == 0.0 || max_k == 0.0 {
         return Ok(unscaled);
     }
-    // Operands of two formats go to a dot product that rounds once: each fills the range of its own.
-    if formats.q != formats.k {
+    // Operands of two formats, and integers, go to a dot product that rounds once: each fills the range of its own.
+    if formats.q != formats.k || formats.q.is_integer() {
         let fill =
             |max: f64, format: Format| if is_narrow(format) { filling_exponent(max, format) } else { 0 };
         let filled = unscaled.with_exponents(fill(max_q, formats.q), fill(max_k, formats.k));

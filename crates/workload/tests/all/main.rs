@@ -6,6 +6,7 @@ mod bundle;
 mod common;
 mod flips;
 mod hostile;
+mod integers;
 mod quantise;
 mod round;
 mod synthetic;

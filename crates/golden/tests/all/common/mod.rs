@@ -23,6 +23,12 @@ pub struct Dyadic {
 
 impl Dyadic {
     pub fn of(format: Format, bits: u64) -> Dyadic {
+        if format.is_integer() {
+            let half = 1i128 << (format.width() - 1);
+            let value = if bits as i128 >= half { bits as i128 - 2 * half } else { bits as i128 };
+            // The lowest one counts as the one above it.
+            return Dyadic { mantissa: value.max(1 - half), exponent: 0 };
+        }
         let magnitude = bits & (format.sign_bit() - 1);
         let exponent = (magnitude >> format.fraction_bits) as i32;
         let fraction = (magnitude & format.fraction_mask()) as i128;
@@ -120,14 +126,15 @@ pub fn near_one(rng: &mut Rng, format: Format, spread: i32) -> u64 {
     let top = (format.max_finite() >> format.fraction_bits) as i32;
     let exponent = rng.random_range((format.bias - spread).max(0)..=(format.bias + spread).min(top)) as u64;
     let bits = (exponent << format.fraction_bits) | (rng.random::<u64>() & format.fraction_mask());
-    let sign = if rng.random() { format.sign_bit() } else { 0 };
-    sign | bits.min(format.max_finite())
+    format.signed(bits.min(format.max_finite()), rng.random())
 }
 
 /// About normally distributed numbers (a sum of uniform ones), quantised.
 pub fn normal(rng: &mut Rng, format: Format, deviation: f64, n: usize) -> Vec<u64> {
     let mut one = || (0..12).map(|_| rng.random_range(-0.5..0.5f64)).sum::<f64>() * deviation;
-    (0..n).map(|_| round_from_f64(format, one())).collect()
+    // Integers fill their range.
+    let fill = if format.is_integer() { format.max_finite() as f64 / 4.0 } else { 1.0 };
+    (0..n).map(|_| round_from_f64(format, one() * fill)).collect()
 }
 
 pub fn values(format: Format, bits: &[u64]) -> Vec<f64> {

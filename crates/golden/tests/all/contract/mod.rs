@@ -48,8 +48,13 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
         v[place] = format.sign_bit() | (format.max_finite() + 1);
         v[0] = format.sign_bit();
     }
+    if config.key_words() > d {
+        (q, k) = (with_scales(rng, config, &q), with_scales(rng, config, &k));
+    }
     let own = flashd_golden::v_exponent(format, &v);
     let v_exponent = match rng.random_range(0..4) {
+        // Integers have one exponent.
+        _ if format.is_integer() => own,
         0 => rng.random_range(0..=format.exponent_mask()),
         1 => own.saturating_sub(2).max(1),
         _ => own,
@@ -57,11 +62,37 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
     Operands { q, k, v, v_exponent }
 }
 
+/// Rows with a scale behind each: mostly near one over the largest integer, some of any kind.
+fn with_scales(rng: &mut crate::common::Rng, config: &CoreConfig, elements: &[u64]) -> Vec<u64> {
+    let width = config.format.width();
+    let words = (config.key_words() - config.d) as u32;
+    assert_eq!(words * width, 16, "a scale is a bf16 number");
+    let row = |row: &[u64]| {
+        let scale: u64 = match rng.random_range(0..8) {
+            0 => rng.random::<u64>() & 0xffff,
+            1 => [0, 1, 0x7f, 0x80, 0x7f7f, 0x7f80, 0x7fff, 0x8000, 0xbf80][rng.random_range(0..9)],
+            _ => rng.random_range(0x3a00..0x3e00),
+        };
+        let words = (0..words).map(|word| scale >> (word * width) & ((1 << width) - 1));
+        row.iter().copied().chain(words).collect::<Vec<u64>>()
+    };
+    elements.chunks(config.d).flat_map(row).collect()
+}
+
+/// The number that a row's scale is, `significand 2^exponent`, and whether it is none that a scale may be.
+fn scale_of(config: &CoreConfig, row: &[u64]) -> (i128, i32, bool) {
+    let words = row[config.d..].iter().rev();
+    let bits = words.fold(0i128, |bits, &word| bits << config.format.width() | i128::from(word));
+    let (sign, field) = (bits >> 15, bits >> 7 & 255);
+    let bad = sign == 1 || field == 255;
+    (if bad || field == 0 { 0 } else { 128 + bits % 128 }, field as i32 - 134, bad)
+}
+
 /// Runs both and compares everything that a result holds but the count of saturated roundings.
 fn check(config: &CoreConfig, o: &Operands, case: &str) {
     config.validate().expect("a valid configuration");
     let n = Numerics::new(config);
-    let (Lengths { k: d, v: dv }, formats) = (config.lengths(), config.formats());
+    let (Lengths { k: d, v: dv }, formats) = (config.port_words(), config.formats());
     let keys = o.k.len() / d;
     let model = Model::new(config);
     let result =
@@ -69,7 +100,11 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     let mut scalar = Scalar::new(config, &n);
     let mut lanes = Lanes::new(dv, o.v_exponent);
     let special = |format: Format, bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
-    let (mut invalid, mut overflow) = (special(formats.q, &o.q), false);
+    let special_row = |format: Format, row: &[u64]| match d > config.d {
+        true => scale_of(config, row).2,
+        false => special(format, row),
+    };
+    let (mut invalid, mut overflow) = (special_row(formats.q, &o.q), false);
     for (i, step) in result.steps.iter().enumerate() {
         let (k, v) = (&o.k[i * d..][..d], &o.v[i * dv..][..dv]);
         let wanted = scalar.step(&o.q, k);
@@ -82,7 +117,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         let want = (wanted.s, wanted.x, wanted.w, wanted.upper, action);
         assert_eq!(got, want, "{}, {case}, key {i}", config.name());
         lanes.step(&scalar, wanted.lane, v);
-        invalid |= special(formats.k, k) || action != Action::Hold && special(formats.v, v);
+        invalid |= special_row(formats.k, k) || action != Action::Hold && special(formats.v, v);
         overflow |= wanted.overflow;
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
@@ -151,8 +186,14 @@ fn check_mixed(seed: u64, rounds: u64) {
     let cases: Vec<_> = (0..rounds).flat_map(|round| variants(2, Format::BF16).map(|c| (round, c))).collect();
     cases.into_par_iter().enumerate().for_each(|(case, (round, mut config))| {
         let mut rng = rng(seed + case as u64);
-        let mut any = || Format::NAMED[rng.random_range(0..Format::NAMED.len())].1;
+        let all: Vec<Format> = Format::named().map(|(_, format)| format).collect();
+        let mut any = || all[rng.random_range(0..all.len())];
         let formats = Formats { q: any(), k: any(), v: any(), o: any() };
+        // Queries and keys of one integer format, which have scales.
+        let formats = match case % 3 {
+            0 => Formats { q: Format::INT8, k: Format::INT8, ..formats },
+            _ => formats,
+        };
         config = config.with_formats(formats);
         config.d = [2, 5, 16][rng.random_range(0..3)];
         config.dv = Some([2, 3, 17][rng.random_range(0..3)]).filter(|dv| *dv != config.d);
@@ -175,7 +216,7 @@ fn check_mixed(seed: u64, rounds: u64) {
 
 #[test]
 fn mixed_formats_and_lengths_follow_the_contract() {
-    check_mixed(5000, 300);
+    check_mixed(5000, 450);
 }
 
 #[test]

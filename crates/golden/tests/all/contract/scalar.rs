@@ -161,6 +161,21 @@ impl<'a> Scalar<'a> {
         round_half_up(natural * i128::from(LOG2E), places).clamp(-limit, limit)
     }
 
+    /// Integers, multiplied and added exactly, times both scales and `log2(e)` in 16 bits, rounded once.
+    fn scaled_score(&self, q: &[u64], k: &[u64]) -> i128 {
+        let d = self.config.d;
+        let number = |bits| Dyadic::of(self.config.format, bits).mantissa;
+        let dot: i128 = q[..d].iter().zip(&k[..d]).map(|(&q, &k)| number(q) * number(k)).sum();
+        let ((mq, eq, _), (mk, ek, _)) = (super::scale_of(self.config, q), super::scale_of(self.config, k));
+        // 31 bits at most, of which the lowest 15 are rounded away.
+        let multiplier = round_half_up(mq * mk * i128::from(LOG2E), 15);
+        let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
+        let exponent =
+            15 - LOG2E_FRACTION as i32 + eq + ek + self.n.score_shift + self.score_fraction() as i32;
+        // So far left everything that is not zero saturates.
+        round_half_up(dot * multiplier, -exponent.min(60)).clamp(-limit, limit)
+    }
+
     /// `k`, `f`.
     fn argument(&self, magnitude: i128, fraction: u32) -> (u64, u64) {
         let b = self.n.exp.value_fraction;
@@ -178,7 +193,10 @@ impl<'a> Scalar<'a> {
     }
 
     pub fn step(&mut self, q: &[u64], k: &[u64]) -> Outcome {
-        let s = self.score(self.natural(q, k));
+        let s = match q.len() > self.config.d {
+            true => self.scaled_score(q, k),
+            false => self.score(self.natural(q, k)),
+        };
         match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => self.flash_d(s),
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),

@@ -1,5 +1,6 @@
 //! Keys of given scores.
 
+use super::super::scaled;
 use flashd_spec::config::{CoreConfig, Dot};
 use flashd_workload::{round_to, round_value};
 
@@ -11,12 +12,15 @@ const FINER: f64 = 1.0 / 128.0;
 pub(super) struct Rows {
     config: CoreConfig,
     pub(super) q: Vec<u64>,
-    /// What a one of the key brings to the natural score, by axis.
+    /// What a one of the key brings to the natural score, by axis; empty where keys have scales.
     axes: Vec<f64>,
 }
 
 impl Rows {
     pub(super) fn new(config: &CoreConfig) -> Rows {
+        if config.key_words() > config.d {
+            return Rows { config: config.clone(), q: scaled::query(config), axes: Vec::new() };
+        }
         let count = config.d.min(AXES);
         let mut axes = vec![1.0; count];
         // Sums of a fused dot product keep what the format cannot hold in one number.
@@ -33,6 +37,9 @@ impl Rows {
 
     /// A key of this natural score, as near as the format can bring it.
     pub(super) fn key(&self, score: f64) -> Vec<u64> {
+        if self.axes.is_empty() {
+            return scaled::key(&self.config, score);
+        }
         let mut k = vec![0; self.config.d];
         let mut rest = score;
         for (k, axis) in k.iter_mut().zip(&self.axes) {

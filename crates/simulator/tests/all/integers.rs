@@ -1,0 +1,92 @@
+//! Integer cores in lock-step, and their errors on the bundled sample.
+
+use flashd_hwmodel::vectors::{Layout, Look};
+use flashd_simulator::selftest::{Expected, Stream, core};
+use flashd_simulator::{Reference, Scenario, VectorWriter, model_results, prepare};
+use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, KINDS, Scale};
+use flashd_spec::format::{Format, Formats};
+use flashd_workload::{TensorScale, load_dir};
+use std::path::Path;
+
+/// All that can be made of a datapath with integers: with scales and without, beside floats, with masks and partial results.
+fn integer_cores(d: usize) -> Vec<CoreConfig> {
+    let (bf16, int8, int4) = (Format::BF16, Format::INT8, Format::INT4);
+    let formats: [Formats; 6] = [
+        int8.into(),
+        int4.into(),
+        Formats { q: bf16, k: int8, v: int8, o: bf16 },
+        Formats { q: int8, k: int8, v: bf16, o: bf16 },
+        Formats { q: int8, k: int4, v: int4, o: Format::FP16 },
+        Formats { q: Format::FP8_E4M3, k: int4, v: int8, o: Format::FP32 },
+    ];
+    let mut cores = Vec::new();
+    for kind in KINDS {
+        for formats in formats {
+            let plain = CoreConfig::with_datapath(kind.datapath, d, formats.q).with_formats(formats);
+            let none = plain.can_be_scaled().then_some(Scale::None);
+            cores.push(CoreConfig { scales: none, ..plain.clone() });
+            cores.push(CoreConfig { masks: true, partial: plain.can_be_partial() && d > 2, ..plain });
+        }
+    }
+    cores.retain(|core| core.validate().is_ok());
+    cores
+}
+
+#[test]
+fn all_of_them_in_lockstep() {
+    for d in [2, 5, 16] {
+        let cores = integer_cores(d);
+        assert!(cores.len() > 60, "{}", cores.len());
+        for config in cores {
+            let layout = Layout::of_core(&config, Look::Inside).unwrap();
+            let mut out = VectorWriter::new(std::io::sink(), layout, &config).unwrap();
+            let stream = Stream { round: 24, ..Stream::of(7, 200) };
+            let run = core(&config, &stream, Expected::Lockstep, &mut out, &mut |_| {});
+            assert!(run.is_ok_and(|streamed| streamed.keys >= 200), "{}", config.name());
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_both_names() {
+    let int8 = || CoreConfig::new(Design::FlashD, 8, Format::INT8);
+    let refused = |core: CoreConfig| core.validate().unwrap_err().by_flag();
+    let paper = CoreConfig { datapath: FlashDVariant::Paper.into(), ..int8() };
+    assert_eq!(
+        refused(paper),
+        "--format: int8 for q with --weight paper, which has every operation in one format of floats"
+    );
+    let tree = CoreConfig { dot: Some(flashd_spec::config::Dot::Tree), ..int8() };
+    assert!(refused(tree).starts_with("--format: int8 for q with --dot tree"));
+    let fixed = CoreConfig { datapath: Fa2Variant::Fixed.into(), ..int8() };
+    assert!(refused(fixed).starts_with("--v-format: int8 with --fa2 fixed"));
+    let o = int8().with_formats(Formats { o: Format::INT8, ..Format::INT8.into() });
+    assert!(refused(o).starts_with("--o-format: int8 is an integer; results are floats"));
+    let floats = CoreConfig { scales: Some(Scale::Row), ..CoreConfig::new(Design::Fa2, 8, Format::BF16) };
+    assert!(refused(floats).starts_with("--scales"));
+}
+
+#[test]
+fn eight_bits_of_integers_lose_a_third_of_what_e4m3_loses() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbench/data");
+    let traces = load_dir(&folder).unwrap();
+    let mut means = [[0.0; 2]; 2];
+    for trace in traces.iter().take(3) {
+        let scenario = Scenario {
+            attention: trace.attention.clone(),
+            visible: trace.visible(),
+            score_scale: trace.score_scale(),
+            tensor_scale: TensorScale::Auto,
+        };
+        let reference = Reference::new(&scenario);
+        for (means, format) in means.iter_mut().zip([Format::INT8, Format::FP8_E4M3]) {
+            for (mean, design) in means.iter_mut().zip(Design::ALL) {
+                let core = CoreConfig::new(design, trace.attention.d, format);
+                let prepared = prepare(&core, &scenario, &reference).unwrap();
+                *mean += reference.accuracy(&prepared, &model_results(&prepared)).mean;
+            }
+        }
+    }
+    let [integers, floats] = means;
+    assert!(integers.iter().zip(floats).all(|(int8, e4m3)| 3.0 * int8 < e4m3), "{means:?}");
+}

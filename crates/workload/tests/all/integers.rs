@@ -1,0 +1,106 @@
+//! Integers: their encodings, the scales of rows and channels, and what they stand for.
+
+use flashd_spec::format::{Encodings, Format};
+use flashd_workload::synthetic::attention_like;
+use flashd_workload::{
+    Attention, Quantised, Scaling, ScoreScale, encode_row, quantise, round_to, scale_value,
+};
+
+/// Two's complement, read plainly; the lowest counts as the one above it.
+fn plain(bits: u64, width: u32) -> f64 {
+    let half = 1i64 << (width - 1);
+    let value = if bits as i64 >= half { bits as i64 - 2 * half } else { bits as i64 };
+    value.max(1 - half) as f64
+}
+
+#[test]
+fn every_encoding_is_its_integer() {
+    for (_, format) in Format::INTEGERS {
+        for bits in 0..1u64 << format.width() {
+            let value = plain(bits, format.width());
+            assert_eq!(format.value(bits), value, "{format}: {bits:#x}");
+            assert!(!format.is_special(bits));
+            let lowest = bits == 1 << (format.width() - 1);
+            assert_eq!(round_to(format, value), if lowest { bits + 1 } else { bits });
+            // Ties to even, and saturation.
+            let even = if value.rem_euclid(2.0) == 0.0 { value } else { value + 1.0 };
+            let most = format.max_finite() as f64;
+            assert_eq!(format.value(round_to(format, value + 0.5)), even.min(most));
+        }
+        assert_eq!(format.value(round_to(format, -1e30)), -(format.max_finite() as f64));
+        assert_eq!(round_to(format, f64::NAN), 0);
+        assert_eq!(round_to(format, -0.2), 0);
+    }
+}
+
+#[test]
+fn a_row_fills_its_integers_and_none_saturates() {
+    let rows: [&[f64]; 5] =
+        [&[1.0, -0.5, 0.25], &[1e-3, -7e-5], &[300.0, 299.0, -300.0], &[0.0, 0.0], &[1e-45, 0.0]];
+    for (_, format) in Format::INTEGERS {
+        for row in rows {
+            let words = encode_row(format, row);
+            let (elements, scale) = words.split_at(row.len());
+            let by = scale_value(scale, format);
+            assert!(by > 0.0 && f64::from(by as f32) == by && (by as f32).to_bits() & 0xffff == 0, "bf16");
+            let largest = row.iter().fold(0f64, |m, x| m.max(x.abs()));
+            let most = format.max_finite() as f64;
+            // Rounded up by less than a place of bf16, unless it is smaller than any scale.
+            assert!(largest / by <= most, "{format}, {row:?}");
+            if largest > 1e-30 {
+                assert!(largest / by > most * (1.0 - 2f64.powi(-7)), "{format}, {row:?}: {by}");
+            }
+            for (&bits, x) in elements.iter().zip(row) {
+                assert!((format.value(bits) * by - x).abs() <= by / 2.0 * (1.0 + 1e-12), "{format}, {row:?}");
+            }
+        }
+    }
+}
+
+fn mean_distance(a: &[f64], b: &[f32]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - f64::from(*b)).abs()).sum::<f64>() / a.len() as f64
+}
+
+#[test]
+fn a_head_is_its_integers_times_their_scales() {
+    let mut head: Attention = attention_like(3, 20, 30, 16);
+    // One channel of V far larger than the others, and a row of K far smaller.
+    head.v.iter_mut().step_by(16).for_each(|v| *v *= 1000.0);
+    head.k[16..32].iter_mut().for_each(|k| *k *= 1e-4);
+    let scaling = Scaling::unscaled(ScoreScale::Auto, 16).unwrap();
+    let with = quantise(Format::INT8, scaling, &head);
+    assert_eq!((with.scale_words, with.q.len(), with.k.len()), (2, 20 * 18, 30 * 18));
+    assert_eq!((with.saturated, with.query(3).len()), ([0; 3], 18));
+    let [q, k, v] = with.dequantised();
+    assert_eq!((q.len(), k.len(), v.len()), (20 * 16, 30 * 16, 30 * 16));
+    for (row, x) in k.chunks(16).zip(head.k.chunks(16)) {
+        let largest = x.iter().fold(0f32, |m, x| m.max(x.abs()));
+        let worst = row.iter().zip(x).map(|(a, b)| (a - f64::from(*b)).abs()).fold(0.0, f64::max);
+        assert!(worst <= f64::from(largest) / 127.0 * 0.51, "{worst} of {largest}");
+    }
+    for channel in 0..16 {
+        let of = |x: usize| (v[x * 16 + channel] - f64::from(head.v[x * 16 + channel])).abs();
+        let largest = (0..30).map(|x| head.v[x * 16 + channel].abs()).fold(0f32, f32::max);
+        assert!((0..30).all(|x| of(x) <= f64::from(largest) / 127.0 * 0.5001), "channel {channel}");
+        assert_eq!(with.result(channel, 0x3f80), f64::from(largest) / 127.0, "1.0 in bf16");
+    }
+    // Without scales a small row keeps next to nothing.
+    let formats = Format::INT8.into();
+    let without = quantise(Encodings { formats, scale_words: 0 }, scaling, &head);
+    assert_eq!(without.k.len(), 30 * 16);
+    let [_, coarse, _] = without.dequantised();
+    assert!(mean_distance(&k, &head.k) < 0.1 * mean_distance(&coarse, &head.k));
+}
+
+#[test]
+fn padding_stands_before_the_scale() {
+    let head = attention_like(4, 2, 3, 5);
+    let scaling = Scaling::unscaled(ScoreScale::Auto, 5).unwrap();
+    let narrow = quantise(Format::INT4, scaling, &head);
+    let wide: Quantised = narrow.pad_to(8);
+    assert_eq!((narrow.scale_words, narrow.key_words(), wide.key_words()), (4, 9, 12));
+    for row in 0..3 {
+        let (own, padded) = (narrow.key(row), wide.key(row));
+        assert_eq!((&padded[..5], &padded[5..8], &padded[8..]), (&own[..5], &[0; 3][..], &own[5..]));
+    }
+}
