@@ -4,7 +4,7 @@ use crate::Error;
 use flashd_generator::{GeneratedFile, core_files, write_all};
 use flashd_golden::{Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
+use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS, Scale};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -67,7 +67,7 @@ impl Core {
             let problem = "dv: a core that is called has one length for keys and values; give d alone";
             return Err(Error::Input(problem.into()));
         }
-        if config.key_words() != config.d {
+        if config.scales() == Scale::Row {
             let problem = "scales: a core that is called takes rows of d elements; give scales=none";
             return Err(Error::Input(problem.into()));
         }

@@ -419,9 +419,7 @@ fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
 fn float_format(text: &str) -> Result<Format, String> {
     let format: Format = text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string())?;
     match format.is_integer() {
-        true => {
-            Err(format!("this takes a format of floats: {}", Format::NAMED.map(|(name, _)| name).join(", ")))
-        }
+        true => Err(format!("this takes a format of floats: {}", Format::float_names())),
         false => Ok(format),
     }
 }

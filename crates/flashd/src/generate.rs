@@ -53,7 +53,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         let segments = selection.fields.get("segments").unwrap_or(8);
         let format = selection.fields.get("format").unwrap_or(Format::BF16);
         if format.is_integer() {
-            let floats = Format::NAMED.map(|(name, _)| name).join(", ");
+            let floats = Format::float_names();
             return Err(Failure::input(format!(
                 "--format {format} with --unit {name}: units are of floats: {floats}"
             )));

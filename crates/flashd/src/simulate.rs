@@ -110,12 +110,10 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     let visible = visible::visible(args, config.masks, &attention)?;
     let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
-    let given = match args.smooth_k {
-        true => Scenario { attention: scenario.attention.smooth_k(), ..scenario.clone() },
-        false => scenario.clone(),
-    };
+    let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
-        prepare(config, &given, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
+        let scenario = smooth.as_ref().unwrap_or(&scenario);
+        prepare(config, scenario, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
     };
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {

@@ -1,7 +1,7 @@
 //! What a run of a model takes: the operands, and what each query sees of them.
 
 use crate::model::PartialState;
-use crate::round::v_exponent;
+use crate::round::{given_exponent, v_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
 use std::borrow::Cow;
@@ -72,10 +72,9 @@ impl<'a> Head<'a> {
 
     /// An exponent for each query.
     pub(crate) fn exponents(&self, format: Format) -> Cow<'a, [u64]> {
-        // Integers have one exponent, and cores no port for it.
-        match self.v_exponents.is_empty() || format.is_integer() {
+        match self.v_exponents.is_empty() {
             true => vec![v_exponent(format, self.v); self.lengths.len()].into(),
-            false => self.v_exponents.into(),
+            false => self.v_exponents.iter().map(|&exponent| given_exponent(format, exponent)).collect(),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::base2::Base2;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes};
 use crate::model::{PartialState, QueryResult};
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, exponential_factor, scaled};
-use crate::round::encode;
+use crate::round::{encode, given_exponent};
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{Arithmetic, CoreConfig, Design, LaneBits, Update};
@@ -56,12 +56,11 @@ impl Merge {
     /// Flags are those of any part.
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
-            let v_exponent = if self.numerics.formats.v.is_integer() { 1 } else { v_exponent };
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
             let state = self.tree(&states);
             QueryResult {
                 o: match &state {
-                    Some(state) => self.result(state, v_exponent),
+                    Some(state) => self.result(state, given_exponent(self.numerics.formats.v, v_exponent)),
                     None => vec![0; self.config.dv()],
                 },
                 invalid: parts.iter().any(|part| part.invalid),

@@ -129,6 +129,11 @@ pub fn v_exponent(format: Format, v: &[u64]) -> u64 {
     finite.map(|&bits| biased_exponent(format, bits)).max().unwrap_or(1)
 }
 
+/// What lanes scale values to of an exponent that a caller gives: integers have one exponent, and cores no port for it.
+pub(crate) fn given_exponent(format: Format, exponent: u64) -> u64 {
+    if format.is_integer() { 1 } else { exponent }
+}
+
 /// Significand and exponent of a positive value of the format: `significand * 2^exponent`, the significand
 /// being the integer `1.fraction` (or the bare fraction of a subnormal).
 pub(crate) fn parts(format: Format, x: f64) -> (u64, i32) {

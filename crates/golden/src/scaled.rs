@@ -6,8 +6,9 @@
 use crate::base2::{Score, round_half_up};
 use crate::dot::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::round::decode;
+use flashd_spec::bits::joined;
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, Numerics, SCALE_PRODUCT_BITS, scaled_right};
+use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_DROPPED, scaled_right};
 
 /// A positive bf16 number, `significand 2^(exponent - 134)`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +21,7 @@ struct Scale {
 impl Scale {
     /// The scale in the words behind a vector's elements of `width` bits each, and whether it is negative, Inf or NaN.
     fn of(words: &[u64], width: u32) -> (Scale, bool) {
-        let bits = words.iter().rev().fold(0, |bits, word| bits << width | word);
+        let bits = joined(words, width);
         let (negative, exponent) = (bits >> 15 & 1 == 1, bits >> 7 & 0xff);
         let special = negative || exponent == 0xff;
         let significand = if special || exponent == 0 { 0 } else { 128 + (bits & 0x7f) };
@@ -58,9 +59,8 @@ struct Rule {
 
 impl Rule {
     fn score(&self, dot: i32, q: Scale, k: Scale) -> f64 {
-        let dropped = 16 + LOG2E.ilog2() as i32 + 1 - SCALE_PRODUCT_BITS as i32;
-        debug_assert!(LOG2E_FRACTION == LOG2E.ilog2());
-        let c = round_half_up((q.significand * k.significand * LOG2E) as i64, dropped);
+        let product = (q.significand * k.significand * LOG2E) as i64;
+        let c = round_half_up(product, SCALE_PRODUCT_DROPPED as i32);
         let right = (self.most - q.exponent - k.exponent).clamp(0, 62);
         let moved = (i64::from(dot) * c) << self.left;
         round_half_up(moved, right).clamp(-self.limit, self.limit) as f64

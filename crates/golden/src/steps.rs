@@ -6,7 +6,7 @@ use crate::carrier::Carriers;
 use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::Recurrence;
-use crate::round::encode;
+use crate::round::{encode, given_exponent};
 use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
@@ -86,9 +86,7 @@ impl Stepper {
             return Err(StepError::Width { what: "v_exponent", word: v_exponent, bits });
         }
         let special = self.special(format, q);
-        // Integers have one exponent, and cores no port for it.
-        let v_exponent = if self.config().formats().v.is_integer() { 1 } else { v_exponent };
-        self.core.begin(v_exponent, special);
+        self.core.begin(given_exponent(self.config().formats().v, v_exponent), special);
         (self.query, self.due, self.steps) = (Some(q.to_vec()), false, 0);
         Ok(())
     }

@@ -5,7 +5,7 @@ use flashd_simulator::split::split_results;
 use flashd_simulator::{Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design, SplitConfig};
 use flashd_spec::format::Format;
-use flashd_workload::{TensorScale, load_dir};
+use flashd_workload::load_dir;
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,12 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let mut sums = [(0.0, 0.0f64, 0usize); 7];
             let name = CoreConfig::new(design, 16, format).name().replace("_d16", "");
             for head in heads.iter().step_by(every) {
-                let scenario = Scenario {
-                    attention: head.attention.clone(),
-                    visible: head.visible(),
-                    score_scale: head.score_scale(),
-                    tensor_scale: TensorScale::Auto,
-                };
+                let scenario = Scenario::from(head);
                 let reference = Reference::new(&scenario);
                 let core = CoreConfig::new(design, head.attention.d, format);
                 let prepared = prepare(&core, &scenario, &reference)?;

@@ -8,8 +8,8 @@ use flashd_golden::f64_attention::safe_softmax;
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Visible, choose_scaling, quantise,
-    round_value, v_candidates,
+    Attention, Channels, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Trace, Visible,
+    choose_scaling, quantise, round_value, v_candidates,
 };
 use std::ops::Range;
 
@@ -45,8 +45,8 @@ pub struct Prepared {
     pub workload: Workload,
     /// Elements of q, k and v that saturated when they were rounded.
     pub saturated_inputs: [usize; 3],
-    /// What the channels of V were divided by, where values are integers; empty otherwise.
-    pub channels: Vec<f64>,
+    /// What the channels of V were divided by.
+    pub channels: Channels,
 }
 
 impl Reference {
@@ -88,7 +88,25 @@ impl Reference {
     }
 }
 
+/// A head of a folder as a core gets it: with the mask and the scale that it comes with.
+impl From<&Trace> for Scenario {
+    fn from(trace: &Trace) -> Scenario {
+        Scenario {
+            attention: trace.attention.clone(),
+            visible: trace.visible(),
+            score_scale: trace.score_scale(),
+            tensor_scale: TensorScale::Auto,
+        }
+    }
+}
+
 impl Scenario {
+    /// The same with K minus its mean over the keys ([`Attention::smooth_k`]).
+    #[must_use]
+    pub fn smooth_k(&self) -> Scenario {
+        Scenario { attention: self.attention.smooth_k(), visible: self.visible.clone(), ..*self }
+    }
+
     /// The keys that each query sees.
     pub fn ranges(&self) -> Vec<Range<usize>> {
         self.visible.ranges(&self.attention)
@@ -104,8 +122,7 @@ impl Prepared {
 
     /// The number that an element of a result stands for, by its place in the result.
     pub fn result(&self, channel: usize, bits: u64) -> f64 {
-        let scale = self.channels.get(channel).copied().unwrap_or(1.0);
-        self.scaling.result(self.config.formats().o, bits) * scale
+        self.channels.result(&self.scaling, self.config.formats().o, channel, bits)
     }
 }
 

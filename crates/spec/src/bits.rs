@@ -19,3 +19,8 @@ pub const fn index_bits(n: usize) -> u32 {
 pub const fn signed(value: u64, width: u32) -> i64 {
     ((value << (64 - width)) as i64) >> (64 - width)
 }
+
+/// A number whose words of `width` bits are these, the low one first.
+pub fn joined(words: &[u64], width: u32) -> u64 {
+    words.iter().rev().fold(0, |bits, word| bits << width | word)
+}

@@ -58,6 +58,8 @@ pub const LOG2E: u64 = 23637;
 /// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits, of which the top two may be zero. A
 /// relative error of 2^-14.5 at most is below the score's last place for scores up to 16.
 pub const SCALE_PRODUCT_BITS: u32 = 16;
+/// Bits of the product of both scales' significands and [`LOG2E`] that rounding to [`SCALE_PRODUCT_BITS`] drops.
+pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
 /// Bits that FA2's fixed-point accumulator has above the values': |o| stays below l, at most 65,536.
 pub const SUM_GUARD_BITS: u32 = 16;
 
@@ -389,9 +391,8 @@ pub fn scaled_right(n: &Numerics) -> (i32, u32) {
     let scale = Format::BF16;
     // The smallest product of significands and log2(e) that is not zero has two bits less; one times it, moved left, has to saturate.
     let left = (n.score_integer + n.score_fraction + 1).saturating_sub(SCALE_PRODUCT_BITS - 3);
-    // Bits of both significands' and the constant's product that are not kept.
-    let dropped = 2 * scale.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
-    let unit = 2 * (scale.bias + scale.fraction_bits as i32) + LOG2E_FRACTION as i32 - dropped as i32;
+    let unit =
+        2 * (scale.bias + scale.fraction_bits as i32) + LOG2E_FRACTION as i32 - SCALE_PRODUCT_DROPPED as i32;
     (unit - n.score_shift - n.score_fraction as i32 + left as i32, left)
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn on_head(
         let round = |(i, o): (usize, f64)| {
             // The power of two is exact, and undone exactly.
             let i = i % head.trace.attention.dv;
-            let scaled = o / encoded.channel(i) * 2f64.powi(scaling.v_exponent);
+            let scaled = o / encoded.channels.scale(i) * 2f64.powi(scaling.v_exponent);
             encoded.result(scaling, i, round_to(encodings.formats.o, scaled))
         };
         // Mean and largest each with its best scaling, so that both are bounds.
@@ -210,8 +210,9 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
 fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
     let d = encoded.head.trace.attention.dv;
     let undo = 2f64.powi(-scaling.v_exponent);
-    let value =
-        |(i, &v): (usize, &u64)| decode(encoded.encodings.formats.v, v) * undo * encoded.channel(i % d);
+    let value = |(i, &v): (usize, &u64)| {
+        decode(encoded.encodings.formats.v, v) * undo * encoded.channels.scale(i % d)
+    };
     let v: Vec<f64> = v.par_iter().enumerate().map(value).collect();
     scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
 }

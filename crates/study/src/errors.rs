@@ -6,7 +6,7 @@ use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Encodings;
 use flashd_workload::{
-    Attention, Quantised, Scaling, TensorScale, choose_scaling, quantise, round_to, round_value, saturates,
+    Attention, Channels, Rounded, Scaling, TensorScale, choose_scaling, round_to, round_value, saturates,
     v_candidates,
 };
 use rayon::prelude::*;
@@ -24,8 +24,8 @@ pub(crate) struct Encoded<'a> {
     pub(crate) scalings: Vec<Scaling>,
     /// Elements of Q and K, in this order, that saturated.
     pub(crate) saturated: [usize; 2],
-    /// What the channels of V are divided by, where values are integers; empty otherwise.
-    pub(crate) channels: Vec<f64>,
+    /// What the channels of V are divided by.
+    pub(crate) channels: Channels,
 }
 
 /// Heads in the encodings of one format, shared by all cores of that format.
@@ -67,36 +67,32 @@ impl<'a> Encoded<'a> {
         let scaling = choose_scaling(encodings, a, trace.score_scale(), TensorScale::Auto, &round)
             .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
         let candidates = v_candidates(a.max_abs_v(), encodings.formats).into_iter();
+        let Encodings { formats, scale_words } = encodings;
         let queries: Vec<f32> = head.queries.iter().flat_map(|&i| a.query(i)).copied().collect();
-        let sample = Attention { queries: head.queries.len(), q: queries, ..a.clone() };
-        let Quantised { q, k, channels, saturated: [saturated_q, saturated_k, _], .. } =
-            quantise(encodings, scaling, &sample);
+        let scales = scale_words > 0;
+        let q = Rounded::rows(formats.q, a.d, scales, &queries, |_, x| scaling.scale_q(x));
+        let k = Rounded::rows(formats.k, a.d, scales, &a.k, |_, x| scaling.scale_k(x));
         Ok(Encoded {
             head,
             encodings,
-            q,
-            k,
+            saturated: [q.saturated, k.saturated],
+            q: q.words,
+            k: k.words,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
-            saturated: [saturated_q, saturated_k],
-            channels,
+            channels: Channels::new(formats.v, &a.v, a.dv),
         })
     }
 
     /// Each value in a scaling, as it is rounded.
-    fn scaled_values(&self, scaling: &Scaling) -> impl IndexedParallelIterator<Item = f64> {
+    fn scaled_values(&self, scaling: &Scaling) -> impl ParallelIterator<Item = f64> {
         let Attention { v, dv, .. } = &self.head.trace.attention;
-        let scaled = move |(i, &v): (usize, &f32)| scaling.scale_v(v) / self.channel(i % dv);
-        v.par_iter().enumerate().map(scaled)
-    }
-
-    /// What a channel of V is divided by.
-    pub(crate) fn channel(&self, i: usize) -> f64 {
-        self.channels.get(i).copied().unwrap_or(1.0)
+        let scaled = move |(i, &v): (usize, &f32)| scaling.scale_v(v) / self.channels.scale(i);
+        v.par_chunks_exact(*dv).flat_map_iter(move |row| row.iter().enumerate().map(scaled))
     }
 
     /// The number that an element of a result stands for, by its place in the result.
     pub(crate) fn result(&self, scaling: &Scaling, i: usize, o: u64) -> f64 {
-        scaling.result(self.encodings.formats.o, o) * self.channel(i)
+        self.channels.result(scaling, self.encodings.formats.o, i, o)
     }
 
     /// The values in a scaling.

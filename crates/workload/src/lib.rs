@@ -39,5 +39,6 @@ pub use visible::{AskedVisible, CausalAlign, Position, Positions, Visible};
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
 pub use quantise::{
-    Quantised, encode_row, quantise, round_to, round_value, saturates, scale_value, scale_words,
+    Channels, Quantised, Rounded, encode_row, quantise, round_to, round_value, saturates, scale_value,
+    scale_words,
 };

@@ -255,11 +255,8 @@ impl Work<'_> {
         let chooses = self.args.tensor_scale == TensorScale::Auto
             && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.formats()).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
-        let given = match self.args.smooth_k {
-            true => Scenario { attention: scenario.attention.smooth_k(), ..scenario },
-            false => scenario,
-        };
-        let prepared = prepare(config, &given, &reference)
+        let scenario = if self.args.smooth_k { scenario.smooth_k() } else { scenario };
+        let prepared = prepare(config, &scenario, &reference)
             .map_err(|e| Failure::input(format!("--data: {name}: {e}")))?;
         let scaling = prepared.scaling;
         Ok((prepared, scaling))

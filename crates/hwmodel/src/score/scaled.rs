@@ -19,7 +19,7 @@ use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_BITS, scaled_right};
+use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_BITS, SCALE_PRODUCT_DROPPED, scaled_right};
 use std::sync::Arc;
 
 /// The format of scales.
@@ -81,9 +81,8 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let product = product.mul(&W::constant(bits_for(LOG2E), LOG2E)).named("in_base_2");
-        let drop = product.width() - SCALE_PRODUCT_BITS;
-        let half = W::constant(product.width(), 1 << (drop - 1));
-        let c = product.add(&half).named("rounded").drop_low(drop);
+        let half = W::constant(product.width(), 1 << (SCALE_PRODUCT_DROPPED - 1));
+        let c = product.add(&half).named("rounded").drop_low(SCALE_PRODUCT_DROPPED);
         let (most, _) = scaled_right(n);
         let wide = (exponents.width() + 1).max(bits_for(most.unsigned_abs().into()) + 1);
         let most = W::constant(wide, most as i64 as u64 & ones(wide));

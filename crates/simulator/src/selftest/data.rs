@@ -3,7 +3,7 @@
 use super::scaled;
 use super::values::values;
 use flashd_spec::bits::ones;
-use flashd_spec::config::CoreConfig;
+use flashd_spec::config::{CoreConfig, Scale};
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{encode_row, round_to, round_value, synthetic};
@@ -171,7 +171,7 @@ fn queries_and_keys(
 ) -> (Vec<u64>, Vec<u64>) {
     let (queries, keys) = Operand::queries_and_keys(config);
     let d = queries.d;
-    let scales = config.key_words() > config.d;
+    let scales = config.scales() == Scale::Row;
     let has_integers = queries.format.is_integer() || keys.format.is_integer();
     let encode = |Operand { format, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
         let scaled = |factor: f64| x.iter().map(move |&x| f64::from(x) * factor);

@@ -5,7 +5,7 @@ use flashd_simulator::selftest::{Expected, Stream, core};
 use flashd_simulator::{Reference, Scenario, VectorWriter, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, FlashDVariant, KINDS, Scale};
 use flashd_spec::format::{Format, Formats};
-use flashd_workload::{TensorScale, load_dir};
+use flashd_workload::load_dir;
 use std::path::Path;
 
 /// All that can be made of a datapath with integers: with scales and without, beside floats, with masks and partial results.
@@ -72,12 +72,7 @@ fn eight_bits_of_integers_lose_a_third_of_what_e4m3_loses() {
     let traces = load_dir(&folder).unwrap();
     let mut means = [[0.0; 2]; 2];
     for trace in traces.iter().take(3) {
-        let scenario = Scenario {
-            attention: trace.attention.clone(),
-            visible: trace.visible(),
-            score_scale: trace.score_scale(),
-            tensor_scale: TensorScale::Auto,
-        };
+        let scenario = Scenario::from(trace);
         let reference = Reference::new(&scenario);
         for (means, format) in means.iter_mut().zip([Format::INT8, Format::FP8_E4M3]) {
             for (mean, design) in means.iter_mut().zip(Design::ALL) {

@@ -4,7 +4,7 @@ use flashd_golden::{Head, Model, encode};
 use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design, Fa2Variant, Hold, LAZY_SLACK};
 use flashd_spec::format::Format;
-use flashd_workload::{TensorScale, load_dir, round_value};
+use flashd_workload::{load_dir, round_value};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
@@ -77,12 +77,7 @@ fn on_the_bundled_sample_it_is_accurate_and_rarely_rescales() {
     for format in [Format::BF16, Format::FP16, Format::FP8_E4M3, Format::FP8_E5M2] {
         let (mut mean, mut moves, mut steps, mut saturated) = ([0.0; 2], [0; 2], 0, 0);
         for trace in &traces {
-            let scenario = Scenario {
-                attention: trace.attention.clone(),
-                visible: trace.visible(),
-                score_scale: trace.score_scale(),
-                tensor_scale: TensorScale::Auto,
-            };
+            let scenario = Scenario::from(trace);
             let reference = Reference::new(&scenario);
             let cores = [lazy(trace.d, format), CoreConfig::new(Design::Fa2, trace.d, format)];
             for (i, core) in cores.iter().enumerate() {

@@ -3,7 +3,7 @@
 use flashd_simulator::{Gaps, Reference, Scenario, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
-use flashd_workload::{TensorScale, Trace, load_dir, synthetic};
+use flashd_workload::{Trace, load_dir, synthetic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,12 @@ fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-fn scenario(trace: &Trace) -> Scenario {
-    Scenario {
-        attention: trace.attention.clone(),
-        visible: trace.visible(),
-        score_scale: trace.score_scale(),
-        tensor_scale: TensorScale::Auto,
-    }
-}
-
 #[test]
 fn the_bundled_sample_in_lockstep() {
     let traces = load_dir(&folder("testbench/data")).unwrap();
     assert!(traces.len() >= 4);
     for trace in &traces {
-        let mut s = scenario(trace);
+        let mut s = Scenario::from(trace);
         let (queries, keys) = if trace.d > 64 { (3, 24) } else { (8, 40) };
         s.attention = s.attention.truncated(queries, keys);
         let reference = Reference::new(&s);
@@ -65,7 +56,7 @@ fn compare(traces: &[Trace]) {
     for (format, limit) in [(Format::BF16, 1.05), (Format::FP8_E4M3, 1.15)] {
         let mut groups: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
         for trace in traces {
-            let s = scenario(trace);
+            let s = Scenario::from(trace);
             let reference = Reference::new(&s);
             for (i, design) in [Design::FlashD, Design::Fa2].into_iter().enumerate() {
                 let config = CoreConfig::new(design, trace.attention.d.max(16), format);

@@ -4,7 +4,7 @@ use flashd_golden::encode;
 use flashd_simulator::{Gaps, Reference, Scenario, Workload, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Fa2Variant, Hold, LaneBits};
 use flashd_spec::format::Format;
-use flashd_workload::{TensorScale, load_dir, round_value};
+use flashd_workload::{load_dir, round_value};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::path::Path;
@@ -97,12 +97,7 @@ fn on_the_bundled_sample_the_error_is_no_larger_than_the_log_references() {
     for format in [Format::BF16, Format::FP16, Format::FP8_E4M3, Format::FP8_E5M2] {
         let mut mean = [0.0; 2];
         for trace in &traces {
-            let scenario = Scenario {
-                attention: trace.attention.clone(),
-                visible: trace.visible(),
-                score_scale: trace.score_scale(),
-                tensor_scale: TensorScale::Auto,
-            };
+            let scenario = Scenario::from(trace);
             let reference = Reference::new(&scenario);
             let variants = [Fa2Variant::LogReference, Fa2Variant::SharedLogReference];
             for (mean, variant) in mean.iter_mut().zip(variants) {

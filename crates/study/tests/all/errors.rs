@@ -1,8 +1,7 @@
 //! Errors on the bundled sample and on equal scores, against other ways to the same figures.
 
-use crate::common::scenario;
 use flashd_golden::{Head, Model, decode};
-use flashd_simulator::{Accuracy, Reference, model_results, prepare};
+use flashd_simulator::{Accuracy, Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, FlashDVariant};
 use flashd_spec::format::Format;
 use flashd_study::{Heads, HeadsError, Prepared, equal};
@@ -29,7 +28,7 @@ fn errors_are_those_of_the_simulator() {
             let mut groups: BTreeMap<&str, Vec<Accuracy>> = BTreeMap::new();
             for head in &heads.heads {
                 let trace = &head.trace;
-                let scenario = scenario(trace);
+                let scenario = Scenario::from(trace);
                 let reference = Reference::new(&scenario);
                 let config = CoreConfig { d: trace.attention.d, ..config.clone() };
                 let prepared = prepare(&config, &scenario, &reference).unwrap();

@@ -4,6 +4,5 @@
 
 mod accuracy;
 mod channels;
-mod common;
 mod errors;
 mod skips;

@@ -1,9 +1,8 @@
 //! Shares and added errors of hold rules, against counts made in other ways.
 
-use crate::common::scenario;
 use flashd_golden::family::{flash_d_hold, hold_weights, scores};
 use flashd_golden::{Action, Head, Model};
-use flashd_simulator::{Reference, prepare};
+use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_study::By;
@@ -59,7 +58,7 @@ fn shares_of_cores_are_the_counts_of_the_model() {
         let (trace, d) = (&head.trace, head.trace.attention.d);
         let tallies = measure(head, &rules, Some(Format::BF16)).unwrap().core;
         assert!(tallies[4].is_none(), "no core has an exact budget");
-        let scenario = scenario(trace);
+        let scenario = Scenario::from(trace);
         let reference = Reference::new(&scenario);
         for (rule, tally) in rules.iter().zip(&tallies).take(4) {
             let [core, without] = rule.cores(d, Format::BF16).unwrap();

@@ -10,13 +10,14 @@ mod scaling;
 mod search;
 
 pub use round::{round_to, round_value, saturates};
-pub use scales::{encode_row, scale_value, scale_words};
+pub use scales::{Channels, encode_row, scale_value, scale_words};
 pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::{Attention, pad_rows};
 use flashd_spec::config::Lengths;
 use flashd_spec::format::{Encodings, Format, Formats};
+use std::iter::repeat_n;
 
 /// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
@@ -41,52 +42,63 @@ pub struct Quantised {
     pub k: Vec<u64>,
     /// Values, `[keys, d_v]`.
     pub v: Vec<u64>,
-    /// What the channels of V were divided by, where values are integers; empty otherwise.
-    pub channels: Vec<f64>,
+    /// What the channels of V were divided by.
+    pub channels: Channels,
     /// Elements of q, k and v that were beyond the largest number of their format and became that number.
     pub saturated: [usize; 3],
     /// Elements of q, k and v that were not zero and became zero.
     pub vanished: [usize; 3],
 }
 
+/// A tensor's encodings.
+#[derive(Clone, Debug, Default)]
+pub struct Rounded {
+    /// Rows one after another, each with its scale behind it where rows have scales.
+    pub words: Vec<u64>,
+    /// Elements that were beyond the largest number of the format and became that number.
+    pub saturated: usize,
+    /// Elements that were not zero and became zero.
+    pub vanished: usize,
+}
+
+impl Rounded {
+    /// Rounds rows of `d` elements, each element scaled by its place in the row first; with `scales`, each row gets a scale of its own.
+    pub fn rows(
+        format: Format,
+        d: usize,
+        scales: bool,
+        data: &[f32],
+        scale: impl Fn(usize, f32) -> f64,
+    ) -> Rounded {
+        let mut rounded = Rounded::default();
+        for row in data.chunks(d.max(1)) {
+            let scaled = row.iter().enumerate().map(|(place, &x)| scale(place, x));
+            let from = rounded.words.len();
+            if scales {
+                rounded.words.extend(encode_row(format, &scaled.collect::<Vec<_>>()));
+            } else {
+                rounded.words.extend(scaled.map(|x| {
+                    rounded.saturated += usize::from(saturates(format, x));
+                    round_to(format, x)
+                }));
+            }
+            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && format.magnitude(**bits) == 0;
+            rounded.vanished += row.iter().zip(&rounded.words[from..]).filter(vanished).count();
+        }
+        rounded
+    }
+}
+
 /// Scales and rounds a head: one rounding for each element. Integers get a scale for each query and key if the core takes it, and for each
 /// channel of V.
 pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &Attention) -> Quantised {
     let Encodings { formats, scale_words } = encodings.into();
-    let channels = scales::channel_scales(formats.v, &attention.v, attention.dv);
-    let mut counts = [(0, 0); 3];
-    let mut count = |which: usize, format: Format, x: f32, scaled: f64, bits: u64| {
-        let (saturated, vanished): &mut (usize, usize) = &mut counts[which];
-        *saturated += usize::from(saturates(format, scaled));
-        *vanished += usize::from(x != 0.0 && format.magnitude(bits) == 0);
-    };
-    let mut tensor = |which: usize, format: Format, data: &[f32], scale: &dyn Fn(f32) -> f64| -> Vec<u64> {
-        if scale_words == 0 {
-            let element = |&x: &f32| {
-                let scaled = scale(x);
-                let bits = round_to(format, scaled);
-                count(which, format, x, scaled, bits);
-                bits
-            };
-            return data.iter().map(element).collect();
-        }
-        let row = |row: &[f32]| {
-            let words = encode_row(format, &row.iter().map(|&x| scale(x)).collect::<Vec<_>>());
-            row.iter().zip(&words).for_each(|(&x, &bits)| count(which, format, x, 0.0, bits));
-            words
-        };
-        data.chunks_exact(attention.d).flat_map(row).collect()
-    };
-    let q = tensor(0, formats.q, &attention.q, &|x| scaling.scale_q(x));
-    let k = tensor(1, formats.k, &attention.k, &|x| scaling.scale_k(x));
-    let values = attention.v.iter().enumerate().map(|(i, &x)| {
-        let channel = channels.get(i % attention.dv).copied().unwrap_or(1.0);
-        let scaled = scaling.scale_v(x) / channel;
-        let bits = round_to(formats.v, scaled);
-        count(2, formats.v, x, scaled, bits);
-        bits
-    });
-    let v = values.collect();
+    let channels = Channels::new(formats.v, &attention.v, attention.dv);
+    let scales = scale_words > 0;
+    let q = Rounded::rows(formats.q, attention.d, scales, &attention.q, |_, x| scaling.scale_q(x));
+    let k = Rounded::rows(formats.k, attention.d, scales, &attention.k, |_, x| scaling.scale_k(x));
+    let in_channel = |channel, x| scaling.scale_v(x) / channels.scale(channel);
+    let v = Rounded::rows(formats.v, attention.dv, false, &attention.v, in_channel);
     Quantised {
         formats,
         scaling,
@@ -95,12 +107,12 @@ pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &A
         dv: attention.dv,
         queries: attention.queries,
         keys: attention.keys,
-        q,
-        k,
-        v,
+        saturated: [&q, &k, &v].map(|tensor| tensor.saturated),
+        vanished: [&q, &k, &v].map(|tensor| tensor.vanished),
+        q: q.words,
+        k: k.words,
+        v: v.words,
         channels,
-        saturated: counts.map(|(saturated, _)| saturated),
-        vanished: counts.map(|(_, vanished)| vanished),
     }
 }
 
@@ -112,7 +124,7 @@ impl Quantised {
 
     /// The attention output that belongs to an element of a core's result, by its place in the result.
     pub fn result(&self, channel: usize, bits: u64) -> f64 {
-        self.scaling.result(self.formats.o, bits) * self.channels.get(channel).copied().unwrap_or(1.0)
+        self.channels.result(&self.scaling, self.formats.o, channel, bits)
     }
 
     /// Row i of Q.
@@ -137,15 +149,15 @@ impl Quantised {
     /// If one is smaller than the rows are.
     pub fn pad_to(&self, lengths: impl Into<Lengths>) -> Quantised {
         let Lengths { k: d, v: dv } = lengths.into();
+        assert!(d >= self.d, "rows of {} elements do not fit into {d}", self.d);
         // Scales stay behind the elements.
         let pad = |data: &[u64]| -> Vec<u64> {
             let rows = data.chunks_exact(self.key_words().max(1)).map(|row| row.split_at(self.d));
-            rows.flat_map(|(elements, scale)| [&pad_rows(elements, self.d, d, 0), scale].concat()).collect()
+            let zeros = repeat_n(&0, d - self.d);
+            rows.flat_map(|(elements, scale)| elements.iter().chain(zeros.clone()).chain(scale).copied())
+                .collect()
         };
-        let (q, k) = match self.scale_words {
-            0 => (pad_rows(&self.q, self.d, d, 0), pad_rows(&self.k, self.d, d, 0)),
-            _ => (pad(&self.q), pad(&self.k)),
-        };
+        let (q, k) = (pad(&self.q), pad(&self.k));
         let channels = self.channels.clone();
         Quantised { d, dv, q, k, v: pad_rows(&self.v, self.dv, dv, 0), channels, ..*self }
     }
@@ -168,8 +180,9 @@ impl Quantised {
             data.chunks_exact(self.key_words().max(1)).flat_map(row).collect()
         };
         let (s, formats) = (&self.scaling, self.formats);
-        let channel = |i: usize| self.channels.get(i % self.dv).copied().unwrap_or(1.0);
-        let of_v = |(i, &bits): (usize, &u64)| value(formats.v, bits, 1.0, s.v_exponent) * channel(i);
+        let of_v = |(i, &bits): (usize, &u64)| {
+            value(formats.v, bits, 1.0, s.v_exponent) * self.channels.scale(i % self.dv)
+        };
         [
             rows(formats.q, &self.q, s.q_factor, s.q_exponent),
             rows(formats.k, &self.k, 1.0, s.k_exponent),

@@ -1,7 +1,8 @@
 //! Scales of integers: one for each query and each key, which the core gets, and one for each channel of V, which the host keeps.
 
 use super::round::round_to;
-use flashd_spec::bits::ones;
+use super::scaling::Scaling;
+use flashd_spec::bits::{joined, ones};
 use flashd_spec::format::Format;
 
 /// The bits of the smallest bf16 number that is not below `x`, which is positive and finite.
@@ -21,7 +22,7 @@ pub fn scale_words(scale: u64, width: u32) -> impl Iterator<Item = u64> {
 pub fn scale_value(words: &[u64], format: Format) -> f64 {
     match words.is_empty() {
         true => 1.0,
-        false => Format::BF16.value(words.iter().rev().fold(0, |bits, word| bits << format.width() | word)),
+        false => Format::BF16.value(joined(words, format.width())),
     }
 }
 
@@ -37,18 +38,34 @@ pub fn encode_row(format: Format, row: &[f64]) -> Vec<u64> {
     elements.chain(scale_words(scale, format.width())).collect()
 }
 
-/// What each channel of V is divided by where values are integers: its largest magnitude over the largest integer. The host multiplies
-/// the results. Empty for floats, whose channels are as they are.
-pub(super) fn channel_scales(format: Format, v: &[f32], dv: usize) -> Vec<f64> {
-    if !format.is_integer() {
-        return Vec::new();
+/// What the channels of V are divided by before they are rounded, where values are integers: each channel's largest magnitude over the
+/// largest integer. The host multiplies the results by it. One for floats, whose channels are as they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Channels(Vec<f64>);
+
+impl Channels {
+    /// Those of values, `[keys, dv]`, that are to be rounded to a format.
+    pub fn new(format: Format, v: &[f32], dv: usize) -> Channels {
+        if !format.is_integer() {
+            return Channels::default();
+        }
+        let mut largest = vec![0f64; dv];
+        for row in v.chunks_exact(dv) {
+            largest.iter_mut().zip(row).for_each(|(largest, &x)| *largest = largest.max(f64::from(x).abs()));
+        }
+        let scale = |largest: f64| {
+            if largest > 0.0 && largest.is_finite() { largest / format.max_finite() as f64 } else { 1.0 }
+        };
+        Channels(largest.into_iter().map(scale).collect())
     }
-    let mut largest = vec![0f64; dv];
-    for row in v.chunks_exact(dv) {
-        largest.iter_mut().zip(row).for_each(|(largest, &x)| *largest = largest.max(f64::from(x).abs()));
+
+    /// What a channel is divided by; one beyond the last, where rows are padded.
+    pub fn scale(&self, channel: usize) -> f64 {
+        self.0.get(channel).copied().unwrap_or(1.0)
     }
-    let scale = |largest: f64| {
-        if largest > 0.0 && largest.is_finite() { largest / format.max_finite() as f64 } else { 1.0 }
-    };
-    largest.into_iter().map(scale).collect()
+
+    /// The attention output that belongs to an element of a core's result in a format, by its place in the result.
+    pub fn result(&self, scaling: &Scaling, format: Format, channel: usize, bits: u64) -> f64 {
+        scaling.result(format, bits) * self.scale(channel)
+    }
 }

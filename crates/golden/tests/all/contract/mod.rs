@@ -4,6 +4,7 @@
 mod exhaustive;
 mod lanes;
 mod scalar;
+mod scales;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
 use flashd_golden::{Action, Head, Model, QueryResult, decode};
@@ -16,6 +17,7 @@ use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;
 use scalar::{Lane, Scalar};
+use scales::{scale_of, with_scales};
 
 /// The operands of one query.
 struct Operands {
@@ -60,32 +62,6 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
         _ => own,
     };
     Operands { q, k, v, v_exponent }
-}
-
-/// Rows with a scale behind each: mostly near one over the largest integer, some of any kind.
-fn with_scales(rng: &mut crate::common::Rng, config: &CoreConfig, elements: &[u64]) -> Vec<u64> {
-    let width = config.format.width();
-    let words = (config.key_words() - config.d) as u32;
-    assert_eq!(words * width, 16, "a scale is a bf16 number");
-    let row = |row: &[u64]| {
-        let scale: u64 = match rng.random_range(0..8) {
-            0 => rng.random::<u64>() & 0xffff,
-            1 => [0, 1, 0x7f, 0x80, 0x7f7f, 0x7f80, 0x7fff, 0x8000, 0xbf80][rng.random_range(0..9)],
-            _ => rng.random_range(0x3a00..0x3e00),
-        };
-        let words = (0..words).map(|word| scale >> (word * width) & ((1 << width) - 1));
-        row.iter().copied().chain(words).collect::<Vec<u64>>()
-    };
-    elements.chunks(config.d).flat_map(row).collect()
-}
-
-/// The number that a row's scale is, `significand 2^exponent`, and whether it is none that a scale may be.
-fn scale_of(config: &CoreConfig, row: &[u64]) -> (i128, i32, bool) {
-    let words = row[config.d..].iter().rev();
-    let bits = words.fold(0i128, |bits, &word| bits << config.format.width() | i128::from(word));
-    let (sign, field) = (bits >> 15, bits >> 7 & 255);
-    let bad = sign == 1 || field == 255;
-    (if bad || field == 0 { 0 } else { 128 + bits % 128 }, field as i32 - 134, bad)
 }
 
 /// Runs both and compares everything that a result holds but the count of saturated roundings.

@@ -113,7 +113,7 @@ impl<'a> Scalar<'a> {
         Scalar { config, n, reference: None, l: 0, room: 0 }
     }
 
-    fn score_fraction(&self) -> u32 {
+    pub(super) fn score_fraction(&self) -> u32 {
         self.n.score_fraction
     }
 
@@ -159,21 +159,6 @@ impl<'a> Scalar<'a> {
         let places = (LOG2E_FRACTION + self.n.natural_fraction() - self.score_fraction()) as i32;
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
         round_half_up(natural * i128::from(LOG2E), places).clamp(-limit, limit)
-    }
-
-    /// Integers, multiplied and added exactly, times both scales and `log2(e)` in 16 bits, rounded once.
-    fn scaled_score(&self, q: &[u64], k: &[u64]) -> i128 {
-        let d = self.config.d;
-        let number = |bits| Dyadic::of(self.config.format, bits).mantissa;
-        let dot: i128 = q[..d].iter().zip(&k[..d]).map(|(&q, &k)| number(q) * number(k)).sum();
-        let ((mq, eq, _), (mk, ek, _)) = (super::scale_of(self.config, q), super::scale_of(self.config, k));
-        // 31 bits at most, of which the lowest 15 are rounded away.
-        let multiplier = round_half_up(mq * mk * i128::from(LOG2E), 15);
-        let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
-        let exponent =
-            15 - LOG2E_FRACTION as i32 + eq + ek + self.n.score_shift + self.score_fraction() as i32;
-        // So far left everything that is not zero saturates.
-        round_half_up(dot * multiplier, -exponent.min(60)).clamp(-limit, limit)
     }
 
     /// `k`, `f`.

@@ -1,7 +1,7 @@
 //! Keys of given scores.
 
 use super::super::scaled;
-use flashd_spec::config::{CoreConfig, Dot};
+use flashd_spec::config::{CoreConfig, Dot, Scale};
 use flashd_workload::{round_to, round_value};
 
 /// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.
@@ -18,7 +18,7 @@ pub(super) struct Rows {
 
 impl Rows {
     pub(super) fn new(config: &CoreConfig) -> Rows {
-        if config.key_words() > config.d {
+        if config.scales() == Scale::Row {
             return Rows { config: config.clone(), q: scaled::query(config), axes: Vec::new() };
         }
         let count = config.d.min(AXES);
