@@ -1,5 +1,6 @@
 //! What a user chooses: the configuration of a core, and of what is made of cores.
 
+mod about;
 mod array;
 mod datapath;
 mod fields;
@@ -13,6 +14,7 @@ mod validate;
 mod value;
 mod wrapper;
 
+pub use about::{ABOUT, About, Group};
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK};
 pub use fields::CoreFields;

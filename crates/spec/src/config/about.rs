@@ -1,0 +1,211 @@
+//! Why each option is there and what its choices cost: the paragraphs of `--help` and of `docs/reference/options.md`.
+//!
+//! Figures in them come from the tables in `docs/results`.
+
+/// The headings under which options stand in help and in documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The recurrence, its datapath, vector lengths and the hold rule.
+    Core,
+    /// Formats of operands and results, and scales.
+    Formats,
+    /// Ports that not every core has, and the memory behind them.
+    Ports,
+    /// Bits and table sizes, where the defaults do not suit.
+    Precision,
+}
+
+impl Group {
+    /// All, in the order of help and documents.
+    pub const ALL: [Group; 4] = [Group::Core, Group::Formats, Group::Ports, Group::Precision];
+
+    /// The heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Core => "Core",
+            Group::Formats => "Number formats",
+            Group::Ports => "Ports of the core",
+            Group::Precision => "Precision",
+        }
+    }
+}
+
+/// What is said of an option beyond its row in [`OPTIONS`](super::OPTIONS), whose order of names is not that of help.
+pub struct About {
+    /// The option.
+    pub field: &'static str,
+    /// Its heading.
+    pub group: Group,
+    /// The words of `-h`, which leaves out the options without any.
+    pub short: &'static str,
+    /// Why one would choose what; nothing where the row's own line says it all.
+    pub why: &'static str,
+}
+
+/// A row for each option, in the order of help and documents; a test compares the two tables.
+pub static ABOUT: &[About] = &[
+    About {
+        field: "design",
+        group: Group::Core,
+        short: "Recurrence",
+        why: "Both designs have the same ports, formats, latency and rate, so that they can be compared.",
+    },
+    About {
+        field: "d",
+        group: Group::Core,
+        short: "Vector length, 2 to 576",
+        why: "Heads whose values are shorter than their keys, such as 192 and 128, take --dk and --dv. Stream \
+    wrappers have one length.",
+    },
+    About { field: "dk", group: Group::Core, short: "", why: "" },
+    About { field: "dv", group: Group::Core, short: "", why: "" },
+    About {
+        field: "weight",
+        group: Group::Core,
+        short: "",
+        why: "lse keeps the log-sum-exp L in fixed point and is what ships. paper follows Alg. 3 with everything \
+    in the format and its static hold rule; it is there to reproduce the paper and to measure its error.",
+    },
+    About {
+        field: "fa2",
+        group: Group::Core,
+        short: "Datapath of FA2 [default: shared-scale]",
+        why: "shared-scale is the smallest FA2 with float lanes: one exponential, and one multiplier a lane, which \
+    also does the final scale when it is idle. separate-scale (or default) is the textbook's datapath, with multipliers of its own \
+    for the final scale. shared-log-reference is the smallest FA2 of all: fixed point, one multiplier a lane, and a reference that \
+    is the first score plus whole octaves, so that the first key needs no product. lazy-reference moves its reference only for a \
+    score more than 8 octaves above it, and then by whole octaves, as FlashAttention-4 does: rescaling o is an exponent less, \
+    rescaling l a shift. fixed has guard bits for 65,536 keys; log-reference scales by the exponent of l, which saves them. \
+    literal is what the paper draws: two exponentials, two multipliers, everything in the format.",
+    },
+    About {
+        field: "update",
+        group: Group::Core,
+        short: "Output update of FLASH-D [default: ranged]",
+        why: "ranged, the default, holds o in fixed point below the largest exponent that its own lane has read. \
+    o never leaves the range of the values, so this takes no guard bits and no final scale; channels of any size have the same \
+    precision, and nothing is loaded with q. fixed holds all lanes below one exponent that comes with q: it is 4 % smaller, and \
+    wrong in channels far smaller than the largest. rounded rounds difference, product and sum one by one; fp32 ships with it, \
+    because its significand is wider than the fixed-point lanes. fused aligns once and rounds once, which cuts o off where it is \
+    far smaller than v (1 % error at 4,096 equal scores of random values).",
+    },
+    About {
+        field: "dot",
+        group: Group::Core,
+        short: "",
+        why: "fused rounds every product once, to a fixed-point position below the score's last place, and adds \
+    integers: smaller than float adders, more accurate, and fast enough to leave the scalar path a cycle more at each end. tree \
+    rounds every product and every sum. paper and literal have tree.",
+    },
+    About {
+        field: "hold",
+        group: Group::Core,
+        short: "Which steps are left out [default: budget:9, FA2: 12]",
+        why: "A held step leaves o as it is, and its value is never read. budget:F (FLASH-D, F from 4 to 22) \
+    keeps the threshold on x = s - L in a register that rises as keys are held: all that is lost stays below 2 max|v| 2^-(F + 2), \
+    0.1 % for F = 9, however many keys there are. It costs 1.3 % of the area at d = 16 and 0.1 % at d = 256. A number T holds a \
+    step whose x is at most -T (FA2: whose s - m is); n held keys cost at most 2 max|v| n e^-T / (1 + n e^-T). static, for paper \
+    alone, looks at the difference of neighbouring scores, which bounds nothing. none updates at every step.",
+    },
+    About {
+        field: "format",
+        group: Group::Formats,
+        short: "Format of q, k, v and o [default: bf16]",
+        why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper, \
+    literal and stream wrappers have one format for everything; --dot tree has one for q and k.",
+    },
+    About { field: "q_format", group: Group::Formats, short: "", why: "" },
+    About { field: "k_format", group: Group::Formats, short: "", why: "" },
+    About { field: "v_format", group: Group::Formats, short: "", why: "" },
+    About { field: "o_format", group: Group::Formats, short: "", why: "" },
+    About {
+        field: "scales",
+        group: Group::Formats,
+        short: "",
+        why: "row puts a positive bf16 scale behind the elements of each query and each key on the port. none \
+    leaves the port as wide as the elements; the host folds one power of two for the whole tensor into --score-shift.",
+    },
+    About {
+        field: "masks",
+        group: Group::Ports,
+        short: "With ports that mask keys",
+        why: "Adds the ports k_mask and o_empty; an array gets a range of keys for each query instead.",
+    },
+    About {
+        field: "partial",
+        group: Group::Ports,
+        short: "With ports for partial results",
+        why: "Keys can then come in tiles, or be split over several cores, with the results of one pass.",
+    },
+    About {
+        field: "value_latency",
+        group: Group::Ports,
+        short: "",
+        why: "For memories behind a pipeline or a bus. The scalars that wait for the value pass through \
+    as many more stages, and the result comes that much later; the rate stays at one key a cycle.",
+    },
+    About {
+        field: "lane",
+        group: Group::Precision,
+        short: "",
+        why: "Default for FLASH-D: 23,13,9 in bf16 and 20,11,6 in fp8-e4m3, with which the largest error on \
+    65,536 equal scores is no larger than FA2's. Sequences of a few hundred keys do with 18,14,9 and 14,10,5, which are 4 and 10 % \
+    smaller.",
+    },
+    About {
+        field: "value_stage",
+        group: Group::Precision,
+        short: "",
+        why: "The stage costs a register a lane, 3 to 6 % of the area. It shortens the clock period, and \
+    saves a fifth of the power where glitches count.",
+    },
+    About {
+        field: "accumulator",
+        group: Group::Precision,
+        short: "",
+        why: "--format fp8-e4m3 --accumulator bf16 converts values where they enter the lanes and results \
+    where they leave. Without extra bits both designs lose sums of many small updates, FLASH-D more of them. On recorded heads in \
+    bf16 FLASH-D's mean error is at most 1.054 times FA2's with three extra bits and 1.037 times with four. paper and literal have \
+    none.",
+    },
+    About {
+        field: "weight_bits",
+        group: Group::Precision,
+        short: "",
+        why: "Fixed-point lanes have theirs in --lane. FA2's shared-scale takes at least three more than the \
+    format, because its factor is also the reciprocal.",
+    },
+    About {
+        field: "segments",
+        group: Group::Precision,
+        short: "",
+        why: "With 8, the relative error of a table stays below half an ulp of bf16, 2^-9 = 2.0e-3.",
+    },
+    About {
+        field: "score_shift",
+        group: Group::Precision,
+        short: "",
+        why: "The shift is exact: N = -floor(log2(d) / 2). What remains of 1/sqrt(d) the host folds into q. \
+    simulate sets it from --scale and the data.",
+    },
+    About {
+        field: "score_integer_bits",
+        group: Group::Precision,
+        short: "",
+        why: "Scores are in octaves, multiplied by log2(e), and saturate at ±512 with 9 bits. The \
+    largest in recorded models was ±250.",
+    },
+    About {
+        field: "score_fraction_bits",
+        group: Group::Precision,
+        short: "",
+        why: "The resolution of s, and of m in FA2.",
+    },
+    About {
+        field: "state_fraction_bits",
+        group: Group::Precision,
+        short: "",
+        why: "18 bits are enough for 65,536 equal scores. With 14, L would stop growing at about \
+    28,000.",
+    },
+];
