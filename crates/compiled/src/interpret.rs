@@ -1,7 +1,8 @@
 //! Jobs as plain Rust over blocks of elements, which the compiler turns into vector instructions of every kind.
 
 use crate::job::{Job, Rest, Source, Task};
-use crate::plan::{Held, Plan, Taken, words};
+use crate::memory::words;
+use crate::plan::{Held, Plan, Taken};
 use flashd_hwmodel::netlist::Operator;
 use flashd_spec::bits::{ones, signed};
 

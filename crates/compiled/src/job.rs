@@ -1,6 +1,6 @@
 //! Jobs: steps that are done for some elements at once, and the order of them.
 
-use crate::plan::words;
+use crate::memory::words;
 use flashd_hwmodel::netlist::{Operator, Step, Steps};
 use std::collections::HashSet;
 

@@ -1,6 +1,7 @@
 //! Where ports and nets are in memory, of one run of a design or of several beside each other.
 
-use crate::plan::{Plan, words};
+use crate::memory::words;
+use crate::plan::Plan;
 use flashd_hwmodel::rtl::{Design, PortPlace};
 use std::collections::HashMap;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::CompileError;
 use crate::network::{Instance, Kind, Network};
-use flashd_hwmodel::netlist::{Operator, Steps};
+use flashd_hwmodel::netlist::Steps;
 use std::collections::HashMap;
 
 /// Of each instance, how many it waits for in a row. Leaves of which one output feeds what another one waits for are taken apart first.
@@ -79,17 +79,4 @@ fn take_apart(network: &mut Network, stuck: &[usize]) {
         stuck.binary_search(&(at - 1)).is_err()
     });
     network.instances.extend(added);
-}
-
-/// The places of the inputs that steps read, each once.
-pub(crate) fn inputs_read(steps: &Steps) -> Vec<u32> {
-    let mut places: Vec<u32> = (steps.steps.iter())
-        .filter_map(|step| match step.operator {
-            Operator::Input(place) => Some(place),
-            _ => None,
-        })
-        .collect();
-    places.sort_unstable();
-    places.dedup();
-    places
 }

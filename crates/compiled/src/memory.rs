@@ -36,3 +36,8 @@ impl DerefMut for Memory {
         &mut self.words[self.start..self.start + self.count]
     }
 }
+
+/// Words that a value takes.
+pub(crate) fn words(width: u32) -> u32 {
+    1 + u32::from(width > 32)
+}

@@ -5,7 +5,6 @@
 //! fan-out cost nothing here. Every net remains; those that carry the same share a representative.
 
 use crate::code::{Builder, append, simplified};
-use crate::levels::inputs_read;
 use flashd_hwmodel::netlist::{Operator, Steps};
 use flashd_hwmodel::rtl::{Design, Register};
 use std::collections::HashMap;
@@ -246,4 +245,17 @@ fn only_read(steps: &Steps) -> Steps {
         }
     }
     builder.finish(steps.outputs.iter().filter_map(|&output| now[output as usize]).collect())
+}
+
+/// The places of the inputs that steps read, each once.
+pub(crate) fn inputs_read(steps: &Steps) -> Vec<u32> {
+    let mut places: Vec<u32> = (steps.steps.iter())
+        .filter_map(|step| match step.operator {
+            Operator::Input(place) => Some(place),
+            _ => None,
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }

@@ -8,6 +8,7 @@ use crate::bundles::{Bundle, What, bundles};
 use crate::events::{ALWAYS, Events};
 use crate::job::{BESIDE, Job, Rest, Source, Task, inputs_last, of_bits, reduction};
 use crate::levels::levels;
+use crate::memory::words;
 use crate::network::{Network, packed};
 use flashd_hwmodel::netlist::{Operator, Steps};
 use flashd_hwmodel::rtl::Design;
@@ -56,11 +57,6 @@ pub(crate) struct Plan {
     pub(crate) events: Vec<u32>,
     /// Words of memory.
     pub(crate) memory: u32,
-}
-
-/// Words that a value takes.
-pub(crate) fn words(width: u32) -> u32 {
-    1 + u32::from(width > 32)
 }
 
 struct Layout<'a> {

@@ -5,7 +5,6 @@
 //! never widen or narrow by themselves: operands of equal width give a result of that width, so that the
 //! two readings cannot differ by an implicit extension.
 
-use crate::arith::normalise::{all_stages, normalise_stages};
 use flashd_spec::bits::signed;
 pub(crate) use flashd_spec::bits::{bits_for, index_bits, ones};
 use std::fmt::Debug;
@@ -320,4 +319,47 @@ impl Word for Num {
         let filled = if fill { ones(count as u32) } else { 0 };
         (Num::cut(self.width, shifted | filled), Num::new(stages.max(1), count))
     }
+}
+
+/// Stages that bring any bit of a word to the top.
+pub fn all_stages(width: u32) -> u32 {
+    32 - (width - 1).leading_zeros()
+}
+
+/// Shifts left by descending powers of two, from `2^(stages - 1)`, where that loses no one; within `room`, and with
+/// `fill` coming in, zeros without. Returns the shifted word and the shift.
+fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fill: Option<&W>) -> (W, W) {
+    let n = x.width();
+    let within = room.map_or(0, |room| stages.min(room.width()));
+    let mut unlimited = match room {
+        Some(room) if room.width() > within => room.drop_low(within).any().named("room_beyond_all"),
+        _ => W::zero(1),
+    };
+    let mut shifted = x.clone();
+    let mut count: Option<W> = None;
+    for i in (0..stages).rev() {
+        let step = 1 << i;
+        let empty = shifted.top(step.min(n)).any().not();
+        let taken = match room {
+            None => empty.label(|| format!("top_{step}_empty")),
+            Some(room) => {
+                let enough = if i < within { room.bit(i) } else { W::zero(1) };
+                let taken = empty.and(&unlimited.or(&enough)).label(|| format!("take_{step}"));
+                // With `step` places of room left and not taken, there is room for all smaller steps together.
+                unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
+                taken
+            }
+        };
+        let kept = shifted.slice(0, n - step);
+        let moved = match fill {
+            None => kept.append_zeros(step),
+            Some(fill) => kept.concat(&fill.repeat(step)),
+        };
+        shifted = taken.select(&moved, &shifted).label(|| format!("left_by_{step}"));
+        count = Some(match count {
+            None => taken,
+            Some(c) => c.concat(&taken),
+        });
+    }
+    (shifted, count.unwrap_or_else(|| W::zero(1)))
 }

@@ -5,4 +5,5 @@ pub mod fault;
 pub mod mutants;
 pub mod prove;
 mod seen;
+mod stimuli;
 mod whole;

@@ -11,7 +11,7 @@ use super::allocate::{Home, Instruction, Virtual};
 use super::assembler::{Address, Code, op};
 use super::pool::Pool;
 use crate::job::{Job, Source};
-use crate::plan::words;
+use crate::memory::words;
 use flashd_hwmodel::netlist::{Operator, Step};
 use flashd_spec::bits::ones;
 use std::collections::HashMap;

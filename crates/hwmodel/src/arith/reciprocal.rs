@@ -1,6 +1,6 @@
 //! The reciprocal of a normalised significand.
 
-use super::exp::evaluate;
+use super::pwl::evaluate;
 use crate::word::Word;
 use flashd_spec::numerics::ReciprocalNumerics;
 

@@ -5,8 +5,8 @@
 //!  v e   p bits times WM bits, right by both exponents, rounded half away from zero
 //! ```
 
-use super::reference::delta_bits;
 use super::separate_lane::SEPARATE;
+use super::widths::{accumulator_bits, delta_bits, guard_bits};
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
@@ -18,18 +18,8 @@ use crate::function;
 use crate::rtl::{Module, Name, Tag};
 use crate::score::sum::sum_exponent_bits;
 use crate::word::{bits_for, ones};
-use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
-
-/// Width of the accumulator.
-pub fn accumulator_bits(n: &Numerics) -> u32 {
-    lane_bits(n).o + guard_bits(n)
-}
-
-/// Integer bits of the accumulator.
-pub(super) fn guard_bits(n: &Numerics) -> u32 {
-    if n.log_reference { 2 } else { SUM_GUARD_BITS }
-}
 
 function! {
     /// The accumulator's next value.

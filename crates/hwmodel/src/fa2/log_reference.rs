@@ -1,7 +1,8 @@
 //! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
 
-use super::reference::{delta_bits, factor_to_sum, hold_text, reference_bits, tau_bits};
+use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
 use super::scalars::step_ports;
+use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};

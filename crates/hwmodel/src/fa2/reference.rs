@@ -7,6 +7,7 @@
 //!   and saves the guard bits.
 
 use super::scalars::{StepFlags, step_ports};
+use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
 use crate::attention::scalar_path::{ScalarInputs, ScalarOutputs};
@@ -15,18 +16,13 @@ use crate::flash_d::fixed_lane::lane_bits;
 use crate::function;
 use crate::rtl::{Module, Reading, Tag};
 use crate::score::sum::SumReciprocalFunction;
-use crate::word::{Word, bits_for};
+use crate::word::Word;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 /// Width of the reference: an integer from `-2^IS` to `2^IS`.
 pub fn reference_bits(n: &Numerics) -> u32 {
     n.score_integer + 2
-}
-
-/// Bits of a shift of the accumulator and of l: all ones shifts everything out.
-pub fn delta_bits(n: &Numerics) -> u32 {
-    bits_for(super::fixed_lane::accumulator_bits(n).max(n.sum_bits()).into())
 }
 
 /// Width of `tau = reference - s`, never negative, FS fraction bits.

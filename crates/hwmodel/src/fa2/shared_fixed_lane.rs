@@ -14,10 +14,10 @@
 //! exponentials have p; one more of WM takes up to 1 % off the error and adds 2 % to the core. With these widths the error is
 //! that of `log-reference` within 1 %, mostly below it, because e gets what r needs.
 
-use super::fixed_lane::{accumulator_bits, guard_bits};
 use super::separate_lane::SEPARATE;
 use super::shared_lane::SHARED;
 use super::shared_log_reference::delta_bits;
+use super::widths::{accumulator_bits, guard_bits};
 use crate::arith::fixed::{rebias_bits, relative, shift_with_guard};
 use crate::arith::fused::shift_right_signed;
 use crate::arith::normalise::normalise_within;
@@ -57,7 +57,7 @@ fn product_bits(n: &Numerics) -> u32 {
 
 /// Width of the count of an accumulator's leading zeros.
 fn zeros_bits(n: &Numerics) -> u32 {
-    crate::arith::normalise::all_stages(accumulator_bits(n))
+    crate::word::all_stages(accumulator_bits(n))
 }
 
 function! {

@@ -16,10 +16,10 @@
 //!   at least half for e, so that l stays in [1/2, 2), and a rise and a carry never come together. Tables have powers of two that are
 //!   a few last places short of 1/2: the divider takes an l from 1/4 on.
 
-use super::fixed_lane::accumulator_bits;
 use super::log_reference::log_sum_bits;
 use super::reference::{factor_to_sum, reference_bits, tau_bits};
 use super::scalars::step_ports;
+use super::widths::accumulator_bits;
 use crate::arith::fixed::clamp;
 use crate::arith::normalise::normalise_within;
 use crate::arith::reciprocal::reciprocal;

@@ -15,8 +15,8 @@
 //! | shift right | yes | no | bits move down only: `(x >> n) >> low` is `(x >> low) >> n` |
 //! | comparison, and or or of all bits | no | no | the one bit of the result depends on every bit |
 
+use super::net::{Net, Op};
 use super::value::{binary, unary};
-use super::{Net, Op};
 use crate::word::{Word, ones};
 use std::collections::HashMap;
 use std::collections::btree_map::{BTreeMap, Entry};

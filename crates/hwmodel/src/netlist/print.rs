@@ -2,7 +2,8 @@
 
 use super::keywords::is_keyword;
 use super::narrow::children;
-use super::{Net, Op, narrow};
+use super::narrow::narrow;
+use super::net::{Net, Op};
 use crate::word::{Word, ones};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;

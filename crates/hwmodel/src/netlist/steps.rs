@@ -1,7 +1,7 @@
 //! Recorded expressions as data: a list of steps, each of which reads earlier ones.
 
 use super::narrow::children;
-use super::{Net, Op};
+use super::net::{Net, Op};
 use crate::rtl::Pins;
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! What a recorded expression computes.
 
-use super::{Net, Op};
+use super::net::{Net, Op};
 use crate::word::{Num, Word};
 
 impl Net {

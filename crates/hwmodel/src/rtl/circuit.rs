@@ -1,10 +1,10 @@
 //! A design that has been built: the hierarchy as it was described, and the nets that carry its values.
 
-use super::design::PortPlace;
+use super::design::{Design, DesignPort, PortPlace};
 use super::flat::Flat;
 use super::flatten::flatten;
-use super::structure::{Port, Structure};
-use super::watch::find_nets;
+use super::structure::{Kind, Port, Structure};
+use super::watch::Watched;
 use std::collections::HashMap;
 
 /// A design, a RustHDL block.
@@ -121,6 +121,64 @@ impl Circuit {
         self.seen_high = true;
         self.flat.capture();
     }
+
+    /// The design as data.
+    pub fn design(&self) -> Design {
+        let (leaves, registers) = self.flat.parts();
+        let mut widths = vec![1; self.flat.nets()];
+        measure(&self.top, &mut widths);
+        let ports = self.top.ports.iter().enumerate().filter(|(place, _)| Some(*place) != self.top.clock);
+        let ports = ports.map(|(_, port)| DesignPort {
+            name: port.name.clone(),
+            output: port.output,
+            width: port.width,
+            nets: port.slots.iter().map(|&slot| self.top.nets[slot as usize]).collect(),
+        });
+        Design { name: self.name().to_string(), widths, leaves, registers, ports: ports.collect() }
+    }
+
+    /// What a net carries.
+    pub fn value(&self, net: u32) -> u64 {
+        self.flat.value(net)
+    }
+
+    /// What is watched in this design, in the order in which its description says so.
+    pub fn watched(&self) -> &[Watched] {
+        &self.top.watches
+    }
+
+    /// The value of something watched.
+    pub fn seen(&self, watched: &Watched) -> u64 {
+        watched.reading.read(self.flat.value(watched.net))
+    }
+}
+
+fn measure(structure: &Structure, widths: &mut [u32]) {
+    // A slot that stands for another one has no net of its own.
+    for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
+        if let Some(measured) = widths.get_mut(net as usize) {
+            *measured = width;
+        }
+    }
+    for node in &structure.nodes {
+        if let Kind::Module(inner) = &node.kind {
+            measure(inner, widths);
+        }
+    }
+}
+
+/// Finds the nets of what is watched in a design.
+fn find_nets(top: &mut Structure) {
+    let mut watches = std::mem::take(&mut top.watches);
+    for watched in &mut watches {
+        let inner =
+            watched.path.iter().fold(&*top, |structure, &node| match &structure.nodes[node as usize].kind {
+                Kind::Module(inner) => inner,
+                _ => structure,
+            });
+        watched.net = inner.nets[watched.slot as usize];
+    }
+    top.watches = watches;
 }
 
 fn drive(top: &Structure, flat: &mut Flat, port: usize, words: &[u64]) {

@@ -1,8 +1,6 @@
-//! A design as data: its leaves and registers between numbered nets, for other engines than [`Circuit`]'s own.
+//! A design as data: its leaves and registers between numbered nets, for other engines than [`Circuit`](super::Circuit)'s own.
 
-use super::Circuit;
 use super::leaf::Leaf;
-use super::structure::{Kind, Structure};
 use std::sync::Arc;
 
 /// A design without hierarchy. Nets go by their numbers; words that carry the same have the same net.
@@ -62,40 +60,4 @@ pub struct DesignPort {
     pub width: u32,
     /// The nets of its words.
     pub nets: Vec<u32>,
-}
-
-impl Circuit {
-    /// The design as data.
-    pub fn design(&self) -> Design {
-        let (leaves, registers) = self.flat.parts();
-        let mut widths = vec![1; self.flat.nets()];
-        measure(&self.top, &mut widths);
-        let ports = self.top.ports.iter().enumerate().filter(|(place, _)| Some(*place) != self.top.clock);
-        let ports = ports.map(|(_, port)| DesignPort {
-            name: port.name.clone(),
-            output: port.output,
-            width: port.width,
-            nets: port.slots.iter().map(|&slot| self.top.nets[slot as usize]).collect(),
-        });
-        Design { name: self.name().to_string(), widths, leaves, registers, ports: ports.collect() }
-    }
-
-    /// What a net carries.
-    pub fn value(&self, net: u32) -> u64 {
-        self.flat.value(net)
-    }
-}
-
-fn measure(structure: &Structure, widths: &mut [u32]) {
-    // A slot that stands for another one has no net of its own.
-    for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
-        if let Some(measured) = widths.get_mut(net as usize) {
-            *measured = width;
-        }
-    }
-    for node in &structure.nodes {
-        if let Kind::Module(inner) = &node.kind {
-            measure(inner, widths);
-        }
-    }
 }

@@ -1,8 +1,5 @@
 //! Values inside a design that checks compare: where they are, and what they are now.
 
-use super::Circuit;
-use super::structure::{Kind, Structure};
-
 /// How a value is read from a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
@@ -60,31 +57,5 @@ impl Watched {
     /// The net of the wire, as [`Design`](super::Design) numbers it.
     pub fn net(&self) -> u32 {
         self.net
-    }
-}
-
-/// Finds the nets of what is watched in a design.
-pub(super) fn find_nets(top: &mut Structure) {
-    let mut watches = std::mem::take(&mut top.watches);
-    for watched in &mut watches {
-        let inner =
-            watched.path.iter().fold(&*top, |structure, &node| match &structure.nodes[node as usize].kind {
-                Kind::Module(inner) => inner,
-                _ => structure,
-            });
-        watched.net = inner.nets[watched.slot as usize];
-    }
-    top.watches = watches;
-}
-
-impl Circuit {
-    /// What is watched in this design, in the order in which its description says so.
-    pub fn watched(&self) -> &[Watched] {
-        &self.top.watches
-    }
-
-    /// The value of something watched.
-    pub fn seen(&self, watched: &Watched) -> u64 {
-        watched.reading.read(self.flat.value(watched.net))
     }
 }

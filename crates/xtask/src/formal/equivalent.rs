@@ -33,13 +33,26 @@ pub struct EquivalentOptions {
     /// Designs at a time (default: one for each processor)
     #[arg(long, value_name = "N", requires = "whole")]
     jobs: Option<usize>,
+    /// With --whole: run designs that are not proved side by side, for so many cycles of random stimuli in Icarus. `alike` is then
+    /// evidence and no proof
+    #[arg(long, value_name = "CYCLES", requires = "whole")]
+    stimuli: Option<u32>,
 }
 
 /// Proves it.
 pub fn equivalent(options: &EquivalentOptions) -> Outcome {
     require(&["yosys", "yosys-abc"])?;
+    if options.stimuli.is_some() {
+        require(&["iverilog", "vvp"])?;
+    }
     if options.whole {
-        return super::whole::whole(&options.old, &options.new, &options.names, options.jobs);
+        return super::whole::whole(
+            &options.old,
+            &options.new,
+            &options.names,
+            options.jobs,
+            options.stimuli,
+        );
     }
     let folder = work::temporary()?;
     let names = match options.names.is_empty() {

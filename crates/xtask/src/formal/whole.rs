@@ -1,6 +1,7 @@
 //! `cargo xtask equivalent --whole`: two texts of a design with its registers.
 
 use super::equivalent::{EQUIVALENT, miter};
+use super::stimuli;
 use crate::failure::{Outcome, check, input};
 use crate::guard;
 use crate::process::{limited, pool, quoted, yosys_command};
@@ -11,20 +12,25 @@ use std::path::{Path, PathBuf};
 /// Processor time for each step of a proof.
 const SECONDS: u64 = 300;
 
+/// Of the stimuli.
+const SEED: u32 = 1;
+
 /// What became of a pair.
 enum Verdict {
     /// The files are the same.
     Text,
     /// Proved, by which tool.
     Proved(&'static str),
+    /// Not proved, and the same in so many cycles of random stimuli.
+    Alike(u32),
     /// Not proved, and what was said last.
     Open(String),
 }
 
 /// Proves that designs which both folders have, in the folders below them as well, do the same in every cycle. Registers are matched by
 /// their names: ABC compares what they take and the outputs as functions of registers and inputs; where some have other names, Yosys
-/// looks for pairs by structure and proves the rest by induction.
-pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>) -> Outcome {
+/// looks for pairs by structure and proves the rest by induction. With `stimuli`, what is not proved runs side by side for so many cycles.
+pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>, stimuli: Option<u32>) -> Outcome {
     let designs: Vec<PathBuf> = (guard::names(new)?.into_iter())
         .filter(|path| {
             let name = work::name(path);
@@ -44,11 +50,12 @@ pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>) -> O
     }
     let verdicts: Vec<Verdict> = pool(jobs)?.install(|| {
         let prove = |path: &PathBuf| -> Outcome<Verdict> {
-            let verdict = compare(&old.join(path), &new.join(path))?;
+            let verdict = compare(&old.join(path), &new.join(path), stimuli)?;
             let name = path.display();
             match &verdict {
                 Verdict::Text => println!("same {name} (text)"),
                 Verdict::Proved(tool) => println!("same {name} ({tool})"),
+                Verdict::Alike(cycles) => println!("alike {name} ({cycles} cycles, no proof)"),
                 Verdict::Open(said) => println!("{said}\nFAIL {name}"),
             }
             Ok(verdict)
@@ -58,20 +65,21 @@ pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>) -> O
     let count = |kind: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| kind(verdict)).count();
     let open = count(|verdict| matches!(verdict, Verdict::Open(_)));
     println!(
-        "{} designs: {} with one text, {} proved, {open} open; {} only in one",
+        "{} designs: {} with one text, {} proved, {} alike under stimuli, {open} open; {} only in one",
         verdicts.len(),
         count(|verdict| matches!(verdict, Verdict::Text)),
         count(|verdict| matches!(verdict, Verdict::Proved(_))),
+        count(|verdict| matches!(verdict, Verdict::Alike(_))),
         alone.len()
     );
     match open {
         0 => Ok(()),
-        n => check(format!("{n} of {} designs are not proved to be the same", verdicts.len())),
+        n => check(format!("{n} of {} designs are not shown to be the same", verdicts.len())),
     }
 }
 
 /// Compares two files of a design.
-fn compare(old: &Path, new: &Path) -> Outcome<Verdict> {
+fn compare(old: &Path, new: &Path, stimuli: Option<u32>) -> Outcome<Verdict> {
     if read(old)? == read(new)? {
         return Ok(Verdict::Text);
     }
@@ -102,5 +110,10 @@ fn compare(old: &Path, new: &Path) -> Outcome<Verdict> {
          equiv_struct -icells; equiv_simple -undef; equiv_induct; equiv_status -assert"
     );
     let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(SECONDS))?;
-    Ok(if said.ok() { Verdict::Proved("Yosys") } else { Verdict::Open(said.last(3)) })
+    if said.ok() {
+        return Ok(Verdict::Proved("Yosys"));
+    }
+    let Some(cycles) = stimuli else { return Ok(Verdict::Open(said.last(3))) };
+    let said = stimuli::alike(folder.path(), cycles, SEED)?;
+    Ok(if stimuli::is_alike(&said) { Verdict::Alike(cycles) } else { Verdict::Open(said.last(3)) })
 }

@@ -1,0 +1,20 @@
+//! Widths that the scalar paths and the lanes of FA2's fixed-point variants agree on.
+
+use crate::flash_d::fixed_lane::lane_bits;
+use crate::word::bits_for;
+use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
+
+/// Width of the accumulator.
+pub fn accumulator_bits(n: &Numerics) -> u32 {
+    lane_bits(n).o + guard_bits(n)
+}
+
+/// Integer bits of the accumulator.
+pub(super) fn guard_bits(n: &Numerics) -> u32 {
+    if n.log_reference { 2 } else { SUM_GUARD_BITS }
+}
+
+/// Bits of a shift of the accumulator and of l: all ones shifts everything out.
+pub fn delta_bits(n: &Numerics) -> u32 {
+    bits_for(accumulator_bits(n).max(n.sum_bits()).into())
+}
