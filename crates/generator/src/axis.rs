@@ -2,39 +2,20 @@
 
 use crate::elaborate::elaborate;
 use crate::emit::emit;
-use crate::files::{GeneratedFile, Manifest, files, manifest};
-use crate::{GenerateError, Sources};
-use flashd_hwmodel::wrapper::{self, Register, registers};
+use crate::GenerateError;
+use crate::files::{Manifest, files, manifest};
+use crate::verilog::{GeneratedFile, Sources};
+use flashd_hwmodel::wrapper::{self, registers};
 use flashd_spec::config::{STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
-use serde::{Deserialize, Serialize};
 
 mod describe;
+mod manifest;
 mod streams;
 
 use describe::description;
+pub use manifest::WrapperManifest;
 pub(crate) use streams::streams;
 pub use streams::{Stream, StreamSignal};
-
-/// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
-/// key to the first beat of its first result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WrapperManifest {
-    /// What the manifest of an array has.
-    #[serde(flatten)]
-    pub array: Manifest<WrapperConfig>,
-    /// Beats of a vector.
-    pub beats: u32,
-    /// Cycles that the streams add to the array's latency.
-    pub stream_latency: u32,
-    /// Most cycles from a request to the first beat of its value that cost no time.
-    pub value_delay: u32,
-    /// The streams.
-    pub streams: Vec<Stream>,
-    /// Bits of a register's address.
-    pub address_bits: u32,
-    /// The registers.
-    pub registers: Vec<Register>,
-}
 
 /// `<name>.v`, `.json`, `.sdc`, `.f`, `.md`, `.core` and `.svg` of a stream wrapper.
 ///

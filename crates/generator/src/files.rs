@@ -2,7 +2,8 @@
 
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
-use crate::{GenerateError, Sources};
+use crate::GenerateError;
+use crate::verilog::{GeneratedFile, Sources};
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
 use flashd_hwmodel::split;
@@ -13,15 +14,6 @@ use flashd_spec::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-/// A file's name and contents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratedFile {
-    /// File name; a module's own file has its design's folder before it.
-    pub name: String,
-    /// The whole contents.
-    pub text: String,
-}
 
 /// A port of the top module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

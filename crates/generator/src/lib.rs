@@ -40,9 +40,9 @@ mod wave_svg;
 // A folder of files for each kind of design; those with `_in` say how the Verilog is cut into files.
 pub use axis::{axis_files, axis_files_in};
 pub use files::{array_files, array_files_in, core_files, core_files_in, split_files_in, unit_file};
-pub use verilog::Sources;
+pub use verilog::{GeneratedFile, Sources};
 // What they return, and how it gets to disk.
-pub use files::{GeneratedFile, write_all};
+pub use files::write_all;
 // What can go wrong, always by a mistake in a design's description or a file that cannot be written.
 pub use error::GenerateError;
 // The manifests that they write.

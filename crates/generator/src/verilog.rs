@@ -1,6 +1,5 @@
 //! Modules as Verilog files: one for the whole design, or one a module.
 
-use crate::GeneratedFile;
 use crate::emit::{Emitted, EmittedModule};
 
 /// The Verilog files of a design.
@@ -53,4 +52,13 @@ fn file(about: &[String], modules: &[EmittedModule]) -> String {
     }
     text += "`default_nettype wire\n";
     text
+}
+
+/// A file's name and contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// File name; a module's own file has its design's folder before it.
+    pub name: String,
+    /// The whole contents.
+    pub text: String,
 }

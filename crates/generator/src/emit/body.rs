@@ -1,6 +1,6 @@
 //! The inside of a structural module: names for its wires, instances, assignments.
 
-use super::{Vector, is_register, vectors};
+use super::vector::{Vector, is_register, vectors};
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::Path;
 use flashd_hwmodel::netlist::{is_keyword, range};

@@ -2,7 +2,7 @@
 
 use super::body::{Body, join};
 use super::parts::unread;
-use super::{is_register, vectors};
+use super::vector::{is_register, vectors};
 use crate::elaborate::Child;
 use crate::kernel::Path;
 use flashd_hwmodel::rtl::Verilog;

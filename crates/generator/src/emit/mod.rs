@@ -1,7 +1,7 @@
 //! Prints each distinct module once.
 
 use crate::GenerateError;
-use crate::elaborate::{Child, Module, Signal};
+use crate::elaborate::Module;
 use crate::kernel::Path;
 use flashd_hwmodel::netlist::range;
 use flashd_hwmodel::rtl::{TagKind, Verilog};
@@ -15,11 +15,13 @@ mod inline;
 mod parts;
 mod reference;
 mod registers;
+mod vector;
 
 use body::Body;
 use clock_enable::clock_enables;
 use dissolve::dissolve;
 use parts::{Parts, unread};
+use vector::vectors;
 pub(crate) use reference::references;
 
 /// One emitted module.
@@ -63,37 +65,6 @@ pub(crate) fn emit(top: &Module) -> Result<Emitted, GenerateError> {
     }
     let ports = vectors(&top.ports).into_iter().map(|v| (v.name, v.output, v.width, v.elements)).collect();
     Ok(Emitted { modules, ports })
-}
-
-/// A port as it is printed: elements packed into one bus.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Vector {
-    name: String,
-    output: bool,
-    width: u32,
-    elements: usize,
-}
-
-impl Vector {
-    fn bits(&self) -> u32 {
-        self.width * self.elements as u32
-    }
-}
-
-fn vectors(ports: &[Signal]) -> Vec<Vector> {
-    let mut vectors: Vec<Vector> = Vec::new();
-    for port in ports {
-        match vectors.last_mut() {
-            Some(last) if port.index.is_some_and(|i| i > 0) && last.name == port.name => last.elements += 1,
-            _ => vectors.push(Vector {
-                name: port.name.clone(),
-                output: port.output,
-                width: port.width,
-                elements: 1,
-            }),
-        }
-    }
-    vectors
 }
 
 #[derive(Default)]
@@ -199,8 +170,4 @@ fn print_module(name: &str, module: &Module, body: &str, given: &Parts) -> Strin
     }
     let _ = write!(text, ");\n{body}endmodule\n");
     text
-}
-
-fn is_register(child: &Child) -> bool {
-    matches!(child.module.tag.kind, TagKind::Register { .. })
 }

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Source, join};
 use super::clock_enable::ENABLE;
-use super::is_register;
+use super::vector::is_register;
 use crate::elaborate::Child;
 use crate::kernel::Path;
 use flashd_hwmodel::rtl::TagKind;

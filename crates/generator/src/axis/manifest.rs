@@ -1,0 +1,28 @@
+//! What a program needs to know of a stream wrapper.
+
+use super::streams::Stream;
+use crate::files::Manifest;
+use flashd_hwmodel::wrapper::Register;
+use flashd_spec::config::WrapperConfig;
+use serde::{Deserialize, Serialize};
+
+/// What a program needs to know about an emitted stream wrapper. `latency` counts from the last beat of a block's last
+/// key to the first beat of its first result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrapperManifest {
+    /// What the manifest of an array has.
+    #[serde(flatten)]
+    pub array: Manifest<WrapperConfig>,
+    /// Beats of a vector.
+    pub beats: u32,
+    /// Cycles that the streams add to the array's latency.
+    pub stream_latency: u32,
+    /// Most cycles from a request to the first beat of its value that cost no time.
+    pub value_delay: u32,
+    /// The streams.
+    pub streams: Vec<Stream>,
+    /// Bits of a register's address.
+    pub address_bits: u32,
+    /// The registers.
+    pub registers: Vec<Register>,
+}
