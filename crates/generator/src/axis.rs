@@ -1,8 +1,8 @@
 //! The files of a stream wrapper: what those of an array have, with streams and registers, and a description to read.
 
+use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::emit;
-use crate::GenerateError;
 use crate::files::{Manifest, files, manifest};
 use crate::verilog::{GeneratedFile, Sources};
 use flashd_hwmodel::wrapper::{self, registers};

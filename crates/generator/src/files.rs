@@ -1,8 +1,8 @@
 //! The files that are written for a core or a unit.
 
+use crate::GenerateError;
 use crate::elaborate::elaborate;
 use crate::emit::{Emitted, emit};
-use crate::GenerateError;
 use crate::verilog::{GeneratedFile, Sources};
 use flashd_hwmodel::array;
 use flashd_hwmodel::catalogue::{build, v_step_latency};
@@ -197,8 +197,8 @@ pub(crate) fn manifest<C>(
         widths.extend([("score", n.formats.q.width()), ("exp_argument", n.exp.argument_bits())]);
     } else {
         widths.extend([("score", n.score_bits()), ("exp_argument", n.octave_argument_bits())]);
-        let (name, width) = config.kind().scalar;
-        widths.push((name, width(&n)));
+        let scalar = config.kind().scalar;
+        widths.push((scalar.name(), n.widest_scalar_bits(scalar)));
     }
     Manifest {
         files: sources.names(&name, emitted),

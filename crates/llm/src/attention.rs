@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Config;
 use crate::error::LlmError;
-use crate::runner::dot;
+use crate::products::dot;
 use flashd_golden::{Action, Model};
 use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;

@@ -29,6 +29,7 @@ mod attention;
 mod checkpoint;
 mod error;
 mod generate;
+mod products;
 mod runner;
 mod tokenizer;
 

@@ -2,6 +2,7 @@
 
 use crate::attention::{Attention, Heads};
 use crate::checkpoint::Checkpoint;
+use crate::products::dot;
 
 /// Base of the rotations of queries and keys.
 const ROTATION_BASE: f32 = 10_000.0;
@@ -126,17 +127,6 @@ fn rms_norm(x: &[f32], weight: &[f32]) -> Vec<f32> {
 /// Row-major matrix times vector.
 fn multiply(matrix: &[f32], x: &[f32]) -> Vec<f32> {
     matrix.chunks_exact(x.len()).map(|row| dot(row, x)).collect()
-}
-
-/// `a . b` in eight partial sums, so that eight products are taken at a time.
-pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let mut sums = [0f32; 8];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (a, b) in a.iter().zip(b) {
-        sums.iter_mut().zip(a).zip(b).for_each(|((sum, a), b)| *sum += a * b);
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 fn add(x: &mut [f32], y: &[f32]) {

@@ -26,6 +26,7 @@
 mod accuracy;
 mod core;
 mod evaluate;
+mod gaps;
 mod inside;
 mod pipeline;
 mod record;
@@ -35,8 +36,9 @@ mod wave;
 // A core, one cycle at a time.
 pub use self::core::engine::{Engine, Inputs, Outputs};
 // What goes through its ports.
-pub use self::core::stream::{CoreDriver, Gaps, RESET_CYCLES};
+pub use self::core::stream::{CoreDriver, RESET_CYCLES};
 pub use self::core::workload::{Query, Workload};
+pub use gaps::Gaps;
 // The lock-step run.
 pub use self::core::lockstep::{CoreRun, Counters, Divergence, Observer, RunError, run, run_against};
 // The model alone.

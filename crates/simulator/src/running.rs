@@ -1,6 +1,6 @@
 //! A described design that runs, and the engine that runs it.
 
-use crate::core::stream::Gaps;
+use crate::gaps::Gaps;
 use flashd_compiled::{CompileError, Compiled};
 use flashd_hwmodel::attention::inside::Inside;
 use flashd_hwmodel::rtl::{Circuit, PortPlace};

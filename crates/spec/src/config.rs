@@ -16,7 +16,9 @@ mod wrapper;
 
 pub use about::{ABOUT, About, Group};
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
-pub use datapath::{Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK};
+pub use datapath::{
+    Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK, WidestScalar,
+};
 pub use fields::CoreFields;
 pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Scale, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};

@@ -12,11 +12,13 @@
 //! that a multiplication by log2(e) turns into octave k (IA + 1 bits) and fraction f.
 
 mod budget;
+mod sum;
 
 pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
+pub use sum::{SUM_GUARD_BITS, SUM_INTEGER_BITS};
 
 use crate::bits::bits_for;
-use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD};
+use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
 use crate::format::{Format, Formats, Subnormals};
 use crate::pwl::{self, Function, Table};
 use std::collections::BTreeMap;
@@ -60,11 +62,6 @@ pub const LOG2E: u64 = 23637;
 pub const SCALE_PRODUCT_BITS: u32 = 16;
 /// Bits of the product of both scales' significands and [`LOG2E`] that rounding to [`SCALE_PRODUCT_BITS`] drops.
 pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
-/// Bits that FA2's fixed-point accumulator has above the values': |o| stays below l, at most 65,536.
-pub const SUM_GUARD_BITS: u32 = 16;
-
-/// Integer bits of FA2's running sum: 65,536 equal scores give exactly 65,536.
-pub const SUM_INTEGER_BITS: u32 = 17;
 /// Guard bits with which `1 - sigmoid(-t)` is formed.
 pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// Extra fraction bits of FLASH-D's difference and product and of FA2's product. The result stays between `o`
@@ -359,6 +356,14 @@ impl Numerics {
     /// Width of FA2's running sum: 65,536 scores as far above the reference as they may be give exactly `2^(16 + slack)`.
     pub fn sum_bits(&self) -> u32 {
         SUM_INTEGER_BITS + self.slack + self.state_fraction
+    }
+
+    /// Width of the widest scalar of the state.
+    pub fn widest_scalar_bits(&self, scalar: WidestScalar) -> u32 {
+        match scalar {
+            WidestScalar::ScoreDifference => self.state_bits() + 1,
+            WidestScalar::RunningSum => self.sum_bits(),
+        }
     }
 
     /// Octaves by which FA2's exponentials in fixed point exceed 1: where a first key is multiplied, the reference is the floor of its

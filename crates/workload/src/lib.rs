@@ -23,6 +23,7 @@
 
 #![warn(unreachable_pub)]
 
+mod positions;
 mod quantise;
 pub mod synthetic;
 mod tensor;
@@ -34,7 +35,8 @@ pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes,
 // Folders of heads.
 pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir};
 // Where queries stand among the keys, and which keys each sees.
-pub use visible::{AskedVisible, CausalAlign, Position, Positions, Visible};
+pub use positions::{CausalAlign, Position, Positions};
+pub use visible::{AskedVisible, Visible};
 // Powers of two that fit a tensor into a format.
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.

@@ -2,6 +2,7 @@
 
 pub mod equivalent;
 pub mod fault;
+mod miter;
 pub mod mutants;
 pub mod prove;
 mod seen;

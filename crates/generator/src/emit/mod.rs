@@ -21,8 +21,8 @@ use body::Body;
 use clock_enable::clock_enables;
 use dissolve::dissolve;
 use parts::{Parts, unread};
-use vector::vectors;
 pub(crate) use reference::references;
+use vector::vectors;
 
 /// One emitted module.
 #[derive(Clone, Debug)]

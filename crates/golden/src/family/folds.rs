@@ -2,10 +2,11 @@
 
 use super::counts::{Counts, Operation};
 use super::machine::Machine;
-use super::monoid::{Monoid, WeightedSum};
+use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes};
 use super::row::Row;
 use super::streamed::{State, divided, streamed, streamed_formula};
+use super::weighted_sum::WeightedSum;
 
 /// In which order the results over single keys are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,6 +47,7 @@ mod softmax;
 mod standard;
 mod streamed;
 mod tiled;
+mod weighted_sum;
 
 pub use algorithms::{ALGORITHMS, Algorithm};
 pub use blocks::{
@@ -61,9 +62,7 @@ pub use hold::{
 };
 pub use hold_budget::{Budget, CoarseBudget, CoarseDecay, budget_of_fraction};
 pub use lse_blocks::lse_blocks;
-pub use monoid::{
-    Monoid, WeightedSum, fold, fold_bracketed, fold_padded, fold_parallel, prefixes, prefixes_parallel,
-};
+pub use monoid::{Monoid, fold, fold_bracketed, fold_padded, fold_parallel, prefixes, prefixes_parallel};
 pub use problem::{Blocks, Counted, Problem, Sizes};
 pub use recurrences::{
     flash_attention, flash_attention_counted, flash_attention_formula, flash_attention2,
@@ -74,3 +73,4 @@ pub use row::{LogSum, Row, sigmoid};
 pub use softmax::{add_mask, naive_softmax, safe_softmax, scores};
 pub use standard::{standard, standard_formula, standard_naive, standard_naive_formula};
 pub use tiled::{tiled, tiled_formula};
+pub use weighted_sum::WeightedSum;

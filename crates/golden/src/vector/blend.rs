@@ -1,8 +1,9 @@
 //! FLASH-D with fixed-point lanes: the kernels of a tile put together.
 
-use super::block::{BlockCore, Layout, Outputs, TileWork};
+use super::block::{BlockCore, Outputs, TileWork};
 use super::fixed::BlendLanes;
 use super::isa::{Isa, Kernel};
+use super::layout::Layout;
 use super::operands::{Convert, Decoder, Survey, convert};
 use super::weights::{WeightState, Weights};
 use crate::carrier::{Carrier, Constants};

@@ -3,21 +3,13 @@
 use super::TILE;
 use super::dot::Dots;
 use super::isa::Isa;
+use super::layout::Layout;
 use super::operands::{PIECE, Survey};
 use super::watch::{Steps, Tally};
 use crate::dot::Block;
 use crate::model::{PartialState, QueryResult};
 use rayon::prelude::*;
 use std::ops::Range;
-
-/// What the lanes of an accumulator's vectors are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
-    /// One element of the queries of a block.
-    Queries,
-    /// Elements of the only query of a block.
-    Elements,
-}
 
 /// The values of a run, to be read by its blocks.
 #[derive(Clone, Copy)]

@@ -4,8 +4,8 @@
 //! module's own units, key by key.
 
 use super::TILE;
-use super::block::Layout;
 use super::isa::{Isa, Kernel};
+use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, convert, convert_all};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{

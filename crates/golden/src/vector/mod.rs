@@ -27,6 +27,7 @@ mod fa2;
 mod fixed;
 mod float;
 mod isa;
+mod layout;
 mod lse;
 mod operands;
 mod plain;

@@ -1,8 +1,9 @@
 //! FLASH-D with lanes that have exponents of their own: the kernels of a tile put together.
 
 use super::TILE;
-use super::block::{BlockCore, Layout, Outputs, TileWork};
+use super::block::{BlockCore, Outputs, TileWork};
 use super::isa::{Isa, Kernel};
+use super::layout::Layout;
 use super::operands::{Convert, Survey, convert};
 use super::ranged::{RangeLanes, RangeOperands, RangeStep, RangeSurvey, RangeTile, RangeValue};
 use super::weights::{WeightState, Weights};

@@ -1,9 +1,10 @@
 //! A run: blocks of queries on the threads of the pool, tile after tile.
 
 use super::blend::Blending;
-use super::block::{AnyCore, AnyValues, Layout, Source, TileWork};
+use super::block::{AnyCore, AnyValues, Source, TileWork};
 use super::dot::{Dots, Unit};
 use super::isa::Isa;
+use super::layout::Layout;
 use super::operands::{Extent, Survey};
 use super::ranging::Ranging;
 use super::scale::ScalingCore;

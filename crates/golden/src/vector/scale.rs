@@ -1,10 +1,11 @@
 //! FA2 with float lanes: the kernels of a tile put together.
 
 use super::TILE;
-use super::block::{BlockCore, Layout, Outputs, TileWork};
+use super::block::{BlockCore, Outputs, TileWork};
 use super::fa2::{Scale, SoftmaxLanes, State};
 use super::float::{FloatStep, Reach, Scaling};
 use super::isa::{Isa, Kernel};
+use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
 use crate::dot::{BLOCK, Block};

@@ -92,21 +92,3 @@ function! {
         [larger.add(&rounded.zext(wide)).slice(0, n.state_bits())]
     }
 }
-
-function! {
-    /// The hold rule's registers for what is left of its budget.
-    pub struct BudgetRestoreFunction { numerics: Arc<Numerics> }
-    name(this) = "budget_restore";
-    doc = "The registers beside a room that was taken over: limit = base + leading zeros of room, closed = room < least.";
-    inputs { room: crate::flash_d::hold_budget::room_bits(&this.numerics) }
-    outputs { limit: crate::flash_d::hold_budget::limit_bits(&this.numerics), closed: 1 }
-    eval<W> {
-        match &this.numerics.budget {
-            Some(budget) => {
-                let (limit, closed) = crate::flash_d::hold_budget::limits(budget, &room);
-                [limit, closed]
-            }
-            None => [W::zero(1), W::zero(1)],
-        }
-    }
-}

@@ -24,4 +24,4 @@ pub mod shared_lane;
 pub mod shared_log_reference;
 pub mod shared_softmax;
 pub mod softmax;
-mod widths;
+pub mod widths;

@@ -9,7 +9,7 @@
 //!
 //! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
 
-use crate::attention::partial::{BudgetRestoreFunction, RestoreFunction, restore_ports};
+use crate::attention::partial::{RestoreFunction, restore_ports};
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::word::{Word, bits_for, ones};
@@ -139,4 +139,22 @@ pub fn hold_budget(
         m.next_all(&[room, limit, closed], &[room_next, limit_next, closed_next]);
         (m.output("above", above), room_out)
     })
+}
+
+function! {
+    /// The hold rule's registers for what is left of its budget.
+    pub struct BudgetRestoreFunction { numerics: Arc<Numerics> }
+    name(this) = "budget_restore";
+    doc = "The registers beside a room that was taken over: limit = base + leading zeros of room, closed = room < least.";
+    inputs { room: room_bits(&this.numerics) }
+    outputs { limit: limit_bits(&this.numerics), closed: 1 }
+    eval<W> {
+        match &this.numerics.budget {
+            Some(budget) => {
+                let (limit, closed) = limits(budget, &room);
+                [limit, closed]
+            }
+            None => [W::zero(1), W::zero(1)],
+        }
+    }
 }

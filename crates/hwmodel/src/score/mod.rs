@@ -6,11 +6,13 @@
 //! | `fused_dot`, `term_sum` | terms and integer adders | `q . k`, rounded once |
 //! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
 //! | `scaled` | the score of integers, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
+//! | `saturate` | scores stay below 2^IS | |
 //! | `special` | Inf and NaN in a vector | |
 //! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
 
 pub mod dot;
 pub mod fused_dot;
+mod saturate;
 pub mod scaled;
 #[expect(clippy::module_inception, reason = "the unit that the folder is about")]
 pub mod score;

@@ -10,7 +10,7 @@
 //! invalid.
 
 use super::fused_dot::fused_dot;
-use super::score::saturate;
+use super::saturate::saturate;
 use crate::arith::fixed::clamp;
 use crate::arith::fused::{shift_right_signed, signed_times};
 use crate::attention::delay::delay;

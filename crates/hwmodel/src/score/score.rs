@@ -5,26 +5,16 @@
 
 use super::dot::dot_product;
 use super::fused_dot::fused_dot;
+use super::saturate::saturate;
 use super::scaled::scaled_score;
 use crate::arith::to_fixed;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::ScoreScaleFunction;
-use crate::word::{Word, bits_for, ones};
+use crate::word::{bits_for, ones};
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, NATURAL_SCORE_GUARD_BITS, Numerics};
 use std::sync::Arc;
-
-/// `x`, signed, cut to `1 + bits` bits; saturates at `+-(2^bits - 1)`.
-pub(super) fn saturate<W: Word>(x: &W, bits: u32) -> W {
-    let rest = x.drop_low(bits);
-    let (negative, low) = (x.msb(), x.slice(0, bits));
-    let fits = rest.all().or(&rest.any().not()).named("fits");
-    // -2^bits has a magnitude of its own beyond the largest.
-    let lowest = negative.and(&low.any().not());
-    let limit = negative.concat(&negative.not().repeat(bits - 1)).concat(&W::constant(1, 1));
-    fits.and(&lowest.not()).select(&negative.concat(&low), &limit)
-}
 
 function! {
     /// The fused dot product's total as the natural score.

@@ -1,7 +1,6 @@
 //! The compound operators of words against their definitions.
 
-use flashd_hwmodel::arith::normalise::all_stages;
-use flashd_hwmodel::word::{Num, Word};
+use flashd_hwmodel::word::{Num, Word, all_stages};
 
 /// `Num` with the trait's own definitions of the compound operators.
 fn by_definition(x: Num, amount: Num, fill: Num) -> (Num, [(Num, Num); 3]) {

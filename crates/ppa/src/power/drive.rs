@@ -4,14 +4,13 @@ use super::PowerError;
 use super::conditions::Conditions;
 use super::glitches::{GlitchActivity, GlitchCounter, Sample};
 use super::stream::PowerStream;
-use super::workload::Feed;
+use super::workload::{Feed, warm_up};
 use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
 use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::array::ArrayInputs;
-use flashd_spec::config::{ArrayConfig, Lengths, TRANSFER_CYCLES};
+use flashd_spec::config::{ArrayConfig, Lengths};
 use flashd_spec::format::{Format, Formats};
-use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 
 /// Streams that are simulated at a time: the bits of a word.
@@ -43,16 +42,6 @@ impl Activity {
     pub fn with_toggles(&self, toggles: Vec<u32>) -> Activity {
         Activity { toggles, ..self.clone() }
     }
-}
-
-/// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
-/// carries data. The first counted toggles are those of the clock edge before cycle `warm_up`.
-pub fn warm_up(target: &Target) -> usize {
-    let load = match target {
-        Target::Core(_) => 0,
-        Target::Array(config) => config.queries + TRANSFER_CYCLES,
-    };
-    RESET_CYCLES + 2 + load + 2 * Numerics::new(target.core()).latency() as usize
 }
 
 /// Sees every cycle when all nets have settled: cycle, cycles in all, and the simulation.

@@ -18,9 +18,10 @@ mod nets;
 mod stream;
 mod workload;
 
-pub use drive::{Activity, Observer, STREAMS, warm_up};
+pub use drive::{Activity, Observer, STREAMS};
 pub use energy::{CellPower, PowerReport};
 pub use glitches::{GlitchActivity, HeadActivity};
+pub use workload::warm_up;
 
 use crate::Target;
 use crate::figures::PowerFigures;

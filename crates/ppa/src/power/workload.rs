@@ -1,12 +1,12 @@
 //! What the 64 streams carry.
 
-use super::drive::warm_up;
 use super::{PowerError, PowerOptions};
 use crate::Target;
 use flashd_golden::v_exponent;
 use flashd_simulator::array::ArrayWorkload;
-use flashd_simulator::{Query, Workload};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths};
+use flashd_simulator::{Query, RESET_CYCLES, Workload};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths, TRANSFER_CYCLES};
+use flashd_spec::numerics::Numerics;
 use flashd_workload::{
     Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,
 };
@@ -175,4 +175,14 @@ fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -
     let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0);
     let (k, v) = (head.k[..reached * head.key_words()].to_vec(), head.v[..reached * head.dv].to_vec());
     Workload { d: head.key_words(), dv: head.dv, queries, k, v }
+}
+
+/// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
+/// carries data. The first counted toggles are those of the clock edge before cycle `warm_up`.
+pub fn warm_up(target: &Target) -> usize {
+    let load = match target {
+        Target::Core(_) => 0,
+        Target::Array(config) => config.queries + TRANSFER_CYCLES,
+    };
+    RESET_CYCLES + 2 + load + 2 * Numerics::new(target.core()).latency() as usize
 }

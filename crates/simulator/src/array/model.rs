@@ -7,7 +7,7 @@ use super::stream::{ArrayDriver, Disturbance};
 use super::workload::ArrayWorkload;
 use crate::core::lockstep::require_masks;
 use crate::core::model::{Decision, Decisions};
-use crate::core::stream::Gaps;
+use crate::gaps::Gaps;
 use flashd_golden::{Monitor, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ArrayConfig, ConfigError};

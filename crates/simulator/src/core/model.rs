@@ -5,8 +5,9 @@
 
 use super::engine::{Inputs, Outputs};
 use super::lockstep::{Counters, require_masks, require_partial};
-use super::stream::{CoreDriver, Gaps, RESET_CYCLES};
+use super::stream::{CoreDriver, RESET_CYCLES};
 use super::workload::Workload;
+use crate::gaps::Gaps;
 use flashd_golden::{Action, Monitor, QueryResult, Step, StepCounts, VectorModel, VectorRun};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_spec::config::{ConfigError, CoreConfig};

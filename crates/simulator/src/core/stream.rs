@@ -2,21 +2,13 @@
 
 use super::engine::{Inputs, Outputs};
 use super::workload::Workload;
+use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
-
-/// Idle cycles in the key stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gaps {
-    /// One key a cycle; the next query is loaded with the last key of the one before.
-    None,
-    /// Random gaps, early and late query loads; ports that carry nothing carry noise.
-    Random(u64),
-}
 
 /// What the driver did in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use super::engine::SplitInputs;
 use super::workload::SplitWorkload;
 use crate::core::engine::Inputs;
-use crate::core::stream::{Gaps, RESET_CYCLES};
+use crate::core::stream::RESET_CYCLES;
+use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Lengths, SplitConfig};
 use flashd_spec::format::Format;

@@ -29,6 +29,7 @@
 pub(super) mod rows;
 
 use super::NUMBER_SUFFIX;
+use super::layout::kind;
 use super::signals::Signal;
 use flashd_hwmodel::attention::factor::factor_bits;
 use flashd_hwmodel::attention::lane::LaneFormats;
@@ -37,10 +38,10 @@ use flashd_hwmodel::fa2::reference::reference_bits;
 use flashd_hwmodel::fa2::shared_log_reference::fine_reference_bits;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::config::{CoreConfig, Design, Dot, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
-use rows::{Quantity, Row, rows};
+use rows::{BUDGET, FUSED_DOT, PORTS, Quantity, Row, SCORE};
 
 /// How the bits of a bus read as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,7 +221,7 @@ impl Numbers {
             Quantity::FixedValue => lane.map(|lane| fixed(true, lane.v, lane.v - 1))?,
             Quantity::FixedAccumulator => {
                 let width = |o| match self.fa2 {
-                    true => fa2::fixed_lane::accumulator_bits(n),
+                    true => fa2::widths::accumulator_bits(n),
                     false => o,
                 };
                 lane.map(|lane| fixed(true, width(lane.o), lane.o - 1))?
@@ -254,6 +255,24 @@ fn without_index(part: &str) -> &str {
         Some((base, index)) if index.bytes().all(|b| b.is_ascii_digit()) => base,
         _ => part,
     }
+}
+
+/// The rows of a core.
+fn rows(config: &CoreConfig) -> Vec<Row> {
+    let mut tables: Vec<&[Row]> = Vec::new();
+    if config.dot() == Dot::Fused {
+        tables.push(FUSED_DOT);
+    }
+    // Where the paper is followed to the letter, the same names stand for floats of the format.
+    if !config.follows_the_paper() {
+        tables.push(SCORE);
+    }
+    if matches!(config.hold(), Hold::Budget(_)) {
+        tables.push(BUDGET);
+    }
+    tables.extend(kind(config).numbers);
+    tables.push(PORTS);
+    tables.concat()
 }
 
 #[cfg(test)]

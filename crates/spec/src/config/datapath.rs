@@ -3,7 +3,6 @@
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::Formats;
-use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
@@ -124,13 +123,32 @@ pub struct Kind {
     pub state: &'static [&'static str],
     /// The formats in which it is its design's default: fixed-point lanes are narrower than wide significands.
     pub ships: fn(Formats) -> bool,
-    /// The widest scalar of the state, by the name that manifests give it.
-    pub scalar: (&'static str, fn(&Numerics) -> u32),
+    /// The widest scalar of the state.
+    pub scalar: WidestScalar,
     /// The lane's multiplier also scales the result by the reciprocal of the sum.
     pub scales_in_lane: bool,
     /// Octaves by which a score may exceed FA2's reference before the reference moves. Exponentials reach 2 to that power, and
     /// sum and accumulators have as much more room.
     pub slack: u32,
+}
+
+/// The widest scalar of a state. Its width is [`Numerics::widest_scalar_bits`](crate::numerics::Numerics::widest_scalar_bits).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WidestScalar {
+    /// FLASH-D: `x = s - L`.
+    ScoreDifference,
+    /// FA2: l.
+    RunningSum,
+}
+
+impl WidestScalar {
+    /// The name that manifests give it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WidestScalar::ScoreDifference => "score_difference",
+            WidestScalar::RunningSum => "running_sum",
+        }
+    }
 }
 
 /// The slack of a reference that moves rarely, as in FlashAttention-4: o and l are rescaled when a score is more than 8 octaves, a
@@ -188,7 +206,7 @@ const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, w
         hold: HoldRules::Budget,
         state: &["lse", ROOM],
         ships: |_| false,
-        scalar: ("score_difference", |n| n.state_bits() + 1),
+        scalar: WidestScalar::ScoreDifference,
         scales_in_lane: false,
         slack: 0,
     }
@@ -209,7 +227,7 @@ const fn fa2(variant: Fa2Variant, suffix: &'static str, words: &'static str) -> 
         hold: HoldRules::Threshold,
         state: &["m", "l"],
         ships: |_| false,
-        scalar: ("running_sum", Numerics::sum_bits),
+        scalar: WidestScalar::RunningSum,
         scales_in_lane: false,
         slack: 0,
     }

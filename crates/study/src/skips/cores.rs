@@ -1,7 +1,7 @@
 //! Rules on the bit-exact models of the cores that have them.
 
 use super::Rule;
-use super::measure::Tally;
+use super::tally::Tally;
 use crate::heads::{Head, HeadsError};
 use flashd_golden::{Action, Model, QueryResult};
 use flashd_spec::config::CoreConfig;

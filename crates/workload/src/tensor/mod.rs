@@ -13,7 +13,7 @@ mod npy;
 pub use error::{Place, Problem, TensorError};
 pub use npy::{npy_bytes, write_npy};
 
-use crate::visible::{CausalAlign, Positions};
+use crate::positions::{CausalAlign, Positions};
 use flashd_spec::config::Lengths;
 use std::path::Path;
 

@@ -1,7 +1,8 @@
 //! `cargo xtask equivalent`: two texts of a design.
 
-use crate::failure::{Outcome, check, input, with};
-use crate::process::{Said, command, limited, quoted, require, yosys_command};
+use super::miter::{EQUIVALENT, miter};
+use crate::failure::{Outcome, check, input};
+use crate::process::{Said, quoted, require};
 use crate::work::{self, files, name, read, write};
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,9 +10,6 @@ use std::path::{Path, PathBuf};
 
 /// Processor time for a pair of texts.
 const SECONDS: u64 = 60;
-/// What ABC says of a miter that is never true.
-pub(super) const EQUIVALENT: &str = "Networks are equivalent";
-
 /// Prove that the combinational modules of two emitted texts of a design compute the same: for a change of the text alone
 ///
 /// Modules without registers and instances that have different texts are proved equal for all inputs by Yosys and ABC, each pair of
@@ -146,33 +144,6 @@ fn compare(folder: &Path, module: &str, old: &str, new: &str) -> Outcome<Said> {
          proc -norom"
     );
     miter(folder, &both, "", None, SECONDS)
-}
-
-/// Whether modules `old` and `new`, which a script of Yosys leaves, have the same outputs for all inputs: [`EQUIVALENT`] is then what
-/// ABC says. `check` is a script that fails where their miter cannot be compared so; the seconds are of
-/// processor time.
-pub(super) fn miter(
-    folder: &Path,
-    both: &str,
-    check: &str,
-    yosys_seconds: Option<u64>,
-    abc_seconds: u64,
-) -> Outcome<Said> {
-    let script = format!(
-        "{both}; miter -equiv -flatten old new miter; hierarchy -top miter
-         opt_clean -purge; {check}; techmap; aigmap; write_aiger miter.aig"
-    );
-    let miter = folder.join("miter.aig");
-    if miter.exists() {
-        std::fs::remove_file(&miter).map_err(with(miter.display()))?;
-    }
-    let said = limited(yosys_command(folder, &["-q"], &script), yosys_seconds)?;
-    if !said.ok() {
-        return Ok(said);
-    }
-    let mut abc = command("yosys-abc", ["-q", "&r miter.aig; &cec -m"]);
-    abc.current_dir(folder);
-    limited(abc, Some(abc_seconds))
 }
 
 #[cfg(test)]

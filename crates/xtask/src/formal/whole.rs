@@ -1,6 +1,6 @@
 //! `cargo xtask equivalent --whole`: two texts of a design with its registers.
 
-use super::equivalent::{EQUIVALENT, miter};
+use super::miter::{EQUIVALENT, miter};
 use super::stimuli;
 use crate::failure::{Outcome, check, input};
 use crate::guard;

@@ -1,9 +1,6 @@
 //! Which bus carries what: the ends of paths below the core, as [`super::key`] writes them. The first row that fits
 //! decides.
 
-use super::super::layout::kind;
-use flashd_spec::config::{CoreConfig, Dot, Hold};
-
 /// What a bus carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wave) enum Quantity {
@@ -69,7 +66,7 @@ use Quantity::*;
 pub(in crate::wave) type Row = (&'static str, Quantity);
 
 /// The fused dot product.
-const FUSED_DOT: &[Row] = &[
+pub(in crate::wave) const FUSED_DOT: &[Row] = &[
     ("term.x", Term),
     ("fused.x_q", Term),
     ("tree.x", Term),
@@ -86,7 +83,7 @@ const FUSED_DOT: &[Row] = &[
 ];
 
 /// Scores in fixed point.
-const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Score)];
+pub(in crate::wave) const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Score)];
 
 /// FLASH-D's log-sum-exp weight unit.
 pub(in crate::wave) const LSE: &[Row] = &[
@@ -104,7 +101,7 @@ pub(in crate::wave) const LSE: &[Row] = &[
 ];
 
 /// The budget of FLASH-D's hold rule.
-const BUDGET: &[Row] = &[
+pub(in crate::wave) const BUDGET: &[Row] = &[
     ("room_q", Room),
     ("next.room", Room),
     ("room_next", Room),
@@ -291,7 +288,7 @@ pub(in crate::wave) const RANGED_LANE: &[Row] = &[
 pub(in crate::wave) const FIXED_OPERAND: &[Row] = &[("lane.step.v", FixedValue)];
 
 /// Keys, values and results at ports and on the ways from and to them.
-const PORTS: &[Row] = &[
+pub(in crate::wave) const PORTS: &[Row] = &[
     ("k", Key),
     ("term.b", Key),
     ("k_special.x", Key),
@@ -304,21 +301,3 @@ const PORTS: &[Row] = &[
     ("lane.scale.y", Result),
     ("lane.result.y", Result),
 ];
-
-/// The rows of a core.
-pub(super) fn rows(config: &CoreConfig) -> Vec<Row> {
-    let mut tables: Vec<&[Row]> = Vec::new();
-    if config.dot() == Dot::Fused {
-        tables.push(FUSED_DOT);
-    }
-    // Where the paper is followed to the letter, the same names stand for floats of the format.
-    if !config.follows_the_paper() {
-        tables.push(SCORE);
-    }
-    if matches!(config.hold(), Hold::Budget(_)) {
-        tables.push(BUDGET);
-    }
-    tables.extend(kind(config).numbers);
-    tables.push(PORTS);
-    tables.concat()
-}
