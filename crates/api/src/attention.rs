@@ -5,7 +5,7 @@ use crate::{Cancelled, Core, Error, guarded};
 use flashd_golden::{Monitor, QueryResult, Step, Watch as Look};
 use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare, run_model_with};
 use flashd_workload::{
-    AskedVisible, Attention, CausalAlign, Place, Problem, Scaling, ScoreScale, TensorScale, Visible,
+    AskedVisible, Attention, Bias, CausalAlign, Place, Problem, Scaling, ScoreScale, TensorScale, Visible,
     v_candidates,
 };
 use rayon::prelude::*;
@@ -247,6 +247,7 @@ impl Core {
         let scenario = Scenario {
             attention,
             visible,
+            bias: Bias::None,
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
         };

@@ -71,6 +71,10 @@ impl Core {
             let problem = "scales: a core that is called takes rows of d elements; give scales=none";
             return Err(Error::Input(problem.into()));
         }
+        if config.bias {
+            let problem = "bias: a core that is called gets nothing to add to scores; leave bias out";
+            return Err(Error::Input(problem.into()));
+        }
         Ok(Core { config, models: Mutex::default() })
     }
 

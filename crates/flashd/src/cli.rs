@@ -218,7 +218,7 @@ pub struct SimulateArgs {
     pub q: Option<PathBuf>,
     /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
     /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "o", "vcd", "fst", "pipeline", "vectors", "scale"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "o", "vcd", "fst", "pipeline", "vectors", "scale"])]
     pub data: Option<PathBuf>,
     /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
     /// are there already, from the same inputs and core, are not run again
@@ -255,6 +255,12 @@ pub struct SimulateArgs {
     /// With --masks: how many keys each query sees, from the first; one number for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
     pub lengths: Option<Vec<usize>>,
+    /// With --bias: what is added to scores, .npy of shape [keys] or [queries, keys], natural units, after --scale; for all heads
+    #[arg(long, value_name = "FILE", conflicts_with = "alibi")]
+    pub key_bias: Option<PathBuf>,
+    /// With --bias: ALiBi, SLOPE times the distance of query and key is subtracted from each score; positions as --causal-align says
+    #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true)]
+    pub alibi: Option<f32>,
     /// Use the first N queries only; they keep their positions
     #[arg(long, value_name = "N")]
     pub first_queries: Option<usize>,
@@ -384,6 +390,13 @@ pub struct ListArgs {
     /// Vector length of those
     #[arg(long, default_value_t = 16)]
     pub d: usize,
+}
+
+fn parse_slope(text: &str) -> Result<f32, String> {
+    text.parse()
+        .ok()
+        .filter(|x: &f32| x.is_finite())
+        .ok_or_else(|| "not a finite number such as 0.0625".into())
 }
 
 fn parse_positive(text: &str) -> Result<usize, String> {

@@ -8,7 +8,7 @@ use flashd_simulator::{
     Accuracy, Counters, Gaps, Reference, Scenario, WaveOptions, WaveWriter, prepare, run as run_lockstep,
 };
 use flashd_spec::config::CoreConfig;
-use flashd_workload::{TensorScale, Trace, Visible, load_dir};
+use flashd_workload::{Bias, TensorScale, Trace, Visible, load_dir};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -86,6 +86,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)),
         // The first queries of a causal head see few keys; the demo lets each see all of the sample.
         visible: Visible::default(),
+        bias: Bias::None,
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
     };

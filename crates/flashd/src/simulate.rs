@@ -1,6 +1,7 @@
 //! `flashd simulate`.
 
 mod array;
+mod bias;
 mod heads;
 mod histograms;
 mod layer;
@@ -108,7 +109,9 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
         array::check(args, config.masks)?;
     }
     let visible = visible::visible(args, config.masks, &attention)?;
-    let scenario = Scenario { attention, visible, score_scale: args.scale, tensor_scale: args.tensor_scale };
+    let bias = bias::bias(args, config.bias, &attention)?;
+    let scenario =
+        Scenario { attention, visible, bias, score_scale: args.scale, tensor_scale: args.tensor_scale };
     let reference = Reference::new(&scenario);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
@@ -280,6 +283,7 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
         segments: config.segments,
+        bias: config.bias,
         ..CoreConfig {
             datapath: Datapath::shipped(config.design().other(), config.formats()),
             ..config.plain()

@@ -32,6 +32,8 @@ pub struct Head<'a> {
     /// Which keys are hidden from which queries; none where there is no mask. A hidden key changes nothing, and its step is
     /// [`crate::Action::Masked`].
     pub masked: Option<Masked<'a>>,
+    /// What is added to the scores of keys, where the core has a bias; nothing where there is none.
+    pub biases: Option<Biases<'a>>,
     /// The partial result that each query starts from, where the core has partial results; none for all when empty. It is a step,
     /// [`crate::Action::Restore`], before those of the keys. The flags of a result are those of the query's own keys.
     pub restored: &'a [Option<PartialState>],
@@ -42,6 +44,9 @@ pub struct Head<'a> {
 
 /// Whether a query, by its index, does not see a key, by its index.
 pub type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
+
+/// What a query, by its index, has added to the score of a key, by its index: an encoding of [`BIAS`](flashd_spec::numerics::BIAS).
+pub type Biases<'a> = &'a (dyn Fn(usize, usize) -> u64 + Sync);
 
 impl<'a> Head<'a> {
     /// Queries that see the keys from the first up to their lengths, scaled to all values, without steps.
@@ -98,6 +103,7 @@ impl<'a> Head<'a> {
         let format = config.formats().v;
         let field = format.exponent_mask();
         assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
+        assert!(config.bias || self.biases.is_none(), "the core adds nothing to scores");
         assert!(all(restored.len()), "there must be one partial result for each query");
         assert!(config.partial || restored.iter().all(Option::is_none), "a query starts from a state");
         assert!(

@@ -24,6 +24,7 @@
 #![warn(unreachable_pub)]
 
 mod base2;
+mod bias;
 mod carrier;
 mod dot;
 mod head;
@@ -46,7 +47,7 @@ pub mod f64_attention;
 pub mod family;
 
 // What a run takes, and what comes of it.
-pub use head::{Head, Masked};
+pub use head::{Biases, Head, Masked};
 pub use model::{Action, PartialState, QueryResult, Step};
 // The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;

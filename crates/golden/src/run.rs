@@ -1,10 +1,11 @@
 //! One run of a model: blocks of queries, key after key, through dot product, recurrence and lanes.
 
+use crate::bias::KeyBiases;
 use crate::dot::{BLOCK, DotUnit};
 use crate::head::Head;
 use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
-use crate::recurrence::Recurrence;
+use crate::recurrence::{KeyScore, Recurrence};
 use crate::round::encode;
 use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
@@ -56,6 +57,7 @@ where
         let k_special = special_keys(formats.k, k);
         let v_special: Vec<bool> =
             v.chunks(self.config.dv()).map(|v| v.iter().any(|&bits| formats.v.is_special(bits))).collect();
+        let biases = KeyBiases::new(self.numerics, self.head.biases);
         let mut values = BTreeMap::new();
         for &exponent in v_exponents {
             values.entry(exponent).or_insert_with(|| self.values(v, exponent));
@@ -92,8 +94,9 @@ where
                         self.pass(query);
                         continue;
                     }
-                    query.result.invalid |= q_special[i] || k_special[key];
-                    if self.step(query, key, dot) {
+                    let bias = biases.of(number, key);
+                    query.result.invalid |= q_special[i] || k_special[key] || bias.special;
+                    if self.step(query, key, KeyScore { dot, bias: bias.score }) {
                         query.result.invalid |= v_special[key];
                     }
                 }
@@ -164,8 +167,8 @@ where
 
     /// One key of one query. Whether its value was read.
     #[inline]
-    fn step(&self, query: &mut Query<R, L>, key: usize, dot: f64) -> bool {
-        let (state, decision) = self.recurrence.step(query.state, dot);
+    fn step(&self, query: &mut Query<R, L>, key: usize, score: KeyScore) -> bool {
+        let (state, decision) = self.recurrence.step(query.state, score);
         query.state = Some(state);
         let result = &mut query.result;
         result.empty = false;

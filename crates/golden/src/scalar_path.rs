@@ -23,7 +23,7 @@ impl<Q: AsRef<[f64]>> Visit for Queries<'_, Q> {
         let query = |dots: &Q| {
             let mut state = None;
             let steps = dots.as_ref().iter().map(|&dot| {
-                let (next, d) = recurrence.step(state, dot);
+                let (next, d) = recurrence.step(state, dot.into());
                 state = Some(next);
                 Step { s: d.s, x: d.x, w: d.w, upper: d.upper, action: d.action, l: recurrence.sum(next) }
             });
@@ -64,7 +64,7 @@ impl Model {
         (0..k.len() / self.config().key_words()).map(|key| block.dots(key)[0]).collect()
     }
 
-    /// The steps of queries whose keys have these dot products, with FA2's sums.
+    /// The steps of queries whose keys have these dot products and no bias, with FA2's sums.
     pub fn scalar_steps<Q: AsRef<[f64]>>(&self, queries: &[Q]) -> Vec<Vec<Step>> {
         self.with_core(Queries { queries }, Carriers::Fastest)
     }

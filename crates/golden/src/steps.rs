@@ -2,14 +2,16 @@
 //!
 //! The same recurrence and lanes as [`Model::run`], in the widest carriers, which need to know nothing of values that are yet to come.
 
+use crate::bias::BiasUnit;
 use crate::carrier::Carriers;
 use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
-use crate::recurrence::Recurrence;
+use crate::recurrence::{KeyScore, Recurrence};
 use crate::round::{encode, given_exponent};
 use crate::scaled::special_rows;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
+use flashd_spec::numerics::BIAS;
 
 /// What a caller did out of turn, or with operands that the core does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +45,9 @@ pub enum StepError {
     /// A value that nobody asked for.
     #[error("the step before reads no value")]
     NoValueDue,
+    /// A bias in a core without.
+    #[error("a bias: takes a core that adds one to scores")]
+    NoBias,
     /// A masked key in a core without masks.
     #[error("a masked key: takes a core with masks")]
     NoMasks,
@@ -116,6 +121,14 @@ impl Stepper {
     /// # Errors
     /// No query, a value that is due, a mask that the core does not have, or a length or a word that it does not take.
     pub fn key(&mut self, k: &[u64], masked: bool) -> Result<Step, StepError> {
+        self.biased_key(k, 0, masked)
+    }
+
+    /// The same with what is added to its score, an encoding of [`BIAS`].
+    ///
+    /// # Errors
+    /// As [`Stepper::key`], or a bias in a core that adds none.
+    pub fn biased_key(&mut self, k: &[u64], bias: u64, masked: bool) -> Result<Step, StepError> {
         let query = self.query.as_ref().ok_or(StepError::NoQuery)?;
         if self.due {
             return Err(StepError::ValueDue);
@@ -123,15 +136,20 @@ impl Stepper {
         if masked && !self.config().masks {
             return Err(StepError::NoMasks);
         }
+        if bias != 0 && !self.config().bias {
+            return Err(StepError::NoBias);
+        }
         let Formats { k: format, .. } = self.config().formats();
         self.check("k", k, self.config().key_words(), format)?;
+        within("bias", &[bias], BIAS.width())?;
         self.steps += 1;
         if masked {
             return Ok(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None });
         }
         let dot = self.model.dots(query, k)[0];
-        let special = self.special(format, k);
-        let step = self.core.key(dot, special);
+        let bias = BiasUnit::new(self.model.numerics()).of(bias);
+        let special = self.special(format, k) || bias.special;
+        let step = self.core.key(KeyScore { dot, bias: bias.score }, special);
         self.due = matches!(step.action, Action::Load | Action::Update);
         Ok(step)
     }
@@ -204,7 +222,7 @@ fn within(what: &'static str, words: &[u64], bits: u32) -> Result<(), StepError>
 trait AnyCore: Send {
     fn begin(&mut self, v_exponent: u64, special: bool);
     fn restore(&mut self, partial: &PartialState) -> Step;
-    fn key(&mut self, dot: f64, special: bool) -> Step;
+    fn key(&mut self, key: KeyScore, special: bool) -> Step;
     fn value(&mut self, v: &[u64], special: bool);
     fn state(&self) -> PartialState;
     fn result(&self) -> QueryResult;
@@ -272,8 +290,8 @@ where
         Step { s: 0, x: 0, w: 0, upper: false, action: Action::Restore, l: None }
     }
 
-    fn key(&mut self, dot: f64, special: bool) -> Step {
-        let (state, d) = self.recurrence.step(self.state, dot);
+    fn key(&mut self, key: KeyScore, special: bool) -> Step {
+        let (state, d) = self.recurrence.step(self.state, key);
         self.state = Some(state);
         self.op = d.op;
         self.result.empty = false;

@@ -18,7 +18,7 @@ use crate::flash_d::{fused_lane, paper, paper_lane, ranged_lane, rounded_lane};
 use crate::rtl::{Circuit, Module, Name};
 use crate::score::score;
 use flashd_spec::config::{ConfigError, CoreConfig, Datapath, Fa2Variant, FlashDVariant};
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
 /// FLASH-D, every operation of the output update rounded.
@@ -245,6 +245,7 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
+        k_bias: n.bias.then(|| b.open(BIAS.width())),
         k_state: n.partial.then(|| b.open(1)),
         state_scalars: &state_scalars,
         state_o: &b.opens(dv * partials, config.accumulator_bits()),

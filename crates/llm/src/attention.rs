@@ -7,7 +7,7 @@ use flashd_golden::{Action, Model};
 use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use flashd_workload::{Attention as Head, Scaling, ScoreScale, TensorScale, Visible, round_to};
+use flashd_workload::{Attention as Head, Bias, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -206,6 +206,7 @@ fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
     let scenario = Scenario {
         attention: head.clone(),
         visible: Visible::new(true),
+        bias: Bias::None,
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::Auto,
     };

@@ -4,13 +4,15 @@
 
 use crate::accuracy::{Accuracy, Magnitudes};
 use crate::core::workload::Workload;
-use flashd_golden::f64_attention::safe_softmax;
+use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::numerics::BIAS;
 use flashd_workload::{
-    Attention, Channels, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Trace, Visible,
-    choose_scaling, quantise, round_value, v_candidates,
+    Attention, Bias, Channels, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Trace, Visible,
+    choose_scaling, quantise, round_to, round_value, v_candidates,
 };
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A head and how it is to be used.
@@ -20,6 +22,8 @@ pub struct Scenario {
     pub attention: Attention,
     /// Which keys the queries see.
     pub visible: Visible,
+    /// What is added to scores, in natural units.
+    pub bias: Bias,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
     /// Powers of two for narrow formats.
@@ -58,17 +62,22 @@ impl Reference {
         let scale = scenario.score_scale.factor(a.d);
         let mut o = Vec::with_capacity(q.len());
         for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
-            if scenario.visible.hidden.is_empty() {
-                let (k, v) =
-                    (&k[range.start * a.d..range.end * a.d], &v[range.start * a.dv..range.end * a.dv]);
-                o.extend(safe_softmax(q, k, v, a.dv, scale));
-                continue;
-            }
-            let seen = |x: &[f64], d: usize| -> Vec<f64> {
-                let seen = range.clone().filter(|&key| !scenario.visible.hides(i, key, a.keys));
-                seen.flat_map(|key| x[key * d..][..d].iter().copied()).collect()
+            let sees = |key: &usize| !scenario.visible.hides(i, *key, a.keys);
+            let all = scenario.visible.hidden.is_empty();
+            let rows = |x: &[f64], d: usize| -> Vec<f64> {
+                range.clone().filter(sees).flat_map(|key| &x[key * d..][..d]).copied().collect()
             };
-            o.extend(safe_softmax(q, &seen(&k, a.d), &seen(&v, a.dv), a.dv, scale));
+            let (k, v): (Cow<[f64]>, Cow<[f64]>) = match all {
+                true => (
+                    k[range.start * a.d..range.end * a.d].into(),
+                    v[range.start * a.dv..range.end * a.dv].into(),
+                ),
+                false => (rows(&k, a.d).into(), rows(&v, a.dv).into()),
+            };
+            let mut s = scores(q, &k, a.d, scale);
+            let seen = range.clone().filter(sees);
+            s.iter_mut().zip(seen).for_each(|(s, key)| *s += f64::from(scenario.bias.of(i, key)));
+            o.extend(safe_softmax_of_scores(&s, &v, a.dv));
         }
         Reference { o, magnitudes: Magnitudes::of(a) }
     }
@@ -94,6 +103,7 @@ impl From<&Trace> for Scenario {
         Scenario {
             attention: trace.attention.clone(),
             visible: trace.visible(),
+            bias: Bias::None,
             score_scale: trace.score_scale(),
             tensor_scale: TensorScale::Auto,
         }
@@ -104,7 +114,8 @@ impl Scenario {
     /// The same with K minus its mean over the keys ([`Attention::smooth_k`]).
     #[must_use]
     pub fn smooth_k(&self) -> Scenario {
-        Scenario { attention: self.attention.smooth_k(), visible: self.visible.clone(), ..*self }
+        let Scenario { visible, bias, .. } = self.clone();
+        Scenario { attention: self.attention.smooth_k(), visible, bias, ..*self }
     }
 
     /// The keys that each query sees.
@@ -152,6 +163,10 @@ pub fn prepare(
             scaling,
             workload: {
                 let all = Workload::new(formats.v, config.port_words(), &rounded.q, &rounded.k, &rounded.v);
+                let all = match scenario.bias {
+                    Bias::None => all,
+                    _ => all.with_biases(|i, key| round_to(BIAS, scenario.bias.of(i, key).into())),
+                };
                 match masked {
                     true if hides => {
                         all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))

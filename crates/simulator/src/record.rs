@@ -113,6 +113,7 @@ fn core_value(scalars: &[&str], field: &Field, i: &Inputs, o: &Outputs, elements
             let vector = match name {
                 "q" => &i.q,
                 "k" => &i.k,
+                "k_bias" => &i.k_bias,
                 "v" => &i.v,
                 "state_o" => &i.state_o,
                 "o" => &o.o,

@@ -8,6 +8,7 @@
 //! that is too small for their values; cores with masks have masked keys, and cores with partial results get their keys in tiles.
 //! Some rounds break off in the middle of a query, so that the next one begins with a reset that has something to clear.
 
+mod biases;
 mod data;
 mod directed;
 mod scaled;
@@ -24,6 +25,7 @@ use crate::core::workload::{Query, Workload};
 use crate::gaps::Gaps;
 use crate::record::VectorWriter;
 use crate::split;
+use biases::biases;
 use data::{Operands, Scores};
 use directed::Directed;
 use flashd_golden::{Model, v_exponent};
@@ -318,7 +320,7 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     let query = |n: &usize| {
         let keys = from + n;
         let v_exponent = v_exponent(config.formats().v, &v[from * config.dv()..keys * config.dv()]);
-        let query = Query { q: q.clone(), from, keys, restore: None, v_exponent, masked: Vec::new() };
+        let query = Query { q: q.clone(), from, keys, v_exponent, ..Query::default() };
         from = keys;
         query
     };
@@ -357,9 +359,18 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
         } else if rng.random_ratio(1, 6) {
             exponent = (exponent + rng.random_range(1..20)).min(config.formats().v.exponent_mask());
         }
+        let biases = biases(config, from + n, &masked, rng);
         // Of the row of the first key: in some rounds they belong together.
         let q = row(&q, from);
-        w.queries.push(Query { q, from, keys: from + n, restore: None, v_exponent: exponent, masked });
+        w.queries.push(Query {
+            q,
+            from,
+            keys: from + n,
+            restore: None,
+            v_exponent: exponent,
+            masked,
+            biases,
+        });
         left -= n as i64;
     }
     match config.partial {
@@ -394,6 +405,9 @@ pub(crate) fn array_workload(
         if core.masks {
             block.first_key = rng.random_range(0..=pool - keys);
             block.ranges = (0..n).map(|_| rng.random_range(0..=keys)..rng.random_range(0..=keys)).collect();
+        }
+        if core.bias {
+            block.biases = (0..n).map(|_| biases(core, keys, &[], rng)).collect();
         }
         blocks.push(block);
         left -= keys as i64;

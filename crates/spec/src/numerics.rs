@@ -57,6 +57,9 @@ pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
 pub const LOG2E_FRACTION: u32 = 14;
 /// `log2(e)` with [`LOG2E_FRACTION`] fraction bits.
 pub const LOG2E: u64 = 23637;
+/// Format of what is added to a key's score: natural units, as a memory would hold it. It is multiplied by [`LOG2E`], the score's own
+/// constant, rounded once to the score's last place, half away from zero, and saturates as the score does.
+pub const BIAS: Format = Format::BF16;
 /// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits, of which the top two may be zero. A
 /// relative error of 2^-14.5 at most is below the score's last place for scores up to 16.
 pub const SCALE_PRODUCT_BITS: u32 = 16;
@@ -231,6 +234,8 @@ pub struct Numerics {
     pub masks: bool,
     /// Partial results are taken over and handed out.
     pub partial: bool,
+    /// Each key has a bias, see [`BIAS`].
+    pub bias: bool,
     /// Cycles from `v_ren` to the value.
     pub value_latency: u32,
     /// Exponential, sigmoid, softplus, ln.
@@ -289,6 +294,7 @@ impl Numerics {
             },
             masks: config.masks,
             partial: config.partial,
+            bias: config.bias,
             value_latency: config.value_latency,
             static_hold: hold == Hold::Static,
             exp: ExpNumerics::new(
@@ -432,6 +438,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
 pub fn merge_numerics(n: &Numerics) -> Numerics {
     Numerics {
         scale_words: 0,
+        bias: false,
         score_integer: n.score_integer + 1,
         score_fraction: n.state_fraction,
         hold_threshold: None,

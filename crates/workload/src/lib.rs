@@ -23,6 +23,7 @@
 
 #![warn(unreachable_pub)]
 
+mod bias;
 mod positions;
 mod quantise;
 pub mod synthetic;
@@ -31,6 +32,7 @@ mod traces;
 mod visible;
 
 // Tensors in files.
+pub use bias::Bias;
 pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes, write_npy};
 // Folders of heads.
 pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir};

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome, check, with};
 use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
-use crate::selections::{D, datapath, fa2, flash_d, late, masked, partial, variants};
+use crate::selections::{D, biased, datapath, fa2, flash_d, late, masked, partial, variants};
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths, WeightUnit};
@@ -160,6 +160,9 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     cores.extend(mergeable.into_iter().chain(CoreConfig::staged_otherwise(5, Format::BF16)).map(partial));
     let delayed = [flash_d(7, Format::FP8_E4M3), masked(fa2(7, Format::FP8_E4M3))];
     cores.extend(delayed.map(|core| late(5, core)));
+    let with_biases =
+        [flash_d(5, Format::BF16), masked(fa2(6, Format::FP8_E4M3)), partial(flash_d(12, Format::INT8))];
+    cores.extend(with_biases.map(biased));
     all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
     let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
     let five = Around::Array { queries: 2, key_index_bits: Some(5) };
@@ -168,7 +171,9 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         (fa2_6.clone(), Around::array(3)),
         (masked(flash_d_6.clone()), Around::array(4)),
         (masked(fa2_6), five),
-        (late(3, flash_d_6), Around::array(2)),
+        (late(3, flash_d_6.clone()), Around::array(2)),
+        (biased(flash_d_6), Around::array(3)),
+        (biased(fa2(5, Format::BF16)), Around::Split { parts: 2 }),
         (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
         (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),
         (datapath(FlashDVariant::Fixed, 5, Format::BF16), Around::Split { parts: 4 }),

@@ -38,6 +38,11 @@ pub fn partial(core: CoreConfig) -> CoreConfig {
     CoreConfig { masks: true, partial: true, ..core }
 }
 
+/// The core with a bias.
+pub fn biased(core: CoreConfig) -> CoreConfig {
+    CoreConfig { bias: true, ..core }
+}
+
 /// The core with values that come so many cycles after they are asked for.
 pub fn late(value_latency: u32, core: CoreConfig) -> CoreConfig {
     CoreConfig { value_latency, ..core }
@@ -82,6 +87,9 @@ pub fn linted() -> Vec<Selection> {
         (fa2(D, FORMAT), Around::array(1)),
     ];
     all.extend(masks.map(|(core, around)| Selection::around(masked(core), around)));
+    all.extend([flash_d(D, FORMAT), fa2(D, Format::INT8)].map(|core| Selection::core(biased(core))));
+    all.push(Selection::around(biased(fa2(D, FORMAT)), Around::array(2)));
+    all.push(Selection::around(biased(flash_d(D, FORMAT)), Around::Split { parts: 2 }));
     all.push(Selection::around(of_flash_d.clone(), Around::wrapper(3, None, false)));
     all.push(Selection::around(of_paper.clone(), Around::wrapper(2, Some(8), true)));
     all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
@@ -119,7 +127,7 @@ pub fn with_options() -> Vec<Selection> {
     cores.iter().flat_map(options).collect()
 }
 
-fn options(core: &CoreConfig) -> [Selection; 14] {
+fn options(core: &CoreConfig) -> [Selection; 16] {
     let core = || core.clone();
     let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
     [
@@ -127,6 +135,8 @@ fn options(core: &CoreConfig) -> [Selection; 14] {
         Selection::core(masked(core())),
         Selection::core(late(3, masked(core()))),
         Selection::core(partial(core())),
+        Selection::core(biased(core())),
+        Selection::around(biased(masked(core())), Around::array(2)),
         Selection::core(late(3, partial(core()))),
         Selection::around(core(), Around::array(1)),
         Selection::around(core(), Around::array(3)),

@@ -12,7 +12,7 @@ use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
 use flashd_spec::config::{CoreConfig, Lengths};
-use flashd_workload::{Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
+use flashd_workload::{Bias, Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -247,6 +247,7 @@ impl Work<'_> {
         let name = head.name.clone();
         let scenario = Scenario {
             visible: self.visible(&head),
+            bias: Bias::None,
             score_scale: head.score_scale(),
             tensor_scale: self.args.tensor_scale,
             attention: head.attention,

@@ -3,6 +3,7 @@
 //! One executable for all files: it is linked once, and its tests share the processors.
 
 mod accuracy;
+mod bias;
 mod cli;
 mod common;
 mod cosim_build;

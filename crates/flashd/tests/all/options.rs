@@ -20,7 +20,7 @@ fn values(field: &str) -> [&'static str; 2] {
         "dot" => ["tree", "fused"],
         "lane" => ["18,14,9", "20,13,8"],
         "value_stage" => ["true", "false"],
-        "masks" | "partial" => ["", ""],
+        "masks" | "partial" | "bias" => ["", ""],
         "value_latency" => ["2", "3"],
         "hold" => ["none", "7.5"],
         "accumulator" => ["10", "12"],

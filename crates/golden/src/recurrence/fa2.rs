@@ -1,6 +1,6 @@
 //! FlashAttention-2 with one exponential: of the two factors one is always 1. Its sum is (4).
 
-use super::{Decision, FixedScore, Recurrence};
+use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{encode, parts, pow2};
@@ -118,8 +118,8 @@ impl Recurrence for Fa2 {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<Sum>, dot: f64) -> (Sum, Decision<FloatOp>) {
-        let s = self.score.of(dot);
+    fn step(&self, state: Option<Sum>, key: KeyScore) -> (Sum, Decision<FloatOp>) {
+        let s = self.score.of(key);
         let one = 1u64 << self.state_fraction;
         let Some(Sum { m, l }) = state else {
             // Lanes whose multiplier is busy with the query before copy v; the others add it to zero.

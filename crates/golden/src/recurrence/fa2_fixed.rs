@@ -1,7 +1,7 @@
 //! FlashAttention-2 with fixed-point sums, relative to a power of two: rescaling is a shift.
 
 use super::fa2::divide;
-use super::{Decision, FixedScore, Recurrence};
+use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
@@ -121,8 +121,8 @@ impl Recurrence for Fa2Fixed {
     type Op = SumOp;
     type Ending = Division;
 
-    fn step(&self, state: Option<Scaled>, dot: f64) -> (Scaled, Decision<SumOp>) {
-        let s = self.score.of(dot);
+    fn step(&self, state: Option<Scaled>, key: KeyScore) -> (Scaled, Decision<SumOp>) {
+        let s = self.score.of(key);
         let distance = |reference: i64| s - (reference << self.score_fraction);
         if let Some(state) = state {
             let x = distance(state.reference);

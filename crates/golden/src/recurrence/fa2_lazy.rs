@@ -1,7 +1,7 @@
 //! FlashAttention-2 with a reference that moves rarely and by whole octaves: rescaling is a shift.
 
 use super::fa2::{Sum, divide};
-use super::{Decision, FixedScore, Recurrence};
+use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::pow2;
@@ -59,8 +59,8 @@ impl Recurrence for Lazy {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<Sum>, dot: f64) -> (Sum, Decision<FloatOp>) {
-        let s = self.score.of(dot);
+    fn step(&self, state: Option<Sum>, key: KeyScore) -> (Sum, Decision<FloatOp>) {
+        let s = self.score.of(key);
         let Some(Sum { m, l }) = state else {
             let (e, l) = self.exponential(0);
             return (Sum { m: s, l }, Decision::load(s, e.record(), FloatOp::Load));

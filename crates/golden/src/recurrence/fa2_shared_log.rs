@@ -1,7 +1,7 @@
 //! FlashAttention-2 with fixed-point sums relative to the exponent of l, in lanes that cannot multiply a first key.
 
 use super::fa2::divide;
-use super::{Decision, FixedScore, Recurrence};
+use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
@@ -54,8 +54,8 @@ impl Recurrence for SharedLog {
     type Op = SumOp;
     type Ending = Division;
 
-    fn step(&self, state: Option<Octaves>, dot: f64) -> (Octaves, Decision<SumOp>) {
-        let s = self.score.of(dot);
+    fn step(&self, state: Option<Octaves>, key: KeyScore) -> (Octaves, Decision<SumOp>) {
+        let s = self.score.of(key);
         let Some(Octaves { reference, l }) = state else {
             let (_, l) = self.exponential(0);
             let e = Factor::one(self.factor_bits);

@@ -1,6 +1,6 @@
 //! FLASH-D, (11), with the log-sum-exp as its state, all in base 2.
 
-use super::{Decision, FixedScore, Recurrence};
+use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
 use crate::lanes::{BlendOp, FloatEnding, FloatOp};
 use crate::round::encode;
@@ -128,8 +128,8 @@ impl<F: WeightForm> Recurrence for Lse<F> {
     type Op = F::Op;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<LogSum>, dot: f64) -> (LogSum, Decision<F::Op>) {
-        let s = self.score.of(dot);
+    fn step(&self, state: Option<LogSum>, key: KeyScore) -> (LogSum, Decision<F::Op>) {
+        let s = self.score.of(key);
         let score = s << self.align;
         let Some(LogSum { l, mut spent }) = state else {
             return (LogSum { l: score, spent: 0 }, Decision::load(s, 0, self.form.first()));

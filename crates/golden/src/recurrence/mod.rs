@@ -30,8 +30,8 @@ pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
     /// What it has them do after the last key.
     type Ending;
 
-    /// One key, from what the dot product unit gives. `state` is `None` for a query's first key.
-    fn step(&self, state: Option<Self::State>, dot: f64) -> (Self::State, Decision<Self::Op>);
+    /// One key. `state` is `None` for a query's first key.
+    fn step(&self, state: Option<Self::State>, key: KeyScore) -> (Self::State, Decision<Self::Op>);
 
     /// The scalars of a partial result, raw, see [`crate::PartialState`]. Zeros of recurrences that have none.
     fn save(&self, _state: Self::State) -> [u64; 2] {
@@ -56,6 +56,22 @@ pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
 
     /// After the last key; `state` is `None` for a query without keys.
     fn ending(&self, state: Option<Self::State>) -> Self::Ending;
+}
+
+/// What a key's score is made from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct KeyScore {
+    /// What the dot product unit gives.
+    pub(crate) dot: f64,
+    /// What is added, in base 2 with FS fraction bits.
+    pub(crate) bias: i64,
+}
+
+/// Without a bias.
+impl From<f64> for KeyScore {
+    fn from(dot: f64) -> Self {
+        KeyScore { dot, bias: 0 }
+    }
 }
 
 /// Outcome of one step.
@@ -114,8 +130,14 @@ impl FixedScore {
         }
     }
 
-    /// The score with FS fraction bits, from what the dot product unit gives.
-    pub(crate) fn of(&self, dot: f64) -> i64 {
+    /// The score with FS fraction bits.
+    pub(crate) fn of(&self, KeyScore { dot, bias }: KeyScore) -> i64 {
+        let limit = self.score.limit();
+        (self.without_bias(dot) + bias).clamp(-limit, limit)
+    }
+
+    /// The score before its bias is added, from what the dot product unit gives.
+    pub(crate) fn without_bias(&self, dot: f64) -> i64 {
         if self.is_score {
             return dot as i64;
         }

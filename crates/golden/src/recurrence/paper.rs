@@ -1,6 +1,6 @@
 //! The recurrences with every operation in the format: the paper's Alg. 3, (11), and FlashAttention-2 as drawn, its Alg. 2.
 
-use super::{Decision, Recurrence};
+use super::{Decision, KeyScore, Recurrence};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::{decode, encode, pow2};
 use crate::scalar::Scalar;
@@ -39,10 +39,10 @@ impl Recurrence for Paper {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<(f64, f64)>, dot: f64) -> ((f64, f64), Decision<FloatOp>) {
+    fn step(&self, state: Option<(f64, f64)>, key: KeyScore) -> ((f64, f64), Decision<FloatOp>) {
         let u = &self.scalar;
         let bits = |x| encode(u.format, x);
-        let s = score(u, self.score_shift, dot);
+        let s = score(u, self.score_shift, key.dot);
         let s_bits = bits(s) as i64;
         let Some((s_prev, w_prev)) = state else {
             return ((s, 1.0), Decision::load(s_bits, bits(1.0), FloatOp::Load));
@@ -96,10 +96,10 @@ impl Recurrence for Literal {
     type Op = FloatOp;
     type Ending = FloatEnding;
 
-    fn step(&self, state: Option<(f64, f64)>, dot: f64) -> ((f64, f64), Decision<FloatOp>) {
+    fn step(&self, state: Option<(f64, f64)>, key: KeyScore) -> ((f64, f64), Decision<FloatOp>) {
         let u = &self.scalar;
         let bits = |x| encode(self.format, x);
-        let s = score(u, self.score_shift, dot);
+        let s = score(u, self.score_shift, key.dot);
         let s_bits = bits(s) as i64;
         let Some((m, l)) = state else {
             return ((s, 1.0), Decision::load(s_bits, bits(1.0), FloatOp::Load));

@@ -142,7 +142,7 @@ where
                     }
                     continue;
                 }
-                let (next, decision) = core.recurrence.step(own, work.dots.values(key)[query]);
+                let (next, decision) = core.recurrence.step(own, work.dots.score(key, query));
                 own = Some(next);
                 work.overflow[query] |= -i32::from(decision.overflow);
                 work.tally.held[query] += i32::from(decision.action == Action::Hold);

@@ -11,6 +11,7 @@ use crate::carrier::{Carrier, Carriers, Constants, Integer};
 use crate::dot::{
     BLOCK, Block, BlockDot, DotUnit, dot_unit, exponent, sums_fit_i32, term_limits, term_shift, transpose,
 };
+use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
@@ -24,17 +25,28 @@ pub(crate) struct Dots {
     pub(crate) values: [Block<f64>; TILE],
     /// Which of the two.
     pub(crate) integers: bool,
+    /// What is added to the scores, in base 2 with FS fraction bits; zeros unless `biased`.
+    pub(crate) biases: [Block<i64>; TILE],
+    pub(crate) biased: bool,
 }
 
 impl Dots {
     pub(crate) fn new() -> Box<Dots> {
-        Box::new(Dots { sums: [[0; BLOCK]; TILE], values: [[0.0; BLOCK]; TILE], integers: false })
+        Box::new(Dots {
+            sums: [[0; BLOCK]; TILE],
+            values: [[0.0; BLOCK]; TILE],
+            integers: false,
+            biases: [[0; BLOCK]; TILE],
+            biased: false,
+        })
     }
 
-    /// The results of one key, as [`BlockDot::dots`] gives them.
+    /// What a key's score is made from for one query.
     #[inline(always)]
-    pub(crate) fn values(&self, place: usize) -> Block<f64> {
-        if self.integers { self.sums[place].map(f64::from) } else { self.values[place] }
+    pub(crate) fn score(&self, place: usize, query: usize) -> KeyScore {
+        let (sum, value) = (self.sums[place][query], self.values[place][query]);
+        let dot = if self.integers { f64::from(sum) } else { value };
+        KeyScore { dot, bias: self.biases[place][query] }
     }
 }
 

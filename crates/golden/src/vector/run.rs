@@ -10,6 +10,7 @@ use super::ranging::Ranging;
 use super::scale::ScalingCore;
 use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
 use super::{Path, TILE, by_query};
+use crate::bias::{Bias, KeyBiases};
 use crate::carrier::Carriers;
 use crate::dot::BLOCK;
 use crate::head::Head;
@@ -216,6 +217,28 @@ impl Task<'_> {
         run
     }
 
+    /// What the queries of a block have added to the scores of a tile; whether some of that is Inf or NaN, for each query.
+    fn biases(
+        &self,
+        biases: &KeyBiases,
+        queries: &[usize],
+        keys: &Range<usize>,
+        work: &mut TileWork,
+    ) -> [bool; BLOCK] {
+        let mut special = [false; BLOCK];
+        work.dots.biased = true;
+        for (place, key) in keys.clone().enumerate() {
+            for (i, &query) in queries.iter().enumerate() {
+                // A caller need not have any for keys that a query does not see.
+                let seen = work.seen[place][i] != 0;
+                let bias = if seen { biases.of(query, key) } else { Bias::default() };
+                work.dots.biases[place][i] = bias.score;
+                special[i] |= bias.special;
+            }
+        }
+        special
+    }
+
     /// The queries of one block.
     fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
         let Head { q, masked, .. } = self.head;
@@ -248,6 +271,7 @@ impl Task<'_> {
             }
         }
         let ranges: Vec<Range<usize>> = queries.iter().map(|&query| self.head.keys(query)).collect();
+        let biases = KeyBiases::new(self.numerics, self.head.biases);
         let mut everyone = [0; BLOCK];
         everyone[..queries.len()].fill(-1);
         let first = ranges.iter().map(|keys| keys.start).min().unwrap_or(0);
@@ -269,6 +293,7 @@ impl Task<'_> {
             }
             work.tally = Tally::default();
             dots.tile(self.isa, keys.clone(), &mut work.dots);
+            let special_biases = biases.any().then(|| self.biases(&biases, queries, &keys, &mut work));
             block.tile(keys.clone(), self.monitor.watch.is_some(), &mut work);
             let mut steps = 0;
             for (i, &query) in queries.iter().enumerate() {
@@ -286,6 +311,7 @@ impl Task<'_> {
                 total.loads += work.tally.loads[i] as u64;
                 result.empty &= seen == 0;
                 result.invalid |= seen > 0 && q_survey.special[query];
+                result.invalid |= special_biases.is_some_and(|special| special[i]);
                 result.overflow |= work.overflow[i] != 0;
                 steps += met as u64;
                 if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {

@@ -41,9 +41,22 @@ impl ScoreLanes {
     /// Scores of a tile with FS fraction bits.
     #[inline(always)]
     pub(crate) fn of(&self, dots: &Dots, scores: &mut [Block<i32>]) {
+        self.without_bias(dots, scores);
+        if dots.biased {
+            for (scores, biases) in scores.iter_mut().zip(&dots.biases) {
+                for (score, &bias) in scores.iter_mut().zip(biases) {
+                    // Both have few enough bits: the limit is far below that of a lane.
+                    *score = (*score + bias as i32).clamp(-self.limit, self.limit);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn without_bias(&self, dots: &Dots, scores: &mut [Block<i32>]) {
         if !dots.integers {
             for (scores, dots) in scores.iter_mut().zip(&dots.values) {
-                *scores = dots.map(|dot| self.reference.of(dot) as i32);
+                *scores = dots.map(|dot| self.reference.without_bias(dot) as i32);
             }
             return;
         }

@@ -11,7 +11,7 @@ use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
 use flashd_spec::config::{ArrayConfig, ConfigError, Design};
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
 /// What an array gets. The names are those of the contract.
@@ -20,6 +20,8 @@ pub struct ArrayInputs<'a> {
     pub core: CoreInputs<'a>,
     /// The query is its block's last.
     pub q_last: Wire,
+    /// With a bias: what each core adds to the key's score, in place of the cores' own port.
+    pub k_bias: &'a [Wire],
     /// With masks: the first key that the query sees.
     pub q_from: Option<Wire>,
     /// With masks: the first one that it sees no more.
@@ -56,6 +58,7 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
+        k_bias: None,
         k_state: None,
         state_scalars: &[],
         state_o: &[],
@@ -63,7 +66,9 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     };
     let q_last = b.open(1);
     let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));
-    let inputs = ArrayInputs { core, q_last, q_from, q_to };
+    let biases = if n.bias { config.queries } else { 0 };
+    let k_bias = &b.opens(biases, BIAS.width());
+    let inputs = ArrayInputs { core, q_last, k_bias, q_from, q_to };
     array(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())
 }
@@ -74,7 +79,7 @@ pub fn array(
     name: impl Into<Name>,
     config: &ArrayConfig,
     n: &Arc<Numerics>,
-    &ArrayInputs { core: inputs, q_last, q_from, q_to }: &ArrayInputs,
+    &ArrayInputs { core: inputs, q_last, k_bias, q_from, q_to }: &ArrayInputs,
 ) -> ArrayOutputs {
     let queries = config.queries;
     let tag = Tag::module(
@@ -94,6 +99,7 @@ pub fn array(
         let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
         m.reserve_ports(&["k_ready"]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
+        let k_bias = if n.bias { m.inputs("k_bias", k_bias) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
 
@@ -118,6 +124,7 @@ pub fn array(
                     k_valid: control.key[b],
                     k_last,
                     k_mask: masks.as_ref().map(|masks| masks[b]),
+                    k_bias: k_bias.get(b).copied(),
                     v: &v,
                     ..inputs
                 };

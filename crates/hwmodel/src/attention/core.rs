@@ -12,6 +12,7 @@ use super::scalar_path::{ScalarInputs, ScalarOutputs};
 use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
+use crate::score::bias::{biased_score, key_bias};
 use crate::score::special::any_special;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -57,7 +58,7 @@ pub fn core(
 ) -> CoreOutputs {
     around.part(name, Tag::module(config.name(), kind.doc), |m| {
         let ports = CorePorts::declare(m, config, inputs);
-        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, v, .. } = ports;
+        let CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_bias, k_state, v, .. } = ports;
         let early = usize::from(kind.early_value);
         let late = n.value_latency as usize - 1;
 
@@ -65,6 +66,8 @@ pub fn core(
         let q_q = m.registers_if("q_q", q_valid, &q);
         let q_special = any_special(m, "q_special", n.formats.q, &q, config.d);
         let k_special = any_special(m, "k_special", n.formats.k, &k, config.d);
+        let bias = k_bias.map(|k_bias| key_bias(m, n, k_bias, k_special));
+        let k_special = bias.as_ref().map_or(k_special, |(_, special)| *special);
         let keys = [
             ("q_valid", q_valid),
             ("q_special", q_special),
@@ -74,6 +77,7 @@ pub fn core(
         ];
         let control = key_control(m, score_stage(n.tree_levels) as usize, keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
+        let score = bias.map_or(score, |(bias, _)| biased_score(m, n, score, &bias));
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch_each([("score_valid", valid), ("score", score)]);
 

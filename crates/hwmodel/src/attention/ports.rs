@@ -20,6 +20,8 @@ pub struct CoreInputs<'a> {
     pub k_last: Wire,
     /// With masks: the query does not see it.
     pub k_mask: Option<Wire>,
+    /// With a bias: what is added to its score.
+    pub k_bias: Option<Wire>,
     /// With partial results: it is one.
     pub k_state: Option<Wire>,
     /// With partial results: scalars of one.
@@ -62,6 +64,7 @@ pub(super) struct CorePorts {
     pub(super) k_valid: Wire,
     pub(super) k_last: Wire,
     pub(super) k_mask: Option<Wire>,
+    pub(super) k_bias: Option<Wire>,
     pub(super) k_state: Option<Wire>,
     pub(super) state_scalars: Vec<Wire>,
     pub(super) state_o: Vec<Wire>,
@@ -79,6 +82,7 @@ impl CorePorts {
         let k = m.inputs("k", inputs.k);
         let [k_valid, k_last] = m.input_each([("k_valid", inputs.k_valid), ("k_last", inputs.k_last)]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
+        let k_bias = m.optional_input("k_bias", inputs.k_bias);
         let k_state = m.optional_input("k_state", inputs.k_state);
         m.reserve_ports(&["state_ren"]);
         let state_scalars = (config.state_scalars().iter().zip(inputs.state_scalars))
@@ -88,6 +92,19 @@ impl CorePorts {
         let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
-        CorePorts { q, q_valid, v_exponent, k, k_valid, k_last, k_mask, k_state, state_scalars, state_o, v }
+        CorePorts {
+            q,
+            q_valid,
+            v_exponent,
+            k,
+            k_valid,
+            k_last,
+            k_mask,
+            k_bias,
+            k_state,
+            state_scalars,
+            state_o,
+            v,
+        }
     }
 }

@@ -7,9 +7,11 @@
 //! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
 //! | `scaled` | the score of integers, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
 //! | `saturate` | scores stay below 2^IS | |
+//! | `bias` | what is added to it | `s + b * log2(e)` |
 //! | `special` | Inf and NaN in a vector | |
 //! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
 
+pub mod bias;
 pub mod dot;
 pub mod fused_dot;
 mod saturate;

@@ -13,7 +13,7 @@ use crate::attention::signals::Signals;
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Tag, Wire};
 use flashd_spec::config::{ConfigError, MERGE_CYCLES, SplitConfig};
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
 /// Cores and tree of a configuration, with nothing around them.
@@ -30,6 +30,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     let q = b.opens(dk, formats.q.width());
     let (k, v) = (b.opens(parts * dk, formats.k.width()), b.opens(parts * dv, formats.v.width()));
     let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
+    let k_bias = b.opens(if n.bias { parts } else { 0 }, BIAS.width());
     let v_exponent = config.core.has_value_exponent().then(|| b.open(formats.v.exponent_bits));
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
@@ -43,6 +44,7 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
         let k = m.inputs("k", &k);
         let [k_valid, k_last] = m.input_each([("k_valid", k_valid), ("k_last", k_last)]);
         let k_mask = m.inputs("k_mask", &k_mask);
+        let k_bias = if n.bias { m.inputs("k_bias", &k_bias) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", &v);
 
@@ -54,12 +56,13 @@ pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
             k_valid,
             k_last,
             k_mask: None,
+            k_bias: None,
             k_state: None,
             state_scalars: &[],
             state_o: &[],
             v: &v,
         };
-        let cores = cores(m, config, n, &k_mask, &shared);
+        let cores = cores(m, config, n, [&k_mask, &k_bias], &shared);
         let last = merged(m, config, n, &cores);
 
         let waits = config.result_cycles() as usize;
@@ -102,7 +105,7 @@ fn cores(
     m: &mut Module,
     config: &SplitConfig,
     n: &Arc<Numerics>,
-    k_mask: &[Wire],
+    [k_mask, k_bias]: [&[Wire]; 2],
     shared: &CoreInputs,
 ) -> Vec<CoreOutputs> {
     let (dk, dv) = (config.core.key_words(), config.core.dv());
@@ -117,9 +120,9 @@ fn cores(
     let accumulators = vec![zero; dv];
     (shared.k.chunks(dk).zip(shared.v.chunks(dv)).zip(k_mask).enumerate())
         .map(|(p, ((k, v), &k_mask))| {
-            let (k_mask, k_state) = (Some(k_mask), Some(low));
+            let (k_mask, k_bias, k_state) = (Some(k_mask), k_bias.get(p).copied(), Some(low));
             let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);
-            let inputs = CoreInputs { k, k_mask, k_state, state_scalars, state_o, v, ..*shared };
+            let inputs = CoreInputs { k, k_mask, k_bias, k_state, state_scalars, state_o, v, ..*shared };
             core(m, ("core", p), &config.core, n, &inputs)
         })
         .collect()

@@ -89,12 +89,14 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             k_valid: keys.k_valid,
             k_last: keys.k_last,
             k_mask: keys.k_mask,
+            k_bias: None,
             k_state: None,
             state_scalars: &[],
             state_o: &[],
             v: &values.v,
         };
-        let inputs = ArrayInputs { core, q_last: queries.q_last, q_from: host.q_from, q_to: host.q_to };
+        let inputs =
+            ArrayInputs { core, q_last: queries.q_last, k_bias: &[], q_from: host.q_from, q_to: host.q_to };
         let (array, steps) = m.gated("gate", ce, |m| {
             let array = array(m, "array", &config.array, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);

@@ -3,6 +3,7 @@
 //! One executable for all files: it is linked once, and its tests share the processors.
 
 mod arrays;
+mod bias;
 mod clock_gate;
 mod config;
 mod formats;

@@ -6,7 +6,7 @@ use flashd_llm::*;
 use flashd_simulator::{Reference, Scenario, model_results, prepare};
 use flashd_spec::config::{CoreConfig, Datapath, Design, FlashDVariant, Hold};
 use flashd_spec::format::Format;
-use flashd_workload::{ScoreScale, TensorScale, Visible};
+use flashd_workload::{Bias, ScoreScale, TensorScale, Visible};
 
 const TOKENS: [usize; 12] = [1, 70, 100, 3, 261, 261, 40, 17, 259, 70, 100, 4];
 
@@ -119,6 +119,7 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
                 .map(|head| {
                     let (score_scale, tensor_scale) = (ScoreScale::Auto, TensorScale::Auto);
                     let scenario = Scenario {
+                        bias: Bias::None,
                         attention: head.clone(),
                         visible: Visible::new(true),
                         score_scale,

@@ -11,6 +11,7 @@ use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::array::ArrayInputs;
 use flashd_spec::config::{ArrayConfig, Lengths};
 use flashd_spec::format::{Format, Formats};
+use flashd_spec::numerics::BIAS;
 use rayon::prelude::*;
 
 /// Streams that are simulated at a time: the bits of a word.
@@ -128,6 +129,8 @@ struct Ports<'a> {
     k_last: Net,
     /// With masks only.
     k_mask: Option<Net>,
+    /// With a bias only.
+    k_bias: &'a [Net],
     v: &'a [Net],
     v_step: Net,
     v_ren: Net,
@@ -197,6 +200,10 @@ impl<'a> Ports<'a> {
             k_valid: bit("k_valid", true)?,
             k_last: bit("k_last", true)?,
             k_mask: config.masks.then(|| bit("k_mask", true)).transpose()?,
+            k_bias: match config.bias {
+                true => wide("k_bias", true, target.queries() * BIAS.width() as usize)?,
+                false => &[],
+            },
             v: wide("v", true, bits(dv, v))?,
             v_step: bit("v_step", false)?,
             v_ren: bit("v_ren", false)?,
@@ -255,6 +262,7 @@ impl<'a> Ports<'a> {
         vector(self.q, q_width, |inputs| &inputs.core.q);
         vector(self.k, k_width, |inputs| &inputs.core.k);
         vector(self.v, v_width, |inputs| &inputs.core.v);
+        vector(self.k_bias, BIAS.width() as usize, |inputs| &inputs.core.k_bias);
     }
 
     /// Reads the netlist's outputs into the streams; `o` only where it is valid.

@@ -6,9 +6,9 @@ use flashd_golden::v_exponent;
 use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, RESET_CYCLES, Workload};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths, TRANSFER_CYCLES};
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise,
+    Attention, Quantised, Scaling, ScoreScale, Trace, TraceEntry, Visible, list_dir, quantise, round_to,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,6 +60,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
             let turn = stream / sources.len();
             let turns = streams.div_ceil(sources.len());
             let workload = one_stream(head, lengths, turn * head.queries / turns, steps);
+            let workload = if config.bias { with_slope(workload) } else { workload };
             match target {
                 Target::Core(_) => Feed::Core(workload),
                 Target::Array(array) => Feed::Array(blocks(array, workload)),
@@ -81,6 +82,15 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
         names.join(", ")
     );
     Ok(Streams { feeds, heads: names, description })
+}
+
+/// The slope of ALiBi's fourth head of eight, and a query's last key being its own.
+const SLOPE: f64 = 0.0625;
+
+/// A stream with biases that change from key to key, as ALiBi's do.
+fn with_slope(workload: Workload) -> Workload {
+    let lengths = workload.lengths();
+    workload.with_biases(|query, key| round_to(BIAS, -SLOPE * (lengths[query] - 1 - key) as f64))
 }
 
 /// Queries in blocks, as many as the array has cores.

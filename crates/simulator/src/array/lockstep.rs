@@ -7,7 +7,7 @@ use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
 use super::rules::{ArrayRules, QueryId};
 use super::stream::{ArrayDriver, ArrayOffer, Disturbance};
 use super::workload::ArrayWorkload;
-use crate::core::lockstep::{Divergence, RunError, is_zero, require_masks};
+use crate::core::lockstep::{Divergence, RunError, is_zero, require_bias, require_masks};
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
 use crate::running::Running;
@@ -82,6 +82,7 @@ pub fn run(
     config.validate()?;
     let single = workload_alone(config, workload);
     require_masks(&config.core, &single)?;
+    require_bias(&config.core, &single)?;
     let results = single.results(&Model::new(&config.core).with_sums(), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
     Ok(ArrayRun { counters, periods, results })

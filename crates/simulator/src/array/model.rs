@@ -5,7 +5,7 @@ use super::lockstep::{ArrayCounters, ArrayRun, workload_alone};
 use super::rules::ArrayRules;
 use super::stream::{ArrayDriver, Disturbance};
 use super::workload::ArrayWorkload;
-use crate::core::lockstep::require_masks;
+use crate::core::lockstep::{require_bias, require_masks};
 use crate::core::model::{Decision, Decisions};
 use crate::gaps::Gaps;
 use flashd_golden::{Monitor, VectorModel};
@@ -26,6 +26,7 @@ pub fn run_model(
     config.validate()?;
     let alone = workload_alone(config, workload);
     require_masks(&config.core, &alone)?;
+    require_bias(&config.core, &alone)?;
     let (run, decisions) = alone.run_decisions(&VectorModel::new(&config.core), monitor);
     let (counters, periods) = count(config, workload, gaps, &decisions);
     Ok(ArrayRun { counters, periods, results: run.results })

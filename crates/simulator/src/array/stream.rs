@@ -9,6 +9,7 @@ use crate::gaps::Gaps;
 use crate::running::{Drive, RtlEngine};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
+use flashd_spec::numerics::BIAS;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -49,6 +50,8 @@ pub struct ArrayDriver<'a> {
     /// Widths of the elements of q, k and v.
     widths: [u32; 3],
     exponent_mask: u64,
+    /// Cores with a bias, all or none.
+    biased: usize,
     /// With masks: the largest place of a key.
     last_place: Option<u64>,
     /// The next query, key and value by block and place.
@@ -74,6 +77,7 @@ impl<'a> ArrayDriver<'a> {
             },
             widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
             exponent_mask: formats.v.exponent_mask(),
+            biased: if config.core.bias { config.queries } else { 0 },
             last_place: config.core.masks.then(|| ones(config.key_index_bits())),
             query: (0, 0),
             key: (0, 0),
@@ -108,7 +112,7 @@ impl<'a> ArrayDriver<'a> {
             bus.resize(elements, 0);
         }
         *inputs = ArrayInputs {
-            core: Inputs { q: i.q, k: i.k, v: i.v, ..Inputs::default() },
+            core: Inputs { q: i.q, k: i.k, v: i.v, k_bias: i.k_bias, ..Inputs::default() },
             q_last: self.chance(2),
             ..ArrayInputs::default()
         };
@@ -121,6 +125,8 @@ impl<'a> ArrayDriver<'a> {
         }
         self.noise(&mut i.q, self.widths[0]);
         self.noise(&mut i.k, self.widths[1]);
+        i.k_bias.resize(self.biased, 0);
+        self.noise(&mut i.k_bias, BIAS.width());
         i.k_last = self.chance(2);
         if let Some(rng) = &mut self.rng {
             i.v_exponent = rng.random::<u64>() & self.exponent_mask;
@@ -167,6 +173,10 @@ impl<'a> ArrayDriver<'a> {
             let key = w.blocks[self.key.0].first_key + self.key.1;
             i.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
             i.k_valid = true;
+            let block = &w.blocks[self.key.0];
+            for (query, bias) in i.k_bias.iter_mut().enumerate().take(block.queries.len()) {
+                *bias = block.bias(query, self.key.1);
+            }
             i.k_mask = w.padding.get(key).is_some_and(|&masked| masked);
             i.k_last = self.key.1 + 1 == w.blocks[self.key.0].keys;
             offer.key = Some((self.key, i.k_last));

@@ -14,12 +14,20 @@ pub struct QueryBlock {
     pub first_key: usize,
     /// For cores with masks: which places of the block's key sequence each query sees; without, all.
     pub ranges: Vec<Range<usize>>,
+    /// For cores with a bias: what each query has added to the scores of keys, by places of the block's key sequence; nothing where
+    /// nothing is said.
+    pub biases: Vec<Vec<u64>>,
 }
 
 impl QueryBlock {
     /// Queries that all see the first `keys` keys.
     pub fn new(queries: Vec<(Vec<u64>, u64)>, keys: usize) -> Self {
-        QueryBlock { queries, keys, first_key: 0, ranges: Vec::new() }
+        QueryBlock { queries, keys, first_key: 0, ranges: Vec::new(), biases: Vec::new() }
+    }
+
+    /// What a query has added to the score of the key at a place.
+    pub fn bias(&self, query: usize, place: usize) -> u64 {
+        self.biases.get(query).and_then(|biases| biases.get(place)).copied().unwrap_or(0)
     }
 
     /// The places that a query sees.
@@ -49,8 +57,10 @@ impl ArrayWorkload {
     /// A workload's queries in blocks of at most `most`: neighbours with the same number of keys share a block.
     pub fn new(workload: &Workload, most: usize) -> Self {
         let equal_keys = workload.queries.chunk_by(|a, b| a.keys == b.keys);
-        let block =
-            |queries: &[Query]| QueryBlock::new(queries.iter().map(operands).collect(), queries[0].keys);
+        let block = |queries: &[Query]| QueryBlock {
+            biases: biases(queries, 0),
+            ..QueryBlock::new(queries.iter().map(operands).collect(), queries[0].keys)
+        };
         let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
         ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
@@ -79,6 +89,7 @@ impl ArrayWorkload {
                 keys: end - first_key,
                 first_key,
                 ranges: ranges.iter().map(relative).collect(),
+                biases: biases(queries, first_key),
             }
         };
         let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
@@ -103,7 +114,14 @@ impl ArrayWorkload {
             let masked: Vec<bool> = (0..end).map(|key| !sees(key)).collect();
             let (q, v_exponent) = block.queries[place].clone();
             let masked = if masked.contains(&true) { masked } else { Vec::new() };
-            Query { q, keys: end, v_exponent, masked, ..Query::default() }
+            let biases = match block.biases.is_empty() {
+                true => Vec::new(),
+                false => {
+                    let of_key = |key: usize| Some(block.bias(place, key.checked_sub(block.first_key)?));
+                    (0..end).map(|key| of_key(key).unwrap_or(0)).collect()
+                }
+            };
+            Query { q, keys: end, v_exponent, masked, biases, ..Query::default() }
         };
         let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
         let (k, v) = (self.k.clone(), self.v.clone());
@@ -113,6 +131,14 @@ impl ArrayWorkload {
     /// Keys over all blocks.
     pub fn keys(&self) -> usize {
         self.blocks.iter().map(|b| b.keys).sum()
+    }
+}
+
+/// What a block, which begins with a key, has of its queries' biases.
+fn biases(queries: &[Query], first_key: usize) -> Vec<Vec<u64>> {
+    match queries.iter().any(|query| !query.biases.is_empty()) {
+        true => queries.iter().map(|query| query.biases.iter().skip(first_key).copied().collect()).collect(),
+        false => Vec::new(),
     }
 }
 

@@ -25,6 +25,9 @@ pub struct Inputs {
     pub k_last: bool,
     /// With `k_valid`: the query does not see the key. Meant for cores with masks; others have no such port.
     pub k_mask: bool,
+    /// With `k_valid`: what is added to the key's score, an encoding of [`BIAS`](flashd_spec::numerics::BIAS); of an array one for each
+    /// core, of split keys one for each part. Meant for cores with a bias; others have no such port.
+    pub k_bias: Vec<u64>,
     /// With `k_valid`: the step is a partial result that the query starts from, and `k` means nothing. Meant for cores with partial
     /// results, as the other two ports of a state; others have no such ports.
     pub k_state: bool,
@@ -73,6 +76,7 @@ pub(crate) struct SharedPorts {
     flags: [PortPlace; 4],
     v_exponent: Option<PortPlace>,
     vectors: [PortPlace; 3],
+    k_bias: Option<PortPlace>,
     steps: [PortPlace; 2],
     o_valid: PortPlace,
     o_flags: [Option<PortPlace>; 3],
@@ -87,6 +91,7 @@ impl SharedPorts {
             flags: ["rst", "q_valid", "k_valid", "k_last"].map(|name| design.port(name)),
             v_exponent: design.optional("v_exponent"),
             vectors: ["q", "k", "v"].map(|name| design.port(name)),
+            k_bias: design.optional("k_bias"),
             steps: ["v_step", "v_ren"].map(|name| design.port(name)),
             o_valid: design.port("o_valid"),
             o_flags: ["o_invalid", "o_overflow", "o_empty"].map(|name| design.optional(name)),
@@ -102,6 +107,7 @@ impl SharedPorts {
         design.set(self.v_exponent, inputs.v_exponent);
         let vectors = [&inputs.q, &inputs.k, &inputs.v];
         self.vectors.into_iter().zip(vectors).for_each(|(port, words)| design.drive(port, words));
+        design.drive(self.k_bias, &inputs.k_bias);
     }
 
     /// Reads a design's outputs; of one that it does not have: false.

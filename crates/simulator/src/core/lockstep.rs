@@ -139,6 +139,7 @@ pub fn run(
     observers: &mut [&mut dyn Observer],
 ) -> Result<CoreRun, RunError> {
     require_masks(config, workload)?;
+    require_bias(config, workload)?;
     require_partial(config, workload)?;
     let results = workload.results(&Model::new(config).with_sums(), true);
     let counters = run_against(config, workload, drive, observers, &results)?;
@@ -153,6 +154,17 @@ pub(crate) fn require_masks(config: &CoreConfig, workload: &Workload) -> Result<
             problem: format!("{masked} keys are masked, which takes a core with masks"),
         }),
         _ => Ok(()),
+    }
+}
+
+/// Only a core with a bias can add one to scores.
+pub(crate) fn require_bias(config: &CoreConfig, workload: &Workload) -> Result<(), ConfigError> {
+    match workload.is_biased() && !config.bias {
+        true => Err(ConfigError {
+            field: "bias",
+            problem: "something is added to scores, which takes a core with a bias".into(),
+        }),
+        false => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! bubbles and reads follow from the driver and the model's decisions. They are those of [`crate::run`].
 
 use super::engine::{Inputs, Outputs};
-use super::lockstep::{Counters, require_masks, require_partial};
+use super::lockstep::{Counters, require_bias, require_masks, require_partial};
 use super::stream::{CoreDriver, RESET_CYCLES};
 use super::workload::Workload;
 use crate::gaps::Gaps;
@@ -100,6 +100,7 @@ pub fn run_model_with(
 ) -> Result<ModelRun, ConfigError> {
     let config = model.config();
     require_masks(config, workload)?;
+    require_bias(config, workload)?;
     require_partial(config, workload)?;
     let (run, timing) = match gaps {
         Gaps::None => (workload.run_model(model, monitor), Timing::without_gaps(workload)),

@@ -5,7 +5,7 @@ use super::workload::Workload;
 use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -40,6 +40,8 @@ pub struct CoreDriver<'a> {
     exponent_mask: u64,
     /// Whether the core has masks.
     masks: bool,
+    /// Whether it has a bias.
+    bias: bool,
     /// Widths of a state's scalars and of an accumulator, of cores with partial results.
     partial: Option<(Vec<u32>, u32)>,
     /// The query whose keys are being sent, and its next step. Here and below, queries that are not sent are left out.
@@ -72,6 +74,7 @@ impl<'a> CoreDriver<'a> {
             widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
             exponent_mask: formats.v.exponent_mask(),
             masks: config.masks,
+            bias: config.bias,
             partial: config
                 .partial
                 .then(|| (Numerics::new(config).scalar_bits(config), config.accumulator_bits())),
@@ -115,10 +118,13 @@ impl<'a> CoreDriver<'a> {
             q: std::mem::take(&mut inputs.q),
             k: std::mem::take(&mut inputs.k),
             v: std::mem::take(&mut inputs.v),
+            k_bias: std::mem::take(&mut inputs.k_bias),
             state: std::mem::take(&mut inputs.state),
             state_o: std::mem::take(&mut inputs.state_o),
             ..Inputs::default()
         };
+        inputs.k_bias.resize(usize::from(self.bias), 0);
+        self.noise(&mut inputs.k_bias, BIAS.width());
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
             // Nothing that comes with a reset is taken.
@@ -143,6 +149,7 @@ impl<'a> CoreDriver<'a> {
                     inputs.k.clear();
                     inputs.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
                     inputs.k_mask = query.masks(key);
+                    inputs.k_bias.fill(query.bias(key));
                 } else {
                     inputs.k_state = true;
                 }

@@ -1,6 +1,6 @@
 //! What a run streams through a core: queries, and what each sees of the keys.
 
-use flashd_golden::{Head, Masked, Model, PartialState, QueryResult, v_exponent};
+use flashd_golden::{Biases, Head, Masked, Model, PartialState, QueryResult, v_exponent};
 use flashd_spec::config::Lengths;
 use flashd_spec::format::Format;
 use std::ops::Range;
@@ -21,6 +21,9 @@ pub struct Query {
     pub v_exponent: u64,
     /// Keys that the query does not see, from the first; it sees those for which nothing is said.
     pub masked: Vec<bool>,
+    /// What is added to the scores of keys, from the first, encodings of [`BIAS`](flashd_spec::numerics::BIAS); nothing where nothing is
+    /// said.
+    pub biases: Vec<u64>,
 }
 
 impl Query {
@@ -46,6 +49,11 @@ impl Query {
     /// Whether the query does not see a key.
     pub fn masks(&self, key: usize) -> bool {
         self.masked.get(key).is_some_and(|&masked| masked)
+    }
+
+    /// What is added to the score of a key.
+    pub fn bias(&self, key: usize) -> u64 {
+        self.biases.get(key).copied().unwrap_or(0)
     }
 }
 
@@ -94,6 +102,15 @@ impl Workload {
         self
     }
 
+    /// The same with what is added to scores, by the numbers of query and key: for cores with a bias.
+    #[must_use]
+    pub fn with_biases(mut self, bias: impl Fn(usize, usize) -> u64) -> Self {
+        for (i, query) in self.queries.iter_mut().enumerate() {
+            query.biases = (0..query.keys).map(|key| bias(i, key)).collect();
+        }
+        self
+    }
+
     /// For each query only the first so many keys: for cores without masks.
     #[must_use]
     pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {
@@ -128,6 +145,11 @@ impl Workload {
         self.queries.iter().map(|q| (q.from..q.keys).filter(|&key| q.masks(key)).count()).sum()
     }
 
+    /// Whether something is added to scores.
+    pub fn is_biased(&self) -> bool {
+        self.queries.iter().any(|query| !query.biases.is_empty())
+    }
+
     /// What a model makes of the workload.
     pub fn results(&self, model: &Model, record: bool) -> Vec<QueryResult> {
         self.with_head(|head| model.run(Head { record, ..head }))
@@ -137,11 +159,13 @@ impl Workload {
     pub(crate) fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
         let masked = |query: usize, key: usize| self.queries[query].masks(key);
         let any = self.queries.iter().any(|q| q.masked.contains(&true));
+        let bias = |query: usize, key: usize| self.queries[query].bias(key);
         let from: Vec<usize> = self.queries.iter().map(|q| q.from).collect();
         let restored: Vec<_> = self.queries.iter().map(|q| q.restore.clone()).collect();
         run(Head {
             from: &from,
             masked: any.then_some(&masked as Masked),
+            biases: self.is_biased().then_some(&bias as Biases),
             restored: &restored,
             ..Head::new(&self.q(), &self.k, &self.v, &self.lengths()).with_exponents(&self.v_exponents())
         })

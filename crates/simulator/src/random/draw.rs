@@ -161,6 +161,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         value_stage: seldom(rng, 3, |rng| rng.random()),
         masks: rng.random(),
         partial: rng.random_ratio(1, 3),
+        bias: rng.random_ratio(1, 3),
         value_latency: seldom(rng, 3, |rng| rng.random_range(VALUE_LATENCY_RANGE.0..=VALUE_LATENCY_RANGE.1))
             .unwrap_or(1),
         hold: any_hold(rng),

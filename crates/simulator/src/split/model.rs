@@ -3,7 +3,7 @@
 use super::lockstep::{SplitCounters, SplitRun};
 use super::stream::SplitDriver;
 use super::workload::SplitWorkload;
-use crate::core::lockstep::require_partial;
+use crate::core::lockstep::{require_bias, require_partial};
 use crate::core::model::Decisions;
 use crate::core::workload::Workload;
 use crate::gaps::Gaps;
@@ -24,6 +24,7 @@ pub fn run_model(
 ) -> Result<SplitRun, ConfigError> {
     config.validate()?;
     require_partial(&config.core, workload)?;
+    require_bias(&config.core, workload)?;
     let parts = SplitWorkload::new(workload, config.parts);
     let model = VectorModel::new(&config.core);
     let (run, cycles) = match gaps {

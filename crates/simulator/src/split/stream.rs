@@ -8,6 +8,7 @@ use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Lengths, SplitConfig};
 use flashd_spec::format::Format;
+use flashd_spec::numerics::BIAS;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -107,6 +108,16 @@ impl<'a> SplitDriver<'a> {
             false => (self.vector(&w.k, (dk, formats.q), None), exponent),
         };
         let idle_last = !send && self.chance(2);
+        let k_bias = match self.config.core.bias {
+            true => {
+                let bias = |(p, key): (usize, &Option<usize>)| match key {
+                    Some(key) => source.query(self.query, p).bias(*key),
+                    None => self.noise(BIAS.width()),
+                };
+                k.iter().enumerate().map(bias).collect()
+            }
+            false => Vec::new(),
+        };
         let k_mask = k.iter().map(|key| if send { key.is_none() } else { self.chance(2) }).collect();
         let core = Inputs {
             rst: reset,
@@ -115,6 +126,7 @@ impl<'a> SplitDriver<'a> {
             q_valid: load || reset && self.chance(2),
             v_exponent,
             k: sent,
+            k_bias,
             k_valid: send || reset && self.chance(2),
             k_last: last || idle_last,
             v,

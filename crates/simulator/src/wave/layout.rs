@@ -219,6 +219,9 @@ fn query_and_key(config: &CoreConfig) -> Group {
             ("control.flags.invalid", "q or k is Inf or NaN"),
         ],
     );
+    if config.bias {
+        g.add(Number, &[("k_bias_0", "bias of the key"), ("bias_0.bias", "bias, log2 units")]);
+    }
     if config.has_value_exponent() {
         g.add(Bits, &[("v_exponent", "v_exponent: of the largest |v|")]);
     }
@@ -282,8 +285,8 @@ fn adder_tree(config: &CoreConfig) -> Group {
 }
 
 /// From the dot product to the score.
-fn score_rows(config: &CoreConfig) -> &'static [(&'static str, &'static str)] {
-    match (config.dot(), config.follows_the_paper()) {
+fn score_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
+    let mut rows = match (config.dot(), config.follows_the_paper()) {
         (Dot::Fused, _) if config.scales() == Scale::Row => &[
             ("score.fused_0.total", "dot product q k"),
             ("score.base_2.multiplier", "q scale, k scale, log2(e)"),
@@ -299,8 +302,13 @@ fn score_rows(config: &CoreConfig) -> &'static [(&'static str, &'static str)] {
             ("score.base_2.natural", "score, natural units"),
             ("score.score", "score s, log2 units"),
         ],
-        (Dot::Tree, true) => &[("score.dot.dot", "dot product q k"), ("score.score", "score s")],
+        (Dot::Tree, true) => &[("score.dot.dot", "dot product q k"), ("score.score", "score s")][..],
     }
+    .to_vec();
+    if config.bias {
+        rows.push(("biased_0.biased", "score with its bias, log2 units"));
+    }
+    rows
 }
 
 #[cfg(test)]

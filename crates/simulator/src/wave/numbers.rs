@@ -40,7 +40,7 @@ use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Design, Dot, Hold};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use rows::{BUDGET, FUSED_DOT, PORTS, Quantity, Row, SCORE};
 
 /// How the bits of a bus read as a number.
@@ -199,6 +199,7 @@ impl Numbers {
             }
             Quantity::Natural => fixed(true, n.natural_bits(), n.natural_fraction()),
             Quantity::Score => fixed(true, n.score_bits(), n.score_fraction),
+            Quantity::Bias => Number::Float(BIAS),
             Quantity::Distance => fixed(false, n.score_bits(), n.score_fraction),
             // From -2^IS to 2^IS, with a reference of one more.
             Quantity::Tau => fixed(false, n.score_bits() + 2, n.score_fraction),

@@ -9,5 +9,7 @@ pub(super) fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
     let mut all = CoreConfig::variants(d, format);
     all.iter_mut().filter(|core| core.dot.is_some()).for_each(|core| core.hold = Some(Hold::None));
     all.extend(CoreConfig::with_hold(d, format, Hold::Below(2.0)));
+    let biased = CoreConfig::variants(d, format).into_iter().filter(|core| !core.follows_the_paper());
+    all.extend(biased.step_by(2).map(|core| CoreConfig { bias: true, ..core }));
     all
 }

@@ -8,10 +8,11 @@ use flashd_spec::config::{
 };
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BUDGET_REGISTER;
-use flashd_workload::{Attention, ScoreScale, TensorScale, Visible, synthetic};
+use flashd_workload::{Attention, Bias, ScoreScale, TensorScale, Visible, synthetic};
 
 fn scenario(attention: Attention) -> Scenario {
     Scenario {
+        bias: Bias::None,
         attention,
         visible: Visible::default(),
         score_scale: ScoreScale::Auto,

@@ -3,7 +3,7 @@
 use flashd_simulator::{Gaps, Reference, Scenario, model_results, prepare, run};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
-use flashd_workload::{Trace, load_dir, synthetic};
+use flashd_workload::{Bias, Trace, load_dir, synthetic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,7 @@ fn long_vectors_in_lockstep() {
             [CoreConfig::new(Design::FlashD, d, Format::BF16), CoreConfig::new(Design::Fa2, d, Format::BF16)]
         {
             let s = Scenario {
+                bias: Bias::None,
                 attention: synthetic::attention_like(3, 2, keys, d),
                 visible: Default::default(),
                 score_scale: Default::default(),

@@ -37,7 +37,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 27] = [
+pub static OPTIONS: [CoreOption; 28] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -220,6 +220,14 @@ pub static OPTIONS: [CoreOption; 27] = [
         ),
         suffix: |_| Some("partial".into()),
         access: access::<bool>(|c| json(c.partial), |c| json(c.partial), |c, v| set(&mut c.partial, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "bias",
+        help: "A number is added to the score of each key: a port k_bias, bf16",
+        applies: SCALARS,
+        suffix: |_| Some("bias".into()),
+        access: access::<bool>(|c| json(c.bias), |c| json(c.bias), |c, v| set(&mut c.bias, v)),
         ..ROW
     },
     CoreOption {

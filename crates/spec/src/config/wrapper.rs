@@ -57,6 +57,10 @@ impl WrapperConfig {
             );
             return Err(ConfigError { field: "wrapper", problem });
         }
+        if self.array.core.bias {
+            let problem = "a stream wrapper's beats carry no bias; use an array or a core";
+            return Err(ConfigError { field: "bias", problem: problem.into() });
+        }
         let beat = self.beat();
         if !self.beat_choices().any(|bits| bits == beat) {
             let choices: Vec<String> = self.beat_choices().map(|bits| bits.to_string()).collect();

@@ -142,6 +142,20 @@ pub enum Problem {
         /// Rows there.
         other_rows: usize,
     },
+    /// What is added to scores is not of the head's size.
+    #[error(
+        "has {rows} rows of {columns}; [{keys}] or [{queries}, {keys}] is needed, a number for each key or each query and key"
+    )]
+    BiasMismatch {
+        /// Rows here.
+        rows: usize,
+        /// Columns here.
+        columns: usize,
+        /// Queries of the head.
+        queries: usize,
+        /// Keys of the head.
+        keys: usize,
+    },
     /// Heads do not pair up.
     #[error(
         "has {heads} heads, but {other} has {other_heads}; K and V need the same number, Q that number or a multiple"

@@ -279,6 +279,8 @@ enum Role {
     Q,
     K,
     V,
+    /// What is added to scores.
+    Bias,
 }
 
 impl Role {
@@ -287,6 +289,7 @@ impl Role {
             Role::Q => "q",
             Role::K => "k",
             Role::V => "v",
+            Role::Bias => "bias",
         }
     }
 
@@ -294,10 +297,11 @@ impl Role {
     fn heads(self, shape: &[u64], rank: Rank) -> Result<[u64; 3], Problem> {
         let size = match (rank, self, shape) {
             (_, _, &[rows, columns]) => [1, rows, columns],
-            (_, Role::Q, &[columns]) => [1, 1, columns],
+            (_, Role::Q | Role::Bias, &[columns]) => [1, 1, columns],
             (Rank::Layer, _, &[heads, rows, columns] | &[1, heads, rows, columns]) => [heads, rows, columns],
             _ => {
                 let needed = match (rank, self) {
+                    (_, Role::Bias) => "[keys] or [queries, keys]",
                     (Rank::Head, Role::Q) => "[queries, d] or [d]",
                     (Rank::Head, _) => "[keys, d]",
                     (Rank::Layer, Role::Q) => {
@@ -377,13 +381,27 @@ impl Tensor {
 }
 
 fn npy_files(paths: [&Path; 3], rank: Rank) -> Result<[Tensor; 3], TensorError> {
-    let read = |role: Role| {
-        let path = paths[role as usize];
-        let place = Place::file(path);
-        let bytes = npy::read_file(path)?;
-        let mut rest = bytes.as_slice();
-        let header = npy::read_header(&mut rest).map_err(|problem| place.error(problem))?;
-        Tensor::new(place, role, rank, &header, rest)
-    };
-    Ok([read(Role::Q)?, read(Role::K)?, read(Role::V)?])
+    let [q, k, v] = paths;
+    Ok([npy_file(q, Role::Q, rank)?, npy_file(k, Role::K, rank)?, npy_file(v, Role::V, rank)?])
+}
+
+fn npy_file(path: &Path, role: Role, rank: Rank) -> Result<Tensor, TensorError> {
+    let place = Place::file(path);
+    let bytes = npy::read_file(path)?;
+    let mut rest = bytes.as_slice();
+    let header = npy::read_header(&mut rest).map_err(|problem| place.error(problem))?;
+    Tensor::new(place, role, rank, &header, rest)
+}
+
+/// What is added to the scores of a head of so many queries and keys: rows, one for all queries or one for each, and numbers.
+pub(crate) fn bias_tensor(
+    path: &Path,
+    queries: usize,
+    keys: usize,
+) -> Result<(usize, Vec<f32>), TensorError> {
+    let Tensor { place, rows, columns, data, .. } = npy_file(path, Role::Bias, Rank::Head)?;
+    match columns == keys && (rows == 1 || rows == queries) {
+        true => Ok((rows, data)),
+        false => Err(place.error(Problem::BiasMismatch { rows, columns, queries, keys })),
+    }
 }

@@ -7,12 +7,12 @@ mod scalar;
 mod scales;
 
 use crate::common::{any_finite, near_one, normal, rng, variants};
-use flashd_golden::{Action, Head, Model, QueryResult, decode};
+use flashd_golden::{Action, Biases, Head, Model, QueryResult, decode};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Lengths, Update,
 };
 use flashd_spec::format::{Format, Formats};
-use flashd_spec::numerics::{BUDGET_STATE_FRACTION, Numerics};
+use flashd_spec::numerics::{BIAS, BUDGET_STATE_FRACTION, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -24,6 +24,8 @@ struct Operands {
     q: Vec<u64>,
     k: Vec<u64>,
     v: Vec<u64>,
+    /// What is added to the scores of keys.
+    biases: Vec<u64>,
     v_exponent: u64,
 }
 
@@ -61,7 +63,13 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
         1 => own.saturating_sub(2).max(1),
         _ => own,
     };
-    Operands { q, k, v, v_exponent }
+    let biases = match rng.random_range(0..4) {
+        0 => vec![0; keys],
+        1 => (0..keys).map(|_| rng.random::<u64>() & 0xffff).collect(),
+        2 => (0..keys).map(|_| near_one(rng, BIAS, 20)).collect(),
+        _ => normal(rng, BIAS, 8.0, keys),
+    };
+    Operands { q, k, v, biases, v_exponent }
 }
 
 /// Runs both and compares everything that a result holds but the count of saturated roundings.
@@ -71,8 +79,11 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     let (Lengths { k: d, v: dv }, formats) = (config.port_words(), config.formats());
     let keys = o.k.len() / d;
     let model = Model::new(config);
-    let result =
-        &model.run(Head::new(&o.q, &o.k, &o.v, &[keys]).with_exponents(&[o.v_exponent]).with_steps())[0];
+    let lengths = [keys];
+    let head = Head::new(&o.q, &o.k, &o.v, &lengths);
+    let bias = |_: usize, key: usize| o.biases[key];
+    let head = Head { biases: config.bias.then_some(&bias as Biases), ..head };
+    let result = &model.run(head.with_exponents(&[o.v_exponent]).with_steps())[0];
     let mut scalar = Scalar::new(config, &n);
     let mut lanes = Lanes::new(dv, o.v_exponent);
     let special = |format: Format, bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
@@ -83,7 +94,8 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     let (mut invalid, mut overflow) = (special_row(formats.q, &o.q), false);
     for (i, step) in result.steps.iter().enumerate() {
         let (k, v) = (&o.k[i * d..][..d], &o.v[i * dv..][..dv]);
-        let wanted = scalar.step(&o.q, k);
+        let bias = config.bias.then_some(o.biases[i]);
+        let wanted = scalar.step(&o.q, k, bias);
         let action = match wanted.lane {
             Lane::Hold => Action::Hold,
             _ if i == 0 => Action::Load,
@@ -94,6 +106,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         assert_eq!(got, want, "{}, {case}, key {i}", config.name());
         lanes.step(&scalar, wanted.lane, v);
         invalid |= special_row(formats.k, k) || action != Action::Hold && special(formats.v, v);
+        invalid |= bias.is_some_and(|bias| bias & 0x7f80 == 0x7f80);
         overflow |= wanted.overflow;
     }
     let QueryResult { o: got, invalid: got_invalid, overflow: got_overflow, .. } = result;
@@ -112,6 +125,7 @@ fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
     let f = config.formats().lane_precision() - 1;
     config.segments = [4, 8, 16, 32][rng.random_range(0..4)];
     config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
+    config.bias = rng.random_range(0..2) == 0;
     config.score_shift = [None, Some(0), Some(-7), Some(9), Some(40)][rng.random_range(0..5)];
     config.score_integer_bits = rng.random_range(5..=12);
     config.score_fraction_bits = rng.random_range(2..=20);

@@ -3,7 +3,7 @@
 use crate::common::Dyadic;
 use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION, Numerics};
+use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 use flashd_spec::pwl::Table;
 
 /// `x 2^-places`, half up.
@@ -177,11 +177,23 @@ impl<'a> Scalar<'a> {
         (t >> b, t & ((1 << b) - 1))
     }
 
-    pub fn step(&mut self, q: &[u64], k: &[u64]) -> Outcome {
+    /// `bias log2(e)` in the score's last places, half away from zero.
+    fn bias(&self, bits: u64) -> i128 {
+        let Dyadic { mantissa, exponent } = Dyadic::of(BIAS, bits);
+        let places = exponent + self.score_fraction() as i32 - LOG2E_FRACTION as i32;
+        let (floor, half) = floor_and_bit(mantissa.abs() * i128::from(LOG2E), places.min(60));
+        mantissa.signum() * (floor + half)
+    }
+
+    pub fn step(&mut self, q: &[u64], k: &[u64], bias: Option<u64>) -> Outcome {
         let s = match q.len() > self.config.d {
             true => self.scaled_score(q, k),
             false => self.score(self.natural(q, k)),
         };
+        let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
+        // A bias saturates before it is added, as the score does.
+        let bias = bias.map_or(0, |bits| self.bias(bits).clamp(-limit, limit));
+        let s = (s + bias).clamp(-limit, limit);
         match (self.config.design(), self.config.fa2()) {
             (Design::FlashD, _) => self.flash_d(s),
             (_, Some(Fa2Variant::Fixed)) => self.fixed(s),

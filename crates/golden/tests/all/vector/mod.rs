@@ -8,13 +8,13 @@ mod table;
 
 use flashd_golden::units::round_from_f64;
 use flashd_golden::{
-    Head, Isa, Masked, Model, Monitor, PartialState, Path, QueryResult, Step, StepCounts, VectorModel,
-    decode, encode, v_exponent,
+    Biases, Head, Isa, Masked, Model, Monitor, PartialState, Path, QueryResult, Step, StepCounts,
+    VectorModel, decode, encode, v_exponent,
 };
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{BIAS, Numerics};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::sync::Mutex;
@@ -28,6 +28,7 @@ struct Workload {
     lengths: Vec<usize>,
     v_exponents: Vec<u64>,
     masked: Option<Vec<Vec<bool>>>,
+    biases: Option<Vec<Vec<u64>>>,
     /// Empty, or one for each query, like the partial results.
     from: Vec<usize>,
     restored: Vec<Option<PartialState>>,
@@ -85,6 +86,13 @@ fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usiz
         let share = rng.random_range(0.0..1.1);
         (0..queries).map(|_| (0..keys).map(|_| rng.random_range(0.0..1.0) < share).collect()).collect()
     });
+    let biases = config.bias.then(|| {
+        let one = |rng: &mut ChaCha8Rng| match (kind, rng.random_range(0..64)) {
+            (Kind::Hostile, 0) => rng.random::<u64>() & 0xffff,
+            _ => round_from_f64(BIAS, rng.random_range(-6.0..6.0)),
+        };
+        (0..queries).map(|_| (0..keys).map(|_| one(rng)).collect()).collect()
+    });
     let shape = rng.random_range(0..3);
     let length = |rng: &mut ChaCha8Rng, i: usize| match shape {
         0 => keys,
@@ -106,6 +114,7 @@ fn workload(rng: &mut ChaCha8Rng, config: &CoreConfig, kind: Kind, queries: usiz
         k,
         v,
         masked,
+        biases,
     }
 }
 
@@ -156,7 +165,9 @@ impl Workload {
 
     fn with_head<T>(&self, run: impl FnOnce(Head) -> T) -> T {
         let masked = |query: usize, key: usize| self.masked.as_ref().is_some_and(|m| m[query][key]);
+        let bias = |query: usize, key: usize| self.biases.as_ref().map_or(0, |b| b[query][key]);
         run(Head {
+            biases: self.biases.as_ref().map(|_| &bias as Biases),
             from: &self.from,
             masked: self.masked.as_ref().map(|_| &masked as Masked),
             restored: &self.restored,
@@ -256,7 +267,12 @@ fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
         cores.iter().filter(|core| core.can_be_partial() && core.d > 2).step_by(2).collect();
     let partial: Vec<_> =
         partial.into_iter().map(|core| CoreConfig { masks: true, partial: true, ..core.clone() }).collect();
+    let biased: Vec<_> = (cores.iter().skip(1).step_by(3))
+        .filter(|core| !core.follows_the_paper())
+        .map(|core| CoreConfig { bias: true, masks: core.d == 16, ..core.clone() })
+        .collect();
     cores.extend(masked);
+    cores.extend(biased);
     cores.extend(partial);
     cores
 }

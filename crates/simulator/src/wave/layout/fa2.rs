@@ -22,7 +22,7 @@ fn add(g: &mut Group, config: &CoreConfig, look: Look, rows: &[(&str, &str)]) {
 fn score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score and maximum");
     add(&mut g, config, Bits, &[("updates.update", "update (not held)"), ("maximum.moved", "maximum moves")]);
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     add(
         &mut g,
         config,

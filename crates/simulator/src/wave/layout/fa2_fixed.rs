@@ -22,7 +22,7 @@ pub(super) fn logarithm(config: &CoreConfig) -> Vec<Group> {
 fn maximum_score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score and reference");
     g.add(Bits, &[("weight.reference.update", "update (not held)")]);
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     g.add(
         Number,
         &[
@@ -66,7 +66,7 @@ fn maximum_sum(config: &CoreConfig) -> Group {
 
 fn log_score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score");
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     g
 }
 

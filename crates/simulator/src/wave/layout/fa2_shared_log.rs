@@ -26,7 +26,7 @@ pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
 
 fn score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score");
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     g
 }
 

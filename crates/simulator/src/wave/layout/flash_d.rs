@@ -14,7 +14,7 @@ pub(super) fn stages(config: &CoreConfig, lane: LaneRows) -> Vec<Group> {
 
 fn score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score");
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     g
 }
 

@@ -28,7 +28,7 @@ pub(super) fn literal(config: &CoreConfig) -> Vec<Group> {
 
 fn score(config: &CoreConfig) -> Group {
     let mut g = Group::after_score(config, 0, "score");
-    g.add(Number, score_rows(config));
+    g.add(Number, &score_rows(config));
     g
 }
 

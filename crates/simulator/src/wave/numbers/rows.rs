@@ -26,6 +26,8 @@ pub(in crate::wave) enum Quantity {
     Natural,
     /// The score, or FA2's maximum, in log2 units.
     Score,
+    /// What is added to a score, natural units.
+    Bias,
     /// Distance of score and maximum, in log2 units.
     Distance,
     /// Distance of score and fixed FA2's reference, in log2 units.
@@ -83,7 +85,18 @@ pub(in crate::wave) const FUSED_DOT: &[Row] = &[
 ];
 
 /// Scores in fixed point.
-pub(in crate::wave) const SCORE: &[Row] = &[("natural", Natural), ("score", Score), ("score_q", Score)];
+pub(in crate::wave) const SCORE: &[Row] = &[
+    ("natural", Natural),
+    ("score", Score),
+    ("score_q", Score),
+    ("k_bias", Bias),
+    ("bias.bias", Score),
+    ("biased.bias", Score),
+    ("biased", Score),
+    ("late_bias.x", Score),
+    ("late_bias.y", Score),
+    ("late_bias.stage_q", Score),
+];
 
 /// FLASH-D's log-sum-exp weight unit.
 pub(in crate::wave) const LSE: &[Row] = &[

@@ -1,0 +1,59 @@
+//! What is added to the scores of keys.
+
+use crate::base2::Score;
+use crate::head::Biases;
+use crate::round::{decode, pow2};
+use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
+
+/// A bias as it is added to a score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bias {
+    /// In base 2, with FS fraction bits.
+    pub(crate) score: i64,
+    /// It is Inf or NaN, and counts as zero.
+    pub(crate) special: bool,
+}
+
+/// From encodings to base 2.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BiasUnit {
+    scale: f64,
+    limit: f64,
+}
+
+impl BiasUnit {
+    pub(crate) fn new(n: &Numerics) -> Self {
+        let scale = LOG2E as f64 * pow2(n.score_fraction as i32 - LOG2E_FRACTION as i32);
+        BiasUnit { scale, limit: Score::new(n).limit() as f64 }
+    }
+
+    /// `bias log2(e)` in units of the score's last place, half away from zero, saturated.
+    pub(crate) fn of(&self, bits: u64) -> Bias {
+        // The product has 23 bits, and the limit is an integer: f64 rounds nothing before `round` does.
+        let scaled = (decode(BIAS, bits) * self.scale).clamp(-self.limit, self.limit);
+        Bias { score: scaled.round() as i64, special: BIAS.is_special(bits) }
+    }
+}
+
+/// The biases of a run.
+#[derive(Clone, Copy)]
+pub(crate) struct KeyBiases<'a> {
+    unit: BiasUnit,
+    biases: Option<Biases<'a>>,
+}
+
+impl<'a> KeyBiases<'a> {
+    pub(crate) fn new(n: &Numerics, biases: Option<Biases<'a>>) -> Self {
+        KeyBiases { unit: BiasUnit::new(n), biases }
+    }
+
+    /// Whether there are any.
+    pub(crate) fn any(&self) -> bool {
+        self.biases.is_some()
+    }
+
+    /// What a query, by its index, has added to the score of a key.
+    pub(crate) fn of(&self, query: usize, key: usize) -> Bias {
+        self.biases.map_or(Bias::default(), |biases| self.unit.of(biases(query, key)))
+    }
+}

@@ -1,0 +1,69 @@
+//! The soft cap's table and unit, for every score.
+
+use flashd_hwmodel::rtl::Function;
+use flashd_hwmodel::score::softcap::SoftcapFunction;
+use flashd_hwmodel::word::Num;
+use flashd_spec::bits::{ones, signed};
+use flashd_spec::numerics::{LOG2E, LOG2E_FRACTION};
+use flashd_spec::pwl::softcap::Softcap;
+
+/// `c tanh(s / c)` of a score in base 2, in its last places.
+fn exact(cap: f64, fraction: u32, score: i64) -> f64 {
+    let unit = f64::from(fraction).exp2();
+    let base_2 = cap * LOG2E as f64 / f64::from(LOG2E_FRACTION).exp2();
+    base_2 * (score as f64 / unit / base_2).tanh() * unit
+}
+
+/// Caps of models and others, and widths of scores.
+const CASES: [(f64, u32, u32, u32); 8] = [
+    (50.0, 9, 10, 8),
+    (30.0, 9, 10, 8),
+    (20.0, 9, 10, 32),
+    (1.0, 9, 10, 8),
+    (354.0, 9, 10, 4),
+    (2.5, 5, 2, 8),
+    (15.0, 5, 13, 16),
+    (50.0, 12, 6, 8),
+];
+
+#[test]
+fn every_score_is_capped_as_tanh_has_it() {
+    for (cap, integer, fraction, segments) in CASES {
+        let table = Softcap::get(cap, integer, fraction, segments);
+        let unit = SoftcapFunction { table: table.clone() };
+        let bits = integer + fraction;
+        let mut last = 0;
+        let mut worst = 0.0f64;
+        for score in 0..1i64 << bits {
+            let of = |score: i64| {
+                let [capped] = unit.eval([Num::new(bits + 1, score as u64 & ones(bits + 1))]);
+                signed(capped.value(), bits + 1)
+            };
+            let capped = of(score);
+            assert_eq!(of(-score), -capped, "{cap}: odd at {score}");
+            assert_eq!(capped as u64, table.value(score as u64), "{cap}: {score}");
+            // No score falls behind a smaller one by more than what rounding does.
+            assert!(capped + 1 >= last && capped as u64 <= table.limit, "{cap}: {score}");
+            last = capped;
+            worst = worst.max((capped as f64 - exact(cap, fraction, score)).abs());
+        }
+        // Half a place for the rounding, and what 8 N cells in the range of the cap leave; at the default widths less than a place.
+        let cells = f64::from(1u32 << table.cell_bits);
+        let base_2 = f64::from(table.first_bits - fraction).exp2();
+        let bound = 0.9 + base_2 / (16.0 * cells * cells) * f64::from(fraction).exp2();
+        assert!(worst < bound, "{cap}, {segments} segments: {worst} of {bound}");
+        let told = table.max_error().0 * f64::from(fraction).exp2() * LOG2E as f64 / f64::from(LOG2E_FRACTION).exp2();
+        assert!((told - worst).abs() < 1e-6 * worst.max(1.0), "{cap}: {told}, {worst}");
+    }
+}
+
+#[test]
+fn zero_stays_zero_and_limits_are_those_of_the_cap() {
+    for (cap, integer, fraction, segments) in CASES {
+        let table = Softcap::get(cap, integer, fraction, segments);
+        assert_eq!(table.value(0), 0);
+        let last = (1u64 << (integer + fraction)) - 1;
+        let wanted = exact(cap, fraction, last as i64).round();
+        assert!((table.value(last) as f64 - wanted).abs() <= 2.0, "{cap}");
+    }
+}
