@@ -86,7 +86,7 @@ fn errors_name_what_is_wrong() {
             .ends_with("--alibi: takes a core that adds a bias; add --bias")
     );
     assert!(error(folder, &format!("{simulate} --bias --key-bias short.npy")).ends_with(
-        "short.npy has 2 rows of 3; [12] or [5, 12] is needed, a number for each key or each query and key"
+        "short.npy: has 2 rows of 3; [12] or [5, 12] is needed, a number for each key or each query and key"
     ));
     assert!(
         error(folder, "generate --design flash-d --weight paper --d 8 --bias --stdout").contains("--bias")

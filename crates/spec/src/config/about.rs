@@ -138,6 +138,12 @@ pub static ABOUT: &[About] = &[
         why: "Keys can then come in tiles, or be split over several cores, with the results of one pass.",
     },
     About {
+        field: "bias",
+        group: Group::Ports,
+        short: "With a port for what is added to scores",
+        why: "ALiBi, relative positions: natural units, after the scale. An array has a number for each of its queries.",
+    },
+    About {
         field: "value_latency",
         group: Group::Ports,
         short: "",
