@@ -1,7 +1,7 @@
 //! What is added to the scores of keys: relative positions, ALiBi.
 
-use crate::tensor::{TensorError, bias_tensor};
 use crate::positions::Positions;
+use crate::tensor::{TensorError, bias_tensor};
 use std::path::Path;
 
 /// What is added to scores, in natural units, after the scale: `s = q . k scale + bias`.
