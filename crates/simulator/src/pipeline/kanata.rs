@@ -8,7 +8,12 @@
 //! | `S id lane stage`, `E id lane stage` | it enters a stage, and leaves it; lane 1 is for stalls |
 //! | `W id id 0` | its score meets what the step before has left |
 //! | `R id n kind` | it is done; kind 1, which is drawn pale, if it changed nothing because its key was masked |
+//!
+//! Konata draws the arrow of a `W` from the end of one step's stage that executes to the beginning of the other's, and takes those with
+//! an X in their name for such (`onikiri_parser.js`). Numbers of retirement follow each other, without those of kind 1: where these are
+//! hidden it finds rows by them.
 
+use super::stages::{RESTORE, WEIGHT};
 use super::{Pipeline, PipelineStep};
 use flashd_golden::Action;
 use std::cmp::Reverse;
@@ -48,9 +53,30 @@ impl<W: Write> Log<'_, W> {
     }
 }
 
+/// A stage's name in the log.
+fn stage(name: &str) -> String {
+    let executes = name == WEIGHT || name == RESTORE;
+    if executes { format!("{name} X") } else { name.to_string() }
+}
+
+/// For each step, when it is done and what its number of retirement is.
+fn retirements(chart: &Pipeline) -> Vec<(u64, usize)> {
+    let end = |step: &PipelineStep| chart.spans(step).last().map_or(step.taken, |span| span.to);
+    let mut all: Vec<(u64, usize)> = chart.steps.iter().map(|step| (end(step), 0)).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&id| (all[id].0, id));
+    let mut retired = 0;
+    for id in order {
+        all[id].1 = retired;
+        retired += usize::from(chart.steps[id].action != Action::Masked);
+    }
+    all
+}
+
 /// Writes a chart.
 pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
     writeln!(out, "Kanata\t0004")?;
+    let retirements = retirements(chart);
     let mut log = Log { out, now: None, waiting: BinaryHeap::new(), lines: 0 };
     // The step before, of each query in each core.
     let mut before: HashMap<(usize, usize), usize> = HashMap::new();
@@ -64,18 +90,17 @@ pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
             log.add(step.offered, format!("S\t{id}\t1\tstall"));
             log.add(step.taken, format!("E\t{id}\t1\tstall"));
         }
-        let mut end = step.taken;
         for span in chart.spans(step) {
-            let name = &chart.stages[span.stage];
+            let name = stage(&chart.stages[span.stage]);
             log.add(span.from, format!("S\t{id}\t0\t{name}"));
             log.add(span.to, format!("E\t{id}\t0\t{name}"));
-            end = span.to;
         }
         if let Some(before) = before.insert((step.query, step.core), id) {
             log.add(step.taken, format!("W\t{id}\t{before}\t0"));
         }
         let kind = u8::from(step.action == Action::Masked);
-        log.add(end, format!("R\t{id}\t{id}\t{kind}"));
+        let (end, retired) = retirements[id];
+        log.add(end, format!("R\t{id}\t{retired}\t{kind}"));
     }
     log.write_before(u64::MAX)
 }

@@ -6,6 +6,11 @@ use flashd_spec::config::{CoreConfig, MERGE_CYCLES, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use std::collections::HashMap;
 
+/// The stage in which a step's score meets what the step before has left.
+pub(super) const WEIGHT: &str = "weight";
+/// The stage in which a partial result takes that place.
+pub(super) const RESTORE: &str = "restore";
+
 /// A stage, and the cycles that a step spends there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -58,7 +63,7 @@ impl Shapes {
         let mut way: Vec<(String, u64)> = Vec::new();
         match action {
             // A state has neither a key nor a score.
-            Action::Restore => way.push(("restore".into(), value + 1)),
+            Action::Restore => way.push((RESTORE.into(), value + 1)),
             _ => {
                 way.extend((1..=score).map(|n| (format!("dot {n}"), n)));
                 way.push(("score".into(), score + 1));
@@ -66,7 +71,7 @@ impl Shapes {
                 if argument > score && argument < value {
                     way.push(("argument".into(), argument + 1));
                 }
-                way.push(("weight".into(), value + 1));
+                way.push((WEIGHT.into(), value + 1));
             }
         }
         if self.value_latency > 1 {

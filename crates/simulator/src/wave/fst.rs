@@ -1,29 +1,39 @@
-//! GTKWave's fast signal trace, by the crate `wavefst`.
+//! GTKWave's fast signal trace.
 //!
-//! Of the writers in Rust it serves best. `fst-writer` compresses with LZ4 alone, which finds what repeats and leaves the rest, here
-//! numbers that are new in every cycle, as it is; and it keeps all changes in memory until it is told to write. `fstapi` wraps GTKWave's C.
+//! The crate `wavefst` writes head, geometry and hierarchy, and has the parts of blocks of changes. Blocks are put together here: its
+//! writer keeps each value three times, as text, packed and encoded, and compresses chains by a library that knows nothing of them; with
+//! it a recording took three times as long and was larger. (`fst-writer` compresses with LZ4 alone, which finds what repeats and leaves
+//! the rest, here numbers that are new in every cycle, as it is; `fstapi` wraps GTKWave's C, which packs with zlib.)
 
-use super::sink::{Sink, Variable, WRITER};
-use std::borrow::Cow;
+mod blocks;
+mod deflate;
+
+use super::sink::{Names, Sink, Variable, WRITER};
+use blocks::{Blocks, Kind};
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Error, Result};
-use wavefst::{
-    ChainCompression, FstWriter, GeomEntry, Header, MiscAttributeType, ScopeType, SignalValue,
-    TimeCompression, VarDir, VarType,
-};
+use std::io::{BufWriter, Error, Result, Seek, SeekFrom, Write};
+use wavefst::{FstWriter, GeomEntry, Header, MiscAttributeType, ScopeType, TimeCompression, VarDir, VarType};
 
-/// How hard zlib tries, from 1 to 9.
-const LEVEL: u32 = 1;
-/// Changes that are compressed together: so many that a variable's own reach as far as zlib looks back.
-const CHANGES: usize = 4_000_000;
+/// Where in the file the head says when the first change and the last one are, and how many blocks of changes there are.
+const TIMES: u64 = 9;
+const BLOCKS: u64 = 65;
 
 /// An FST under way.
 pub(super) struct Fst {
-    out: FstWriter<BufWriter<File>>,
-    /// The current time, in ns.
-    now: u64,
+    state: State,
+    /// Tables of names that are written.
+    tables: HashMap<&'static str, u32>,
+    kinds: Vec<Kind>,
     /// The last change of a single bit.
     bit: Option<(Variable, bool)>,
+}
+
+enum State {
+    Declares(Box<FstWriter<BufWriter<File>>>),
+    Records(BufWriter<File>, Blocks),
+    /// Between the two, and after an error there.
+    Failed,
 }
 
 /// Errors of the crate are those of the file, or mistakes of this module.
@@ -37,76 +47,138 @@ fn failed(e: wavefst::Error) -> Error {
 impl Fst {
     pub(super) fn start(file: File, comment: &str) -> Result<Fst> {
         let builder = FstWriter::builder(BufWriter::new(file))
-            .chain_compression(ChainCompression::Zlib)
             .time_compression(TimeCompression::Zlib)
-            .compression_level(Some(LEVEL))
-            .block_change_limit(CHANGES)
             .timescale_exponent(-9);
         let mut out = builder.build().map_err(failed)?;
         out.add_misc_attribute(MiscAttributeType::Comment, comment, 0).map_err(failed)?;
-        Ok(Fst { out, now: 0, bit: None })
+        let state = State::Declares(Box::new(out));
+        Ok(Fst { state, tables: HashMap::new(), kinds: Vec::new(), bit: None })
     }
+
+    fn head(&mut self) -> Result<&mut FstWriter<BufWriter<File>>> {
+        match &mut self.state {
+            State::Declares(out) => Ok(out),
+            _ => Err(Error::other("the declarations have ended")),
+        }
+    }
+
+    fn body(&mut self) -> Result<(&mut BufWriter<File>, &mut Blocks)> {
+        match &mut self.state {
+            State::Records(out, blocks) => Ok((out, blocks)),
+            _ => Err(Error::other("the declarations have not ended")),
+        }
+    }
+
+    fn variable(
+        &mut self,
+        (kind, name): (VarType, String),
+        what: Kind,
+        same: Option<Variable>,
+    ) -> Result<Variable> {
+        let out = self.head()?;
+        let geometry = match what {
+            Kind::Bits(width) => GeomEntry::Fixed(width),
+            Kind::Real => GeomEntry::Real,
+        };
+        let variable = match same {
+            Some(same) => out.add_alias(kind, VarDir::Implicit, name, same),
+            None => out.add_variable(kind, VarDir::Implicit, name, geometry),
+        };
+        if same.is_none() {
+            self.kinds.push(what);
+        }
+        variable.map_err(failed)
+    }
+}
+
+/// A range is part of the name, as GTKWave's own converter has it.
+fn with_range(name: &str, width: u32) -> String {
+    if width > 1 { format!("{name} [{}:0]", width - 1) } else { name.to_string() }
 }
 
 impl Sink for Fst {
     fn scope(&mut self, name: &str) -> Result<()> {
-        self.out.begin_scope(ScopeType::VcdModule, name, None).map_err(failed)?;
+        self.head()?.begin_scope(ScopeType::VcdModule, name, None).map_err(failed)?;
         Ok(())
     }
 
     fn up(&mut self) -> Result<()> {
-        self.out.end_scope().map_err(failed)
+        self.head()?.end_scope().map_err(failed)
     }
 
     fn wire(&mut self, name: &str, width: u32, same: Option<Variable>) -> Result<Variable> {
-        // A range is part of the name, as GTKWave's own converter has it.
-        let name = if width > 1 { format!("{name} [{}:0]", width - 1) } else { name.to_string() };
-        let (kind, direction) = (VarType::VcdWire, VarDir::Implicit);
-        match same {
-            Some(same) => self.out.add_alias(kind, direction, name, same),
-            None => self.out.add_variable(kind, direction, name, GeomEntry::Fixed(width)),
-        }
-        .map_err(failed)
+        self.variable((VarType::VcdWire, with_range(name, width)), Kind::Bits(width), same)
     }
 
-    fn real(&mut self, name: &str) -> Result<Variable> {
-        self.out.add_variable(VarType::VcdReal, VarDir::Implicit, name, GeomEntry::Real).map_err(failed)
+    fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable> {
+        self.variable((VarType::VcdReal, name.to_string()), Kind::Real, same)
+    }
+
+    fn named(&mut self, name: &str, names: &Names) -> Result<Variable> {
+        let width = names.width();
+        let values: Vec<String> =
+            (0..names.names.len()).map(|i| format!("{i:0w$b}", w = width as usize)).collect();
+        let entries: Vec<(&str, &str)> =
+            names.names.iter().zip(&values).map(|(name, value)| (*name, value.as_str())).collect();
+        let known = self.tables.get(names.table).copied();
+        let out = self.head()?;
+        let table = match known {
+            Some(table) => table,
+            None => out.create_enum_table(names.table, &entries, width as usize).map_err(failed)?,
+        };
+        // It is that of the variable that is declared next.
+        out.add_enum_table_ref(table).map_err(failed)?;
+        self.tables.insert(names.table, table);
+        self.variable((VarType::VcdWire, with_range(name, width)), Kind::Bits(width), None)
     }
 
     fn declared(&mut self) -> Result<()> {
         // Without a date: the same run gives the same file.
         let header = Header { version: WRITER.into(), ..Header::default() };
-        self.out.write_header(header).map_err(failed)
+        self.head()?.write_header(header).map_err(failed)?;
+        if let State::Declares(out) = std::mem::replace(&mut self.state, State::Failed) {
+            self.state = State::Records(out.finish().map_err(failed)?, Blocks::new(&self.kinds));
+        }
+        Ok(())
     }
 
     fn time(&mut self, ns: u64) -> Result<()> {
-        self.now = ns;
+        let (out, blocks) = self.body()?;
+        if blocks.is_full() {
+            out.write_all(&blocks.finish().map_err(failed)?)?;
+        }
+        blocks.time(ns);
         Ok(())
     }
 
     fn bits(&mut self, variable: Variable, width: u32, bits: u64) -> Result<()> {
         if width == 1 {
             self.bit = Some((variable, bits != 0));
-            return self.out.emit_binary_change(self.now, variable, bits != 0).map_err(failed);
         }
-        // As text: what is packed here would be unpacked there.
-        let mut text = [0; 64];
-        let text = &mut text[..width as usize];
-        text.iter_mut().rev().enumerate().for_each(|(i, digit)| *digit = b'0' + (bits >> i & 1) as u8);
-        let text = SignalValue::Bytes(Cow::Borrowed(text));
-        self.out.emit_change(self.now, variable, text).map_err(failed)
+        self.body()?.1.change(variable, bits);
+        Ok(())
     }
 
     fn number(&mut self, variable: Variable, value: f64) -> Result<()> {
-        self.out.emit_change(self.now, variable, SignalValue::Real(value)).map_err(failed)
+        self.body()?.1.change(variable, value.to_bits());
+        Ok(())
     }
 
     fn end(mut self: Box<Self>, ns: u64) -> Result<()> {
+        let bit = self.bit;
+        let (out, blocks) = self.body()?;
         // A time is there when something has a value.
-        if let Some((variable, high)) = self.bit {
-            self.out.emit_binary_change(ns, variable, high).map_err(failed)?;
+        if let Some((variable, high)) = bit {
+            blocks.time(ns);
+            blocks.change(variable, high.into());
         }
-        self.out.finish().map_err(failed)?;
-        Ok(())
+        let block = blocks.finish().map_err(failed)?;
+        out.write_all(&block)?;
+        let times = [blocks.start.unwrap_or(ns), blocks.now()];
+        out.seek(SeekFrom::Start(TIMES))?;
+        times.iter().try_for_each(|time| out.write_all(&time.to_be_bytes()))?;
+        out.seek(SeekFrom::Start(BLOCKS))?;
+        out.write_all(&blocks.finished.to_be_bytes())?;
+        out.flush()
     }
 }

@@ -106,6 +106,11 @@ impl Group {
     }
 }
 
+/// Whether a row of this label tells whether the step in its stage updates the output or is held.
+pub(super) fn is_update(label: &str) -> bool {
+    label == "update" || label == "update (not held)"
+}
+
 /// Elements of a vector that are shown.
 const SHOWN_ELEMENTS: usize = 4;
 

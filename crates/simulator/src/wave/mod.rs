@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | `signals` | the buses of a design, in the order of RustHDL's probe, each with its net |
 //! | `numbers` | which of them carry numbers, and how these read |
+//! | `actions` | what a step does in a stage, as an enumeration |
 //! | `layout` | the stages as the save file shows them, which is also the default selection |
 //! | `select` | patterns |
 //! | `design` | what waves are of: a core, or something made of cores |
@@ -18,6 +19,7 @@
 //! | `gtkw` | the save file |
 //! | `variants` | every kind of core, for the tests |
 
+mod actions;
 mod design;
 mod fst;
 mod gtkw;
@@ -177,7 +179,8 @@ impl WaveWriter {
         let io = |source| WaveError::Io { path: path.into(), source };
         let file = AtomicFile::create(path).map_err(io)?;
         let sink = file.handle().and_then(|file| format.start(file, &comment)).map_err(io)?;
-        let recorder = Recorder::new(sink, &signals, &chosen, &numbers).map_err(io)?;
+        let actions = actions::actions(&signals, &layout);
+        let recorder = Recorder::new(sink, &signals, &chosen, &numbers, &actions).map_err(io)?;
         Ok(WaveWriter {
             wave: path.into(),
             options,

@@ -71,7 +71,11 @@ pub(super) enum Number {
 impl Number {
     /// The decimal value.
     pub(super) fn value(self, bits: u64) -> f64 {
-        let scaled = |x: f64, fraction: u64| x * (-(fraction as f64)).exp2();
+        // A power of two by its exponent field, as long as it is a normal number.
+        let scaled = |x: f64, fraction: u64| match fraction {
+            ..1023 => x * f64::from_bits((1023 - fraction) << 52),
+            _ => x * (-(fraction as f64)).exp2(),
+        };
         match self {
             Number::Float(format) => format.value(bits),
             Number::Fixed { signed: true, width, fraction } => {

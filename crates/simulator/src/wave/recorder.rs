@@ -3,6 +3,7 @@
 //! What differs from the cycle before is found in the thread of the run; a thread of its own makes decimals of it and writes.
 
 use super::PERIOD_NS;
+use super::actions::{ACTIONS, Flags, NAME};
 use super::numbers::{Numbers, Reading};
 use super::signals::Signal;
 use super::sink::{Sink, Variable};
@@ -12,23 +13,31 @@ use std::io::{Error, ErrorKind, Result};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-/// A recorded bus as the run looks at it.
+/// Where a recorded value comes from.
+enum Source {
+    /// Bits of a net.
+    Net(u32, u64),
+    /// What a step does, by flags of its stage.
+    Action(Flags),
+}
+
+/// A recorded value as the run looks at it.
 struct Channel {
-    net: u32,
-    mask: u64,
-    /// Whether its number depends on the bus before, too.
-    needs_before: bool,
-    /// Bits recorded last, and those of the bus before where the number depends on them.
+    source: Source,
+    /// The channel, before this one, on which its number depends, too.
+    before: Option<usize>,
+    /// Bits recorded last, and those of the channel before.
     last: Option<(u64, u64)>,
 }
 
-/// The same bus as it is written.
+/// The same as it is written.
 struct Written {
-    /// Its place among the design's signals.
-    position: usize,
+    /// Its places among the design's signals: more than one if they are one net.
+    positions: Vec<usize>,
     width: u32,
     id: Variable,
     number: Option<(Variable, Reading)>,
+    before: Option<usize>,
     /// Bits written last.
     bits: Option<u64>,
     /// Most characters of the number so far, as GTKWave shows it, and how many more values are looked at for that.
@@ -52,6 +61,63 @@ struct Batch {
     changes: Vec<(u32, u64)>,
 }
 
+/// Variables while they are declared.
+struct Declared {
+    sink: Box<dyn Sink>,
+    clock: Option<Variable>,
+    channels: Vec<Channel>,
+    written: Vec<Written>,
+    /// The channel of each net that has one.
+    nets: HashMap<u32, usize>,
+}
+
+impl Declared {
+    fn channel(&mut self, source: Source, before: Option<usize>, written: Written) -> usize {
+        self.channels.push(Channel { source, before, last: None });
+        self.written.push(Written { before, ..written });
+        self.channels.len() - 1
+    }
+
+    /// A signal, and beside it its number.
+    fn signal(&mut self, signals: &[Signal], position: usize, name: &str, numbers: &Numbers) -> Result<()> {
+        let Signal { width, net, .. } = signals[position];
+        if signals[position].is_clock() {
+            self.clock = Some(self.sink.wire(name, 1, self.clock)?);
+            return Ok(());
+        }
+        let beside = numbers.beside(signals, position);
+        let reading = beside.as_ref().map(|beside| beside.reading);
+        let known = self.nets.get(&net).copied().filter(|known| self.written[*known].is_also(width, reading));
+        let place = match known {
+            Some(known) => {
+                self.sink.wire(name, width, Some(self.written[known].id))?;
+                self.written[known].positions.push(position);
+                known
+            }
+            None => {
+                let id = self.sink.wire(name, width, None)?;
+                // The bus before it is always recorded with it.
+                let before = match reading {
+                    Some(Reading::Weight(_)) => {
+                        position.checked_sub(1).and_then(|before| self.nets.get(&signals[before].net))
+                    }
+                    _ => None,
+                };
+                let written = Written::new(vec![position], width, id);
+                let place = self.channel(Source::Net(net, ones(width)), before.copied(), written);
+                self.nets.insert(net, place);
+                place
+            }
+        };
+        if let Some(beside) = beside {
+            let same = self.written[place].number.map(|(number, _)| number);
+            let number = self.sink.real(&beside.name, same)?;
+            self.written[place].number = Some((number, beside.reading));
+        }
+        Ok(())
+    }
+}
+
 /// Records the chosen signals.
 pub(super) struct Recorder {
     channels: Vec<Channel>,
@@ -63,51 +129,40 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Declares the variables. Every chosen clock is an alias of one variable.
+    /// Declares the variables. What is one net, as every chosen clock, is one variable under several names. Beside each bit of `actions`,
+    /// by its place among the signals, stands what a step does.
     pub(super) fn new(
-        mut sink: Box<dyn Sink>,
+        sink: Box<dyn Sink>,
         signals: &[Signal],
         chosen: &[bool],
         numbers: &Numbers,
+        actions: &HashMap<usize, Flags>,
     ) -> Result<Recorder> {
-        let (mut clock, mut channels, mut written) = (None, Vec::new(), Vec::new());
+        let mut all =
+            Declared { sink, clock: None, channels: Vec::new(), written: Vec::new(), nets: HashMap::new() };
         let mut open: Vec<&str> = Vec::new();
         for (position, signal) in signals.iter().enumerate().filter(|(i, _)| chosen[*i]) {
             let mut scopes: Vec<&str> = signal.path.split('.').collect();
             let name = scopes.pop().unwrap_or("");
             let common = open.iter().zip(&scopes).take_while(|(a, b)| a == b).count();
             for _ in common..open.len() {
-                sink.up()?;
+                all.sink.up()?;
             }
             for scope in &scopes[common..] {
-                sink.scope(scope)?;
+                all.sink.scope(scope)?;
             }
             open = scopes;
-            if signal.is_clock() {
-                clock = Some(sink.wire(name, 1, clock)?);
-                continue;
+            all.signal(signals, position, name, numbers)?;
+            if let Some(&flags) = actions.get(&position) {
+                let id = all.sink.named(NAME, &ACTIONS)?;
+                all.channel(Source::Action(flags), None, Written::new(Vec::new(), ACTIONS.width(), id));
             }
-            let id = sink.wire(name, signal.width, None)?;
-            let number = match numbers.beside(signals, position) {
-                Some(beside) => Some((sink.real(&beside.name)?, beside.reading)),
-                None => None,
-            };
-            let needs_before = matches!(number, Some((_, Reading::Weight(_))));
-            channels.push(Channel { net: signal.net, mask: ones(signal.width), needs_before, last: None });
-            written.push(Written {
-                position,
-                width: signal.width,
-                id,
-                number,
-                bits: None,
-                longest: 0,
-                to_look_at: LOOKED_AT,
-            });
         }
         for _ in &open {
-            sink.up()?;
+            all.sink.up()?;
         }
-        sink.declared()?;
+        all.sink.declared()?;
+        let Declared { sink, clock, channels, written, .. } = all;
         let clock = clock.ok_or_else(|| Error::new(ErrorKind::InvalidInput, "the design has no clock"))?;
         let (sender, batches) = sync_channel(WAITING);
         let writer = Writer { sink, clock, channels: written };
@@ -119,15 +174,18 @@ impl Recorder {
 
     /// One settled cycle, in which nets carry `values`.
     pub(super) fn cycle(&mut self, cycle: u64, values: impl Fn(u32) -> u64) -> Result<()> {
-        let mut before = 0;
-        for (place, channel) in self.channels.iter_mut().enumerate() {
-            let bits = values(channel.net) & channel.mask;
-            let now = (bits, if channel.needs_before { before } else { 0 });
-            if channel.last != Some(now) {
-                channel.last = Some(now);
+        for place in 0..self.channels.len() {
+            let channel = &self.channels[place];
+            let bits = match channel.source {
+                Source::Net(net, mask) => values(net) & mask,
+                Source::Action(flags) => flags.action(&values),
+            };
+            let before =
+                channel.before.and_then(|before| self.channels[before].last).map_or(0, |(bits, _)| bits);
+            if channel.last != Some((bits, before)) {
+                self.channels[place].last = Some((bits, before));
                 self.batch.changes.push((place as u32, bits));
             }
-            before = bits;
         }
         self.batch.cycles.push((cycle, self.batch.changes.len()));
         match self.batch.changes.len() + self.batch.cycles.len() >= BATCH {
@@ -169,7 +227,9 @@ impl Recorder {
         }
         let Writer { sink, channels, .. } = self.written()?;
         sink.end(end * PERIOD_NS)?;
-        Ok(channels.iter().map(|channel| (channel.position, channel.longest)).collect())
+        let each =
+            |channel: &Written| channel.positions.iter().map(|p| (*p, channel.longest)).collect::<Vec<_>>();
+        Ok(channels.iter().flat_map(each).collect())
     }
 }
 
@@ -210,8 +270,9 @@ impl Writer {
         self.sink.bits(self.clock, 1, 1)?;
         for &(place, bits) in changes {
             let place = place as usize;
-            // The bus before has been written before.
-            let before = place.checked_sub(1).and_then(|before| self.channels[before].bits).unwrap_or(0);
+            // The channel before has been written before.
+            let before =
+                self.channels[place].before.and_then(|before| self.channels[before].bits).unwrap_or(0);
             self.channels[place].change(self.sink.as_mut(), bits, before)?;
         }
         self.sink.time(time + PERIOD_NS / 2)?;
@@ -220,6 +281,22 @@ impl Writer {
 }
 
 impl Written {
+    fn new(positions: Vec<usize>, width: u32, id: Variable) -> Written {
+        let (number, before, bits) = (None, None, None);
+        Written { positions, width, id, number, before, bits, longest: 0, to_look_at: LOOKED_AT }
+    }
+
+    /// Whether a signal of the same net is the same in the file: bits, and number if both have one. A number that also depends on
+    /// another bus is its own.
+    fn is_also(&self, width: u32, reading: Option<Reading>) -> bool {
+        let own = |reading: Option<Reading>| !matches!(reading, Some(Reading::Weight(_)));
+        let known = self.number.map(|(_, reading)| reading);
+        self.width == width
+            && own(reading)
+            && own(known)
+            && (reading.is_none() || known.is_none() || reading == known)
+    }
+
     fn change(&mut self, sink: &mut dyn Sink, bits: u64, before: u64) -> Result<()> {
         if self.bits != Some(bits) {
             self.bits = Some(bits);

@@ -1,6 +1,6 @@
 //! The value change dump.
 
-use super::sink::{Sink, Variable, WRITER};
+use super::sink::{Names, Sink, Variable, WRITER};
 use std::fs::File;
 use std::io::{BufWriter, Result, Write};
 use vcd::{IdCode, ReferenceIndex, SimulationCommand, TimescaleUnit, VarType, Writer};
@@ -51,8 +51,12 @@ impl Sink for Vcd {
         self.variable(VarType::Wire, width, name, same, range)
     }
 
-    fn real(&mut self, name: &str) -> Result<Variable> {
-        self.variable(VarType::Real, 64, name, None, None)
+    fn real(&mut self, name: &str, same: Option<Variable>) -> Result<Variable> {
+        self.variable(VarType::Real, 64, name, same, None)
+    }
+
+    fn named(&mut self, name: &str, names: &Names) -> Result<Variable> {
+        self.wire(name, names.width(), None)
     }
 
     fn declared(&mut self) -> Result<()> {

@@ -12,8 +12,8 @@ pub struct Op {
     stages: Vec<(u64, String, u64, Option<u64>)>,
     /// What it depends on.
     pub before: Option<u64>,
-    /// When it retired, and how.
-    pub retired: Option<(u64, u64)>,
+    /// When it retired, its number among those that did, and how.
+    pub retired: Option<(u64, u64, u64)>,
 }
 
 impl Op {
@@ -68,7 +68,7 @@ impl Log {
                             op.stages.iter_mut().find(open).unwrap_or_else(|| panic!("{line}")).3 = now;
                         }
                         ("W", 4) => op.before = Some(number(2)),
-                        ("R", 4) => op.retired = Some((now.unwrap(), number(3))),
+                        ("R", 4) => op.retired = Some((now.unwrap(), number(2), number(3))),
                         _ => panic!("{line}"),
                     }
                 }

@@ -2,13 +2,15 @@
 
 use super::vcd::Vcd;
 use super::{variants, workload};
+use flashd_golden::{Action, Step};
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
     Drive, Gaps, PERIOD_NS, RtlEngine, WaveDesign, WaveFormat, WaveOptions, WaveSelection, WaveWriter, array,
     run, split,
 };
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig};
 use flashd_spec::format::Format;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 const FORMATS: [WaveFormat; 2] = [WaveFormat::Vcd, WaveFormat::Fst];
@@ -96,6 +98,60 @@ fn long_runs_have_them_too() {
     assert!(changes > 4_000_000, "{changes}");
     let [vcd, fst] = files.map(|path| std::fs::metadata(path).unwrap().len());
     assert!(5 * fst < vcd, "{fst} of {vcd} bytes");
+}
+
+/// In each stage that tells of it, the named actions of a run are those of the model's steps, one a cycle.
+#[test]
+fn actions_have_names() {
+    for mut config in variants(5, Format::BF16) {
+        if config.hold.is_none() && !config.follows_the_paper() {
+            config.hold = Some(Hold::Below(2.0));
+        }
+        let (config, w) = workload(config, 3, 14);
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = writers(folder.path(), &config, &options("default"));
+        let [vcd, fst] = &mut all;
+        let run = run(&config, &w, Gaps::Random(3), &mut [vcd, fst]).unwrap();
+        let fst = Vcd::read(&finish(all)[1]);
+        let steps: Vec<&Step> = run.results.iter().flat_map(|result| &result.steps).collect();
+        let expected = [Action::Load, Action::Update, Action::Hold]
+            .map(|action| steps.iter().filter(|step| step.action == action).count());
+        let h = fst.waves.hierarchy();
+        let mut stages = 0;
+        for var in h.all_vars().map(|var| &h[var]).filter(|var| var.name(h) == "action") {
+            let (table, names) = var.enum_type(h).unwrap();
+            let names: HashMap<&str, &str> = names.into_iter().collect();
+            assert_eq!((table, names.len()), ("action", 4));
+            let name = var.full_name(h);
+            let name = name.strip_prefix(&format!("{}.", config.name())).unwrap();
+            let mut counts: HashMap<&str, usize> = HashMap::new();
+            for cycle in 0..fst.waves.time_table().last().unwrap() / PERIOD_NS {
+                let bits = fst.at(name, cycle * PERIOD_NS + 1, |value| value.to_bit_string());
+                *counts.entry(names[bits.as_str()]).or_default() += 1;
+            }
+            let counts = ["load", "update", "hold"].map(|name| counts.get(name).copied().unwrap_or(0));
+            assert_eq!(counts, expected, "{} {name}", config.name());
+            stages += 1;
+        }
+        assert!(stages >= 1, "{}", config.name());
+    }
+}
+
+/// Names of one net are one signal.
+#[test]
+fn a_net_is_written_once() {
+    let (config, w) = workload(CoreConfig::new(Design::FlashD, 5, Format::BF16), 2, 9);
+    let folder = tempfile::tempdir().unwrap();
+    let mut all = writers(folder.path(), &config, &options("all"));
+    let [vcd, fst] = &mut all;
+    run(&config, &w, Gaps::None, &mut [vcd, fst]).unwrap();
+    for wave in finish(all).map(|path| Vcd::read(&path)) {
+        let same = |a: &str, b: &str| wave.signals[a].0 == wave.signals[b].0;
+        assert!(same("score.score", "weight.score") && same("score.score_real", "weight.score_real"));
+        assert!(!same("score.score", "weight.score_q.q"));
+        let signals: HashSet<_> = wave.signals.values().map(|(signal, _)| *signal).collect();
+        assert!(2 * signals.len() < wave.signals.len(), "{} of {}", signals.len(), wave.signals.len());
+    }
 }
 
 #[test]

@@ -1,0 +1,52 @@
+//! What a step does in a stage, as a name: the enumeration beside a bit that tells whether the step updates.
+
+use super::layout::{Group, is_update};
+use super::signals::Signal;
+use super::sink::Names;
+use std::collections::HashMap;
+
+/// The name of the variable, in the scope of the bit.
+pub(super) const NAME: &str = "action";
+
+/// What a step does. A key that is masked is no step to the weight unit, and a partial result is taken as a first key is.
+pub(super) const ACTIONS: Names = Names { table: "action", names: &["idle", "load", "update", "hold"] };
+
+/// The nets that tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flags {
+    valid: u32,
+    first: u32,
+    update: u32,
+}
+
+impl Flags {
+    /// The place of the action among the names.
+    pub(super) fn action(self, values: &impl Fn(u32) -> u64) -> u64 {
+        let high = |net: u32| values(net) & 1 != 0;
+        match (high(self.valid), high(self.first), high(self.update)) {
+            (false, ..) => 0,
+            (true, true, _) => 1,
+            (true, false, true) => 2,
+            (true, false, false) => 3,
+        }
+    }
+}
+
+/// For each bit that tells of an update, by its place among the signals, the flags of its stage.
+pub(super) fn actions(signals: &[Signal], layout: &[Group]) -> HashMap<usize, Flags> {
+    let places: HashMap<&str, usize> = signals.iter().enumerate().map(|(i, s)| (s.below_top(), i)).collect();
+    let mut actions = HashMap::new();
+    for group in layout {
+        let place = |is_it: &dyn Fn(&str) -> bool| {
+            let row = group.rows.iter().find(|row| is_it(&row.label))?;
+            places.get(row.path.as_str()).copied()
+        };
+        let flags =
+            [place(&|label| label == "valid"), place(&|label| label == "first key"), place(&is_update)];
+        if let [Some(valid), Some(first), Some(update)] = flags {
+            let net = |place: usize| signals[place].net;
+            actions.insert(update, Flags { valid: net(valid), first: net(first), update: net(update) });
+        }
+    }
+    actions
+}
