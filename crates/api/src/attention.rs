@@ -30,7 +30,7 @@ pub struct Operands<'a> {
     pub v: &'a [f32],
 }
 
-/// How a run goes; the default is that of `flashd simulate`.
+/// How a run goes; by default as `flashd simulate` runs.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Only keys up to the query's own position.

@@ -210,7 +210,7 @@ bool flashd_steps_query(FlashdSteps *steps,
                         const uint32_t *q,
                         uint32_t v_exponent);
 
-// Starts the query from a partial result, before its first key: two scalars, of which those count that the core has, and d accumulators.
+// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and d accumulators.
 //
 // # Safety
 // `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.

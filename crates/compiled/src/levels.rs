@@ -5,7 +5,7 @@ use crate::network::{Instance, Kind, Network};
 use flashd_hwmodel::netlist::Steps;
 use std::collections::HashMap;
 
-/// Of each instance, how many it waits for in a row. Leaves of which one output feeds what another one waits for are taken apart first.
+/// How many instances each one waits for in a row. A leaf that feeds itself, by way of another one, through different outputs is taken apart first.
 pub(crate) fn levels(network: &mut Network) -> Result<Vec<u32>, CompileError> {
     match try_levels(network) {
         Ok(levels) => Ok(levels),

@@ -120,7 +120,7 @@ impl Network {
         }
     }
 
-    /// Takes out of functions of whole vectors what they do to each element alone: a function of one word, of which there are many.
+    /// Takes out of functions of whole vectors what they do to each element alone: one function of a word, with many instances.
     fn cut_elements(&mut self) {
         let mut kinds: HashMap<Steps, usize> = HashMap::new();
         let cuts: Vec<Option<Cut>> = (0..self.kinds.len()).map(|kind| self.cut(kind, &mut kinds)).collect();

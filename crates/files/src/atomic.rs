@@ -79,7 +79,7 @@ fn named(path: &Path) -> Result<()> {
     }
 }
 
-/// Makes a folder to write to, and those that it is in.
+/// Makes a folder to write to, with its parents.
 ///
 /// # Errors
 /// Whatever the operating system reports, and `-` for a name.

@@ -199,7 +199,7 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
             smooth_k.push(measure(&heads, *format, cores, by, 0, &|| bar.inc(1))?);
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats, smooth_k })
 }
 
@@ -207,7 +207,7 @@ fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure
     let bar = bar(lengths::steps(sets, counts));
     bar.set_prefix("cores on streams");
     let all = lengths::measure(sets, counts, &|| bar.inc(1))?;
-    bar.finish_and_clear();
+    drop(bar);
     Ok(all)
 }
 
@@ -215,6 +215,6 @@ fn channels(sets: &[Set]) -> Result<Vec<FormatChannels>, Failure> {
     let bar = bar(channels::steps(sets));
     bar.set_prefix("cores on channels of other sizes");
     let all = channels::measure(sets, &|| bar.inc(1))?;
-    bar.finish_and_clear();
+    drop(bar);
     Ok(all)
 }

@@ -3,6 +3,8 @@
 mod accuracy;
 mod core;
 mod cosim;
+pub mod examples;
+mod manual;
 mod measure;
 pub mod needs;
 mod random;
@@ -13,6 +15,7 @@ mod units;
 pub use accuracy::*;
 pub use core::Selection;
 pub use cosim::*;
+pub use manual::*;
 pub use measure::*;
 pub use random::*;
 pub use skips::*;
@@ -20,17 +23,37 @@ pub use sweep::*;
 pub use units::*;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_simulator::RtlEngine;
 use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 use std::path::PathBuf;
+
+/// The headings under which flags stand, beside those of the options of a core.
+const WHAT: &str = "What to work on";
+const AROUND: &str = "Arrays, split keys, wrappers, units";
+const DATA: &str = "Data";
+const RUN: &str = "How it runs";
+const OUTPUT: &str = "Output";
 
 #[derive(Parser)]
 #[command(name = "flashd", version, about, arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
+    /// No progress: standard error has nothing but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT, display_order = 1001)]
+    pub quiet: bool,
+    /// Say each step, with the seconds since the start
+    #[arg(short, long, global = true, help_heading = OUTPUT, display_order = 1002)]
+    pub verbose: bool,
+}
+
+/// The command line with the examples of each command.
+pub fn command() -> clap::Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).global(true);
+    let help = help.help("Print help (--help: everything)").help_heading(OUTPUT).display_order(1003);
+    examples::with_examples(<Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help))
 }
 
 #[derive(Subcommand)]
@@ -41,74 +64,77 @@ pub enum Command {
     Generate(GenerateArgs),
     /// Run a core cycle by cycle on Q, K and V, checked bit for bit against the model
     Simulate(SimulateArgs),
-    /// Compare the emitted Verilog in Verilator with the bit-exact model and the cycle engine
+    /// Compare the emitted Verilog in Verilator with the model and the cycle engine
     ///
     /// Every output is compared in every cycle, over seeded streams of short and long queries with gaps, masks, partial
     /// results, special values and resets, as far as the core has them.
     Cosim(CosimArgs),
-    /// Compare the emitted units in Verilator with correctly rounded results, over all operands
+    /// Compare the emitted units with correctly rounded results, over all operands
     Units(UnitsArgs),
-    /// Check random legal configurations of cores, arrays, split keys and stream wrappers, over all options and formats
+    /// Check random legal configurations of cores, arrays, split keys and stream wrappers
     ///
-    /// Each is generated and linted; its testbench runs in Icarus and now and then in Verilator; the cycle engine runs in
-    /// lock-step with the bit-exact model on streams of every kind, with gaps and without, and the vector engine must give the
-    /// same bits, cycles, held steps and values read. Inf and NaN in keys and values that no query sees must change nothing.
-    /// Of a failure it prints the seed and the command that repeats it.
+    /// Each is drawn over all options and formats, generated and linted. Its testbench runs in Icarus, and now and then in Verilator.
+    /// The cycle engine runs in lock-step with the bit-exact model on streams of every kind, with gaps and without, and the vector engine
+    /// must give the same bits, cycles, held steps and values read. Inf and NaN in keys and values that no query sees must change
+    /// nothing. A failure is printed with its seed and the command that repeats it.
     CheckRandom(RandomArgs),
     /// The whole tour: generate, simulate and trace all shipped cores on a bundled sample
     Demo(DemoArgs),
     /// Print the piecewise-linear tables with their errors and draw them
     Pwl(PwlArgs),
-    /// Area, timing and power of cores with Yosys, OpenSTA and a Liberty library
+    /// Measure area, timing and power of cores with Yosys, OpenSTA and a Liberty library
     Ppa(PpaArgs),
-    /// Error against area or power over a grid of variants of both designs
+    /// Measure error against area or power over a grid of variants of both designs
     Explore(ExploreArgs),
-    /// Errors of cores against f64 attention: what the format loses, what the datapath adds, and how it grows with N
+    /// Measure errors against f64 attention: what the format loses, what the core adds
     ///
-    /// Errors are fractions of the head's max|v|, and percentages of that in tables. Heads are measured one at a time
-    /// in each thread: the memory is that of the heads, and in each thread about 40 bytes for each element of K and V of
-    /// the largest head; with 65,536 keys that is about 300 MB.
+    /// Errors are fractions of the head's max|v|, and percentages of it in tables. Each thread measures one head at a time and takes
+    /// about 40 bytes for each element of K and V of the largest head: about 300 MB with 65,536 keys.
     Accuracy(AccuracyArgs),
     /// Draw a figure of the paper with the hardware's own results
     Figure(FigureArgs),
-    /// Count operations and memory accesses of standard attention and FlashAttention, and values that holding saves
+    /// Count operations and memory accesses of attention, and value reads that are saved
     ///
-    /// All run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from
-    /// or written to memory outside the SRAM. Standard attention reads each operand once in each of its three steps,
-    /// which takes an SRAM that holds all of K or V: its accesses are the fewest possible and do not depend on --sram.
-    /// FlashAttention of 2022 runs in blocks of B_c = ceil(M / 4d) keys and B_r = min(B_c, d) queries, keys outside.
-    /// FlashAttention-2 turns its loops around: queries stay and keys and values stream by, which is also the order of
-    /// these cores, whose arrays have --queries. Products, sums, quotients, maxima and exponentials count one operation
-    /// each.
+    /// All algorithms run in f64 and count as they go. An access is one element of Q, K, V, S, P, O, l or m read from or written to memory
+    /// outside the SRAM. Standard attention reads each operand once in each of its three steps, which takes an SRAM that holds all of K or
+    /// V: it makes the fewest accesses possible, whatever --sram says. FlashAttention of 2022 runs in blocks of B_c = ceil(M / 4d) keys and
+    /// B_r = min(B_c, d) queries, keys outside. FlashAttention-2 turns the loops around: queries stay while keys and values stream by, as
+    /// in these cores and their arrays (--queries). A product, sum, quotient, maximum or exponential counts as one operation.
     Traffic(TrafficArgs),
-    /// How often a step may be held, and the read of its value skipped, by which rule, at what added error
+    /// Count the steps that a rule may hold, and measure the error that this adds
     ///
-    /// A rule decides from the scores: a held key is known before its value is read, never before the key is. The
-    /// added error is the distance between the results with and without the rule, as a fraction of max|v|.
+    /// A rule decides from the score, so that the key itself has always been read. The added error is the distance between the results
+    /// with and without the rule, as a fraction of max|v|.
     Skips(SkipsArgs),
-    /// Run a small language model whose attention is computed by a core, and compare it with f32
+    /// Run a small language model with attention by a core, and compare it with f32
     ///
-    /// Decoding is greedy. A core is the bit-exact model of the hardware: each head's query against all keys of the
-    /// sequence so far. In fp8 and fp16 the powers of two on Q, K and V are those that suit the run with f32.
+    /// Decoding is greedy. The core is the bit-exact model of the hardware: in each head the query meets all keys of the sequence so far.
+    /// In fp8 and fp16 the powers of two on Q, K and V are chosen for the run with f32.
     Llm(LlmArgs),
-    /// Plan many commands as shards, run them on any number of machines, and merge what comes of them
+    /// Plan many commands as shards, run them on many machines, merge the results
     Sweep(SweepArgs),
-    /// Cell libraries: one file of several
+    /// Join the files of a cell library
     Liberty(LibertyArgs),
     /// List designs, formats, units and shipped configurations
     List(ListArgs),
+    /// Print the script with which a shell completes commands and options
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one for each command
+    Man(ManArgs),
+    /// Write the parts of docs/reference that come from the program's tables
+    #[command(hide = true)]
+    Reference(ReferenceArgs),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum EngineArg {
-    /// The RTL and the model in lock-step: the RustHDL design as machine code for vectors of equal instances, made in milliseconds
+    /// The RTL in lock-step with the model: machine code made from the RustHDL design in milliseconds
     #[value(alias = "cycle")]
     Compiled,
-    /// The same by RustHDL's own sweeps, the reference that the compiled engine is checked against; slower
+    /// The same by RustHDL's own sweeps, which the compiled engine is checked against; slower
     #[value(name = "rusthdl")]
     RustHdl,
-    /// The bit-exact model alone, 16 queries side by side in vector instructions: the same results and counts, thousands of
-    /// times faster
+    /// The bit-exact model alone, in vector instructions: the same results and counts, thousands of times faster
     Model,
 }
 
@@ -128,11 +154,11 @@ impl EngineArg {
 pub struct ArrayArgs {
     #[command(flatten)]
     pub selection: Selection,
-    /// An array of B cores, 1 to 64, that share one key and one value stream
-    #[arg(long, value_name = "B")]
+    /// An array of B cores, 1 to 64, that share keys and values
+    #[arg(long, value_name = "B", help_heading = AROUND)]
     pub queries: Option<usize>,
     /// Arrays with masks: bits of a key's place in its block, 2 to 32 (default: 17)
-    #[arg(long, value_name = "BITS")]
+    #[arg(long, value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub key_index_bits: Option<u32>,
 }
 
@@ -144,9 +170,9 @@ pub enum WrapperArg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ValuesArg {
-    /// Those that it asks for; others are never fetched
+    /// Only the values that it requests; others are never fetched
     Requested,
-    /// All; those that no query needs are dropped
+    /// All values; it drops those that no query needs
     All,
 }
 
@@ -154,55 +180,57 @@ pub enum ValuesArg {
 pub struct GenerateArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
-    /// P cores for one query, 2 to 64, each with a part of the keys, and a tree that merges their results
-    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"])]
+    /// P cores for one query, each with a part of the keys, 2 to 64
+    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"], help_heading = AROUND)]
     pub parts: Option<usize>,
     /// With --queries: AXI4-Stream ports and registers around the array
-    #[arg(long, value_enum, conflicts_with_all = ["unit", "all", "parts"])]
+    #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, conflicts_with_all = ["unit", "all", "parts"], help_heading = AROUND)]
     pub wrapper: Option<WrapperArg>,
-    /// With --wrapper: bits of a beat, which divide those of a vector (default: the most up to 512)
-    #[arg(long, value_name = "BITS")]
+    /// With --wrapper: bits of a beat, a divisor of a vector's bits (default: the largest up to 512)
+    #[arg(long, value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
     pub beat: Option<u32>,
-    /// With --wrapper: the values that it takes (default: requested)
-    #[arg(long, value_enum)]
+    /// With --wrapper: which values it takes (default: requested)
+    #[arg(long, value_enum, help_heading = AROUND, hide_short_help = true)]
     pub values: Option<ValuesArg>,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits"])]
+    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits"], help_heading = AROUND)]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits"])]
+    #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits"], help_heading = AROUND)]
     pub all: bool,
-    /// A Verilog file a module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list
-    /// them. A unit is one module
-    #[arg(long)]
+    /// A Verilog file for each module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list them
+    #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
     pub split: bool,
-    /// Also a self-checking testbench in Verilog, its vectors, and the port list for testbench/verilator. It compares ports, and inside
-    /// every core score, argument, weight and sum of each step by hierarchical names; `ports` leaves the inside out, for a netlist.
-    /// Not of a stream wrapper, whose ports follow a protocol and not a schedule of cycles: testbench/axis has benches for it
-    #[arg(long, value_name = "COMPARE", num_args = 0..=1, default_missing_value = "inside")]
+    /// Also a self-checking testbench and its vectors
+    ///
+    /// In Verilog, with a port list for the harness in testbench/verilator. It compares ports and, by hierarchical names, score, argument, weight and sum of each step inside every core; `ports` leaves the
+    /// inside out, for a netlist. Stream wrappers have none, since their ports follow a protocol and not a schedule of cycles:
+    /// testbench/axis has benches for them.
+    #[arg(long, value_name = "inside|ports", hide_possible_values = true, num_args = 0..=1, default_missing_value = "inside", help_heading = OUTPUT)]
     pub testbench: Option<LookArg>,
-    /// Also a bench for cocotb, <name>_cocotb.py, of a core or an array: its expectations come from the Python package flashd, see
-    /// docs/guide/bindings.md
-    #[arg(long, conflicts_with_all = ["unit", "parts"])]
+    /// Also a bench for cocotb, <name>_cocotb.py
+    ///
+    /// Its expectations come from the Python package flashd (docs/guide/bindings.md).
+    #[arg(long, conflicts_with_all = ["unit", "parts"], help_heading = OUTPUT)]
     pub cocotb: bool,
     /// Seed of the testbench's vectors
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = OUTPUT, hide_short_help = true)]
     pub seed: u64,
-    /// Keys in the testbench's vectors (default: as many as an interpreting simulator manages in seconds)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    /// Keys in the testbench's vectors (default: as many as Icarus manages in seconds)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000), help_heading = OUTPUT, hide_short_help = true)]
     pub keys: Option<u64>,
     /// Folder to write to
-    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
     pub out: PathBuf,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
 /// What a testbench compares.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LookArg {
-    /// Ports and what is inside
+    /// Ports, and the steps inside
     Inside,
     /// Ports alone
     Ports,
@@ -212,103 +240,114 @@ pub enum LookArg {
 pub struct SimulateArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
-    /// Queries: .npy of shape [queries, d] or [d], or [heads, queries, d], a head each; or one .npz or .safetensors with q,
-    /// k and v. float32, float16, float64, bfloat16, float8_e5m2 and (.safetensors) float8_e4m3fn
-    #[arg(long, value_name = "FILE", required_unless_present = "data")]
+    /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
+    ///
+    /// Also [d] and [heads, queries, d]; stacked heads run one after another. Elements are float32, float16, float64, bfloat16, float8_e5m2
+    /// or (.safetensors) float8_e4m3fn.
+    #[arg(long, value_name = "FILE", required_unless_present = "data", help_heading = DATA)]
     pub q: Option<PathBuf>,
-    /// Instead, all heads of a folder, as meta.json there describes them; takes --engine model and --results. Each thread
-    /// has one file at a time in memory, 40 bytes for each element of Q, K and V
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "o", "vcd", "fst", "pipeline", "vectors", "scale"])]
+    /// Instead of files, all heads of a folder; takes --engine model and --results
+    ///
+    /// meta.json in the folder describes the heads. Each thread has one file at a time in memory, 40 bytes for each element of Q, K and V.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
     pub data: Option<PathBuf>,
-    /// With --data: folder for <head>-o.npy, the result, and <head>.json, its counts, written as heads finish. Heads that
-    /// are there already, from the same inputs and core, are not run again
-    #[arg(long, value_name = "DIR")]
+    /// With --data: folder for the result and the counts of each head
+    ///
+    /// <head>-o.npy and <head>.json are written as heads finish. Heads whose results are there, from the same inputs and core, do not run again.
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub results: Option<PathBuf>,
     /// With --engine model: write histograms of scores, arguments and weights as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub histograms: Option<PathBuf>,
     /// Keys: .npy of shape [keys, d] or [heads, keys, d]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub k: Option<PathBuf>,
     /// Values: .npy of shape [keys, d] or [heads, keys, d]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub v: Option<PathBuf>,
-    /// A query sees the keys up to its own position only, see --causal-align; with --data in all heads, whatever meta.json
-    /// says
-    #[arg(long)]
+    /// A query sees no key behind its own position
+    ///
+    /// With --data in all heads, whatever meta.json says.
+    #[arg(long, help_heading = DATA)]
     pub causal: bool,
-    /// Where queries stand if there are not as many as keys: the last one at the last key (bottom-right, the default), as
-    /// where a sequence goes on, or query i at key i (top-left), as in PyTorch's scaled_dot_product_attention with
-    /// is_causal=True. Sizes are those of the files, before --first-queries and --first-keys. A query that stands before
-    /// the first key sees none: its result is 0
-    #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser())]
+    /// Where queries stand if there are not as many as keys (default: bottom-right)
+    ///
+    /// bottom-right puts the last query at the last key, as when a sequence goes on; top-left puts query i at key i, as PyTorch's
+    /// scaled_dot_product_attention does with is_causal=True. Positions count in the files, before --first-queries and --first-keys. A query
+    /// before the first key sees none, and its result is 0.
+    #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
     pub causal_align: Option<CausalAlign>,
     /// With --masks: the query at position i sees no key before position i - W + 1
-    #[arg(long, value_name = "W", value_parser = parse_positive)]
+    #[arg(long, value_name = "W", value_parser = parse_positive, help_heading = DATA, hide_short_help = true)]
     pub window: Option<usize>,
-    /// With --partial: the keys in tiles of N, each tile restoring the state that the one before hands out
-    #[arg(long, value_name = "N", conflicts_with = "queries")]
+    /// With --partial: the keys in tiles of N; each tile starts from the state of the one before
+    #[arg(long, value_name = "N", conflicts_with = "queries", help_heading = RUN, hide_short_help = true)]
     pub tile: Option<usize>,
-    /// P cores for each query, 2 to 64, each with a part of the keys, and a tree that merges their results
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"])]
+    /// P cores for each query, each with a part of the keys, 2 to 64
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"], help_heading = RUN)]
     pub parts: Option<usize>,
-    /// With --masks: how many keys each query sees, from the first; one number for all or one for each
-    #[arg(long, value_name = "N,N,...", value_delimiter = ',')]
+    /// With --masks: the number of keys that each query sees, one for all or one for each
+    #[arg(long, value_name = "N,N,...", value_delimiter = ',', help_heading = DATA, hide_short_help = true)]
     pub lengths: Option<Vec<usize>>,
-    /// With --bias: what is added to scores, .npy of shape [keys] or [queries, keys], natural units, after --scale; for all heads
-    #[arg(long, value_name = "FILE", conflicts_with = "alibi")]
+    /// With --bias: a number to add to each score, .npy of shape [keys] or [queries, keys]
+    ///
+    /// In natural units, after --scale; the same for all heads.
+    #[arg(long, value_name = "FILE", conflicts_with = "alibi", help_heading = DATA, hide_short_help = true)]
     pub key_bias: Option<PathBuf>,
-    /// With --bias: ALiBi, SLOPE times the distance of query and key is subtracted from each score; positions as --causal-align says
-    #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true)]
+    /// With --bias: ALiBi, which subtracts SLOPE times the distance of query and key from each score
+    ///
+    /// Positions are as --causal-align says.
+    #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true, help_heading = DATA, hide_short_help = true)]
     pub alibi: Option<f32>,
     /// Use the first N queries only; they keep their positions
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_queries: Option<usize>,
     /// Use the first N keys only; queries keep their positions
-    #[arg(long, alias = "keys", value_name = "N")]
+    #[arg(long, alias = "keys", value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_keys: Option<usize>,
-    /// Which engine
-    #[arg(long, value_enum, default_value = "compiled")]
+    /// What runs
+    #[arg(long, value_enum, default_value = "compiled", help_heading = RUN)]
     pub engine: EngineArg,
-    /// Write the result as .npy of shape [queries, d], with the heads in front as in Q
-    #[arg(long, value_name = "FILE")]
+    /// Write the results as .npy, shaped as Q
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub o: Option<PathBuf>,
     /// Write a wave as text, and a GTKWave save file beside it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub vcd: Option<PathBuf>,
-    /// Write a wave in GTKWave's compressed format, about a tenth of the size, and a save file beside it
-    #[arg(long, value_name = "FILE")]
+    /// The same in GTKWave's compressed format, about a tenth of the size
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub fst: Option<PathBuf>,
-    /// Write which step is in which stage in which cycle: a Kanata log (.log) for the viewer Konata, or a page (.html)
-    #[arg(long, value_name = "FILE")]
+    /// Write which step is in which stage when: a page (.html) or a Konata log (.log)
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub pipeline: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas
-    #[arg(long, default_value = "default")]
+    #[arg(long, default_value = "default", help_heading = OUTPUT, hide_short_help = true)]
     pub signals: String,
     /// First cycle of the wave, or of the keys in the pipeline chart
-    #[arg(long, default_value_t = 0, value_name = "CYCLE")]
+    #[arg(long, default_value_t = 0, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
     pub from: u64,
-    /// Last cycle of them
-    #[arg(long, value_name = "CYCLE")]
+    /// Last cycle of either
+    #[arg(long, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
     pub vectors: Option<PathBuf>,
     /// Random gaps in the key stream and noise on idle ports
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", help_heading = RUN, hide_short_help = true)]
     pub gaps: Option<u64>,
     /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number
-    #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X")]
+    #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X", help_heading = DATA, hide_short_help = true)]
     pub scale: ScoreScale,
     /// Powers of two on Q, K and V in narrow formats: auto or none
-    #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none")]
+    #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none", help_heading = DATA, hide_short_help = true)]
     pub tensor_scale: TensorScale,
-    /// Give the core K minus its mean over the keys, channel by channel: softmax does not change, and narrow formats lose less. Errors
-    /// stay those against attention on K as it is
-    #[arg(long)]
+    /// Give the core K minus its mean over the keys, channel by channel
+    ///
+    /// Softmax does not change, and narrow formats lose less. Errors are still measured against attention on K itself.
+    #[arg(long, help_heading = DATA, hide_short_help = true)]
     pub smooth_k: bool,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -328,29 +367,29 @@ impl SimulateArgs {
 #[derive(Args)]
 pub struct DemoArgs {
     /// Folder to write to
-    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
     pub out: PathBuf,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
 #[derive(Args)]
 pub struct PwlArgs {
     /// Segments of a table: 4, 8, 16 or 32
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
     /// Format in which ulp errors are counted
-    #[arg(long, default_value = "bf16", value_parser = float_format)]
+    #[arg(long, default_value = "bf16", value_parser = float_format, help_heading = WHAT)]
     pub format: Format,
     /// Folder for the drawings
-    #[arg(long, default_value = "rtl-out", value_name = "DIR")]
+    #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
     pub out: PathBuf,
     /// Print every coefficient
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub coefficients: bool,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -364,7 +403,8 @@ pub struct LibertyArgs {
 pub enum LibertyCommand {
     /// Merge the Liberty files of one corner, as ASAP7 has them for each kind of cell, into one for --liberty
     ///
-    /// Units and corner must be the same, templates of one name too, and no cell may be there twice. Cells are written as they are.
+    /// All files must have the same units and corner, and equal templates under equal names; no cell may occur twice. Cells are copied as they
+    /// stand.
     Merge {
         /// The published files, unpacked
         #[arg(required = true, value_name = "FILE")]
@@ -381,14 +421,14 @@ pub enum LibertyCommand {
 #[derive(Args)]
 pub struct ListArgs {
     /// Print the list as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
-    /// Instead, the flags of every core that is not shipped but has other parts, a line each: all variants in bf16 and
-    /// fp8-e4m3, cores of mixed precision, and cores that hold by a fixed threshold
-    #[arg(long, conflicts_with = "json")]
+    /// Instead, the flags of every core that is not shipped, a line each: all variants in bf16 and fp8-e4m3, mixed precision, fixed
+    /// thresholds
+    #[arg(long, conflicts_with = "json", help_heading = WHAT)]
     pub variants: bool,
-    /// Vector length of those
-    #[arg(long, default_value_t = 16)]
+    /// With --variants: vector length
+    #[arg(long, default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
 }
 

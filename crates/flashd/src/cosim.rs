@@ -4,6 +4,7 @@ pub mod build;
 
 use crate::cli::{ArrayArgs, CosimArgs};
 use crate::output::{Failure, print, print_json, table};
+use crate::progress::{Work, on_all_processors, rates, step};
 use crate::select::parse_flags;
 use crate::target::Target;
 use build::{Compile, Simulator, require_tools};
@@ -12,7 +13,7 @@ use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::RunError;
 use flashd_simulator::selftest::{Expected, Stream, Streamed};
 use flashd_spec::config::CoreConfig;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::{BufWriter, ErrorKind};
@@ -52,12 +53,11 @@ struct Row {
 pub fn run(args: &CosimArgs) -> Result<(), Failure> {
     let targets = targets(args)?;
     require_tools()?;
-    let bar = ProgressBar::new(targets.len() as u64 * args.keys);
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {pos}/{len} keys, {elapsed} of {duration}: {msg}")
-    {
-        bar.set_style(style);
-    }
+    let keys = targets.len() as u64 * args.keys;
+    let bar = Work::start(keys, "{bar:30} {pos}/{len} keys, {elapsed} of {duration}: {msg}");
+    let (frame, element) = rates::VERILATOR;
+    let compiling: f64 = targets.iter().map(|target| frame + element * target.cores().0.d as f64).sum();
+    bar.expect(on_all_processors(compiling), ", less for what was compiled before");
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.unwrap_or(0) as usize)
         .build()
@@ -69,7 +69,7 @@ pub fn run(args: &CosimArgs) -> Result<(), Failure> {
         };
         targets.par_iter().with_max_len(1).map(one).collect::<Result<Vec<Row>, Failure>>()
     });
-    bar.finish_and_clear();
+    drop(bar);
     let rows = rows?;
     match args.json {
         true => print_json(&rows)?,
@@ -115,10 +115,12 @@ type Outcome = (Streamed, u64, Option<String>);
 
 fn compare(args: &CosimArgs, target: &Target, bar: &ProgressBar) -> Result<Row, Failure> {
     let layout = target.layout(Look::Ports).map_err(|e| Failure::input(format!("{}: {e}", target.name())))?;
+    step(|| format!("{}: compile, or take what was compiled before", target.name()));
     // What compiling saves, a long run would lose.
     let compile = if args.keys > MOST_KEYS_IN_BLOCKS { Compile::Whole } else { Compile::Blocks };
     let (simulator, compile_seconds) =
         Simulator::build(args.build.as_deref(), &layout, &target.files()?, compile)?;
+    step(|| format!("{}: run", target.name()));
     let start = Instant::now();
     let stream = |stream: &Stream, expected| run_stream(&simulator, target, &layout, stream, expected, bar);
     let with_engine = args.engine_keys.min(args.keys);

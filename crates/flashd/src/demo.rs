@@ -2,6 +2,7 @@
 
 use crate::cli::DemoArgs;
 use crate::output::{Failure, percent, print, print_json, table};
+use crate::progress::{Work, step};
 use crate::sample::Heads;
 use flashd_generator::{core_files, write_all};
 use flashd_simulator::{
@@ -9,7 +10,6 @@ use flashd_simulator::{
 };
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{Bias, TensorScale, Trace, Visible, load_dir};
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::path::Path;
@@ -34,10 +34,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
     let sample = Heads::new(None)?;
     let traces = load_dir(sample.path()).map_err(|e| Failure::input(e.to_string()))?;
     let configs = CoreConfig::shipped();
-    let bar = ProgressBar::new(configs.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-        bar.set_style(style);
-    }
+    let bar = Work::start(configs.len() as u64, "{bar:30} {pos}/{len} {msg}");
     let rows: Result<Vec<Row>, Failure> = configs
         .par_iter()
         .map(|config| {
@@ -47,7 +44,7 @@ pub fn run(args: &DemoArgs) -> Result<(), Failure> {
             row
         })
         .collect();
-    bar.finish_and_clear();
+    drop(bar);
     let rows = rows?;
     let summary = serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n";
     let text = summary_table(&rows);
@@ -79,6 +76,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         .iter()
         .find(|t| t.d == config.d)
         .ok_or_else(|| Failure::input(format!("the bundled sample has no head of dimension {}", config.d)))?;
+    step(|| format!("{}: generate, simulate, record", config.name()));
     let files = core_files(config)?;
     write_all(out, &files)?;
     let whole = &trace.attention;

@@ -6,19 +6,18 @@ mod points;
 mod report;
 
 use crate::cli::ExploreArgs;
-use crate::measure::{Heartbeat, check_clock};
+use crate::measure::check_clock;
 use crate::output::{Failure, print, print_json};
+use crate::progress::{Work, on_all_processors, rates};
 use crate::sample;
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use flashd_study::equal;
 use flashd_study::grid::{GridFile, default_grid, stem};
-use indicatif::{ProgressBar, ProgressStyle};
 use parts::{FlowOf, HeadsOf};
 pub use parts::{Known, Part, Worker};
 use points::{CorePoint, Exploration, FormatResult};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Cores whose errors one part has: loading heads takes longer than a core on the sample.
 const CORES_OF_A_PART: usize = 4;
@@ -100,7 +99,14 @@ fn compute(worker: &mut Worker, known: &mut Known, parts: &[Part]) -> Result<(),
         Part::Measured { .. } => 1,
     };
     let bar = bar(parts.iter().map(steps).sum());
-    let _lines = matches!(parts.first(), Some(Part::Measured { .. })).then(|| Heartbeat::start(&bar));
+    let elements = parts.iter().map(|part| match part {
+        Part::Measured { core, .. } => core.d,
+        _ => 0,
+    });
+    bar.expect(
+        on_all_processors(rates::MAPPING_ELEMENT * elements.sum::<usize>() as f64),
+        ", less where modules are in the cache",
+    );
     for part in parts {
         match part {
             Part::Errors { cores, .. } => bar.set_prefix(format!("errors{}", in_format(cores))),
@@ -110,7 +116,7 @@ fn compute(worker: &mut Worker, known: &mut Known, parts: &[Part]) -> Result<(),
         let outcome = worker.run(part, &bar)?;
         known.add(part, outcome)?;
     }
-    bar.finish_and_clear();
+    drop(bar);
     Ok(())
 }
 
@@ -266,13 +272,6 @@ fn sets(args: &ExploreArgs) -> Result<Vec<Set>, Failure> {
     Ok(sets)
 }
 
-/// Shown on a terminal only.
-pub(crate) fn bar(steps: usize) -> ProgressBar {
-    let bar = ProgressBar::new(steps as u64);
-    bar.set_style(
-        ProgressStyle::with_template("{bar:30} {pos} of {len} {prefix} {wide_msg} {elapsed}, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+pub(crate) fn bar(steps: usize) -> Work {
+    Work::start(steps as u64, "{bar:30} {pos} of {len} {prefix} {wide_msg} {elapsed}, {eta} left")
 }

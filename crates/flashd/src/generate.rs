@@ -2,6 +2,7 @@
 
 use crate::cli::{GenerateArgs, LookArg, ValuesArg};
 use crate::output::{Failure, print, print_json};
+use crate::progress::step;
 use crate::select::wrapper_in_file;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all};
@@ -17,6 +18,7 @@ use testbench::{Plan, testbench, unit_testbench};
 
 pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
     let files = files(args)?;
+    step(|| format!("{} files to {}", files.len(), args.out.display()));
     let written = write_all(&args.out, &files)?;
     let names: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
     match args.json {

@@ -1,7 +1,7 @@
 //! `flashd`: generate, simulate and check attention hardware from the command line.
 //!
 //! Arguments as typed (`cli.rs`) become one validated configuration (`select.rs`), then one short match.
-//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input, 130 interrupted.
+//! Exit codes: 0 success, 1 a check failed (core and model differ), 2 bad input, 130 interrupted (`docs/reference/errors.md`).
 
 mod accuracy;
 mod cli;
@@ -15,12 +15,15 @@ mod interrupt;
 mod liberty;
 mod list;
 mod llm;
+mod manual;
 mod measure;
 mod output;
 mod plot;
 mod ppa;
+mod progress;
 mod pwl;
 mod random;
+mod reference;
 mod sample;
 mod select;
 mod simulate;
@@ -30,7 +33,7 @@ mod target;
 mod traffic;
 mod units;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use cli::{Cli, Command};
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,16 +43,28 @@ pub fn main() -> ExitCode {
     ExitCode::from(run(std::env::args_os()))
 }
 
-/// The program with other words than the process's, its own name first, for who has it inside; returns the exit code. It takes over the
-/// signals of the process.
+/// The program with these words, its own name first, for callers that have it inside; returns the exit code. It takes over the signals
+/// of the process.
 pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
-    let command = match parse(words) {
-        Ok(command) => command,
+    let words: Vec<OsString> = words.into_iter().map(Into::into).collect();
+    // Looked for in the words: what cannot be parsed has its error in JSON, too.
+    let json =
+        words.iter().filter_map(|word| word.to_str()).any(|w| w == "--json" || w.starts_with("--json="));
+    let cli = match parse(words) {
+        Ok(cli) => cli,
+        Err(Refused::ByClap(error)) if json && error.use_stderr() => {
+            return ended(Err(output::Failure::input(output::first_paragraph(&error.to_string()))), json);
+        }
         Err(Refused::ByClap(error)) => error.exit(),
-        Err(Refused::ByUs(failure)) => return ended(Err(failure)),
+        Err(Refused::ByUs(failure)) => return ended(Err(failure), json),
     };
     interrupt::install();
-    ended(match command {
+    progress::set(match (cli.quiet, cli.verbose) {
+        (true, _) => progress::Level::Quiet,
+        (_, true) => progress::Level::Verbose,
+        _ => progress::Level::Usual,
+    });
+    let result = match cli.command {
         Command::Generate(args) => generate::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Cosim(args) => cosim::run(&args),
@@ -67,7 +82,12 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::Sweep(args) => sweep::run(&args),
         Command::Liberty(args) => liberty::run(&args),
         Command::List(args) => list::run(&args),
-    })
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
+        Command::Reference(args) => reference::run(&args),
+    };
+    progress::step(|| "done".into());
+    ended(result, json)
 }
 
 /// Why arguments are no command.
@@ -85,18 +105,21 @@ impl std::fmt::Display for Refused {
     }
 }
 
-/// From words, the program's name first, to a command.
-fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Command, Refused> {
-    let matches = Cli::command().try_get_matches_from(words).map_err(Refused::ByClap)?;
+/// From words, the program's name first, to what they ask for.
+fn parse(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> Result<Cli, Refused> {
+    let matches = cli::command().try_get_matches_from(words).map_err(Refused::ByClap)?;
     cli::needs::check(&matches).map_err(Refused::ByUs)?;
-    Cli::from_arg_matches(&matches).map(|cli| cli.command).map_err(Refused::ByClap)
+    Cli::from_arg_matches(&matches).map_err(Refused::ByClap)
 }
 
-fn ended(result: Result<(), output::Failure>) -> u8 {
+fn ended(result: Result<(), output::Failure>, json: bool) -> u8 {
     match result {
         Ok(()) => 0,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            match json {
+                true => eprintln!("{}", failure.json()),
+                false => eprintln!("error: {failure}"),
+            }
             failure.exit_code()
         }
     }
@@ -109,7 +132,7 @@ fn ended(result: Result<(), output::Failure>) -> u8 {
 /// What the program would print before it ends with 2.
 pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, String> {
     let words = ["flashd"].into_iter().chain(arguments);
-    match parse(words).map_err(|e| e.to_string())? {
+    match parse(words).map_err(|e| e.to_string())?.command {
         Command::Generate(args) => generate::selected(&args),
         Command::Simulate(args) => simulate::selected(&args),
         Command::Cosim(args) => cosim::selected(&args),
@@ -121,7 +144,13 @@ pub fn selected<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Result<Vec<
     .map_err(|e| e.to_string())
 }
 
+/// The examples in the help of each command, as one would type them, and whether each is quick and needs no tool.
+pub fn examples() -> Vec<(String, bool)> {
+    let all = cli::examples::EXAMPLES.iter().flat_map(|(_, examples)| examples);
+    all.map(|example| (format!("flashd {}", example.words), example.quick)).collect()
+}
+
 /// The names of all commands.
 pub fn commands() -> Vec<String> {
-    Cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect()
+    cli::command().get_subcommands().map(|command| command.get_name().to_string()).collect()
 }

@@ -57,6 +57,31 @@ fn designs() -> Vec<[String; 2]> {
     rows
 }
 
+/// Each format: its name, bits, range, and what becomes of subnormals.
+pub fn formats() -> impl Iterator<Item = Vec<String>> {
+    Format::named().map(|(name, f)| {
+        vec![
+            name.to_string(),
+            match f.is_integer() {
+                true => "two's complement".into(),
+                false => format!("1-{}-{}", f.exponent_bits, f.fraction_bits),
+            },
+            number(f.value(f.max_finite())),
+            number(f.value(f.min_positive())),
+            match f.subnormals {
+                _ if f.is_integer() => String::new(),
+                Subnormals::Supported => "kept".into(),
+                Subnormals::Flushed => "flushed to zero".into(),
+            },
+        ]
+    })
+}
+
+/// Integers of a few digits as they are, other numbers with seven.
+fn number(x: f64) -> String {
+    if x.fract() == 0.0 && x < 1e6 { x.to_string() } else { format!("{x:.6e}") }
+}
+
 pub fn run(args: &ListArgs) -> Result<(), Failure> {
     if args.variants {
         return print(&variants(args.d)?.join("\n"));
@@ -74,23 +99,7 @@ pub fn run(args: &ListArgs) -> Result<(), Failure> {
     let mut text = String::from("Designs\n");
     text += &table(&["options", "datapath"], designs.into_iter().map(Vec::from).collect());
     text += "\n\nFormats\n";
-    let formats = Format::named().map(|(name, f)| {
-        vec![
-            name.to_string(),
-            match f.is_integer() {
-                true => "two's complement".into(),
-                false => format!("1-{}-{}", f.exponent_bits, f.fraction_bits),
-            },
-            format!("{:.6e}", f.value(f.max_finite())),
-            format!("{:.6e}", f.value(f.min_positive())),
-            match f.subnormals {
-                _ if f.is_integer() => String::new(),
-                Subnormals::Supported => "kept".into(),
-                Subnormals::Flushed => "flushed to zero".into(),
-            },
-        ]
-    });
-    text += &table(&["format", "bits", "largest", "smallest", "subnormals"], formats.collect());
+    text += &table(&["format", "bits", "largest", "smallest", "subnormals"], formats().collect());
     text += "\n\nUnits (flashd generate --unit NAME --format FORMAT)\n";
     text += &FormatUnit::ALL.iter().map(|u| u.name()).collect::<Vec<_>>().join(", ");
     text += "\n\nShipped configurations (flashd generate --all)\n";

@@ -4,6 +4,7 @@ mod dump;
 
 use crate::cli::{AttentionArg, LlmArgs, Selection};
 use crate::output::{Failure, percent, print, print_json, table};
+use crate::progress::Work;
 use crate::select::configuration;
 use flashd_llm::{
     Attention, Checkpoint, Comparison, CoreAttention, F32Attention, Generation, Held, LlmError, Perplexity,
@@ -11,7 +12,6 @@ use flashd_llm::{
 };
 use flashd_spec::config::CoreConfig;
 use flashd_spec::config::Design;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::path::Path;
 
@@ -191,16 +191,13 @@ impl Task<'_> {
         between: &mut dyn FnMut(&mut A),
     ) -> Result<(Generation, Written), Failure> {
         let text = self.text.as_deref();
-        // Shown on a terminal only.
-        let bar = ProgressBar::new((self.steps + text.map_or(0, |t| t.len() - 1)) as u64).with_style(
-            ProgressStyle::with_template("{prefix} {bar:30} {pos} of {len} tokens {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
+        let tokens = self.steps + text.map_or(0, |t| t.len() - 1);
+        let bar = Work::start(tokens as u64, "{prefix} {bar:30} {pos} of {len} tokens {elapsed}, {eta} left");
         bar.set_prefix(name.to_string());
         let generation = generate(runner, &self.prompt, self.steps, &mut || bar.inc(1));
         between(runner.attention_mut());
         let perplexity = text.and_then(|text| perplexity(runner, text, &mut || bar.inc(1)));
-        bar.finish_and_clear();
+        drop(bar);
         let finite = generation.logits.iter().flatten().all(|x| x.is_finite());
         if !finite || perplexity.is_some_and(|p| !p.perplexity.is_finite()) {
             return Err(Failure::input(format!(

@@ -1,20 +1,14 @@
 //! Figures of one core or array, with what is going on shown in a bar: for `flashd ppa` and `flashd explore`.
 
 use crate::output::Failure;
+use crate::progress::step;
 use flashd_ppa::Target;
 use flashd_ppa::figures::{CoreFigures, PowerFigures};
 use flashd_ppa::netlist::Simulation;
 use flashd_ppa::power::{PowerOptions, STREAMS, estimate};
 use flashd_ppa::synthesis::{Flow, Mapped, Progress};
 use indicatif::ProgressBar;
-use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
-use std::time::Duration;
-
-/// Time between two lines where there is no terminal for a bar.
-const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// Refuses a `--clock` that is no period.
 pub fn check_clock(clock: Option<f64>) -> Result<(), Failure> {
@@ -24,53 +18,17 @@ pub fn check_clock(clock: Option<f64>) -> Result<(), Failure> {
     }
 }
 
-/// Says on standard error what a bar would show, a line a minute, where that is no terminal; until it is dropped.
-pub struct Heartbeat {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Heartbeat {
-    /// Begins, if it is needed.
-    pub fn start(bar: &ProgressBar) -> Heartbeat {
-        if std::io::stderr().is_terminal() {
-            return Heartbeat { stop: None, thread: None };
-        }
-        let (stop, stopped) = channel();
-        let bar = bar.clone();
-        let thread =
-            std::thread::spawn(move || lines(&bar, LINE_EVERY, &stopped, |line| eprintln!("{line}")));
-        Heartbeat { stop: Some(stop), thread: Some(thread) }
-    }
-}
-
-impl Drop for Heartbeat {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // It only prints.
-            let _ = thread.join();
-        }
-    }
-}
-
-/// A line after every interval until the other end is dropped.
-fn lines(bar: &ProgressBar, every: Duration, stopped: &Receiver<()>, mut line: impl FnMut(String)) {
-    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(every) {
-        let seconds = bar.elapsed().as_secs();
-        line(format!("{}:{:02} min: {} {}", seconds / 60, seconds % 60, bar.prefix(), bar.message()));
-    }
-}
-
 /// Area and timing, and the netlist.
 pub fn map(flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<(CoreFigures, Mapped), Failure> {
     let progress = |progress: Progress| {
-        bar.set_message(match progress {
+        let text = match progress {
             Progress::Module { name, done, of, .. } => format!("module {done} of {of} mapped: {name}"),
             Progress::Timing { round, period, area } => {
                 format!("timing run {round}: {period:.3} ns, {area:.0} um2")
             }
-        });
+        };
+        bar.suspend(|| step(|| format!("{} {text}", bar.prefix())));
+        bar.set_message(text);
     };
     Ok(flow.figures(target, &progress)?)
 }
@@ -109,27 +67,4 @@ pub fn power(
         bar.set_message(format!("power: cycle {cycle} of {of}"));
     };
     Ok(estimate(&figures.target(), mapped, &flow.library.cells, &options, &mut observer)?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn without_a_terminal_there_is_a_line_at_every_interval() {
-        let bar = ProgressBar::hidden();
-        bar.set_prefix("1 of 2, core:");
-        bar.set_message("module 3 of 4");
-        let (stop, stopped) = channel();
-        let (out, written) = channel();
-        let shared = bar.clone();
-        let every = Duration::from_millis(10);
-        let thread =
-            std::thread::spawn(move || lines(&shared, every, &stopped, |line| out.send(line).unwrap()));
-        assert!(written.recv().unwrap().ends_with("min: 1 of 2, core: module 3 of 4"));
-        bar.set_message("module 4 of 4");
-        while !written.recv().unwrap().ends_with("module 4 of 4") {}
-        drop(stop);
-        thread.join().unwrap();
-    }
 }

@@ -22,6 +22,17 @@ impl Failure {
         Failure::Input(message.into())
     }
 
+    /// One line of JSON for programs: the text, the kind and the exit code.
+    pub fn json(&self) -> String {
+        let kind = match self {
+            Failure::Check(_) => "check",
+            Failure::Input(_) => "input",
+            Failure::Interrupted(_) => "interrupted",
+        };
+        serde_json::json!({"error": self.to_string(), "kind": kind, "exit_code": self.exit_code()})
+            .to_string()
+    }
+
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Check(_) => 1,
@@ -59,6 +70,12 @@ impl From<flashd_simulator::RunError> for Failure {
             other => Failure::input(other.to_string()),
         }
     }
+}
+
+/// The first paragraph of what clap says, in one line; the others are about usage.
+pub fn first_paragraph(text: &str) -> String {
+    let words: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    words.join(" ").trim_start_matches("error: ").to_string()
 }
 
 /// Prints to standard output. A reader that went away (`| head`) is no failure.

@@ -5,11 +5,10 @@ mod results;
 
 use crate::cli::RandomArgs;
 use crate::cosim::build::require_tools;
-use crate::measure::Heartbeat;
 use crate::output::{Failure, print, print_json, table};
+use crate::progress::{Work, on_all_processors, rates};
 use case::{Case, Checked};
 use flashd_simulator::random::Drawn;
-use indicatif::{ProgressBar, ProgressStyle};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -59,15 +58,14 @@ pub fn run(args: &RandomArgs) -> Result<(), Failure> {
         require_tools()?;
     }
     let results = args.results.as_deref().map(|path| Results::open(path, args)).transpose()?;
-    let bar = ProgressBar::new(args.count.into());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {msg}, {elapsed} of {duration}") {
-        bar.set_style(style);
+    let bar = Work::start(args.count.into(), "{bar:30} {pos} of {len}, {elapsed} of {duration}");
+    if checks {
+        bar.expect(on_all_processors(rates::RANDOM * f64::from(args.count)), "");
     }
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(args.jobs.unwrap_or(0) as usize)
         .build()
         .map_err(|e| Failure::input(format!("--jobs: {e}")))?;
-    let heartbeat = Heartbeat::start(&bar);
     let one = |n: u32| {
         let seed = args.seed.wrapping_add(n.into());
         let row = match results.as_ref().and_then(|results| results.passed(seed)) {
@@ -79,7 +77,6 @@ pub fn run(args: &RandomArgs) -> Result<(), Failure> {
             }
         };
         bar.inc(1);
-        bar.set_message(format!("{} of {}", bar.position(), args.count));
         // What is wrong is there before the others have ended.
         if let Some(text) = failure(&row) {
             bar.suspend(|| eprintln!("{text}"));
@@ -88,8 +85,7 @@ pub fn run(args: &RandomArgs) -> Result<(), Failure> {
     };
     let rows: Result<Vec<Row>, Failure> =
         pool.install(|| (0..args.count).into_par_iter().with_max_len(1).map(one).collect());
-    drop(heartbeat);
-    bar.finish_and_clear();
+    drop(bar);
     let rows = rows?;
     match args.json {
         _ if !checks => print(&format!("{} configurations written", rows.len()))?,

@@ -1,7 +1,7 @@
 //! From arguments to one validated configuration.
 
 use crate::cli::{ArrayArgs, Selection};
-use crate::output::Failure;
+use crate::output::{Failure, first_paragraph};
 use clap::{Args, Parser};
 use flashd_spec::config::{
     ArrayConfig, CoreConfig, CoreFields, Lengths, OPTIONS, SplitConfig, Values, WrapperConfig,
@@ -23,12 +23,8 @@ pub fn parse_flags<T: Args>(text: &str) -> Result<T, Failure> {
         true => Words::try_parse_from(text.split_whitespace()),
         false => Words::try_parse_from([format!("--config={text}")]),
     };
-    parsed.map(|words| words.flags).map_err(|e| {
-        // The first paragraph; the others are about the usage of a program that does not exist.
-        let text = e.to_string();
-        let words: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).collect();
-        Failure::input(words.join(" ").trim_start_matches("error: ").to_string())
-    })
+    // The usage is that of a program that does not exist.
+    parsed.map(|words| words.flags).map_err(|e| Failure::input(first_paragraph(&e.to_string())))
 }
 
 /// Adds the core that a `--core` stands for, which must not be there yet.
@@ -136,7 +132,7 @@ fn read(path: &Path) -> Result<InFile, Failure> {
     .map_err(|e| bad(&e))
 }
 
-/// The beat and the values of the stream wrapper that the selected file describes, if it does: its array is that of
+/// The beat and the values of the stream wrapper that the selected file describes, if it does; its array comes from
 /// [`core_or_array`].
 pub fn wrapper_in_file(s: &Selection) -> Result<Option<(Option<u32>, Values)>, Failure> {
     match s.config.as_deref().map(read).transpose()? {

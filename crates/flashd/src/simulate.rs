@@ -13,6 +13,7 @@ mod visible;
 
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
+use crate::progress::{Work, rates, step};
 use crate::select::core_or_array;
 use flashd_files::AtomicFile;
 use flashd_golden::{Model, Monitor, QueryResult, VectorModel};
@@ -24,12 +25,12 @@ use flashd_simulator::{
 use flashd_spec::config::{ArrayConfig, CoreConfig, Datapath, Lengths, SplitConfig};
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
-use indicatif::{ProgressBar, ProgressStyle};
 use layer::Outcome;
 use recording::Recording;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
 use std::path::Path;
+use std::time::Duration;
 
 #[derive(Serialize)]
 struct Report {
@@ -59,6 +60,7 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
         return heads::run(args, data, results);
     }
     let layer = layer::load(args)?;
+    step(|| format!("{} heads read", layer.heads.len()));
     check_writable(args)?;
     let d = layer.heads[0].dv;
     let one = |head: Attention| {
@@ -68,6 +70,19 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     };
     let outcomes = layer.heads.into_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
     layer::finish(args, &layer.shape, d, &outcomes)
+}
+
+/// Attention in f64, with its progress.
+fn reference(scenario: &Scenario) -> Reference {
+    let a = &scenario.attention;
+    let keys: u64 = scenario.ranges().iter().map(|range| range.len() as u64).sum();
+    step(|| format!("attention in f64: {} queries, {keys} keys, d = {}, {}", a.queries, a.d, a.dv));
+    let bar = Work::start(keys, "{bar:30} {pos}/{len} keys in f64 {per_sec} {eta} left");
+    bar.expect(
+        Duration::from_secs_f64(rates::F64_TERM * keys as f64 * (a.d + a.dv) as f64),
+        " for the f64 reference",
+    );
+    Reference::watched(scenario, &|keys| bar.inc(keys))
 }
 
 /// The core, and what is made of it, for vectors of a length.
@@ -112,7 +127,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     let bias = bias::bias(args, config.bias, &attention)?;
     let scenario =
         Scenario { attention, visible, bias, score_scale: args.scale, tensor_scale: args.tensor_scale };
-    let reference = Reference::new(&scenario);
+    let reference = reference(&scenario);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
         let scenario = smooth.as_ref().unwrap_or(&scenario);
@@ -187,7 +202,7 @@ fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, F
     Ok(Some(Prepared { workload, ..prepared.clone() }))
 }
 
-/// Results of queries, given those of their tiles and the places of the last ones. Flags are those of all tiles.
+/// Results of queries, from the results of their tiles and the places of the last ones. A query has the flags of all its tiles.
 fn whole_queries(last: &[usize], tiles: Vec<QueryResult>) -> Vec<QueryResult> {
     let mut queries = Vec::new();
     let (mut invalid, mut overflow) = (false, false);
@@ -230,6 +245,12 @@ fn cycle_run(
         None => None,
     };
     let mut progress = Progress::new(prepared.workload.steps() as u64);
+    let slower = if engine == RtlEngine::RustHdl { rates::RUSTHDL } else { 1.0 };
+    let elements = prepared.workload.steps() * (prepared.config.d + prepared.config.dv());
+    progress.0.expect(Duration::from_secs_f64(rates::LOCKSTEP_ELEMENT * slower * elements as f64), "");
+    step(|| {
+        format!("{}: {} steps in lock-step with the model", prepared.config.name(), prepared.workload.steps())
+    });
     let mut observers: Vec<&mut dyn Observer> = vec![&mut progress];
     if let Some((_, vectors)) = &mut vectors {
         observers.push(vectors);
@@ -248,16 +269,12 @@ fn cycle_run(
     Ok((run.counters, run.results))
 }
 
-/// Keys sent, shown on a terminal only.
-struct Progress(ProgressBar);
+/// Keys sent.
+struct Progress(Work);
 
 impl Progress {
     fn new(keys: u64) -> Progress {
-        let bar = ProgressBar::new(keys);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} keys {per_sec} {eta} left") {
-            bar.set_style(style);
-        }
-        Progress(bar)
+        Progress(Work::start(keys, "{bar:30} {pos}/{len} keys {per_sec} {eta} left"))
     }
 }
 
@@ -265,12 +282,6 @@ impl Observer for Progress {
     fn cycle(&mut self, _: &Engine, inputs: &Inputs, _: &Outputs) -> std::io::Result<()> {
         self.0.inc((inputs.k_valid && !inputs.rst) as u64);
         Ok(())
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.0.finish_and_clear();
     }
 }
 

@@ -5,18 +5,17 @@ mod report;
 
 use crate::cli::SkipsArgs;
 use crate::output::{Failure, print, print_json};
+use crate::progress::Work;
 use crate::sample;
 use flashd_files::AtomicFile;
 use flashd_study::By;
 use flashd_study::Heads;
 use flashd_study::skips::worst::{COUNTS, StreamHolds, WorstCase, on_streams, worst_case};
 use flashd_study::skips::{GroupHolds, PAPER_HELD, Rule, default_rules, default_worst_rules, group, measure};
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What is measured on recorded heads.
 #[derive(Serialize)]
@@ -95,7 +94,7 @@ fn on_heads(args: &SkipsArgs, rules: &[Rule]) -> Result<Skips, Failure> {
     };
     let skips =
         heads.heads.par_iter().map(one).collect::<Result<Vec<_>, _>>().map_err(|e| data(e.to_string()))?;
-    bar.finish_and_clear();
+    drop(bar);
     let groups = group(&heads.heads, &skips, rules, by).map_err(|e| Failure::input(format!("--by: {e}")))?;
     Ok(Skips {
         data: folder.name(),
@@ -118,7 +117,7 @@ fn worst(args: &SkipsArgs, rules: &[Rule]) -> Result<(), Failure> {
         worst
     };
     let worst_cases = pairs.iter().map(one).collect();
-    bar.finish_and_clear();
+    drop(bar);
     let worst = Worst { format: args.format.to_string(), streams, worst_cases };
     match args.json {
         true => print_json(&worst),
@@ -126,12 +125,6 @@ fn worst(args: &SkipsArgs, rules: &[Rule]) -> Result<(), Failure> {
     }
 }
 
-/// Shown on a terminal only.
-fn bar(steps: usize) -> ProgressBar {
-    let bar = ProgressBar::new(steps as u64).with_style(
-        ProgressStyle::with_template("{bar:30} {pos} of {len} {elapsed}, {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+fn bar(steps: usize) -> Work {
+    Work::start(steps as u64, "{bar:30} {pos} of {len} {elapsed}, {eta} left")
 }

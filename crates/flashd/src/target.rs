@@ -47,7 +47,7 @@ impl Target {
         }
     }
 
-    /// The core that it is made of, and how many of them.
+    /// The core inside, and how many there are.
     pub fn cores(&self) -> (&CoreConfig, usize) {
         match self {
             Target::Core(config) => (config, 1),

@@ -6,6 +6,7 @@ mod report;
 
 use crate::cli::TrafficArgs;
 use crate::output::{Failure, print, print_json};
+use crate::progress::Work;
 use flashd_files::AtomicFile;
 use flashd_golden::family::{
     Blocks, Counted, Counts, Operation, Problem, Row, Sizes, Tensor, flash_attention2_blocks,
@@ -15,7 +16,7 @@ use flashd_spec::config::{CoreConfig, Design, Hold};
 use flashd_spec::format::Format;
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{Trace, load_dir};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -294,11 +295,7 @@ struct TiledRun {
 
 fn measure(sources: &[HeadsOfShape], tilings: &[Tiling], threshold: f64) -> Vec<TrafficPoint> {
     let heads: usize = sources.iter().map(|s| s.heads.len()).sum();
-    // Shown on a terminal only.
-    let bar = ProgressBar::new((heads * (tilings.len() + 1)) as u64).with_style(
-        ProgressStyle::with_template("{bar:30} {pos} of {len} runs {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
+    let bar = Work::start((heads * (tilings.len() + 1)) as u64, "{bar:30} {pos} of {len} runs {elapsed}");
     let mut points = Vec::new();
     for source in sources {
         let runs: Vec<HeadRun> =
@@ -307,7 +304,7 @@ fn measure(sources: &[HeadsOfShape], tilings: &[Tiling], threshold: f64) -> Vec<
             points.extend(point(source, tiling, &runs, i));
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     points
 }
 

@@ -5,6 +5,7 @@ mod reference;
 use crate::cli::UnitsArgs;
 use crate::cosim::build::{Compile, Simulator, require_tools};
 use crate::output::{Failure, print, print_json, table};
+use crate::progress::{Work, rates, step};
 use flashd_generator::{GeneratedFile, unit_file};
 use flashd_golden::units;
 use flashd_hwmodel::pwl_report::report;
@@ -13,12 +14,11 @@ use flashd_hwmodel::vectors::{Layout, PortShape};
 use flashd_spec::bits::ones;
 use flashd_spec::format::Format;
 use flashd_spec::pwl::Function;
-use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use reference::UnitReference;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One unit over all operands.
 #[derive(Serialize)]
@@ -58,12 +58,14 @@ pub fn run(args: &UnitsArgs) -> Result<(), Failure> {
         )));
     }
     require_tools()?;
-    let bar = ProgressBar::new(2 * formats.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} simulators, {elapsed}") {
-        bar.set_style(style);
-    }
+    let bar = Work::start(2 * formats.len() as u64, "{bar:30} {pos}/{len} simulators, {elapsed}");
+    bar.expect(
+        Duration::from_secs_f64(2.0 * rates::VERILATOR.0 * formats.len() as f64),
+        ", less for what was compiled before",
+    );
     let mut rows = Vec::new();
     for &format in &formats {
+        step(|| format!("units of {format}"));
         for binary in [true, false] {
             bar.inc(1);
             if !binary || format.width() <= WIDEST_PAIR {
@@ -71,7 +73,7 @@ pub fn run(args: &UnitsArgs) -> Result<(), Failure> {
             }
         }
     }
-    bar.finish_and_clear();
+    drop(bar);
     match args.json {
         true => print_json(&rows),
         false => print(&text(&rows)),
@@ -205,12 +207,8 @@ fn pairs(args: &UnitsArgs) -> Result<(), Failure> {
             args.first
         )));
     }
-    let bar = ProgressBar::new((last - args.first) * 2);
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {pos}/{len} rows of 65,536, {elapsed}, {eta} left")
-    {
-        bar.set_style(style);
-    }
+    let bar =
+        Work::start((last - args.first) * 2, "{bar:30} {pos}/{len} rows of 65,536, {elapsed}, {eta} left");
     let mut rows = Vec::new();
     for (unit, expected) in
         [(FormatUnit::Add, units::add as fn(Format, u64, u64) -> u64), (FormatUnit::Mul, units::mul)]
@@ -238,7 +236,7 @@ fn pairs(args: &UnitsArgs) -> Result<(), Failure> {
             seconds: start.elapsed().as_secs_f64(),
         });
     }
-    bar.finish_and_clear();
+    drop(bar);
     if args.json {
         return print_json(&rows);
     }

@@ -133,7 +133,7 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
             assert_eq!(manifest.transfer_cycles, Some(1));
             let cores = manifest.modules.iter().find(|m| m.name == core.name()).unwrap();
             assert_eq!(cores.instances, queries);
-            // The core's text is that of its own file.
+            // The core's text equals its own file.
             let alone = &core_files(&core).unwrap()[0].text;
             let own = |text: &str| -> String {
                 let start = text.find(&format!("module {} (", core.name())).unwrap();

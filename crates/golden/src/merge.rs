@@ -53,7 +53,7 @@ impl Merge {
     }
 
     /// The results of queries whose keys are in parts: for each query the results of its parts, a power of two of them.
-    /// Flags are those of any part.
+    /// A flag is set if any part has set it.
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();

@@ -1,4 +1,4 @@
-//! A core one step at a time, for who does not have all keys of a query at once: a scoreboard beside a simulation.
+//! A core one step at a time, for callers that do not have all keys of a query at once, such as a scoreboard beside a simulation.
 //!
 //! The same recurrence and lanes as [`Model::run`], in the widest carriers, which need to know nothing of values that are yet to come.
 

@@ -262,7 +262,7 @@ impl ArrayShape {
     }
 }
 
-/// A core, or an array, of which there are no figures.
+/// A core or an array without figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedCore {
     /// Name of the core or array.

@@ -21,7 +21,7 @@ impl Target {
         }
     }
 
-    /// The core, or that of which there are several.
+    /// The core, or the one that an array repeats.
     pub fn core(&self) -> &CoreConfig {
         match self {
             Target::Core(config) => config,

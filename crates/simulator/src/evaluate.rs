@@ -56,12 +56,18 @@ pub struct Prepared {
 impl Reference {
     /// Safe softmax in f64. A query that sees no key gives zeros.
     pub fn new(scenario: &Scenario) -> Self {
+        Reference::watched(scenario, &|_| ())
+    }
+
+    /// The same; `met` hears of each query the number of keys that it has met.
+    pub fn watched(scenario: &Scenario, met: &dyn Fn(u64)) -> Self {
         let a = &scenario.attention;
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x as f64).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let scale = scenario.score_scale.factor(a.d);
         let mut o = Vec::with_capacity(q.len());
         for (i, (q, range)) in q.chunks_exact(a.d).zip(scenario.ranges()).enumerate() {
+            met(range.len() as u64);
             let sees = |key: &usize| !scenario.visible.hides(i, *key, a.keys);
             let all = scenario.visible.hidden.is_empty();
             let rows = |x: &[f64], d: usize| -> Vec<f64> {

@@ -27,7 +27,7 @@ pub struct VectorWriter<W: Write> {
 }
 
 impl<W: Write> VectorWriter<W> {
-    /// Vectors of a layout; `config` is that of the core, or of an array's cores.
+    /// Vectors of a layout; `config` is the configuration of the core, or of an array's cores.
     ///
     /// # Errors
     /// If writing fails.

@@ -95,7 +95,7 @@ fn is_nothing(coverage: &Coverage) -> bool {
 impl Add for Streamed {
     type Output = Streamed;
 
-    /// What was looked for is that of the first one.
+    /// Coverage is taken from the first one.
     fn add(self, other: Streamed) -> Streamed {
         Streamed {
             cycles: self.cycles + other.cycles,

@@ -60,7 +60,7 @@ pub const LOG2E: u64 = 23637;
 /// Format of what is added to a key's score: natural units, as a memory would hold it. It is multiplied by [`LOG2E`], the score's own
 /// constant, rounded once to the score's last place, half away from zero, and saturates as the score does.
 pub const BIAS: Format = Format::BF16;
-/// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits, of which the top two may be zero. A
+/// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits; the top two may be zero. A
 /// relative error of 2^-14.5 at most is below the score's last place for scores up to 16.
 pub const SCALE_PRODUCT_BITS: u32 = 16;
 /// Bits of the product of both scales' significands and [`LOG2E`] that rounding to [`SCALE_PRODUCT_BITS`] drops.

@@ -8,7 +8,7 @@
 //!     |        +--RustHDL core, cycle by cycle, against the model ---------> hardware error
 //! ```
 //!
-//! Heads are taken one after another in each thread, and of V there is one copy for each thread: the memory is that of
+//! Each thread takes one head after another, with a copy of V: the memory is that of
 //! the heads and of a few tensors of the largest one.
 
 use crate::accuracy::totals::Total;
@@ -58,7 +58,7 @@ pub enum AccuracyError {
 pub struct CoreAccuracy {
     /// Name without format and vector length.
     pub core: String,
-    /// Its configuration; vector length and score shift are those of each head.
+    /// Its configuration; each head sets vector length and score shift.
     pub configuration: CoreConfig,
     /// Errors against f64 attention on the unrounded data.
     #[serde(flatten)]

@@ -241,7 +241,7 @@ fn different_heads(folder: &Path, entries: &[TraceEntry]) -> Result<(), TraceErr
         };
         let Ok(place) = entries.binary_search_by(|entry| entry.name.as_str().cmp(name)) else { continue };
         let stacked = &entries[place];
-        // Tensors that cannot be read are told of by whoever loads them.
+        // Loading reports tensors that cannot be read.
         let heads = stacked.load_heads().map_or(0, |heads| heads.len());
         if heads > 1 && head < heads {
             return Err(TraceError::SameHead {

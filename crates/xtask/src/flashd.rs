@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `flashd`, and a folder for the configurations that it is given.
+/// `flashd`, and a folder for its configurations.
 pub struct Flashd {
     program: PathBuf,
     folder: TemporaryFolder,

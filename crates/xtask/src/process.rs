@@ -74,7 +74,7 @@ pub fn command<A: AsRef<OsStr>>(
     command
 }
 
-/// Runs a script of Yosys in a folder; `options` are those of `yosys`.
+/// Runs a script of Yosys in a folder; `options` go to `yosys`.
 pub fn yosys(folder: &Path, options: &[&str], script: &str) -> Outcome<Said> {
     run(yosys_command(folder, options, script))
 }

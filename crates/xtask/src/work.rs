@@ -29,7 +29,7 @@ pub fn temporary() -> Outcome<TemporaryFolder> {
     TemporaryFolder::create_in(&parent).map_err(with(parent.display()))
 }
 
-/// Makes a folder and those that it is in.
+/// Makes a folder with its parents.
 pub fn create(folder: &Path) -> Outcome<PathBuf> {
     fs::create_dir_all(folder).map_err(with(folder.display()))?;
     folder.canonicalize().map_err(with(folder.display()))

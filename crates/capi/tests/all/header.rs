@@ -1,4 +1,4 @@
-//! The checked-in header is that of the code. `UPDATE_HEADER=1 cargo test -p flashd-capi header` writes it.
+//! The checked-in header matches the code. `UPDATE_HEADER=1 cargo test -p flashd-capi header` writes it.
 
 use std::path::Path;
 

@@ -2,6 +2,7 @@
 
 use super::ByArg;
 use super::parse_positive;
+use super::{DATA, OUTPUT, RUN, WHAT};
 use clap::{Args, Subcommand};
 use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
@@ -10,56 +11,57 @@ use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct AccuracyArgs {
-    /// Folder of attention heads; may be given several times (default: the bundled sample)
-    #[arg(long, value_name = "DIR")]
+    /// Folder of attention heads; can be repeated (default: the bundled sample)
+    #[arg(long, value_name = "DIR", help_heading = DATA)]
     pub data: Vec<PathBuf>,
     /// Seeded synthetic heads instead
-    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data")]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1", conflicts_with = "data", help_heading = DATA)]
     pub synthetic: Option<u64>,
     /// Use every N-th query of a head
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
     pub every: usize,
-    /// Number format; may be given several times (default: all, with --core bf16)
-    #[arg(long)]
+    /// Number format; can be repeated (default: all, with --core bf16)
+    #[arg(long, help_heading = WHAT)]
     pub format: Vec<Format>,
-    /// A core by its flags, in quotes, or by a configuration file; any number of them (default: FLASH-D and FA2)
+    /// A core by its flags, in quotes, or by a file; can be repeated (default: FLASH-D and FA2)
     ///
     /// --core "--design fa2 --accumulator 7" --core configs/flash_d_bf16_d16.json. Flags without a --format are a core
     /// in every --format beside it. The vector length is that of each head. The first FA2 core is the one that others
     /// are compared with.
-    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, help_heading = WHAT)]
     pub core: Vec<String>,
-    /// Beside it, the errors with K minus its mean over the keys (softmax does not change), and what that gains
-    #[arg(long, conflicts_with_all = ["no_traces", "channels"])]
+    /// Also the errors with K minus its mean over the keys, and the gain
+    #[arg(long, conflicts_with_all = ["no_traces", "channels"], help_heading = RUN)]
     pub smooth_k: bool,
     /// What a row of the table is
-    #[arg(long, value_enum, default_value = "model")]
+    #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,
-    /// Queries of the first head of each row that run through the RustHDL core, in lock-step with the model; 0 leaves
-    /// that out
-    #[arg(long, default_value_t = 2, value_name = "N")]
+    /// Queries of the first head of each row that also run through the RTL, in lock-step with the model; 0 leaves that out
+    #[arg(long, default_value_t = 2, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub check: usize,
     /// Numbers of keys for errors over the length
-    #[arg(long, value_delimiter = ',', value_name = "N,..", default_values_t = LENGTHS)]
+    #[arg(long, value_delimiter = ',', value_name = "N,..", default_values_t = LENGTHS, help_heading = RUN)]
     pub n: Vec<usize>,
     /// Leave the heads out
-    #[arg(long, conflicts_with_all = ["no_lengths", "data", "synthetic", "every", "by", "check", "svg_rows"])]
+    #[arg(long, conflicts_with_all = ["no_lengths", "data", "synthetic", "every", "by", "check", "svg_rows"], help_heading = RUN)]
     pub no_traces: bool,
     /// Leave errors over the length out
-    #[arg(long, conflicts_with_all = ["n", "svg"])]
+    #[arg(long, conflicts_with_all = ["n", "svg"], help_heading = RUN)]
     pub no_lengths: bool,
-    /// Instead, errors where one channel of V, or a tenth of them, is 1 to 4096 times the others: means over the small channels, each as
-    /// a fraction of its own max|v|
-    #[arg(long, conflicts_with_all = ["data", "synthetic", "every", "by", "check", "n", "no_traces", "no_lengths", "svg", "svg_rows"])]
+    /// Instead, errors of small channels beside large ones
+    ///
+    /// One channel of V, or a tenth of them, is 1 to 4096 times the others; the errors are means over the small channels, each as a fraction
+    /// of its own max|v|.
+    #[arg(long, conflicts_with_all = ["data", "synthetic", "every", "by", "check", "n", "no_traces", "no_lengths", "svg", "svg_rows"], help_heading = RUN)]
     pub channels: bool,
     /// Draw errors over the length
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Draw errors by row
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg_rows: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -78,21 +80,21 @@ pub enum Figure {
 #[derive(Args)]
 pub struct WeightFigureArgs {
     /// Weight unit: the shipped core's, or the paper's ln and sigmoid
-    #[arg(long, default_value = "lse", value_parser = WeightUnit::parse, value_name = "lse|paper")]
+    #[arg(long, default_value = "lse", value_parser = WeightUnit::parse, value_name = "lse|paper", help_heading = WHAT)]
     pub weight: WeightUnit,
     /// Number format of the hardware's result
-    #[arg(long, default_value = "bf16", value_parser = super::float_format)]
+    #[arg(long, default_value = "bf16", value_parser = super::float_format, help_heading = WHAT)]
     pub format: Format,
     /// Segments of the PWL tables: 4, 8, 16 or 32
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, help_heading = WHAT)]
     pub segments: u32,
     /// Previous weights, above 0 and below 1 (default: 0.1,0.3,0.6,0.9)
-    #[arg(long, value_delimiter = ',', value_name = "W,..", allow_negative_numbers = true)]
+    #[arg(long, value_delimiter = ',', value_name = "W,..", allow_negative_numbers = true, help_heading = WHAT)]
     pub previous: Vec<f64>,
     /// Drawing (default: rtl-out/weight_UNIT_FORMAT_SEGMENTS.svg)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }

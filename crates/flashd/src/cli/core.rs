@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Id};
-use flashd_spec::config::{CoreFields, CoreOption, OPTIONS, Range};
+use flashd_spec::config::{CoreFields, CoreOption, Group, OPTIONS, Range};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Selection {
 
 const CONFIG: &str = "config";
 
-/// One line of help: what it is, which numbers it takes, and its default.
+/// The line of `--help`: what it is, which numbers it takes, and its default.
 fn help(option: &CoreOption) -> String {
     let numbers = match option.range {
         Range::Any => String::new(),
@@ -36,8 +36,26 @@ fn help(option: &CoreOption) -> String {
     format!("{}{numbers}{default}", option.help)
 }
 
+/// The same with the words that it takes, and the reasons for one or the other.
+fn long_help(option: &CoreOption) -> String {
+    let words: String =
+        option.words().iter().map(|(word, meaning)| format!("\n- {word}: {meaning}")).collect();
+    let why = option.about().why;
+    [help(option), words.trim_start().into(), why.into()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
 fn arg(option: &'static CoreOption) -> Arg {
-    let arg = Arg::new(option.field).long(option.flag()).help(help(option));
+    let about = option.about();
+    let arg = Arg::new(option.field)
+        .long(option.flag())
+        .help_heading(about.group.heading())
+        .help(about.short)
+        .hide_short_help(about.short.is_empty())
+        .long_help(long_help(option));
     if option.is_switch() {
         return arg.action(ArgAction::SetTrue);
     }
@@ -47,6 +65,8 @@ fn arg(option: &'static CoreOption) -> Arg {
         return arg.value_parser(|text: &str| option.parse(text));
     }
     let words = words.into_iter().map(|(word, meaning)| PossibleValue::new(word).help(meaning));
+    // They stand in the long help; the short one is one screen.
+    let arg = arg.hide_possible_values(true);
     arg.value_parser(PossibleValuesParser::new(words).try_map(|word| option.parse(&word)))
 }
 
@@ -56,10 +76,11 @@ impl Args for Selection {
             .long(CONFIG)
             .value_name("FILE")
             .value_parser(clap::value_parser!(PathBuf))
-            .help("JSON file with a configuration; the options below override its fields");
+            .help_heading(Group::Core.heading())
+            .help("JSON file with a configuration; options override its fields");
         let fields = OPTIONS.iter().map(|option| option.field);
         let group = ArgGroup::new("Selection").multiple(true).args(fields.chain([CONFIG]));
-        command.arg(config).args(OPTIONS.iter().map(arg)).group(group)
+        command.arg(config).args(CoreOption::in_order().map(arg)).group(group)
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -1,6 +1,7 @@
 //! The command line of `flashd cosim`.
 
 use super::ArrayArgs;
+use super::{OUTPUT, RUN, WHAT};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -8,32 +9,31 @@ use std::path::PathBuf;
 pub struct CosimArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
-    /// Split keys: P cores for one query and a tree of merges, a power of two from 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "key_index_bits"])]
+    /// Split keys: P cores for one query and a tree that merges, 2 to 64
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "key_index_bits"], help_heading = WHAT)]
     pub parts: Option<usize>,
     /// Another core, array or split keys, by its flags or a configuration file; can be repeated
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true, help_heading = WHAT)]
     pub core: Vec<String>,
     /// All shipped cores
-    #[arg(long)]
+    #[arg(long, help_heading = WHAT)]
     pub shipped: bool,
-    /// Keys for each core at least, compared between model and Verilog
-    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    /// Fewest keys for each core
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), help_heading = RUN)]
     pub keys: u64,
-    /// Keys of them that the cycle engine computes too; arrays and split keys are compared by it alone and stop there
-    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    /// Keys of these that the cycle engine computes too; arrays and split keys stop there
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000), help_heading = RUN, hide_short_help = true)]
     pub engine_keys: u64,
     /// Seed of the streams
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = RUN)]
     pub seed: u64,
     /// Cores at the same time (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = RUN)]
     pub jobs: Option<u64>,
-    /// Folder for generated files and compiled simulators, which are used again for an unchanged core
-    /// (default: flashd/cosim in the user's cache folder)
-    #[arg(long, value_name = "DIR")]
+    /// Folder for compiled simulators, which an unchanged core uses again (default: flashd/cosim in the user's cache folder)
+    #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
     pub build: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }

@@ -1,5 +1,6 @@
 //! Arguments of the commands that measure: area and power, errors, traffic, a language model.
 
+use super::{DATA, OUTPUT, RUN, WHAT};
 use super::{Selection, parse_positive};
 use clap::{Args, ValueEnum};
 use flashd_ppa::synthesis::{KEPT_BYTES, KEPT_DAYS, SPARED_DAYS};
@@ -19,60 +20,59 @@ pub enum AttentionArg {
 pub struct PpaArgs {
     #[command(flatten)]
     pub selection: Selection,
-    /// A core or array by its flags, in quotes, or by a configuration file; any number of them
+    /// A core or array by its flags, in quotes, or by a file; can be repeated
     ///
     /// --core "--design fa2 --fa2 fixed" --core configs/flash_d_bf16_d16.json. --d and --format beside it hold
     /// for flags that do not give their own.
-    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = ["variants", "config"])]
+    #[arg(long, value_name = "FLAGS|FILE", allow_hyphen_values = true, conflicts_with_all = ["variants", "config"], help_heading = WHAT)]
     pub core: Vec<String>,
     /// Every variant of both designs, of one --d and --format
-    #[arg(long, conflicts_with = "config")]
+    #[arg(long, conflicts_with = "config", help_heading = WHAT)]
     pub variants: bool,
-    /// Also arrays of each core, of B cores that share keys and values, next to B single cores
-    #[arg(long, value_name = "B,B,...", value_delimiter = ',')]
+    /// Also an array of B of each core, beside B single cores
+    #[arg(long, value_name = "B,B,...", value_delimiter = ',', help_heading = WHAT)]
     pub queries: Vec<usize>,
-    /// Cell library, plain or .xz; several for figures side by side (default: osu018 of qflow-tech-osu018)
-    #[arg(long, value_name = "FILE")]
+    /// Cell library, plain or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
+    #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Vec<PathBuf>,
-    /// Clock period to meet with the least area, in ns (default: the shortest possible)
-    #[arg(long, value_name = "NS")]
+    /// Clock period to meet with the least area, in ns (default: the shortest)
+    #[arg(long, value_name = "NS", help_heading = RUN)]
     pub clock: Option<f64>,
-    /// Dissolve the hierarchy before mapping: a few percent smaller, and takes very long
-    #[arg(long)]
+    /// Dissolve the hierarchy before mapping: a few percent smaller, and very slow
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub flat: bool,
     /// Cycles that each of the 64 streams is simulated for; 0 leaves power out
-    #[arg(long, default_value_t = 300, value_name = "N")]
+    #[arg(long, default_value_t = 300, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
-    /// Cycles, over all streams, that are also simulated with delays; 0 leaves glitches out (default: 1000 for cores of
-    /// at most 250,000 cells)
+    /// Cycles that are also simulated with delays, for glitches; 0 leaves them out
     ///
-    /// Every net's toggles with the delays of the library at the loads of the netlist, so with glitches: power with and
-    /// without stand side by side. A thousand cycles of a core of d = 16 take seconds. Larger cores than the default does
-    /// take more than a minute: name a number for them.
-    #[arg(long, value_name = "N")]
+    /// Counts every net's toggles with the delays of the library at the loads of the netlist; power with and without glitches stand side by
+    /// side. The default is 1000 cycles over all streams for cores of at most 250,000 cells: seconds for a core of d = 16. Larger cores take
+    /// more than a minute; give a number for them.
+    #[arg(long, value_name = "N", help_heading = RUN)]
     pub glitches: Option<usize>,
     /// Folder of attention heads for the power figures (default: the bundled sample)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RUN)]
     pub data: Option<PathBuf>,
     /// Folder for finished work (default: flashd/ppa in the user's cache folder)
-    #[arg(long, value_name = "DIR", long_help = cache_help())]
+    #[arg(long, value_name = "DIR", long_help = cache_help(), help_heading = RUN, hide_short_help = true)]
     pub cache: Option<PathBuf>,
-    /// Show the figures of an earlier run, as --json printed them, and measure nothing; several are joined
+    /// Show figures of earlier runs, as --json printed them; measure nothing
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "Selection", "core", "variants", "queries", "liberty", "clock", "flat", "cycles", "glitches", "data", "cache",
-    ])]
+    ], help_heading = OUTPUT)]
     pub from: Vec<PathBuf>,
     /// Also print area and power by function, the largest modules and the worst path
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub breakdown: bool,
-    /// Write a report with charts, all tables and the commands to make them again: one HTML page
-    #[arg(long, value_name = "FILE")]
+    /// Write a page with charts, all tables and the commands behind them
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub html: Option<PathBuf>,
-    /// Write the charts of FLASH-D against FA2 alone, area_LIBRARY.svg and power_LIBRARY.svg
-    #[arg(long, value_name = "DIR")]
+    /// Write the charts alone, area_LIBRARY.svg and power_LIBRARY.svg
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -88,125 +88,125 @@ pub enum CostArg {
 
 #[derive(Args)]
 pub struct ExploreArgs {
-    /// Vector length of the cores that are measured; errors are those on heads of all lengths
-    #[arg(long, default_value_t = 16)]
+    /// Vector length of the cores that are mapped; errors are measured on heads of all lengths
+    #[arg(long, default_value_t = 16, help_heading = WHAT)]
     pub d: usize,
-    /// Number format; may be given several times (default: bf16 and fp8-e4m3)
-    #[arg(long)]
+    /// Number format; can be repeated (default: bf16 and fp8-e4m3)
+    #[arg(long, help_heading = WHAT)]
     pub format: Vec<Format>,
-    /// JSON list of configurations in which a field may be a list (default: all variants, widths around the usual)
-    #[arg(long, value_name = "FILE")]
+    /// JSON list of configurations in which a field may be a list (default: all variants)
+    #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub grid: Option<PathBuf>,
-    /// What the error is held against
-    #[arg(long, value_enum, default_value = "area")]
+    /// What the error is compared with
+    #[arg(long, value_enum, default_value = "area", help_heading = WHAT)]
     pub cost: CostArg,
-    /// Clock period that all cores have to meet, in ns
-    #[arg(long, value_name = "NS", required_unless_present = "errors_only")]
+    /// Clock period that all cores must meet, in ns
+    #[arg(long, value_name = "NS", required_unless_present = "errors_only", help_heading = RUN)]
     pub clock: Option<f64>,
     /// Cell library, plain or .xz (default: osu018 of qflow-tech-osu018)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Option<PathBuf>,
     /// Folder of attention heads for errors and power (default: the bundled sample)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RUN)]
     pub data: Option<PathBuf>,
     /// Use every N-th query of a head for the errors
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = RUN)]
     pub every: usize,
     /// Cycles that each of the 64 streams is simulated for when the cost is power
-    #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive)]
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = parse_positive, help_heading = RUN, hide_short_help = true)]
     pub cycles: usize,
-    /// Core, as named in the table, whose mean error in every group is to be reached
-    #[arg(long, default_value = "fa2", value_name = "CORE")]
+    /// Core, as named in the table, whose mean error is to be reached in every group
+    #[arg(long, default_value = "fa2", value_name = "CORE", help_heading = OUTPUT)]
     pub reference: String,
     /// Leave out cores with a larger mean error, in percent of max|v|
-    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, help_heading = OUTPUT)]
     pub max_error: Option<f64>,
     /// Errors alone: nothing is synthesised
-    #[arg(long, conflicts_with_all = ["svg", "cost", "clock", "liberty", "cycles", "cache"])]
+    #[arg(long, conflicts_with_all = ["svg", "cost", "clock", "liberty", "cycles", "cache"], help_heading = RUN)]
     pub errors_only: bool,
     /// Folder for finished work (default: flashd/ppa in the user's cache folder)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
     pub cache: Option<PathBuf>,
     /// Draw error over cost
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Write the result as JSON to a file, or print it instead of the table
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-", help_heading = OUTPUT)]
     pub json: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct TrafficArgs {
     /// Queries and keys of synthetic heads
-    #[arg(long, value_delimiter = ',', default_value = "1024", value_name = "N,..")]
+    #[arg(long, value_delimiter = ',', default_value = "1024", value_name = "N,..", help_heading = WHAT)]
     pub n: Vec<usize>,
     /// Vector lengths of synthetic heads
-    #[arg(long, value_delimiter = ',', default_value = "64", value_name = "D,..")]
+    #[arg(long, value_delimiter = ',', default_value = "64", value_name = "D,..", help_heading = WHAT)]
     pub d: Vec<usize>,
-    /// SRAM sizes M, in elements, or in bytes with --element-bytes; 4d elements at least
-    #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..")]
+    /// SRAM sizes M in elements, or in bytes with --element-bytes; at least 4d elements
+    #[arg(long, value_delimiter = ',', default_value = "8192,16384,32768,65536", value_name = "M,..", help_heading = WHAT)]
     pub sram: Vec<usize>,
-    /// Bytes of an element: --sram is in bytes then
-    #[arg(long, value_name = "B")]
+    /// Bytes of an element; --sram is then in bytes
+    #[arg(long, value_name = "B", help_heading = WHAT)]
     pub element_bytes: Option<usize>,
     /// Instead of --sram: B_r, queries of a block
-    #[arg(long, value_name = "B_R", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"])]
+    #[arg(long, value_name = "B_R", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
     pub br: Option<usize>,
     /// Instead of --sram: B_c, keys of a block
-    #[arg(long, value_name = "B_C", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"])]
+    #[arg(long, value_name = "B_C", value_parser = parse_positive, conflicts_with_all = ["sram", "element_bytes"], help_heading = WHAT)]
     pub bc: Option<usize>,
-    /// Queries that stay while keys and values stream by, a key at a time: those of an array of B cores (default: blocks as
-    /// of FlashAttention)
-    #[arg(long, value_name = "B", value_parser = parse_positive)]
+    /// Queries that stay while keys stream by, as in an array of B cores (default: a block)
+    #[arg(long, value_name = "B", value_parser = parse_positive, help_heading = WHAT)]
     pub queries: Option<usize>,
     /// Folder of attention heads instead of synthetic ones
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed"], help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// Seed of the synthetic heads
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, help_heading = DATA, hide_short_help = true)]
     pub seed: u64,
     /// Threshold T of FLASH-D's hold rule, in f64: a step with s - L <= -T reads no value
-    #[arg(long, default_value_t = DEFAULT_HOLD, value_name = "T")]
+    #[arg(long, default_value_t = DEFAULT_HOLD, value_name = "T", help_heading = WHAT)]
     pub hold: f64,
     /// Draw the accesses against the SRAM size, or against N for a single size
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
 #[derive(Args)]
 pub struct LlmArgs {
     /// Weights: a llama2.c checkpoint in the legacy format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub checkpoint: PathBuf,
     /// Vocabulary: the llama2.c tokenizer of the checkpoint
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = WHAT)]
     pub tokenizer: PathBuf,
-    /// Text to go on with
-    #[arg(long, default_value = "", value_name = "TEXT")]
+    /// Text to continue
+    #[arg(long, default_value = "", value_name = "TEXT", help_heading = WHAT)]
     pub prompt: String,
     /// Positions, prompt included, up to the model's context (default: 256, or the context if that is less)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = WHAT)]
     pub steps: Option<usize>,
     /// What computes attention (default: flash-d, or the design of --config)
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = WHAT)]
     pub attention: Option<AttentionArg>,
     #[command(flatten)]
     pub selection: Selection,
     /// Text to measure the perplexity on
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = DATA)]
     pub text: Option<PathBuf>,
     /// Use the first N tokens of the text only
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = DATA)]
     pub tokens: Option<usize>,
-    /// Also write Q, K and V of every head in f32 into a folder with a meta.json, which all commands with --data read: those of the first
-    /// tokens of --text, as many as the context takes, or else of what was generated
-    #[arg(long, value_name = "DIR")]
+    /// Also write Q, K and V of every head, for commands with --data
+    ///
+    /// In f32, with a meta.json. The tokens are the first ones of --text, as many as the context takes, or what was generated.
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub dump: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 

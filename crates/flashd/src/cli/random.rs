@@ -1,5 +1,6 @@
 //! The command line of `flashd check-random`.
 
+use super::{OUTPUT, RUN};
 use clap::Args;
 use flashd_simulator::random::LONGEST;
 use std::path::{Path, PathBuf};
@@ -13,38 +14,39 @@ const REPOSITORY: &str = ".";
 #[derive(Args)]
 pub struct RandomArgs {
     /// How many configurations
-    #[arg(long, value_name = "N", default_value_t = COUNT, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = COUNT, value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = RUN)]
     pub count: u32,
-    /// Seed of the first; each one's is one more than that of the one before
-    #[arg(long, default_value_t = 1)]
+    /// Seed of the first configuration; the next ones count up
+    #[arg(long, default_value_t = 1, help_heading = RUN)]
     pub seed: u64,
     /// Longest vectors
-    #[arg(long, value_name = "D", default_value_t = LONGEST as u64, value_parser = clap::value_parser!(u64).range(2..=LONGEST as u64))]
+    #[arg(long, value_name = "D", default_value_t = LONGEST as u64, value_parser = clap::value_parser!(u64).range(2..=LONGEST as u64), help_heading = RUN)]
     pub longest: u64,
-    /// Keys for each configuration, about, through the engines and through the testbench
-    #[arg(long, value_name = "N", default_value_t = KEYS, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    /// About how many keys run through the engines and the testbench of each
+    #[arg(long, value_name = "N", default_value_t = KEYS, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = RUN)]
     pub keys: u64,
-    /// One configuration in N, those whose seed N divides, runs in Verilator too, which has to compile it; 0 for none
-    #[arg(long, value_name = "N", default_value_t = VERILATOR)]
+    /// Every N-th configuration, by its seed, also runs in Verilator; 0 for none
+    #[arg(long, value_name = "N", default_value_t = VERILATOR, help_heading = RUN)]
     pub verilator: u64,
     /// Folder of this project, for scripts/lint and the wrappers' testbench in testbench/axis
-    #[arg(long, value_name = "DIR", default_value = REPOSITORY)]
+    #[arg(long, value_name = "DIR", default_value = REPOSITORY, help_heading = RUN, hide_short_help = true)]
     pub repository: PathBuf,
     /// Keep what is generated, a folder for each seed
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
-    /// Add each configuration's outcome to this file as soon as it is known, a line of JSON each. The next run with the same
-    /// file and the same program takes from it what has passed, so that a long check can be stopped and continued
-    #[arg(long, value_name = "FILE", conflicts_with = "generate_only")]
+    /// Keep each outcome in this file, a line of JSON each, and continue from it
+    ///
+    /// A run with the same file and program skips what has passed, so that a long check can be stopped and continued.
+    #[arg(long, value_name = "FILE", conflicts_with = "generate_only", help_heading = OUTPUT)]
     pub results: Option<PathBuf>,
-    /// Check nothing: only write each design and its testbench
-    #[arg(long)]
+    /// Write each design and its testbench, and check nothing
+    #[arg(long, help_heading = OUTPUT)]
     pub generate_only: bool,
     /// Configurations at the same time (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = RUN)]
     pub jobs: Option<u64>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Arguments of `flashd skips`.
 
 use super::parse_positive;
+use super::{DATA, OUTPUT, WHAT};
 use clap::{Args, ValueEnum};
 use flashd_spec::format::Format;
 use flashd_study::By;
@@ -33,41 +34,41 @@ impl From<ByArg> for By {
 #[derive(Args)]
 pub struct SkipsArgs {
     /// Folder of attention heads (default: the bundled sample)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// Use every N-th query of a head
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
     pub every: usize,
-    /// What a row stands for
-    #[arg(long, value_enum, default_value = "model")]
+    /// What a row is
+    #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,
-    /// Rules to compare (default: the paper's, FLASH-D's and FA2's thresholds, and better ones)
+    /// Rules to compare (default: the paper's, thresholds, budgets)
     ///
     /// static: the paper's. hold:T, FLASH-D's: x = s - L at most -T. fa2:T: s - m at most -T. growing:T: T + ln n for the
     /// n-th held key. capped:T:KEYS: T for so many keys. budget-exact:F[:C] and budget-none:F[:C]: the lost mass stays
     /// below 2^-(F + 2), half an ulp of an accumulator with F fraction bits; a key may take one in 2^C of what is left;
     /// kept keys let the mass decay, or not. budget-shift, budget-jump, budget-never:F[:C[:R]]: the same in a register of R
     /// bits, decay by a shift and a subtraction, by a shift where x is positive, or none.
-    #[arg(long, value_name = "RULE,..", value_delimiter = ',')]
+    #[arg(long, value_name = "RULE,..", value_delimiter = ',', help_heading = WHAT)]
     pub rules: Vec<Rule>,
     /// Thresholds T of FLASH-D's and FA2's hold rule
     #[arg(long, value_name = "T,..", value_delimiter = ',', conflicts_with = "rules", value_parser = parse_threshold,
-        default_values_t = DEFAULT_THRESHOLDS)]
+        default_values_t = DEFAULT_THRESHOLDS, help_heading = WHAT)]
     pub hold: Vec<f64>,
     /// Number format of the cores
-    #[arg(long, default_value = "bf16", value_parser = super::float_format)]
+    #[arg(long, default_value = "bf16", value_parser = super::float_format, help_heading = WHAT)]
     pub format: Format,
-    /// Added error, in percent of max|v|, below which the best rule is looked for
-    #[arg(long, default_value_t = 0.1, value_name = "PERCENT", allow_negative_numbers = true)]
+    /// Added error, in percent of max|v|, that the best rule may have
+    #[arg(long, default_value_t = 0.1, value_name = "PERCENT", allow_negative_numbers = true, help_heading = OUTPUT)]
     pub limit: f64,
-    /// Constructed streams and the worst distance of every rule instead of recorded heads
-    #[arg(long, conflicts_with_all = ["data", "every", "by", "limit", "svg"])]
+    /// Instead of recorded heads, constructed streams and the worst case of every rule
+    #[arg(long, conflicts_with_all = ["data", "every", "by", "limit", "svg"], help_heading = WHAT)]
     pub worst_case: bool,
     /// Draw the added error over the share of value reads saved
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub svg: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 

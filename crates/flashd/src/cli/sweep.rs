@@ -1,5 +1,6 @@
 //! The command line of `flashd sweep`.
 
+use super::{OUTPUT, RUN};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -15,13 +16,13 @@ pub enum SweepAction {
     Plan(PlanArgs),
     /// Compute shards whose results are not there yet
     ///
-    /// Any number of runs may share a folder, on as many machines as see it. A result gets its name when it is complete; one that is
-    /// there is not computed again. Where the program, the data, the library, a tool or the container differ from those of the plan,
-    /// nothing is run. Exit code 1: some shards failed; their messages are kept until they succeed.
+    /// Any number of runs may share a folder, on as many machines as see it. A result gets its name when it is complete, and is never computed
+    /// again. If the program, the data, the library, a tool or the container is not the one of the plan, nothing runs. Exit code 1: some
+    /// shards failed; their messages are kept until they succeed.
     Run(RunArgs),
-    /// Put the results together: the same bytes whatever ran where, in which order, how often
+    /// Put the results together: the same bytes, wherever and in whatever order they were computed
     Merge(MergeArgs),
-    /// What is done, failed and left, and what it cost
+    /// Say what is done, failed and left, and what it cost
     Status(StatusArgs),
     /// Write a page of HTML from what is there so far
     Report(ReportArgs),
@@ -36,10 +37,10 @@ pub struct PlanArgs {
     #[arg(value_name = "GRID.json")]
     pub grid: PathBuf,
     /// Folder of the sweep, for shards and results (default: the grid's name without .json)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -52,14 +53,14 @@ pub struct RunArgs {
     #[arg(value_name = "SHARD")]
     pub shards: Vec<String>,
     /// Threads of a shard (default: one for each processor)
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024), help_heading = RUN)]
     pub threads: Option<u64>,
     /// Folder for the finished work of ppa, cosim, units and mutate, which nodes may share (default: flashd in the user's cache
     /// folder)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = RUN)]
     pub cache: Option<PathBuf>,
     /// Leave out shards that have failed before
-    #[arg(long)]
+    #[arg(long, help_heading = RUN)]
     pub skip_failed: bool,
 }
 
@@ -68,14 +69,14 @@ pub struct MergeArgs {
     /// Folder of the sweep
     #[arg(value_name = "DIR")]
     pub sweep: PathBuf,
-    /// Where to (default: standard output)
-    #[arg(long, value_name = "FILE")]
+    /// File to write (default: standard output)
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub out: Option<PathBuf>,
-    /// Merge what is there; without, a missing result is an error
-    #[arg(long)]
+    /// Merge what is there; without this a missing result is an error
+    #[arg(long, help_heading = OUTPUT)]
     pub partial: bool,
-    /// Also what was measured with a clock, such as keys per second: it is as the run had it that was complete last
-    #[arg(long)]
+    /// Also what was measured with a clock, such as keys per second, from the last complete run
+    #[arg(long, help_heading = OUTPUT)]
     pub measured: bool,
 }
 
@@ -85,7 +86,7 @@ pub struct StatusArgs {
     #[arg(value_name = "DIR")]
     pub sweep: PathBuf,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }
 
@@ -94,8 +95,8 @@ pub struct ReportArgs {
     /// Folder of the sweep
     #[arg(value_name = "DIR")]
     pub sweep: PathBuf,
-    /// Where to
-    #[arg(long, value_name = "FILE")]
+    /// File to write
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub html: PathBuf,
 }
 

@@ -1,31 +1,31 @@
 //! The command line of `flashd units`.
 
+use super::{OUTPUT, RUN, WHAT};
 use clap::Args;
 use flashd_spec::format::Format;
 use std::path::PathBuf;
 
 #[derive(Args)]
 pub struct UnitsArgs {
-    /// Formats (default: bf16, fp8-e4m3, fp8-e5m2 and fp16); can be repeated
-    #[arg(long, value_parser = super::float_format)]
+    /// Format; can be repeated (default: bf16, fp8-e4m3, fp8-e5m2 and fp16)
+    #[arg(long, value_parser = super::float_format, help_heading = WHAT)]
     pub format: Vec<Format>,
-    /// Instead, sum and product of all pairs of 16-bit operands (default: bf16), unit arithmetic against the model:
-    /// 2^32 each, some minutes
-    #[arg(long)]
+    /// Instead, sums and products of all pairs of 16-bit operands, 2^32 each: some minutes
+    #[arg(long, help_heading = WHAT)]
     pub pairs: bool,
-    /// With --pairs: the first of both operands, to run a part
-    #[arg(long, value_name = "A", default_value_t = 0)]
+    /// With --pairs: the first operand to start from
+    #[arg(long, value_name = "A", default_value_t = 0, help_heading = WHAT)]
     pub first: u64,
-    /// With --pairs: how many of them (default: all)
-    #[arg(long, value_name = "N")]
+    /// With --pairs: how many first operands (default: all)
+    #[arg(long, value_name = "N", help_heading = WHAT)]
     pub count: Option<u64>,
     /// Segments of the PWL tables: 4, 8, 16 or 32
-    #[arg(long, default_value_t = 8, conflicts_with = "pairs")]
+    #[arg(long, default_value_t = 8, conflicts_with = "pairs", help_heading = WHAT)]
     pub segments: u32,
-    /// Folder for generated files and compiled simulators (default: flashd/cosim in the user's cache folder)
-    #[arg(long, value_name = "DIR")]
+    /// Folder for compiled simulators (default: flashd/cosim in the user's cache folder)
+    #[arg(long, value_name = "DIR", help_heading = RUN, hide_short_help = true)]
     pub build: Option<PathBuf>,
     /// Print the result as JSON
-    #[arg(long)]
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
 }

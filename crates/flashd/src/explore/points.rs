@@ -139,7 +139,7 @@ impl Cost {
 }
 
 impl CorePoint {
-    /// A core of which only the errors on heads are known.
+    /// A core with its errors on heads, and nothing else known.
     pub fn new(config: &CoreConfig, errors: TraceErrors) -> CorePoint {
         CorePoint {
             core: config.name(),

@@ -69,12 +69,12 @@ pub fn testbench(target: &Target, plan: &Plan) -> Result<Vec<GeneratedFile>, Fai
     Ok(all_files(&layout, &inside, vectors, lines, &plan.about(&streamed)))
 }
 
-/// Widest operands of which all combinations are tried.
+/// Widest operands that are tried in all combinations.
 const EXHAUSTIVE_BITS: u32 = 16;
 /// Combinations otherwise: random ones, half of them with neighbouring exponents.
 const RANDOM_OPERANDS: usize = 20_000;
 
-/// A unit's: all operands of up to 16 bits together, or corner cases and random ones. Results are those of the model.
+/// A unit's: all operands of up to 16 bits together, or corner cases and random ones. The model gives the results.
 pub fn unit_testbench(unit: FormatUnit, format: Format, segments: u32, plan: &Plan) -> Vec<GeneratedFile> {
     let module = unit.module(format, segments);
     let name = FormatFunction::new(unit, format, segments).name();

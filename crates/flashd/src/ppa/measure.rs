@@ -2,16 +2,16 @@
 
 use super::cores::targets;
 use crate::cli::PpaArgs;
-use crate::measure::{Cycles, Heartbeat, check_clock, map, power};
+use crate::measure::{Cycles, check_clock, map, power};
 use crate::output::Failure;
+use crate::progress::{Work, on_all_processors, rates};
 use crate::sample::Heads;
 use flashd_ppa::Target;
 use flashd_ppa::figures::{ArrayShape, CoreFigures, FailedCore, Measurements, Run};
 use flashd_ppa::power::check_heads;
 use flashd_ppa::synthesis::{Cache, CellLibrary, Flow, Tools};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use std::path::Path;
-use std::time::Duration;
 
 /// What is going to be measured.
 pub(super) struct Plan<'a> {
@@ -52,14 +52,12 @@ impl<'a> Plan<'a> {
 
     /// Measures all cores in all libraries; what fails on one does not keep the others from being measured.
     pub fn run(self) -> Result<Measurements, Failure> {
-        // Shown on a terminal; elsewhere a line a minute.
-        let bar = ProgressBar::new_spinner();
-        bar.set_style(
-            ProgressStyle::with_template("{spinner} {prefix} {wide_msg} {elapsed}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        let bar = Work::spinner("{spinner} {prefix} {wide_msg} {elapsed}");
+        let elements: usize = self.targets.iter().map(|target| target.core().d).sum();
+        bar.expect(
+            on_all_processors(rates::MAPPING_ELEMENT * (elements * self.libraries.len()) as f64),
+            ", less where modules are in the cache",
         );
-        bar.enable_steady_tick(Duration::from_millis(200));
-        let _lines = Heartbeat::start(&bar);
         let of = self.targets.len() * self.libraries.len();
         let mut all = Measurements::default();
         for library in self.libraries {
@@ -93,7 +91,7 @@ impl<'a> Plan<'a> {
         }
         bar.set_message("cleaning the cache");
         self.cache.clean();
-        bar.finish_and_clear();
+        drop(bar);
         Ok(all)
     }
 }

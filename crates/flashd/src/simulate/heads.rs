@@ -13,14 +13,13 @@ use flashd_golden::{Monitor, Step, Watch};
 use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
 use flashd_spec::config::{CoreConfig, Lengths};
 use flashd_workload::{Bias, Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What is kept of a head beside its result.
 #[derive(Clone, Serialize, Deserialize)]
@@ -85,13 +84,10 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
         ))
     })?;
     let histograms = args.histograms.as_ref().map(|_| Histograms::new(&any));
-    let bar = ProgressBar::new(entries.len() as u64);
-    if let Ok(style) =
-        ProgressStyle::with_template("{bar:30} {pos} of {len} files, {msg}, {elapsed}, {eta} left")
-    {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
+    let bar = crate::progress::Work::start(
+        entries.len() as u64,
+        "{bar:30} {pos} of {len} files, {msg}, {elapsed}, {eta} left",
+    );
     let work = Work { args, results, histograms: histograms.as_ref() };
     let (start, met) = (Instant::now(), AtomicU64::new(0));
     let one = |entry: &TraceEntry| -> Result<Vec<(HeadFile, bool)>, Failure> {
@@ -114,7 +110,7 @@ pub fn run(args: &SimulateArgs, data: &Path, results: &Path) -> Result<(), Failu
     };
     let done = on_all(&entries, one);
     let seconds = start.elapsed().as_secs_f64();
-    bar.finish_and_clear();
+    drop(bar);
     let done: Vec<(HeadFile, bool)> = done?.into_iter().flatten().collect();
     if done.is_empty() {
         return Err(Failure::input(format!("--d: no head in {} has d = {}", data.display(), any.d)));

@@ -83,7 +83,7 @@ fn exploration(of: &ExplorationOf, results: &HashMap<&str, &Entry>) -> Result<Op
 /// The arguments of an exploration.
 fn arguments(of: &ExplorationOf) -> Result<ExploreArgs, Failure> {
     let words = ["flashd", "explore"].into_iter().chain(of.arguments.iter().map(String::as_str));
-    match crate::parse(words) {
+    match crate::parse(words).map(|cli| cli.command) {
         Ok(Command::Explore(args)) => Ok(args),
         _ => Err(Failure::input(format!("sweep.json: {}: no arguments of explore", of.arguments.join(" ")))),
     }

@@ -221,11 +221,12 @@ impl Planner {
     /// The parts of an exploration.
     fn explore(&mut self, row: &Row, options: Vec<String>) -> Result<(), String> {
         let words = std::iter::once("explore".to_string()).chain(options.iter().cloned());
-        let args = match crate::parse(std::iter::once("flashd".to_string()).chain(words)) {
-            Ok(Command::Explore(args)) => args,
-            Ok(_) => return Err("explore: is another command".into()),
-            Err(e) => return Err(one_line(&e.to_string())),
-        };
+        let args =
+            match crate::parse(std::iter::once("flashd".to_string()).chain(words)).map(|cli| cli.command) {
+                Ok(Command::Explore(args)) => args,
+                Ok(_) => return Err("explore: is another command".into()),
+                Err(e) => return Err(one_line(&e.to_string())),
+            };
         let mut hashes = Vec::new();
         for part in explore::parts(&args).map_err(|e| e.to_string())? {
             let reads = match &part {

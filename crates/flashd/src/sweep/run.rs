@@ -5,6 +5,7 @@ use super::kind::{Core, Program, Row};
 use super::shard::{Cost, Done, FAILED, Failed, RESULTS, RUNNING, Shard, Sweep};
 use crate::cli::RunArgs;
 use crate::output::Failure;
+use crate::progress::{Work, step};
 use flashd_files::{FolderLock, TemporaryFolder};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -25,10 +26,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let failed = sweep.there(FAILED)?;
         left.retain(|shard| !failed.contains(&shard.hash));
     }
+    let bar = Work::start(left.len() as u64, "{bar:30} {pos} of {len} shards {elapsed}, {eta} left");
     while !left.is_empty() {
         let mut busy = Vec::new();
         for &shard in &left {
             if sweep.file(RESULTS, &shard.hash).exists() {
+                bar.inc(1);
                 continue;
             }
             let Some(claim) = Claim::take(&sweep, shard)? else {
@@ -37,6 +40,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             };
             // Whoever had it before may have just finished.
             if sweep.file(RESULTS, &shard.hash).exists() {
+                bar.inc(1);
                 continue;
             }
             let here = lookup.inputs(shard.work.kind.row(), &shard.work.reads)?;
@@ -47,6 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                     shard.hash
                 )));
             }
+            step(|| format!("shard {}: {}", shard.hash, shard.work.command.join(" ")));
             match compute(args, shard)? {
                 Ok(done) => {
                     write(&sweep.file(RESULTS, &shard.hash), &done)?;
@@ -55,12 +60,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
                     computed += 1;
                 }
                 Err(failed) => {
-                    eprintln!("shard {}: {}", shard.hash, failed.message);
+                    bar.suspend(|| eprintln!("shard {}: {}", shard.hash, failed.message));
                     write(&sweep.file(FAILED, &shard.hash), &failed)?;
                     failures += 1;
                 }
             }
             drop(claim);
+            bar.inc(1);
         }
         // Others are at these: they are theirs unless they end without a result.
         if busy.len() == left.len() {
@@ -68,6 +74,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         }
         left = busy;
     }
+    drop(bar);
     match failures {
         0 => Ok(()),
         _ => Err(Failure::Check(format!(

@@ -92,7 +92,7 @@ fn all() -> impl Iterator<Item = Command> {
     documents().into_iter().flat_map(|file| commands(&root(), &file))
 }
 
-/// Runs the commands of a document of which `wanted` says so, in order, in a copy of the repository.
+/// Runs the commands of a document that are `wanted`, in order, in a copy of the repository.
 fn run(file: &str, wanted: impl Fn(&Command) -> bool) -> usize {
     let workshop = Workshop::new(&root());
     let mut wrong = Vec::new();
@@ -183,6 +183,26 @@ fn the_summary_has_every_page() {
     {
         assert!(summary.contains(&format!("]({file})")), "{file}");
     }
+}
+
+/// A page is one that people read: all but the derivation of the hold rules, and what the program writes from tables.
+#[test]
+fn pages_are_short() {
+    let mut pages = 0;
+    for file in documents() {
+        let most = match file.as_str() {
+            "README.md" => 180,
+            "ARCHITECTURE.md" => 70,
+            "docs/develop/style.md" => 40,
+            "docs/theory/hold.md" => continue,
+            file if file.starts_with("docs/") => 150,
+            _ => continue,
+        };
+        let lines = fs::read_to_string(root().join(&file)).unwrap().lines().count();
+        assert!(lines <= most, "{file} has {lines} lines, at most {most}");
+        pages += 1;
+    }
+    assert!(pages > 30, "{pages}");
 }
 
 /// Everything, with what takes a while.

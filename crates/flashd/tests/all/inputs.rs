@@ -13,7 +13,7 @@ fn refused(at: &Path, args: &[&str]) -> String {
     refusal(flashd(at, args), args)
 }
 
-/// The first file of what `generate` writes: its name is that of the configuration.
+/// The first file of what `generate` writes: it has the name of the configuration.
 fn generated(at: &Path, args: &[&str]) -> String {
     let args = [&["generate"], args].concat();
     let out = flashd(at, &args);

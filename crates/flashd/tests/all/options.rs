@@ -1,11 +1,11 @@
 //! The options of a core: each is honoured or refused by name, whatever is chosen, and one table says which.
 
 use flashd::{commands, selected};
-use flashd_spec::config::{CoreConfig, CoreFields, Design, HoldRules, KINDS, OPTIONS};
+use flashd_spec::config::{ABOUT, CoreConfig, CoreFields, CoreOption, Design, HoldRules, KINDS, OPTIONS};
 use flashd_spec::format::Format;
 use std::collections::BTreeSet;
 
-/// Two values for each option, of which one at least is not the default of a core.
+/// Two values for each option, at least one of them no default.
 fn values(field: &str) -> [&'static str; 2] {
     match field {
         "design" => ["flash-d", "fa2"],
@@ -161,7 +161,7 @@ fn every_flag_is_honoured_or_refused() {
 fn commands_without_a_core_refuse_its_flags() {
     let with_cores = ["generate", "simulate", "cosim", "ppa", "accuracy", "llm"];
     // In the order of their help.
-    let own: [(&str, &[&str]); 11] = [
+    let own: [(&str, &[&str]); 14] = [
         ("units", &["format", "segments"]),
         ("check-random", &[]),
         ("demo", &[]),
@@ -173,6 +173,9 @@ fn commands_without_a_core_refuse_its_flags() {
         ("liberty merge", &[]),
         ("sweep plan", &[]),
         ("list", &["d"]),
+        ("completions bash", &[]),
+        ("man", &[]),
+        ("reference .", &[]),
     ];
     let known: BTreeSet<&str> = own
         .iter()
@@ -280,7 +283,12 @@ fn files_of_the_version_before_still_load() {
 /// The table's own rows: words for each option, and for each datapath a core that is legal.
 #[test]
 fn the_tables_are_complete() {
+    for about in ABOUT {
+        let option = CoreOption::of(about.field).unwrap_or_else(|| panic!("{}", about.field));
+        assert!(!about.why.contains("  "), "{}", option.field);
+    }
     for option in &OPTIONS {
+        assert_eq!(ABOUT.iter().filter(|about| about.field == option.field).count(), 1, "{}", option.field);
         assert!(!option.help.is_empty() && !option.applies.1.is_empty(), "{}", option.field);
     }
     for kind in KINDS {

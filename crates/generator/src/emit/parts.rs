@@ -41,7 +41,7 @@ fn unread_by(module: &Module) -> Vec<(&str, Option<Bits>)> {
 }
 
 impl Body<'_> {
-    /// The inputs of a child that it is given in part.
+    /// The inputs of a child that get only part of a wire.
     pub(super) fn given(&self, child: &Child) -> Parts {
         let port = |name: &str| child.module.ports.iter().find(|port| port.name == name);
         let unread = unread_by(&child.module).into_iter();

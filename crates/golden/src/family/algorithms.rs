@@ -22,7 +22,7 @@ pub struct Algorithm {
     pub name: &'static str,
     /// What it is.
     pub words: &'static str,
-    /// What it computes; numbers are those of the FLASH-D paper.
+    /// What it computes; equations are numbered as in the FLASH-D paper.
     pub equation: &'static str,
     run: fn(&Problem, Blocks) -> Option<Counted>,
     formula: fn(&Sizes) -> Counts,

@@ -1,4 +1,4 @@
-//! Forms that take in a block of keys at a time. A block of which a query sees no key changes nothing.
+//! Forms that take in a block of keys at a time. A block without a key that the query sees changes nothing.
 
 use super::counts::{Counts, Operation};
 use super::machine::Machine;

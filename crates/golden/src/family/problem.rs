@@ -142,7 +142,7 @@ pub struct Sizes {
     pub seen: u64,
     /// Queries that see a key: R.
     pub seeing: u64,
-    /// Pairs of a query and a block of keys of which it sees one: T.
+    /// Pairs of a query and a block with a key that it sees: T.
     pub seen_blocks: u64,
     /// Keys of these blocks, seen or not, over all queries: U.
     pub in_seen_blocks: u64,

@@ -79,7 +79,7 @@ impl Lanes for RangedLanes {
 
     fn step(&self, op: BlendOp, o: &mut [Ranged], v: &[RangedValue]) -> u64 {
         let v_bits = self.bits.v;
-        // A factor of zero is that of a first key alone.
+        // Only a first key has a factor of zero.
         let loads = op.upper && op.u.m == 0;
         for (old, v) in o.iter_mut().zip(v) {
             let exponent = if loads { v.exponent } else { old.exponent.max(v.exponent) };

@@ -1,6 +1,6 @@
 //! Dot products of a block of queries with a tile of keys.
 //!
-//! The fast form is that of [`crate::dot`]'s fused unit in f32, several keys at a time; the others are that
+//! The fast form is [`crate::dot`]'s fused unit in f32, several keys at a time; the others are that
 //! module's own units, key by key.
 
 use super::TILE;

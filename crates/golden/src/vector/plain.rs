@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// FlashAttention-2 in f32, not bit-exact to anything: every query against all keys, the score being `q . k scale`.
 ///
-/// The loops are those of [`crate::VectorModel`], with 16 queries side by side, tiles of keys and the threads of the current
+/// It has the loops of [`crate::VectorModel`], with 16 queries side by side, tiles of keys and the threads of the current
 /// rayon pool, and the compiler fills the vectors of the same instructions: what bit-exactness costs is the difference.
 ///
 /// # Panics

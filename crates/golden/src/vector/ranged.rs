@@ -94,7 +94,7 @@ impl RangeStep {
     pub(crate) fn prepare(&mut self, blend: &Blend, read: &Block<i32>) {
         self.read = *read;
         for i in 0..BLOCK {
-            // A factor of zero is that of a first key alone.
+            // Only a first key has a factor of zero.
             self.keep[i] = !(blend.upper[i] & -i32::from(blend.m[i] == 0));
         }
     }

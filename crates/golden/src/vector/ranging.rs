@@ -29,7 +29,7 @@ impl Ranging {
     pub(crate) fn new(model: &Model) -> Option<Ranging> {
         let (config, n) = (model.config(), model.numerics());
         let bits = config.lane_bits();
-        // Aligned numbers are those of lanes in fixed point.
+        // Lanes in fixed point have aligned numbers.
         if config.update() != Some(Update::Ranged) || !FixedLanes::<i32>::fits(bits) {
             return None;
         }

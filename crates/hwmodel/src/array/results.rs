@@ -39,7 +39,7 @@ function! {
 pub struct QueryResult {
     /// Its elements; none if the cores hold them.
     pub o: Vec<Wire>,
-    /// It is there.
+    /// High while the result is on `o`.
     pub valid: Wire,
     /// Its flags: `o_invalid` and, with fixed-point lanes, `o_overflow`; with masks, `o_empty`.
     pub flags: Vec<Wire>,

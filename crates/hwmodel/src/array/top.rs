@@ -14,7 +14,7 @@ use flashd_spec::config::{ArrayConfig, ConfigError, Design};
 use flashd_spec::numerics::{BIAS, Numerics};
 use std::sync::Arc;
 
-/// What an array gets. The names are those of the contract.
+/// The inputs of an array, by the names of the contract (`docs/reference/array.md`).
 pub struct ArrayInputs<'a> {
     /// As a core: `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that no query sees the key.
     pub core: CoreInputs<'a>,

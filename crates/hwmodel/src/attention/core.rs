@@ -37,7 +37,7 @@ pub struct CoreKind {
     pub weight_after: u32,
     /// The value is asked for one stage earlier than two stages after the weight state's.
     pub early_value: bool,
-    /// The lanes' flag of a query's end is that of the value stage and also goes to the scalar path; otherwise it is one stage later.
+    /// The lanes are told of a query's end at the value stage, with the scalar path; otherwise one stage later.
     pub scalar_path_ends: bool,
     /// Fixed-point lanes: stages between the exponent's use at the value and at the result.
     pub result_exponent: Option<usize>,

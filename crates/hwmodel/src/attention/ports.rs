@@ -3,7 +3,7 @@
 use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
 
-/// What a core gets. The names are those of the contract.
+/// The inputs of a core, by the names of the contract (`docs/reference/core.md`).
 #[derive(Clone, Copy)]
 pub struct CoreInputs<'a> {
     /// Query, d words.

@@ -71,7 +71,7 @@ fn literal_sum(around: &mut Module, n: &Arc<Numerics>, step: [(&str, Wire); 5]) 
 
 /// The scalar path of the literal variant, everything in the format: maximum and two exponentials, sum, and its reciprocal.
 ///
-/// To the lanes go whether a step updates, `c = exp(m_old - m)`, `e = exp(s - m)`, that it is a first key, and in the cycle of `finish`
+/// The lanes get whether a step updates, `c = exp(m_old - m)`, `e = exp(s - m)`, whether it is a first key, and in the cycle of `finish`
 /// the sum's reciprocal.
 pub fn literal_softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let format = n.formats.q;

@@ -123,7 +123,7 @@ function! {
 
 /// The scalar path of FA2 `fixed`: reference, exponential and running sum, a stage each.
 ///
-/// To the lanes go whether a step updates, its exponential, how far the reference moves, that it is a first key, and in the cycle of
+/// The lanes get whether a step updates, its exponential, how far the reference moves, whether it is a first key, and in the cycle of
 /// `finish` the sum's reciprocal. `overflow` says that the sum is beyond what the accumulators can hold.
 pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let tag = Tag::module(

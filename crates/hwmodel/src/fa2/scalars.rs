@@ -15,11 +15,11 @@ pub(super) fn step_ports(m: &mut Module, inputs: &ScalarInputs) -> [Wire; 4] {
 
 /// The flags of a step on its way through the stages.
 pub(super) struct StepFlags {
-    /// It is a first key.
+    /// It is the first key of its query.
     pub first: Wire,
-    /// It is there.
+    /// A step is at this stage.
     pub step: Wire,
-    /// It is not held.
+    /// It updates the lanes; a held step does not.
     pub update: Wire,
 }
 

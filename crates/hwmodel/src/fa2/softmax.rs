@@ -91,7 +91,7 @@ pub fn softmax(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) ->
 /// The same as a part of any name, with exponentials in any form.
 ///
 /// To the lanes go whether a step updates, its exponential that is not 1, that the maximum moved (the exponential multiplies what was
-/// there), that it is a first key, and in the cycle of `finish` the sum's reciprocal.
+/// there), whether it is a first key, and in the cycle of `finish` the sum's reciprocal.
 pub(super) fn softmax_with(
     around: &mut Module,
     name: &str,

@@ -1,6 +1,6 @@
 //! The hold rule with a budget: FLASH-D's threshold as a register that follows what is left to be held.
 //!
-//! The rule, and its letters, are those of [`BudgetNumerics`]. The state is what is left, `r = 2^R - h`. As a charge is a
+//! [`BudgetNumerics`] has the rule and its letters. The state is what is left, `r = 2^R - h`. As a charge is a
 //! power of two, it fits if it lies c places below the leading one of r: with z zeros above that one,
 //!
 //! ```text

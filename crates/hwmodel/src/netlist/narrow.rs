@@ -41,7 +41,7 @@ pub fn narrow(outputs: &[(String, Net)]) -> Vec<(String, Net)> {
         kept.insert(net.0.id, 0..net.width());
     }
     for (id, net) in nodes.iter().rev() {
-        // Of a join of which one side is read, the other one has no reader.
+        // Where one side of a join is read, the other one has no reader.
         let Some(read) = kept.get(id) else { continue };
         let bits = exact(net, read);
         for (child, read) in children(&net.0.op).into_iter().zip(operands(net, &bits)) {

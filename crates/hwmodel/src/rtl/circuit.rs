@@ -46,7 +46,7 @@ impl Circuit {
         Some(PortPlace(port - clocks))
     }
 
-    /// The place of a port among those that the description has, of which one may be the clock.
+    /// The place of a port among the ports of the description; one of these may be the clock.
     fn described(&self, PortPlace(place): PortPlace) -> usize {
         place + self.top.clock.is_some_and(|clock| clock <= place) as usize
     }

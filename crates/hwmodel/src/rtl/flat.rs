@@ -208,7 +208,7 @@ impl Flat {
         });
     }
 
-    /// Something is left to do before the values are those of the inputs.
+    /// The values do not follow the inputs yet.
     pub(super) fn is_restless(&self) -> bool {
         !self.captured.is_empty() || self.nets.dirty.iter().any(|&bits| bits != 0)
     }
@@ -254,7 +254,7 @@ fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> (Vec<FlatLeaf>, bool) {
     let mut unplaced = 0..leaves.len() as u32;
     let mut loops = false;
     while order.len() < leaves.len() {
-        // Leaves of which one output feeds what another one waits for are in no loop, but have no order either: one of them is first.
+        // Two leaves that feed each other through different outputs make no loop, but have no order either: one of them comes first.
         let first = || unplaced.find(|&i| !placed[i as usize]).inspect(|_| loops = true);
         let Some(i) = ready.pop().or_else(first) else { break };
         if std::mem::replace(&mut placed[i as usize], true) {

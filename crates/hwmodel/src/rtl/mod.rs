@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `module` | the description: ports, registers, parts, wires |
 //! | `leaf` | combinational leaves: one function, read as numbers and as Verilog |
-//! | `structure`, `circuit` | what was described, and the design that it is |
+//! | `structure`, `circuit` | what was described, and the design made of it |
 //! | `flatten`, `flat` | its leaves and registers between nets, and how they run |
 //! | `design` | the same as data, for other engines |
 //! | `probe` | the same as RustHDL sees it |

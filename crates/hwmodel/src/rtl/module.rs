@@ -266,7 +266,7 @@ impl Module {
         self.watches.push(Watched::new(label, wire.width, wire.slot, reading));
     }
 
-    /// The same of an output, as the module around sees it: its name in the Verilog is that of what it drives there.
+    /// The same of an output, as the module around sees it: in the Verilog it has the name of what it drives there.
     pub fn watch_output(&mut self, label: &'static str, name: &str) {
         self.watch_output_as(label, name, Reading::Whole);
     }

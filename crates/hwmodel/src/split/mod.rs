@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A merge is to the units of a core what a key is: the score is the other part's log-sum-exp, the value its accumulator. So
-//! the units are those of the core, made for the state's width: `ExpArgumentFunction`, `Log2p1TailFunction`,
+//! the units are the core's, made for the state's width: `ExpArgumentFunction`, `Log2p1TailFunction`,
 //! `SigmoidWeightFunction` and the lane's update. FA2 needs two exponentials and two multipliers as the equations are written; as
 //! in its cores one of both factors is always 1, so that one exponential and a multiplier a lane do.
 //!

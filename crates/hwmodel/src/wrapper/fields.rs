@@ -5,7 +5,7 @@ use crate::function;
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
 use crate::word::Word;
 
-/// Whether an address of bytes is that of a register; its two low bits do not count.
+/// Whether a byte address belongs to a register; its two low bits do not count.
 fn is_at<W: Word>(address: &W, offset: u32) -> W {
     let word = address.drop_low(2);
     word.eq(&W::constant(word.width(), u64::from(offset) / 4)).label(|| format!("at_{offset:02x}"))

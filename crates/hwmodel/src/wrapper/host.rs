@@ -167,7 +167,7 @@ impl<'a> Written<'a> {
         Written { registers, select, known }
     }
 
-    /// Width of a register, and that it is written.
+    /// Width of a register, and whether it is written.
     fn find(&self, name: RegisterName) -> Option<(u32, Wire)> {
         let place = self.registers.iter().position(|register| register.name == name)?;
         Some((self.registers[place].width, self.select[place]))

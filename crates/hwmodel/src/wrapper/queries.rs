@@ -37,7 +37,7 @@ pub struct QueryOutputs {
     pub error: Vec<Wire>,
 }
 
-/// The query stream: a packet is a block's queries, of which there are at most `queries`.
+/// The query stream: a packet is a block's queries, at most `queries`.
 ///
 /// By the names of the ports: a packet may begin (`run`), the array takes a query if offered (`ready`), and is not frozen (`ce`).
 pub fn query_stream(

@@ -50,7 +50,7 @@ pub struct StepOutputs {
     pub key_missing: Option<Wire>,
     /// The value is needed now.
     pub due: Wire,
-    /// Where all values are sent: it is that of the block's last key.
+    /// Where all values are sent: this is the value of the block's last key.
     pub due_last: Option<Wire>,
     /// Where values are asked for: place of the step's key in its block, 32 bits.
     pub index: Option<Wire>,

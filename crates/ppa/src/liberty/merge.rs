@@ -104,7 +104,7 @@ pub fn merge(files: &[(PathBuf, String)]) -> Result<String, MergeError> {
                 let what = format!("{} ({})", key.0, key.1);
                 Err(MergeError::Different { file: file.clone(), first: (*there).clone(), what })
             }
-            // The first file's corner and wire loads are those of all.
+            // All files have the first one's corner and wire loads.
             Some(_) => Ok(false),
         }
     };

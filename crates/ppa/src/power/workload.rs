@@ -188,7 +188,7 @@ fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -
 }
 
 /// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything
-/// carries data. The first counted toggles are those of the clock edge before cycle `warm_up`.
+/// carries data. Counting begins with the clock edge before cycle `warm_up`.
 pub fn warm_up(target: &Target) -> usize {
     let load = match target {
         Target::Core(_) => 0,

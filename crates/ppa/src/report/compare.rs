@@ -140,7 +140,7 @@ impl<'a> Compared<'a> {
             .collect()
     }
 
-    /// A pair for each format and vector length of which both designs were measured. Of several cores of one
+    /// A pair for each format and vector length at which both designs were measured. Of several cores of one
     /// design the smallest stands for it; those that follow the paper to the letter, and are less accurate, only
     /// if there is no other.
     pub fn pairs(&self) -> Vec<Pair<'a>> {

@@ -44,7 +44,7 @@ pub(crate) fn touch(path: &Path) {
 
 /// A folder of finished work: `modules/<digest>/` with the files of one module's mappings, `netlists/<digest>/`
 /// with a chosen and buffered one, `timing/<digest>/` with OpenSTA's report of a core, `libraries` with unpacked
-/// Liberty files. The time at which an entry was modified is that of its last use.
+/// Liberty files. An entry is touched at each use, so that its modification time is its last use.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,

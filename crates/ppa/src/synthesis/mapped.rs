@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// A core mapped to the cells of a library, hierarchical.
 #[derive(Clone, Debug)]
 pub struct Mapped {
-    /// Name of the top module; its ports are those of the emitted Verilog.
+    /// Name of the top module; it has the ports of the emitted Verilog.
     pub top: String,
     /// Distinct modules, every one before the modules that contain it; the top last.
     pub modules: Vec<MappedModule>,

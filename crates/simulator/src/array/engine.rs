@@ -75,7 +75,7 @@ impl ArrayEngine {
         &self.array
     }
 
-    /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
+    /// Drives the inputs of the current cycle and settles; `outputs` then has the outputs of this cycle.
     pub(super) fn settle(&mut self, inputs: &ArrayInputs, outputs: &mut ArrayOutputs) {
         let array = &mut self.array;
         self.ports.drive(&inputs.core, array);

@@ -19,7 +19,7 @@ use std::collections::VecDeque;
 pub struct Disturbance {
     /// Pauses of both sources, offers that are withdrawn, noise on ports that carry nothing.
     pub gaps: Gaps,
-    /// Cycles in which a reset begins. It lasts two cycles and drops every block of which a query has been taken.
+    /// Cycles in which a reset begins. It lasts two cycles and drops every block that has begun to load.
     pub resets: Vec<u64>,
     /// What computes the cycles.
     pub engine: RtlEngine,
@@ -196,7 +196,7 @@ impl<'a> ArrayDriver<'a> {
     }
 }
 
-/// The place after this one in blocks of which this has `count` places.
+/// The place after this one, where this block has `count` places.
 fn following((block, place): QueryId, count: usize) -> QueryId {
     if place + 1 == count { (block + 1, 0) } else { (block, place + 1) }
 }

@@ -66,7 +66,7 @@ impl ArrayWorkload {
         ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
     }
 
-    /// A workload's queries in blocks of `most` queries of which each sees a range of the keys. A block has the keys
+    /// A workload's queries in blocks of `most`, each with its own range of the keys. A block has the keys
     /// from the first to the last one that any of its queries sees, and at least one.
     ///
     /// # Panics

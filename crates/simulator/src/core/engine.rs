@@ -183,7 +183,7 @@ impl Engine {
         self.core.value(net)
     }
 
-    /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
+    /// Drives the inputs of the current cycle and settles; `outputs` then has the outputs of this cycle.
     pub fn settle(&mut self, inputs: &Inputs, outputs: &mut Outputs) {
         let core = &mut self.core;
         self.ports.drive(inputs, core);

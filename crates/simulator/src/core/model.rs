@@ -1,7 +1,7 @@
 //! The bit-exact model as an engine: results, and the counts of a run in cycles without running any.
 //!
 //! When a key is accepted depends on the driver alone, and everything that follows has a constant latency, so that cycles,
-//! bubbles and reads follow from the driver and the model's decisions. They are those of [`crate::run`].
+//! bubbles and reads follow from the driver and the model's decisions. They equal those of [`crate::run`].
 
 use super::engine::{Inputs, Outputs};
 use super::lockstep::{Counters, require_bias, require_masks, require_partial};
@@ -17,7 +17,7 @@ use std::sync::Mutex;
 /// A finished run of the model.
 #[derive(Clone, Debug)]
 pub struct ModelRun {
-    /// The counts that [`crate::run`] gives, but for the comparisons, of which there are none.
+    /// The counts that [`crate::run`] gives, with 0 comparisons.
     pub counters: Counters,
     /// Results without steps.
     pub results: Vec<QueryResult>,
@@ -88,7 +88,7 @@ pub fn run_model(
     run_model_with(&VectorModel::new(config), workload, gaps, monitor)
 }
 
-/// [`run_model`] with a model that is there already, for who runs many small workloads.
+/// [`run_model`] with a model made before, for many small workloads.
 ///
 /// # Errors
 /// As there; the model's configuration is valid.

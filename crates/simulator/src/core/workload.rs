@@ -75,7 +75,7 @@ pub struct Workload {
 impl Workload {
     /// Every query against all keys.
     ///
-    /// `v_exponent` is that of the values, which are in `format`.
+    /// `v_exponent` comes from the values, which are in `format`.
     pub fn new(format: Format, lengths: impl Into<Lengths>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
         let Lengths { k: d, v: dv } = lengths.into();
         let v_exponent = v_exponent(format, v);
@@ -84,7 +84,7 @@ impl Workload {
         Workload { d, dv, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
     }
 
-    /// The same keys for every query, of which each sees only those of a range: for cores with masks.
+    /// The same keys for every query; each sees only a range of them: for cores with masks.
     #[must_use]
     pub fn with_ranges(mut self, ranges: &[Range<usize>]) -> Self {
         for (query, range) in self.queries.iter_mut().zip(ranges) {
@@ -172,7 +172,7 @@ impl Workload {
     }
 
     /// The same queries with their keys in tiles of at most `tile` keys: each tile is a query that starts from the state
-    /// of the one before. `model` is that of a core with partial results.
+    /// of the one before. `model` must be of a core with partial results.
     ///
     /// # Panics
     /// If `tile` is 0 or the core has no partial results.

@@ -19,7 +19,7 @@ struct Chart<'a> {
     steps: Vec<PipelineStep>,
 }
 
-/// A step of which the time is known.
+/// A step whose time is known.
 struct Place {
     query: usize,
     core: usize,

@@ -19,7 +19,7 @@ const LARGEST: usize = 1 << 20;
 const TAIL: usize = 160;
 /// Rows that have something in common.
 const STRETCH: usize = 32;
-/// Axes that a score is spread over, each of which takes what those before leave.
+/// Axes that a score is spread over; each takes what the axes before it leave.
 const AXES: usize = 4;
 /// Share of the budget below which nothing is held, and octaves that a score can be away from zero.
 const FEWEST: f64 = 4.0 / 65536.0;
@@ -40,7 +40,7 @@ pub(super) enum Scores {
     Equal,
     /// A large one now and then, and behind it many that are held until what may be held is used up.
     Tails,
-    /// Each is that of the key before, more or less a power of two from the finest to the coarsest; now and then around a limit of
+    /// Each is the one before plus or minus a power of two, from the finest to the coarsest; now and then around a limit of
     /// scores instead.
     Octaves,
     /// Each is just where a key is held or just where it is kept, given those before it.

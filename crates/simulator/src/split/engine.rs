@@ -62,7 +62,7 @@ impl SplitEngine {
         &self.split
     }
 
-    /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
+    /// Drives the inputs of the current cycle and settles; `outputs` then has the outputs of this cycle.
     pub(super) fn settle(&mut self, inputs: &SplitInputs, outputs: &mut SplitOutputs) {
         let split = &mut self.split;
         self.ports.drive(&inputs.core, split);

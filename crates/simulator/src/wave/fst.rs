@@ -36,7 +36,7 @@ enum State {
     Failed,
 }
 
-/// Errors of the crate are those of the file, or mistakes of this module.
+/// The crate reports errors of the file, and mistakes of this module.
 fn failed(e: wavefst::Error) -> Error {
     match e {
         wavefst::Error::Io(e) => e,

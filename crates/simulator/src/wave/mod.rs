@@ -2,7 +2,7 @@
 //!
 //! [`WaveWriter`] observes a lock-step run. Time is in nanoseconds and a cycle lasts 10 of them, so cycle
 //! 37 begins at 370 ns: the clock rises there, everything that the cycle settles to changes with it, and
-//! the clock falls at 375 ns. The hierarchy of scopes is that of the modules; element 3 of a vector `x` is
+//! the clock falls at 375 ns. Scopes follow the hierarchy of modules; element 3 of a vector `x` is
 //! `x_3`. Beside each bus that carries a number, `<name>_real` holds its decimal value.
 //!
 //! | file | what |

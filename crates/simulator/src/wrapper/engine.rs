@@ -175,7 +175,7 @@ impl WrapperEngine {
         self.noise = noise;
     }
 
-    /// Drives the inputs of the current cycle and settles; `outputs` are those of this cycle.
+    /// Drives the inputs of the current cycle and settles; `outputs` then has the outputs of this cycle.
     pub(super) fn settle(&mut self, inputs: &WrapperInputs, outputs: &mut WrapperOutputs) {
         let (noise, wrapper) = (self.noise, &mut self.wrapper);
         wrapper.set(self.aresetn, inputs.aresetn);

@@ -93,7 +93,7 @@ fn every_core_in_lockstep() {
     }
 }
 
-/// Throughput and latency are those of a core without masks.
+/// Throughput and latency equal those of a core without masks.
 #[test]
 fn a_masked_key_takes_one_cycle() {
     for core in cores(8, Format::BF16) {

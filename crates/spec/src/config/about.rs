@@ -47,7 +47,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "design",
         group: Group::Core,
-        short: "Recurrence",
+        short: "Recurrence: flash-d or fa2",
         why: "Both designs have the same ports, formats, latency and rate, so that they can be compared.",
     },
     About {
@@ -69,7 +69,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "fa2",
         group: Group::Core,
-        short: "Datapath of FA2 [default: shared-scale]",
+        short: "Datapath of FA2 (default: shared-scale)",
         why: "shared-scale is the smallest FA2 with float lanes: one exponential, and one multiplier a lane, which \
     also does the final scale when it is idle. separate-scale (or default) is the textbook's datapath, with multipliers of its own \
     for the final scale. shared-log-reference is the smallest FA2 of all: fixed point, one multiplier a lane, and a reference that \
@@ -81,7 +81,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "update",
         group: Group::Core,
-        short: "Output update of FLASH-D [default: ranged]",
+        short: "Output update: ranged (default), fixed, rounded or fused",
         why: "ranged, the default, holds o in fixed point below the largest exponent that its own lane has read. \
     o never leaves the range of the values, so this takes no guard bits and no final scale; channels of any size have the same \
     precision, and nothing is loaded with q. fixed holds all lanes below one exponent that comes with q: it is 4 % smaller, and \
@@ -100,7 +100,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "hold",
         group: Group::Core,
-        short: "Which steps are left out [default: budget:9, FA2: 12]",
+        short: "Which steps leave o as it is (default: budget:9; fa2: 12)",
         why: "A held step leaves o as it is, and its value is never read. budget:F (FLASH-D, F from 4 to 22) \
     keeps the threshold on x = s - L in a register that rises as keys are held: all that is lost stays below 2 max|v| 2^-(F + 2), \
     0.1 % for F = 9, however many keys there are. It costs 1.3 % of the area at d = 16 and 0.1 % at d = 256. A number T holds a \
@@ -110,7 +110,7 @@ pub static ABOUT: &[About] = &[
     About {
         field: "format",
         group: Group::Formats,
-        short: "Format of q, k, v and o [default: bf16]",
+        short: "Format of q, k, v and o, such as fp8-e4m3 or int8 (default: bf16)",
         why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper, \
     literal and stream wrappers have one format for everything; --dot tree has one for q and k.",
     },
@@ -128,13 +128,13 @@ pub static ABOUT: &[About] = &[
     About {
         field: "masks",
         group: Group::Ports,
-        short: "With ports that mask keys",
+        short: "Ports that hide keys from a query",
         why: "Adds the ports k_mask and o_empty; an array gets a range of keys for each query instead.",
     },
     About {
         field: "partial",
         group: Group::Ports,
-        short: "With ports for partial results",
+        short: "Ports for partial results, with --masks",
         why: "Keys can then come in tiles, or be split over several cores, with the results of one pass.",
     },
     About {

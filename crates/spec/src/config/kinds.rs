@@ -22,7 +22,7 @@ impl Design {
         ["FLASH-D", "FA2"][self as usize]
     }
 
-    /// The design that it is compared with.
+    /// The other design, to compare with.
     pub fn other(self) -> Design {
         Design::ALL[1 - self as usize]
     }

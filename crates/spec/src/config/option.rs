@@ -102,6 +102,17 @@ impl CoreOption {
         OPTIONS.iter().find(|option| option.field == field)
     }
 
+    /// All, in the order of help and documents.
+    pub fn in_order() -> impl Iterator<Item = &'static CoreOption> {
+        ABOUT.iter().filter_map(|about| CoreOption::of(about.field))
+    }
+
+    /// What is said of it beyond this row.
+    pub fn about(&self) -> &'static About {
+        static NOTHING: About = About { field: "", group: Group::Precision, short: "", why: "" };
+        ABOUT.iter().find(|about| about.field == self.field).unwrap_or(&NOTHING)
+    }
+
     /// Without `--`.
     pub fn flag(&self) -> String {
         self.field.replace('_', "-")
@@ -142,6 +153,11 @@ impl CoreOption {
     /// Whether a core has it.
     pub fn applies_to(&self, core: &CoreConfig) -> bool {
         (self.applies.0)(core)
+    }
+
+    /// What is typed for a value.
+    pub fn text(&self, value: &Value) -> String {
+        (self.access.text)(value)
     }
 
     /// The value in force in a core that has it.
@@ -191,7 +207,7 @@ impl CoreConfig {
             }
             flags.push(match option.is_switch() {
                 true => format!("--{}", option.flag()),
-                false => format!("--{} {}", option.flag(), (option.access.text)(&value)),
+                false => format!("--{} {}", option.flag(), option.text(&value)),
             });
         }
         flags.join(" ")

@@ -246,7 +246,7 @@ pub static OPTIONS: [CoreOption; 28] = [
     },
     CoreOption {
         field: "hold",
-        value_name: "T|budget:F|static|none",
+        value_name: "RULE",
         help: "Hold rule: a threshold T (not paper, literal), budget:F for half an ulp of F fraction bits in all (FLASH-D, not \
                paper), static (paper) or none",
         applies: (|c| c.kind().hold != HoldRules::Never, "literal has no hold rule"),
@@ -262,7 +262,7 @@ pub static OPTIONS: [CoreOption; 28] = [
     },
     CoreOption {
         field: "accumulator",
-        value_name: "BITS|FORMAT|format",
+        value_name: "BITS|FORMAT",
         help: "Accumulator of float lanes: its fraction bits, or a format of its own (bf16, fp16, fp32), or the word format for that \
                of the operands",
         applies: (|c| !c.has_fixed_lanes(), "fixed-point lanes have no float accumulator, but lane"),

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A word that an option takes, and what it stands for.
 pub type Word = (String, &'static str);
 
-/// What an option can have as its value. JSON is that of serde; this is what is typed.
+/// The type of an option's value. serde defines its JSON, this trait what is typed.
 pub trait OptionValue: Serialize + DeserializeOwned {
     /// From what is typed.
     ///

@@ -10,7 +10,7 @@ pub const BUDGET_RESERVE: u32 = 2;
 /// by at least half of `log2(1 + 2^x)`: with these, it grows there by no less than it takes to round up.
 pub const BUDGET_STATE_FRACTION: u32 = BUDGET_REGISTER - 2;
 
-/// The hold rule with a budget for fixed-point x in base 2, of which it uses the integer part F.
+/// The hold rule with a budget for fixed-point x in base 2; F is the integer part of x.
 ///
 /// The budget is `2^-b`, its unit `2^-(b + R)`, and h units of it are spent:
 ///

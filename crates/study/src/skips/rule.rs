@@ -160,7 +160,7 @@ impl Rule {
         })
     }
 
-    /// The largest error that the rule can add to a query of which it held `held` keys, as a fraction of max|v|; none
+    /// The largest error that the rule can add to a query with `held` held keys, as a fraction of max|v|; none
     /// where there is no bound but 2.
     pub fn bound(&self, held: u64) -> Option<f64> {
         self.hold_rule().map(|rule| held_error_bound(rule.lost_mass(held)))

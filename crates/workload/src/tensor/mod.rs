@@ -106,7 +106,7 @@ impl Attention {
         max_abs(&self.v)
     }
 
-    /// Largest magnitude in each channel of V, of which there are d_v.
+    /// max|v| of each of the d_v channels.
     pub fn channel_max_abs_v(&self) -> Vec<f64> {
         let mut largest = vec![0f64; self.dv];
         for row in self.v.chunks_exact(self.dv) {

@@ -1,4 +1,4 @@
-//! Archives of which one bit is wrong: refused, unless the bit means nothing.
+//! Archives with one wrong bit: refused, unless the bit means nothing.
 
 use crate::common::npy;
 use flashd_workload::Attention;

@@ -29,7 +29,7 @@ pub struct ProofOptions {
     /// Cycles after reset that the bounded proof looks at
     #[arg(long, value_name = "N", default_value_t = DEPTH, value_parser = clap::value_parser!(u32).range(1..))]
     depth: u32,
-    /// Break the wrapper in known ways, too, each of which must be found
+    /// Also break the wrapper in known ways; each must be found
     #[arg(long)]
     mutants: bool,
     /// Keep scripts and logs in this folder

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct ProveOptions {
-    /// Break the default cores in known ways, too, each of which must be found
+    /// Also break the default cores in known ways; each must be found
     #[arg(long)]
     mutants: bool,
     /// flashd's flags of one core without masks, arrays and partial results (default: both designs in fp8-e4m3 with d = 2)
@@ -188,7 +188,7 @@ impl Core {
         Ok(none.ok() && any.ok())
     }
 
-    /// Whether the latencies are those of the manifest; with another one this must fail.
+    /// Whether the latencies agree with the manifest; with another latency this must fail.
     fn has_its_latency(&self) -> Outcome<bool> {
         let proof = |latency: u64| -> Outcome<Says> {
             let bench = quoted(&formal("latency.v"));

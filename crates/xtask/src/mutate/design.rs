@@ -65,7 +65,7 @@ impl<'a> Design<'a> {
         Ok(design)
     }
 
-    /// Whether the results in the folder are those of this run.
+    /// Whether the results in the folder belong to this run.
     fn is_complete(&self, generated: &Path, run: &str) -> bool {
         let name = &self.name;
         let same = |file: String| match (fs::read(self.folder.join(&file)), fs::read(generated.join(file))) {

@@ -58,7 +58,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 fn the_commands_of_the_documents_are_known() {
     let mut known = 0;
     for document in [
-        "ARCHITECTURE.md",
+        "docs/develop/architecture.md",
         "docs/guide/verify.md",
         "docs/reference/wrapper.md",
         "testbench/README.md",

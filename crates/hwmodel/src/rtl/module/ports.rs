@@ -62,7 +62,7 @@ impl Module {
         inside
     }
 
-    /// An output; the wire that it is in the module around.
+    /// An output; returns its wire in the module around.
     pub fn output(&mut self, name: &str, from: Wire) -> Wire {
         self.hand_out(name, false, &[from])[0]
     }

@@ -1,0 +1,210 @@
+//! Two examples for each command: at the end of its help and on its page of the manual. A test parses all of them and runs those that are quick.
+
+use clap::Command;
+
+/// A command as one would type it, and what it is for.
+pub struct Example {
+    /// The words after `flashd`.
+    pub words: &'static str,
+    pub what: &'static str,
+    /// Whether it takes no more than seconds, no tool and no file that the repository does not have.
+    pub quick: bool,
+}
+
+const fn quick(words: &'static str, what: &'static str) -> Example {
+    Example { words, what, quick: true }
+}
+
+const fn long(words: &'static str, what: &'static str) -> Example {
+    Example { words, what, quick: false }
+}
+
+/// The examples of each command, by its name.
+pub const EXAMPLES: &[(&str, [Example; 2])] = &[
+    (
+        "generate",
+        [
+            quick("generate --design flash-d --d 64", "FLASH-D for heads of 64 elements, in bf16"),
+            quick(
+                "generate --design fa2 --d 64 --format fp8-e4m3 --queries 8 --testbench",
+                "eight FA2 cores that share keys, with a testbench",
+            ),
+        ],
+    ),
+    (
+        "simulate",
+        [
+            quick(
+                "simulate --design fa2 --engine model --data testbench/data --results rtl-out/results",
+                "every head of a folder through the bit-exact model",
+            ),
+            long(
+                "simulate --design flash-d --q q.npy --k k.npy --v v.npy --fst head.fst",
+                "one head through the RTL, with a wave",
+            ),
+        ],
+    ),
+    (
+        "cosim",
+        [
+            long(
+                "cosim --design flash-d --d 16",
+                "the Verilog of one core in Verilator, against model and engine",
+            ),
+            long("cosim --shipped --keys 100000", "every shipped core"),
+        ],
+    ),
+    (
+        "units",
+        [
+            long("units --format fp8-e4m3", "every unit, over all operands of a format"),
+            long("units --pairs --count 256", "sums and products of 256 * 65,536 pairs of bf16 numbers"),
+        ],
+    ),
+    (
+        "check-random",
+        [
+            quick(
+                "check-random --count 2 --generate-only --out rtl-out/random",
+                "write two drawn designs and their testbenches, check nothing",
+            ),
+            long(
+                "check-random --count 1000 --results random.jsonl",
+                "a thousand, in as many runs as you like",
+            ),
+        ],
+    ),
+    (
+        "demo",
+        [
+            long("demo", "all shipped cores, into rtl-out"),
+            long("demo --out demo --json", "the same into another folder, with its table as JSON"),
+        ],
+    ),
+    (
+        "pwl",
+        [
+            quick("pwl", "the tables of the shipped cores, with errors and drawings"),
+            quick("pwl --segments 16 --coefficients", "other tables, with every coefficient"),
+        ],
+    ),
+    (
+        "ppa",
+        [
+            long(
+                "ppa --d 16 --clock 30 --core \"--design flash-d\" --core \"--design fa2\"",
+                "both designs at 30 ns, side by side",
+            ),
+            long(
+                "ppa --design fa2 --d 16 --liberty asap7.lib --html fa2.html",
+                "the fastest clock in your library",
+            ),
+        ],
+    ),
+    (
+        "explore",
+        [
+            long("explore --clock 4 --liberty asap7.lib --svg explore.svg", "error over area at 4 ns"),
+            long("explore --errors-only --format bf16", "errors alone: no synthesis"),
+        ],
+    ),
+    (
+        "accuracy",
+        [
+            long("accuracy --format bf16 --no-lengths", "both designs on the bundled heads"),
+            long(
+                "accuracy --channels --core \"--design flash-d --update fixed\" --core \"--design fa2\"",
+                "what one large channel of V does to the others",
+            ),
+        ],
+    ),
+    (
+        "figure",
+        [
+            quick("figure weight", "the weight over the difference of scores, into rtl-out"),
+            quick("figure weight --weight paper --format fp8-e4m3", "the same of the paper's weight unit"),
+        ],
+    ),
+    (
+        "traffic",
+        [
+            quick("traffic --n 256 --d 16", "a head of 256 queries and keys, for four sizes of SRAM"),
+            quick("traffic --n 256 --d 16 --queries 8", "the same for an array of eight cores"),
+        ],
+    ),
+    (
+        "skips",
+        [
+            quick("skips --hold 8,10,12", "three thresholds on the bundled heads"),
+            long("skips --worst-case", "the worst that each rule can do"),
+        ],
+    ),
+    (
+        "llm",
+        [
+            long(
+                "llm --checkpoint stories15M.bin --tokenizer tokenizer.bin --prompt \"Once upon a time\"",
+                "a story, in f32 and with FLASH-D",
+            ),
+            long(
+                "llm --checkpoint stories15M.bin --tokenizer tokenizer.bin --attention fa2 --format fp8-e4m3 --text story.txt",
+                "perplexity with FA2 in fp8",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        [
+            long("sweep plan grid.json", "the shards of a grid, into the folder grid"),
+            long("sweep run grid --threads 2", "compute what is not there yet"),
+        ],
+    ),
+    (
+        "liberty",
+        [
+            long("liberty merge *_RVT_TT_nldm_*.lib --out asap7.lib", "ASAP7 as published, as one file"),
+            long(
+                "liberty merge simple.lib seq.lib --out both.lib --json",
+                "two files, with the result as JSON",
+            ),
+        ],
+    ),
+    (
+        "list",
+        [
+            quick("list", "designs, formats, units and cores"),
+            quick("list --variants --d 8", "the flags of all variants"),
+        ],
+    ),
+    (
+        "completions",
+        [
+            quick("completions bash", "for ~/.local/share/bash-completion/completions/flashd"),
+            quick("completions fish", "for ~/.config/fish/completions/flashd.fish"),
+        ],
+    ),
+    (
+        "man",
+        [
+            quick("man", "the page of flashd itself"),
+            quick(
+                "man --out rtl-out/man",
+                "a page for each command; man -l rtl-out/man/flashd-generate.1 shows one",
+            ),
+        ],
+    ),
+];
+
+/// The command with its examples, and its subcommands with theirs.
+pub fn with_examples(command: Command) -> Command {
+    EXAMPLES.iter().fold(command, |command, (name, examples)| {
+        let short: String = examples.iter().map(|example| format!("\n  flashd {}", example.words)).collect();
+        let long =
+            examples.iter().map(|e| format!("\n  # {}\n  flashd {}\n", e.what, e.words)).collect::<String>();
+        command.mut_subcommand(name, |command| {
+            command
+                .after_help(format!("Examples:{short}"))
+                .after_long_help(format!("Examples:{}", long.trim_end()))
+        })
+    })
+}

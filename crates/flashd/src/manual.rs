@@ -1,0 +1,49 @@
+//! `flashd completions` and `flashd man`: what a shell and `man` want to know of the command line.
+
+use crate::cli::{self, CompletionsArgs, ManArgs};
+use crate::output::{Failure, print};
+use clap_mangen::Man;
+
+pub fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut cli::command(), "flashd", &mut script);
+    print(&String::from_utf8_lossy(&script))
+}
+
+pub fn man(args: &ManArgs) -> Result<(), Failure> {
+    let Some(folder) = &args.out else {
+        return print(&page(cli::command())?);
+    };
+    let problem = |e: std::io::Error| Failure::input(format!("--out {}: {e}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(problem)?;
+    let mut names = Vec::new();
+    for command in all() {
+        let path = folder.join(format!("{}.1", command.get_name()));
+        flashd_files::write(&path, page(command)?.as_bytes()).map_err(problem)?;
+        names.push(path.display().to_string());
+    }
+    print(&names.join("\n"))
+}
+
+/// The program and each command, under the names of their pages: `flashd`, `flashd-generate`, `flashd-sweep-plan`.
+fn all() -> Vec<clap::Command> {
+    fn below(command: &clap::Command, name: &str, found: &mut Vec<clap::Command>) {
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+            let name = format!("{name}-{}", sub.get_name());
+            found.push(sub.clone().name(name.clone()));
+            below(sub, &name, found);
+        }
+    }
+    // Options that hold for every command reach the pages of all.
+    let mut program = cli::command();
+    program.build();
+    let mut found = vec![program.clone()];
+    below(&program, "flashd", &mut found);
+    found
+}
+
+fn page(command: clap::Command) -> Result<String, Failure> {
+    let mut text = Vec::new();
+    Man::new(command).render(&mut text).map_err(|e| Failure::input(format!("standard output: {e}")))?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}

@@ -1,0 +1,290 @@
+//! What a command says on standard error while it works: how long it will take, how far it is, and, with `--verbose`, what it does.
+//!
+//! On a terminal there is a bar from the first moment; elsewhere a line a minute, and one at the start where more than a minute lies ahead.
+//! `--quiet` leaves all of it out: then standard error has nothing but errors.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, LazyLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between two lines where there is no terminal for a bar.
+const LINE_EVERY: Duration = Duration::from_secs(60);
+/// Time between two looks at the rate, until it is known.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// Below this a command says nothing about how long it takes.
+const WORTH_SAYING: Duration = Duration::from_secs(60);
+
+/// How much is said.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Level {
+    /// Errors alone.
+    Quiet,
+    /// How far a command is.
+    Usual,
+    /// Each step too.
+    Verbose,
+}
+
+static LEVEL: AtomicU8 = AtomicU8::new(Level::Usual as u8);
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Sets how much is said, for the whole process, and starts the clock of [`step`].
+pub fn set(level: Level) {
+    LazyLock::force(&START);
+    LEVEL.store(level as u8, Ordering::Relaxed);
+}
+
+fn is(level: Level) -> bool {
+    LEVEL.load(Ordering::Relaxed) == level as u8
+}
+
+/// With `--verbose`, a line that begins with the seconds since the start.
+pub fn step(text: impl FnOnce() -> String) {
+    if is(Level::Verbose) {
+        eprintln!("{:8.2} s  {}", START.elapsed().as_secs_f64(), text());
+    }
+}
+
+/// Seconds of processor time that one unit of a piece of work takes, measured on one core of a server of 2024. They serve to say "about
+/// 4 minutes" before the first unit is done; from then on the measured rate counts.
+pub mod rates {
+    /// A multiplication and addition of attention in f64.
+    pub const F64_TERM: f64 = 4e-9;
+    /// A key and an element of its vector in the lock-step check, with the engine that is compiled.
+    pub const LOCKSTEP_ELEMENT: f64 = 3e-8;
+    /// How much slower RustHDL's sweeps are.
+    pub const RUSTHDL: f64 = 20.0;
+    /// A random configuration through all checks.
+    pub const RANDOM: f64 = 5.0;
+    /// Compiling a core with Verilator, without its lanes, and for each element.
+    pub const VERILATOR: (f64, f64) = (15.0, 0.5);
+    /// Mapping a core of which nothing is in the cache, for each element of its vectors.
+    pub const MAPPING_ELEMENT: f64 = 8.0;
+}
+
+/// Seconds of processor time on all processors, as time on the clock.
+pub fn on_all_processors(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds / rayon::current_num_threads().max(1) as f64)
+}
+
+/// Work that a user sees the progress of, until it is dropped.
+pub struct Work {
+    bar: ProgressBar,
+    /// Whether a line has said how long it takes.
+    said: Arc<AtomicBool>,
+    lines: Option<Lines>,
+}
+
+impl Work {
+    /// So many units of work. The template is indicatif's; where nothing is known of the duration, the measured rate tells after some seconds.
+    pub fn start(units: u64, template: &str) -> Work {
+        Work::new(ProgressBar::new(units), template)
+    }
+
+    /// Work whose units are not known; the bar's prefix and message say what is going on.
+    pub fn spinner(template: &str) -> Work {
+        Work::new(ProgressBar::new_spinner(), template)
+    }
+
+    fn new(bar: ProgressBar, template: &str) -> Work {
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        if is(Level::Quiet) {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        let shown = std::io::stderr().is_terminal() || is(Level::Quiet);
+        let said = Arc::default();
+        Work { lines: (!shown).then(|| Lines::start(&bar, &said)), said, bar }
+    }
+
+    /// Says about how long it will take, if that is worth a line, and what that depends on.
+    pub fn expect(&self, time: Duration, depends: &str) {
+        if time >= WORTH_SAYING && !is(Level::Quiet) {
+            self.said.store(true, Ordering::Relaxed);
+            self.bar.suspend(|| eprintln!("this takes {}{depends}", about(time)));
+        }
+    }
+}
+
+impl Deref for Work {
+    type Target = ProgressBar;
+    fn deref(&self) -> &ProgressBar {
+        &self.bar
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        drop(self.lines.take());
+        self.bar.suspend(|| step(|| state(&self.bar)));
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A time in words, as roughly as it is known.
+fn about(time: Duration) -> String {
+    let minutes = time.as_secs_f64() / 60.0;
+    match minutes {
+        m if m < 0.75 => "less than a minute".into(),
+        m if m < 1.5 => "about a minute".into(),
+        m if m < 90.0 => format!("about {m:.0} minutes"),
+        m if m < 48.0 * 60.0 => format!("about {:.0} hours", m / 60.0),
+        m => format!("about {:.0} days", m / 60.0 / 24.0),
+    }
+}
+
+/// Says what a bar would show, a line a minute.
+struct Lines {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    fn start(bar: &ProgressBar, said: &Arc<AtomicBool>) -> Lines {
+        let (stop, stopped) = channel();
+        let (bar, said) = (bar.clone(), said.clone());
+        let print = |line| eprintln!("{line}");
+        let thread = std::thread::spawn(move || {
+            if first(&bar, FIRST_LOOK, &said, &stopped, print) {
+                lines(&bar, LINE_EVERY, &stopped, print);
+            }
+        });
+        Lines { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It only prints.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Says how long the work takes as soon as its rate tells, if nothing has said so before and if that is worth a line. Looks until the first
+/// interval of [`lines`] is over; false where the work has ended by then.
+fn first(
+    bar: &ProgressBar,
+    every: Duration,
+    said: &AtomicBool,
+    stopped: &Receiver<()>,
+    mut line: impl FnMut(String),
+) -> bool {
+    while bar.elapsed() < LINE_EVERY {
+        if !matches!(stopped.recv_timeout(every), Err(RecvTimeoutError::Timeout)) {
+            return false;
+        }
+        let (done, of) = (bar.position(), bar.length().unwrap_or(0));
+        if said.load(Ordering::Relaxed) || !(1..of).contains(&done) {
+            continue;
+        }
+        said.store(true, Ordering::Relaxed);
+        let all = bar.elapsed().mul_f64(of as f64 / done as f64);
+        if all >= WORTH_SAYING {
+            line(format!("this takes {} at the rate of the first {} s", about(all), bar.elapsed().as_secs()));
+        }
+    }
+    line(state(bar));
+    true
+}
+
+/// A line after every interval until the other end is dropped.
+fn lines(bar: &ProgressBar, every: Duration, stopped: &Receiver<()>, mut line: impl FnMut(String)) {
+    while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(every) {
+        line(state(bar));
+    }
+}
+
+/// Time, units done, the time left by the rate so far, and the words of the bar.
+fn state(bar: &ProgressBar) -> String {
+    let seconds = bar.elapsed().as_secs();
+    let mut text = format!("{}:{:02} min:", seconds / 60, seconds % 60);
+    if let Some(of) = bar.length() {
+        let done = bar.position();
+        text += &format!(" {done} of {of}");
+        if (1..of).contains(&done) {
+            let left = bar.elapsed().mul_f64((of - done) as f64 / done as f64);
+            text += &format!(", {} left", about(left));
+        }
+    }
+    for words in [bar.prefix(), bar.message()].iter().filter(|words| !words.is_empty()) {
+        text += &format!(" {words}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_terminal_there_is_a_line_at_every_interval() {
+        let bar = ProgressBar::hidden();
+        bar.set_prefix("1 of 2, core:");
+        bar.set_message("module 3 of 4");
+        let (stop, stopped) = channel();
+        let (out, written) = channel();
+        let shared = bar.clone();
+        let every = Duration::from_millis(10);
+        let thread =
+            std::thread::spawn(move || lines(&shared, every, &stopped, |line| out.send(line).unwrap()));
+        assert!(written.recv().unwrap().ends_with("min: 1 of 2, core: module 3 of 4"));
+        bar.set_message("module 4 of 4");
+        while !written.recv().unwrap().ends_with("module 4 of 4") {}
+        drop(stop);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn a_line_says_how_much_is_left() {
+        let bar = ProgressBar::with_draw_target(Some(10), ProgressDrawTarget::hidden());
+        bar.set_elapsed(Duration::from_secs(120));
+        assert!(state(&bar).ends_with("min: 0 of 10"), "{}", state(&bar));
+        bar.set_position(2);
+        assert!(state(&bar).contains("2:00 min: 2 of 10, about 8 minutes left"), "{}", state(&bar));
+    }
+
+    #[test]
+    fn the_rate_tells_how_long_it_takes_once() {
+        let bar = ProgressBar::with_draw_target(Some(100), ProgressDrawTarget::hidden());
+        bar.set_elapsed(Duration::from_secs(10));
+        bar.set_position(2);
+        let (stop, stopped) = channel();
+        let looking = std::thread::spawn(move || {
+            let (said, mut lines) = (AtomicBool::new(false), Vec::new());
+            let goes_on = first(&bar, Duration::from_millis(5), &said, &stopped, |line| lines.push(line));
+            (goes_on, lines)
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        drop(stop);
+        let (goes_on, lines) = looking.join().unwrap();
+        assert!(!goes_on && lines.len() == 1, "{lines:?}");
+        assert!(
+            lines[0].starts_with("this takes about 8 minutes at the rate of the first 10 s"),
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn times_are_in_words() {
+        for (seconds, text) in [
+            (20, "less than a minute"),
+            (61, "about a minute"),
+            (150, "about 2 minutes"),
+            (7300, "about 2 hours"),
+            (400_000, "about 5 days"),
+        ] {
+            assert_eq!(about(Duration::from_secs(seconds)), text);
+        }
+    }
+}

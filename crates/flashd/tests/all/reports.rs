@@ -1,0 +1,156 @@
+//! The keys of JSON reports and manifests: the reference has every one, and no other.
+
+use crate::common::{data, root};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const PAGES: [&str; 3] = ["reports.md", "reports-tools.md", "files.md"];
+
+/// Head that commands run on.
+const HEAD: &str = "bytes_math-d16-layer04-head03";
+
+/// A section of a page: the keys of its table with what is said of each, and the commands whose output has them.
+#[derive(Default)]
+struct Section {
+    keys: BTreeMap<String, String>,
+    commands: Vec<String>,
+    /// The commands write a manifest, which has the keys.
+    manifest: bool,
+}
+
+/// Sections by page and anchor: `reports.md#simulate`.
+fn sections() -> BTreeMap<String, Section> {
+    let mut all: BTreeMap<String, Section> = BTreeMap::new();
+    for page in PAGES {
+        let text = fs::read_to_string(root().join("docs/reference").join(page)).unwrap();
+        let mut name = page.to_string();
+        for line in text.lines() {
+            if let Some(heading) = line.strip_prefix("## ").or(line.strip_prefix("### ")) {
+                let words = heading.to_lowercase();
+                let anchor = words.chars().filter(|c| c.is_alphanumeric() || " -".contains(*c));
+                name =
+                    format!("{page}#{}", anchor.map(|c| if c == ' ' { '-' } else { c }).collect::<String>());
+            }
+            let section = all.entry(name.clone()).or_default();
+            for beginning in ["<!-- keys of: ", "<!-- keys of the manifest: "] {
+                if let Some(command) = line.strip_prefix(beginning) {
+                    section.commands.push(command.trim_end_matches(" -->").to_string());
+                    section.manifest = beginning.contains("manifest");
+                }
+            }
+            let cells: Vec<&str> = line.trim_matches('|').split(" | ").collect();
+            if line.starts_with("| `") && cells.len() == 2 {
+                let keys = cells[0].split('`').skip(1).step_by(2);
+                section.keys.extend(keys.map(|key| (key.to_string(), cells[1].to_string())));
+            }
+        }
+    }
+    all
+}
+
+/// Where each value lies that is neither object nor a list of objects: `groups[].rules[].core.held`.
+fn leaves(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                leaves(value, &format!("{at}.{key}"), found);
+            }
+        }
+        Value::Array(values) if values.iter().any(Value::is_object) => {
+            values.iter().for_each(|value| leaves(value, &format!("{at}[]"), found));
+        }
+        _ => {
+            found.insert(at.trim_start_matches('.').to_string());
+        }
+    }
+}
+
+/// What a command prints with `--json`, or the manifest that it writes.
+fn run(line: &str, manifest: bool, folder: &Path) -> Value {
+    let words = line.split('"').enumerate().flat_map(|(i, part)| match i % 2 {
+        0 => part.split_whitespace().map(String::from).collect::<Vec<_>>(),
+        _ => vec![part.to_string()],
+    });
+    let words = words.map(|word| match word.as_str() {
+        "q.npy" | "k.npy" | "v.npy" => data(&format!("{HEAD}-{word}")),
+        path if path.contains('/') => root().join(path).display().to_string(),
+        _ => word,
+    });
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
+    let out = command.args(words).args(["--json", "--quiet"]).current_dir(folder).output().unwrap();
+    assert!(out.status.success(), "{line}: {}", String::from_utf8_lossy(&out.stderr));
+    let printed: Value = serde_json::from_slice(&out.stdout).unwrap();
+    if !manifest {
+        return printed;
+    }
+    let files = printed.as_array().unwrap().iter().map(|file| file.as_str().unwrap());
+    let path = folder.join(files.clone().find(|file| file.ends_with(".json")).unwrap());
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// How a printed key is documented: by itself, or below a key whose row leads to another section or to the options.
+fn documented(key: &str, page: &str, section: &Section, all: &BTreeMap<String, Section>) -> Option<String> {
+    if section.keys.contains_key(key) {
+        return Some(key.to_string());
+    }
+    // Null as a whole.
+    if section
+        .keys
+        .keys()
+        .any(|below| below.starts_with(&format!("{key}.")) || below.starts_with(&format!("{key}[]")))
+    {
+        return Some(key.to_string());
+    }
+    let (above, meaning) = section.keys.iter().find(|(above, _)| key.starts_with(&format!("{above}.")))?;
+    let below = &key[above.len() + 1..];
+    let mut links = meaning.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let leads = |link: &str| {
+        let target = if link.starts_with('#') { format!("{page}{link}") } else { link.to_string() };
+        link == "options.md" || all.get(&target).is_some_and(|section| section.keys.contains_key(below))
+    };
+    links.any(leads).then(|| above.clone())
+}
+
+#[test]
+fn the_reference_has_every_key_and_no_other() {
+    let all = sections();
+    let mut ran = 0;
+    let mut wrong = Vec::new();
+    for (name, section) in all.iter().filter(|(_, section)| !section.commands.is_empty()) {
+        let page = name.split('#').next().unwrap();
+        let mut printed = BTreeSet::new();
+        for command in &section.commands {
+            let folder = tempfile::tempdir().unwrap();
+            leaves(&run(command, section.manifest, folder.path()), "", &mut printed);
+            ran += 1;
+        }
+        let mut met = BTreeSet::new();
+        for key in &printed {
+            match documented(key, page, section, &all) {
+                Some(row) => met.extend([row]),
+                None => wrong.push(format!("{name}: `{key}` is printed and not documented")),
+            }
+        }
+        // What is null as a whole has no keys below it.
+        let empty = |key: &str| {
+            printed
+                .iter()
+                .any(|above| key.starts_with(&format!("{above}.")) || key.starts_with(&format!("{above}[]")))
+        };
+        let missing = section.keys.keys().filter(|key| !met.contains(*key) && !empty(key));
+        wrong.extend(missing.map(|key| format!("{name}: `{key}` is documented and not printed")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(ran > 15, "{ran}");
+}
+
+#[test]
+fn leaves_are_found() {
+    let value = serde_json::json!({"a": {"b": 1}, "c": [{"d": [1, 2]}, {"e": null}], "f": []});
+    let mut found = BTreeSet::new();
+    leaves(&value, "", &mut found);
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), ["a.b", "c[].d", "c[].e", "f"]);
+}
