@@ -2,7 +2,7 @@
 
 use crate::cli::{GenerateArgs, LookArg, ValuesArg};
 use crate::output::{Failure, print, print_json};
-use crate::progress::step;
+use crate::progress::{Work, step};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
 use flashd_generator::{GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all};
@@ -102,7 +102,11 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         }
         Asked::Targets(targets) => {
             let mut files = Vec::new();
+            // Testbenches of long vectors take a minute and more: queries are looked for.
+            let bar = Work::start(targets.len() as u64, "{bar:30} {pos} of {len} {msg} {elapsed}");
             for target in &targets {
+                step(|| format!("{}: generate", target.name()));
+                bar.set_message(target.name());
                 files.extend(target.files_in(sources)?);
                 if let Some(plan) = plan {
                     files.extend(testbench(target, &plan)?);
@@ -118,6 +122,7 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                     }
                     files.push(cocotb_file(&target.name()));
                 }
+                bar.inc(1);
             }
             Ok(files)
         }
