@@ -140,8 +140,8 @@ pub static ABOUT: &[About] = &[
     About {
         field: "bias",
         group: Group::Ports,
-        short: "With a port for what is added to scores",
-        why: "ALiBi, relative positions: natural units, after the scale. An array has a number for each of its queries.",
+        short: "A port for a number added to each score",
+        why: "For ALiBi and relative positions, in natural units after the scale. An array has a number for each of its queries.",
     },
     About {
         field: "value_latency",
