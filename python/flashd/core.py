@@ -18,8 +18,18 @@ def _is_torch(x):
     return type(x).__module__.partition(".")[0] == "torch"
 
 
+_FLOAT32 = np.dtype(np.float32)
+
+
+def _as_it_is(o):
+    return o
+
+
 def _array(name, x):
     """Any array as float32, and a function that makes results of the same kind."""
+    # To look at an array closely takes as long as a short query does.
+    if type(x) is np.ndarray and x.dtype is _FLOAT32:
+        return x, _as_it_is
     if _is_torch(x):
         import torch
 
@@ -36,9 +46,34 @@ def _array(name, x):
     listed = isinstance(x, (list, tuple)) and kind in "iu"
     if kind != "f" and not listed and not float_name.startswith(("bfloat16", "float8")):
         raise ValueError(f"{name}: elements of type {float_name}; floating-point numbers are needed")
-    dtype = np.dtype(np.float32) if listed else array.dtype
+    dtype = _FLOAT32 if listed else array.dtype
     with np.errstate(over="ignore"):
         return array.astype(np.float32, copy=False), lambda o: o.astype(dtype, copy=False)
+
+
+def _seen(mask):
+    """Which keys queries see: from booleans, or from what is added to scores, as torch's masks of floats do."""
+    if _is_torch(mask):
+        import torch
+
+        mask = mask.detach().cpu()
+        least = torch.finfo(mask.dtype).min if mask.dtype.is_floating_point else None
+        # NumPy has no bfloat16. What is added stays what it is.
+        mask = mask.numpy() if least is None else mask.to(torch.float64).numpy()
+    else:
+        mask = np.asarray(mask)
+        least = np.finfo(mask.dtype).min if mask.dtype.kind == "f" else None
+    if mask.dtype == bool:
+        return mask
+    if least is None:
+        raise ValueError(f"mask: elements of type {mask.dtype.name}; booleans, True for keys that are seen, or floats that are added to "
+                         "scores are needed")
+    # Libraries take a type's least number where minus infinity would give NaN.
+    away = mask <= max(float(least), float(np.finfo(np.float32).min)) / 2
+    added = ~away & (mask != 0)
+    if added.any():
+        raise ValueError(f"mask: adds {mask[added][0]:g} to a score; a mask hides keys, by -inf, and adds nothing to the others: 0 is needed")
+    return ~away
 
 
 @dataclass
@@ -72,11 +107,12 @@ class Run:
 class Core:
     """A core: a design, a vector length, a format, and any option of the command line by its name.
 
-    `Core("flash-d", d=64, format="bf16", masks=True)`; `Core.from_json(text)` and `Core.from_file(path)` take configuration files.
+    `Core("flash-d", d=64, format="bf16", masks=True)`, with dk and dv in place of d where they differ. `Core.from_json(text)` and
+    `Core.from_file(path)` take configuration files.
     Raises ValueError with the command line's text for what is not legal.
     """
 
-    def __init__(self, design, d, format="bf16", **options):
+    def __init__(self, design, d=None, format="bf16", **options):
         given = {"design": design, "d": d, "format": format, **options}
         pairs = [(name, _text(value)) for name, value in given.items() if value is not None]
         self._core = _flashd.Core.from_options(pairs)
@@ -106,8 +142,10 @@ class Core:
 
     name = property(lambda self: self._core.name, doc="The name of the module.")
     flags = property(lambda self: self._core.flags, doc="The flags that select this core.")
-    d = property(lambda self: self._core.d, doc="Vector length.")
-    format = property(lambda self: self._core.format, doc="Number format.")
+    d = property(lambda self: self._core.d, doc="Length of a query and of a key.")
+    dv = property(lambda self: self._core.dv, doc="Length of a value and of a result.")
+    formats = property(lambda self: dict(zip("qkvo", self._core.formats)), doc="The formats of q, k, v and o, by their letters.")
+    format = property(lambda self: self.formats["q"], doc="The format of q: that of all, where they have one.")
     latency = property(lambda self: self._core.latency, doc="Cycles from a query's last key to its result.")
     config = property(lambda self: json.loads(self._core.json), doc="The configuration, as in a file.")
 
@@ -119,25 +157,27 @@ class Core:
             tensor_scale=None, steps=False, errors=True, progress=None):
         """Attention with counts, cycles and errors.
 
-        q is [..., H, queries, d], k and v [..., Hk, keys, d], where each head of k and v serves H / Hk heads of q in a row; [rows, d] and
-        a query [d] are one head. float32, float16, float64, bfloat16 and float8 of ml_dtypes, torch tensors, anything with __array__ or
-        DLPack; results are of q's type. Values are rounded to the core's format as `flashd simulate` does, and the results are its bits.
+        q is [..., H, queries, d], k [..., Hk, keys, d] and v [..., Hk, keys, dv], where each head of k and v serves H / Hk heads of q in a
+        row; [rows, d] and a query [d] are one head; results are [..., H, queries, dv]. float32, float16, float64, bfloat16 and float8 of ml_dtypes, torch tensors, anything with __array__ or
+        DLPack; results are of q's type. Values are rounded to the core's formats, integers with the scales of their rows, as `flashd simulate` does, and the results are its
+        bits.
 
         causal, window, causal_align, lengths, scale and tensor_scale are the command's flags. lengths is a number, or an array that
-        broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]. window, lengths and
-        mask take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64.
+        broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]; of floats it is
+        what is added to scores, 0 and -inf (or the type's least number). window, lengths and mask take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64.
         progress is called with the steps done and those of all.
         """
         (q, like), (k, _), (v, _) = (_array(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
-        shape = q.shape
+        shape = (*q.shape[:-1], self.dv)
         if q.ndim == 1:
             q = q[None]
         for name, x in (("q", q), ("k", k), ("v", v)):
             if x.ndim < 2:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; [..., heads, rows, d] is needed")
-            if x.shape[-1] != self.d:
-                raise ValueError(f"--d: the core has d = {self.d}, {name} has d = {x.shape[-1]}")
-        if k.shape != v.shape:
+            flag, d = ("dv", self.dv) if name == "v" and self.dv != self.d else ("d", self.d)
+            if x.shape[-1] != d:
+                raise ValueError(f"--{flag}: the core has {flag} = {d}, {name} has {flag} = {x.shape[-1]}")
+        if k.shape[:-1] != v.shape[:-1]:
             raise ValueError(f"v: has shape {list(v.shape)}, but k has {list(k.shape)}")
         if 0 in q.shape + k.shape:
             raise ValueError("q, k and v: at least one head, one row and one column are needed")
@@ -157,9 +197,7 @@ class Core:
                 lengths = _spread("--lengths", lengths, q.shape[:-1])
             given["lengths"] = lengths.ravel().tolist()
         if mask is not None:
-            mask = mask.cpu().numpy() if _is_torch(mask) else np.asarray(mask)
-            if mask.dtype != bool:
-                raise ValueError(f"mask: elements of type {mask.dtype.name}; booleans are needed, True for keys that are seen")
+            mask = _seen(mask)
             one = mask.ndim <= 2 or all(n == 1 for n in mask.shape[:-2])
             whole = (flat[0].shape[1], flat[1].shape[1])
             mask = _spread("mask", mask.reshape(mask.shape[-2:]) if one and mask.ndim > 2 else mask,
@@ -171,13 +209,36 @@ class Core:
         return Run(like(o.reshape(shape)), heads, leading, overflow)
 
     def attention_raw(self, q, k, v, *, lengths=None, mask=None, v_exponent=None):
-        """One head in encodings, [queries, d] by [keys, d] of integers: nothing is scaled. Returns encodings, and flags and counts."""
-        q, k, v = (np.ascontiguousarray(x, dtype=np.uint64)[None] for x in (q, k, v))
-        if any(x.ndim != 3 or x.shape[-1] != self.d for x in (q, k, v)):
-            raise ValueError(f"q, k and v: rows of {self.d} are needed")
+        """One head in encodings, rows of integers as `encode` gives them: nothing is scaled. Returns encodings, and flags and counts."""
+        given = []
+        for name, x in (("q", q), ("k", k), ("v", v)):
+            x, words = np.ascontiguousarray(x, dtype=np.uint64), self._core.row(name)[1]
+            if x.ndim != 2 or x.shape[-1] != words:
+                raise ValueError(f"{name}: has shape {list(x.shape)}; rows of {words} are needed")
+            given.append(x[None])
+        q, k, v = given
         hidden = None if mask is None else (~np.asarray(mask, dtype=bool)).ravel().tolist()
         o, told = self._core.attention_raw(q, k, v, lengths, hidden, v_exponent)
-        return o.reshape(q.shape[1:]), told
+        return o.reshape(-1, self.dv), told
+
+    def encode(self, operand, x):
+        """Numbers, [..., rows, elements], as encodings of "q", "k", "v" or "o", [..., rows, words]: each rounded to nearest, ties to even.
+
+        In a core whose rows have scales, the words of the scale, which is chosen here, stand behind the elements of a row.
+        """
+        x = np.ascontiguousarray(_array(operand, x)[0])
+        d = self.dv if operand in ("v", "o") else self.d
+        if x.ndim == 0 or x.shape[-1] != d:
+            raise ValueError(f"{operand}: has shape {list(x.shape)}; rows of {d} are needed")
+        return self._core.encode(operand, x.ravel()).reshape(*x.shape[:-1], -1)
+
+    def decode(self, operand, encodings):
+        """The numbers, in float64, that encodings of "q", "k", "v" or "o" stand for: the inverse of `encode`."""
+        encodings = np.ascontiguousarray(encodings, dtype=np.uint64)
+        words = self._core.row(operand)[1]
+        if encodings.ndim == 0 or encodings.shape[-1] != words:
+            raise ValueError(f"{operand}: has shape {list(encodings.shape)}; rows of {words} are needed")
+        return self._core.decode(operand, encodings.ravel()).reshape(*encodings.shape[:-1], -1)
 
     def steps(self):
         """The core one step at a time, on encodings: query, key, value, result."""

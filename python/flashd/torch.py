@@ -13,8 +13,6 @@ import torch
 
 from .core import Core
 
-_MOST_D = 576
-
 
 class Attention:
     """The attention of a design in a format, for heads of any dimension. Options are those of `flashd.Core`, but d.
@@ -30,39 +28,25 @@ class Attention:
         # What is not legal is told now, not in the middle of a model.
         self.core(64)
 
-    def core(self, d):
-        """The core for heads of this dimension."""
-        if d not in self._cores:
-            self._cores[d] = Core(d=d, **self.options)
-        return self._cores[d]
+    def core(self, d, dv=None):
+        """The core for heads of this dimension, and for values of another one."""
+        lengths = {"d": d} if dv in (None, d) else {"dk": d, "dv": dv}
+        key = tuple(lengths.values())
+        if key not in self._cores:
+            self._cores[key] = Core(**lengths, **self.options)
+        return self._cores[key]
 
     def __call__(self, query, key, value, mask=None, causal=False, causal_align=None, scale=None, layer=None):
         """Attention of [batch, heads, queries, d] by [batch, key heads, keys, d]."""
         d = query.shape[-1]
-        if value.shape[-1] != d:
-            raise ValueError(f"v: has d = {value.shape[-1]}, but q has d = {d}")
-        if d > _MOST_D:
-            raise ValueError(f"--d: {d} is outside 2 to {_MOST_D}")
         if mask is not None:
-            mask = seen(mask)
             mask = mask[..., : key.shape[-2]].expand(*query.shape[:-1], key.shape[-2])
-        run = self.core(d).run(query, key, value, mask=mask, causal=causal, causal_align=causal_align if causal else None,
+        run = self.core(d, value.shape[-1]).run(query, key, value, mask=mask, causal=causal, causal_align=causal_align if causal else None,
                                scale=scale, errors=self.record)
         if self.record:
             heads = query.shape[-3]
             self.records += [{"layer": layer, "head": i % heads, **head} for i, head in enumerate(run.heads)]
         return run.o
-
-
-def seen(mask):
-    """Which keys queries see, from a mask of booleans or from one that is added to scores."""
-    if mask.dtype == torch.bool:
-        return mask
-    # What is added is 0, or minus infinity or the type's least number.
-    away = mask <= torch.finfo(mask.dtype).min / 2
-    if not (away | (mask == 0)).all():
-        raise ValueError("attention_mask: adds other numbers than 0 and minus infinity; the hardware masks keys, and adds nothing to scores")
-    return ~away
 
 
 _default = Attention.__new__(Attention)

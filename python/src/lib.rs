@@ -5,7 +5,7 @@ use flashd_api::{
     CausalAlign, Error, HeadRun, Operands, RawHead, Run, ScoreScale, Settings, StepTable, TensorScale, Watch,
 };
 use flashd_api::{Stepper, action_number};
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray3};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -212,14 +212,40 @@ impl Core {
     }
 
     #[getter]
-    fn format(&self) -> String {
-        self.0.config().format.to_string()
+    fn dv(&self) -> usize {
+        self.0.config().dv()
     }
 
-    /// Format fields: exponent bits, fraction bits.
+    /// The formats of q, k, v and o.
     #[getter]
-    fn fields(&self) -> (u32, u32) {
-        (self.0.config().format.exponent_bits, self.0.config().format.fraction_bits)
+    fn formats(&self) -> [String; 4] {
+        self.0.config().formats().by_operand().map(|(_, format)| format.to_string())
+    }
+
+    /// Of an operand: bits of a word, words of a row, the exponent's bias and its largest field.
+    fn row(&self, operand: &str) -> PyResult<(u32, usize, i32, u64)> {
+        let rows = self.0.rows(operand).map_err(raised)?;
+        Ok((rows.format.width(), rows.words, rows.format.bias, rows.format.exponent_mask()))
+    }
+
+    /// Rows of numbers as an operand's encodings.
+    fn encode<'py>(
+        &self,
+        py: Python<'py>,
+        operand: &str,
+        numbers: PyReadonlyArray1<f32>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        Ok(self.0.encode(operand, numbers.as_slice()?).map_err(raised)?.into_pyarray(py))
+    }
+
+    /// The numbers that an operand's encodings stand for.
+    fn decode<'py>(
+        &self,
+        py: Python<'py>,
+        operand: &str,
+        encodings: PyReadonlyArray1<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.0.decode(operand, encodings.as_slice()?).map_err(raised)?.into_pyarray(py))
     }
 
     #[getter]
@@ -242,7 +268,7 @@ impl Core {
         self.0.v_step_latency()
     }
 
-    /// Heads in float32, contiguous, `[heads, rows, d]`.
+    /// Heads in float32, contiguous, `[heads, rows, elements]`.
     #[pyo3(signature = (q, k, v, progress = None, **given))]
     fn attention<'py>(
         &self,
@@ -281,7 +307,8 @@ impl Core {
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyDict>)> {
         let (q, k, v) = (q.as_slice()?, k.as_slice()?, v.as_slice()?);
         let head = RawHead { q, k, v, lengths: lengths.as_deref(), hidden: hidden.as_deref(), v_exponent };
-        let steps = q.len() / self.0.config().d * (k.len() / self.0.config().d);
+        let words = self.0.config().port_words();
+        let steps = q.len() / words.k * (k.len() / words.k);
         let run = watched(py, steps, None, |watch| self.0.attention_raw(&head, watch))?;
         let dict = PyDict::new(py);
         let flags =

@@ -4,6 +4,7 @@ use crate::steps::{StepTable, Trace};
 use crate::{Cancelled, Core, Error, guarded};
 use flashd_golden::{Monitor, QueryResult, Step, Watch as Look};
 use flashd_simulator::{Accuracy, Counters, Gaps, Reference, Scenario, prepare, run_model_with};
+use flashd_spec::config::Lengths;
 use flashd_workload::{
     AskedVisible, Attention, Bias, CausalAlign, Place, Problem, Scaling, ScoreScale, TensorScale, Visible,
     v_candidates,
@@ -16,17 +17,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Steps that take less time than to wake other threads.
 const SMALL: usize = 256;
 
-/// Q, K and V of heads, rows of the core's d elements one after another. Where K and V have fewer heads than Q, each serves as many heads of
-/// Q in a row.
+/// Q, K and V of heads, rows of the core's d_k and d_v elements one after another. Where K and V have fewer heads than Q, each serves as many
+/// heads of Q in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands<'a> {
     /// Heads of Q, heads of K and V, queries of a head, keys of a head.
     pub shape: [usize; 4],
-    /// `[heads, queries, d]`.
+    /// `[heads, queries, d_k]`.
     pub q: &'a [f32],
-    /// `[key heads, keys, d]`.
+    /// `[key heads, keys, d_k]`.
     pub k: &'a [f32],
-    /// `[key heads, keys, d]`.
+    /// `[key heads, keys, d_v]`.
     pub v: &'a [f32],
 }
 
@@ -84,7 +85,7 @@ impl Watch {
 /// A finished run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// `[heads, queries, d]`.
+    /// `[heads, queries, d_v]`.
     pub o: Vec<f32>,
     /// What came of each head.
     pub heads: Vec<HeadRun>,
@@ -126,7 +127,7 @@ impl Run {
 }
 
 impl Operands<'_> {
-    fn check(&self, d: usize) -> Result<(), Error> {
+    fn check(&self, lengths: Lengths) -> Result<(), Error> {
         let [heads, key_heads, queries, keys] = self.shape;
         if self.shape.contains(&0) {
             return Err(Error::Input(
@@ -139,9 +140,9 @@ impl Operands<'_> {
             )));
         }
         let sizes = [
-            ("q", self.q, [heads, queries, d]),
-            ("k", self.k, [key_heads, keys, d]),
-            ("v", self.v, [key_heads, keys, d]),
+            ("q", self.q, [heads, queries, lengths.k]),
+            ("k", self.k, [key_heads, keys, lengths.k]),
+            ("v", self.v, [key_heads, keys, lengths.v]),
         ];
         for (name, data, shape) in sizes {
             let needed = shape.iter().try_fold(1usize, |size, &n| size.checked_mul(n));
@@ -149,7 +150,8 @@ impl Operands<'_> {
                 return Err(Error::Input(format!("{name}: {} elements, {shape:?} are needed", data.len())));
             }
             let Some(at) = data.iter().position(|x| !x.is_finite()) else { continue };
-            let (head, row, column) = (at / (shape[1] * d), at / d % shape[1], at % d);
+            let [_, rows, d] = shape;
+            let (head, row, column) = (at / (rows * d), at / d % rows, at % d);
             let problem = Problem::NotFinite {
                 head: (shape[0] > 1).then_some(head),
                 row,
@@ -205,13 +207,12 @@ impl Core {
     /// The command line's texts for operands and settings that cannot be used; [`Error::Interrupted`] if `watch` ended it.
     pub fn attention(&self, operands: &Operands, settings: &Settings, watch: &Watch) -> Result<Run, Error> {
         guarded(|| {
-            let d = self.config().d;
             if self.config().score_shift.is_some() {
                 return Err(Error::Input(
                     "--score-shift: simulate derives it from --scale and --tensor-scale; leave it out".into(),
                 ));
             }
-            operands.check(d)?;
+            operands.check(self.config().lengths())?;
             let heads = operands.shape[0];
             let one = |head: usize| self.head(operands, head, settings, watch);
             let run: Result<Vec<_>, Error> = match operands.shape {
@@ -232,15 +233,16 @@ impl Core {
         settings: &Settings,
         watch: &Watch,
     ) -> Result<(Vec<f32>, HeadRun), Error> {
-        let ([heads, key_heads, queries, keys], d) = (operands.shape, self.config().d);
+        let [heads, key_heads, queries, keys] = operands.shape;
+        let Lengths { k: d, v: dv } = self.config().lengths();
         let visible = settings.visible(self, head, operands.shape)?;
-        let part = |x: &[f32], i: usize, rows: usize| x[i * rows * d..][..rows * d].to_vec();
+        let part = |x: &[f32], i: usize, size: usize| x[i * size..][..size].to_vec();
         let key_head = head / (heads / key_heads);
         let attention = Attention::new(
             d,
-            part(operands.q, head, queries),
-            part(operands.k, key_head, keys),
-            part(operands.v, key_head, keys),
+            part(operands.q, head, queries * d),
+            part(operands.k, key_head, keys * d),
+            part(operands.v, key_head, keys * dv),
         );
         let chooses = settings.tensor_scale == TensorScale::Auto
             && v_candidates(attention.max_abs_v(), self.config().formats()).len() > 1;

@@ -4,7 +4,7 @@ use crate::Error;
 use flashd_generator::{GeneratedFile, core_files, write_all};
 use flashd_golden::{Stepper, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
-use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS, Scale};
+use flashd_spec::config::{CoreConfig, CoreFields, CoreOption, OPTIONS};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ impl Core {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
         let config = fields.config().map_err(Error::input)?;
         config.validate().map_err(Error::input)?;
-        Core::new(config)
+        Ok(Core::new(config))
     }
 
     /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
@@ -58,24 +58,11 @@ impl Core {
         }
         let config = fields.config().map_err(|e| Error::Input(e.by_flag()))?;
         config.validate().map_err(|e| Error::Input(e.by_flag()))?;
-        Core::new(config)
+        Ok(Core::new(config))
     }
 
-    /// Callers' arrays have one d for all.
-    fn new(config: CoreConfig) -> Result<Core, Error> {
-        if config.dv() != config.d {
-            let problem = "dv: a core that is called has one length for keys and values; give d alone";
-            return Err(Error::Input(problem.into()));
-        }
-        if config.scales() == Scale::Row {
-            let problem = "scales: a core that is called takes rows of d elements; give scales=none";
-            return Err(Error::Input(problem.into()));
-        }
-        if config.bias {
-            let problem = "bias: a core that is called gets nothing to add to scores; leave bias out";
-            return Err(Error::Input(problem.into()));
-        }
-        Ok(Core { config, models: Mutex::default() })
+    fn new(config: CoreConfig) -> Core {
+        Core { config, models: Mutex::default() }
     }
 
     /// The configuration.

@@ -29,12 +29,13 @@ pub use self::core::Core;
 // All queries of all heads in float32.
 pub use attention::{HeadRun, Operands, Run, Settings, Watch};
 // The same in encodings.
-pub use raw::{RawHead, RawRun, pack, unpack, word_bytes};
+pub use raw::{RawHead, RawRun, Rows, pack, unpack};
 // What a run can show of its steps.
 pub use steps::{StepTable, action_number};
 
 // One step at a time.
 pub use flashd_golden::{Action, PartialState, QueryResult, Step, StepError, Stepper};
+pub use flashd_spec::config::Lengths;
 pub use flashd_spec::format::{Format, Formats};
 pub use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 

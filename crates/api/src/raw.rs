@@ -5,15 +5,16 @@ use flashd_golden::{Monitor, QueryResult};
 use flashd_simulator::{Counters, Gaps, Query, Workload, run_model_with};
 use flashd_spec::bits::ones;
 use flashd_spec::format::Format;
+use flashd_workload::{Rounded, scale_value};
 
 /// Operands of a head as the core's ports carry them.
 #[derive(Clone, Copy, Debug)]
 pub struct RawHead<'a> {
-    /// `[queries, d]`.
+    /// `[queries, words]`: rows of d_k elements, and behind them the words of their scale in a core whose rows have scales.
     pub q: &'a [u64],
-    /// `[keys, d]`.
+    /// `[keys, words]`.
     pub k: &'a [u64],
-    /// `[keys, d]`.
+    /// `[keys, d_v]`.
     pub v: &'a [u64],
     /// How many keys each query meets, from the first; all for none given.
     pub lengths: Option<&'a [usize]>,
@@ -50,29 +51,16 @@ impl Core {
     }
 
     fn workload(&self, head: &RawHead) -> Result<Workload, Error> {
-        let (d, formats) = (self.config().d, self.config().formats());
-        let operands = [("q", head.q, formats.q), ("k", head.k, formats.k), ("v", head.v, formats.v)];
-        for (name, data, format) in operands {
-            if data.is_empty() || !data.len().is_multiple_of(d) {
-                return Err(Error::Input(format!(
-                    "{name}: {} words, whole rows of {d} are needed",
-                    data.len()
-                )));
-            }
-            if let Some(at) = data.iter().position(|&word| word > ones(format.width())) {
-                let (row, column, bits) = (at / d, at % d, format.width());
-                return Err(Error::Input(format!(
-                    "{name}: row {row}, column {column} is {:#x}, which has more than the {bits} bits of {format}",
-                    data[at]
-                )));
-            }
+        let (words, formats) = (self.config().port_words(), self.config().formats());
+        for (name, data) in [("q", head.q), ("k", head.k), ("v", head.v)] {
+            self.check_words(name, self.rows(name)?, data)?;
         }
-        if head.k.len() != head.v.len() {
-            let (k, v) = (head.k.len() / d, head.v.len() / d);
+        let (k, v) = (head.k.len() / words.k, head.v.len() / words.v);
+        if k != v {
             return Err(Error::Input(format!("v: {v} rows, but k has {k}")));
         }
-        let mut workload = Workload::new(formats.v, d, head.q, head.k, head.v);
-        let (queries, keys) = (workload.queries.len(), head.k.len() / d);
+        let mut workload = Workload::new(formats.v, words, head.q, head.k, head.v);
+        let (queries, keys) = (workload.queries.len(), k);
         if let Some(lengths) = head.lengths {
             if lengths.len() != queries {
                 return Err(Error::Input(format!(
@@ -112,6 +100,87 @@ impl Core {
     }
 }
 
+/// How rows of an operand are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The format of the elements.
+    pub format: Format,
+    /// Elements of a row.
+    pub elements: usize,
+    /// Words of a row: the elements, and behind them those of the row's scale, if it has one. Each is as wide as an element.
+    pub words: usize,
+}
+
+impl Core {
+    /// How the rows of q, k, v or o are encoded.
+    ///
+    /// # Errors
+    /// If there is no operand of this name.
+    pub fn rows(&self, operand: &str) -> Result<Rows, Error> {
+        let (elements, words, formats) =
+            (self.config().lengths(), self.config().port_words(), self.config().formats());
+        let rows = |format, elements, words| Ok(Rows { format, elements, words });
+        match operand {
+            "q" => rows(formats.q, elements.k, words.k),
+            "k" => rows(formats.k, elements.k, words.k),
+            "v" => rows(formats.v, elements.v, words.v),
+            "o" => rows(formats.o, elements.v, elements.v),
+            _ => Err(Error::Input(format!("'{operand}' is no operand: q, k, v and o are"))),
+        }
+    }
+
+    /// Rows of numbers as encodings of an operand: each number rounded to nearest, ties to even, what is too large to the largest one, and
+    /// behind a row the words of its scale where rows have scales. Nothing else is scaled.
+    ///
+    /// # Errors
+    /// Numbers that are not finite or no whole rows.
+    pub fn encode(&self, operand: &str, numbers: &[f32]) -> Result<Vec<u64>, Error> {
+        let Rows { format, elements, words } = self.rows(operand)?;
+        self.whole(operand, numbers.len(), elements)?;
+        if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
+            let (row, column) = (at / elements, at % elements);
+            return Err(Error::Input(format!(
+                "{operand}: row {row}, column {column} is {}; every element must be finite",
+                numbers[at]
+            )));
+        }
+        Ok(Rounded::rows(format, elements, words > elements, numbers, |_, x| x.into()).words)
+    }
+
+    /// The numbers that encodings of an operand stand for: elements times their row's scale.
+    ///
+    /// # Errors
+    /// Words that are wider than the format or no whole rows.
+    pub fn decode(&self, operand: &str, encodings: &[u64]) -> Result<Vec<f64>, Error> {
+        let rows = self.rows(operand)?;
+        self.check_words(operand, rows, encodings)?;
+        let row = |row: &[u64]| -> Vec<f64> {
+            let (elements, scale) = row.split_at(rows.elements);
+            let scale = scale_value(scale, rows.format);
+            elements.iter().map(|&bits| rows.format.value(bits) * scale).collect()
+        };
+        Ok(encodings.chunks(rows.words).flat_map(row).collect())
+    }
+
+    fn whole(&self, operand: &str, given: usize, row: usize) -> Result<(), Error> {
+        match given > 0 && given.is_multiple_of(row) {
+            true => Ok(()),
+            false => Err(Error::Input(format!("{operand}: {given} words, whole rows of {row} are needed"))),
+        }
+    }
+
+    fn check_words(&self, operand: &str, rows: Rows, encodings: &[u64]) -> Result<(), Error> {
+        let Rows { format, words, .. } = rows;
+        self.whole(operand, encodings.len(), words)?;
+        let Some(at) = encodings.iter().position(|&word| word > ones(format.width())) else { return Ok(()) };
+        let (row, column, bits) = (at / words, at % words, format.width());
+        Err(Error::Input(format!(
+            "{operand}: row {row}, column {column} is {:#x}, which has more than the {bits} bits of {format}",
+            encodings[at]
+        )))
+    }
+}
+
 /// The elements of a packed bus, element 0 in the lowest bits of the first word, as Verilog and DPI have it.
 ///
 /// `bits` is at most 64. Words that are missing count as 0.
@@ -134,9 +203,4 @@ pub fn pack(elements: &[u64], bits: u32, words: &mut [u32]) {
             *word |= (shifted >> (32 * n)) as u32;
         }
     }
-}
-
-/// The widest word of a format's encodings, in bytes: 1, 2 or 4.
-pub fn word_bytes(format: Format) -> usize {
-    (format.width() as usize).div_ceil(8).next_power_of_two()
 }

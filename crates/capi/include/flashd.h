@@ -18,10 +18,22 @@ typedef struct FlashdSteps FlashdSteps;
 
 // What a caller needs to know of a core.
 typedef struct {
-  // Vector length.
+  // Elements of a query and of a key.
   uint32_t d;
-  // Bits of an element of q, k, v and o.
-  uint32_t width;
+  // Elements of a value and of a result.
+  uint32_t dv;
+  // Words of a query and of a key in encodings: d, and those of a scale, where rows have scales.
+  uint32_t key_words;
+  // Words of a value in encodings.
+  uint32_t value_words;
+  // Bits of an element of q.
+  uint32_t q_width;
+  // Bits of an element of k.
+  uint32_t k_width;
+  // Bits of an element of v.
+  uint32_t v_width;
+  // Bits of an element of o.
+  uint32_t o_width;
   // Bits of an accumulator, of those that a step shows.
   uint32_t accumulator_bits;
   // Scalars of the state that have a meaning, 0 to 2.
@@ -54,7 +66,7 @@ typedef struct {
   const float *q;
   // [key_heads, keys, d].
   const float *k;
-  // [key_heads, keys, d].
+  // [key_heads, keys, dv].
   const float *v;
   // Queries see only keys up to their own position, the last query being at the last key.
   bool causal;
@@ -92,11 +104,11 @@ typedef struct {
   uintptr_t queries;
   // Rows of k and v.
   uintptr_t keys;
-  // [queries, d].
+  // [queries, key_words]: a row is d elements, and behind them the words of its scale in a core whose rows have scales.
   const uint32_t *q;
-  // [keys, d].
+  // [keys, key_words].
   const uint32_t *k;
-  // [keys, d].
+  // [keys, value_words].
   const uint32_t *v;
   // Of each query how many keys it meets, from the first; NULL for all.
   const uintptr_t *lengths;
@@ -174,21 +186,43 @@ const char *flashd_core_json(const FlashdCore *core);
 // `core` is null or comes from flashd_core_new; `info` is null or can be written.
 bool flashd_core_info(const FlashdCore *core, FlashdInfo *info);
 
-// Attention of heads in float32 into o, [heads, queries, d]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
+// Attention of heads in float32 into o, [heads, queries, dv]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
 // counts may be NULL. All processors are used.
 //
 // # Safety
-// Pointers are null or point to what they are said to, o to as many floats as q.
+// Pointers are null or point to what they are said to, o to heads * queries * dv floats.
 bool flashd_attention(const FlashdCore *core,
                       const FlashdHeads *heads,
                       float *o,
                       FlashdCounts *counts);
 
-// Attention of one head in encodings into o, [queries, d]; nothing is scaled. counts may be NULL.
+// Attention of one head in encodings into o, [queries, dv]; nothing is scaled. counts may be NULL.
 //
 // # Safety
-// Pointers are null or point to what they are said to, o to as many words as q.
+// Pointers are null or point to what they are said to, o to queries * dv words.
 bool flashd_attention_raw(const FlashdCore *core, const FlashdRawHead *head, uint32_t *o, FlashdCounts *counts);
+
+// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of key_words (v: value_words, o: dv)
+// words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
+// its scale, where rows have scales. Nothing else is scaled.
+//
+// # Safety
+// Pointers are null or point to what they are said to.
+bool flashd_encode(const FlashdCore *core,
+                   const char *operand,
+                   uintptr_t rows,
+                   const float *numbers,
+                   uint32_t *encodings);
+
+// The numbers that encodings of an operand stand for, elements times the scale of their row: the inverse of flashd_encode.
+//
+// # Safety
+// Pointers are null or point to what they are said to.
+bool flashd_decode(const FlashdCore *core,
+                   const char *operand,
+                   uintptr_t rows,
+                   const uint32_t *encodings,
+                   double *numbers);
 
 // The core before its first query. NULL for a NULL core.
 //
@@ -202,51 +236,51 @@ FlashdSteps *flashd_steps_new(const FlashdCore *core);
 // `steps` comes from flashd_steps_new and is not used again.
 void flashd_steps_free(FlashdSteps *steps);
 
-// Loads a query of d encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+// Loads a query of key_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `q` is null or points to d words.
+// `steps` comes from flashd_steps_new; `q` is null or points to key_words words.
 bool flashd_steps_query(FlashdSteps *steps,
                         const uint32_t *q,
                         uint32_t v_exponent);
 
-// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and d accumulators.
+// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
 bool flashd_steps_restore(FlashdSteps *steps,
                           const uint64_t *scalars,
                           const uint64_t *o);
 
-// The query meets a key of d encodings, or one that it does not see. What the core does goes into step, before the value is there: if
+// The query meets a key of key_words encodings, or one that it does not see. What the core does goes into step, before the value is there: if
 // value_is_due, flashd_steps_value has to follow.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `k` is null or points to d words, `step` is null or can be written.
+// `steps` comes from flashd_steps_new; `k` is null or points to key_words words, `step` is null or can be written.
 bool flashd_steps_key(FlashdSteps *steps,
                       const uint32_t *k,
                       bool masked,
                       FlashdStep *step);
 
-// The value of the key before, d encodings.
+// The value of the key before, value_words encodings.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `v` is null or points to d words.
+// `steps` comes from flashd_steps_new; `v` is null or points to value_words words.
 bool flashd_steps_value(FlashdSteps *steps, const uint32_t *v);
 
 // The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
-// of a core that cannot have partial results, and d accumulators as the core holds them. Either may be NULL.
+// of a core that cannot have partial results, and dv accumulators as the core holds them. Either may be NULL.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
 bool flashd_steps_state(const FlashdSteps *steps,
                         uint64_t *scalars,
                         uint64_t *o);
 
-// What the result would be if the last key were the query's last: d encodings, and its flags, which may be NULL.
+// What the result would be if the last key were the query's last: dv encodings, and its flags, which may be NULL.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `o` is null or points to d words, `flags` is null or can be written.
+// `steps` comes from flashd_steps_new; `o` is null or points to dv words, `flags` is null or can be written.
 bool flashd_steps_result(const FlashdSteps *steps, uint32_t *o, FlashdResult *flags);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 //! Attention of whole heads.
 
-use crate::error::{input, kept, size, slice, slice_mut};
+use crate::error::{input, kept, size, slice, slice_mut, text};
 use crate::types::{FlashdCore, FlashdCounts, handle};
-use flashd_api::{Error, Operands, RawHead, ScoreScale, Settings, Watch};
+use flashd_api::{Error, Lengths, Operands, RawHead, ScoreScale, Settings, Watch};
+use std::ffi::c_char;
 
 /// Heads in float32.
 #[repr(C)]
@@ -20,7 +21,7 @@ pub struct FlashdHeads {
     pub q: *const f32,
     /// [key_heads, keys, d].
     pub k: *const f32,
-    /// [key_heads, keys, d].
+    /// [key_heads, keys, dv].
     pub v: *const f32,
     /// Queries see only keys up to their own position, the last query being at the last key.
     pub causal: bool,
@@ -38,11 +39,11 @@ pub struct FlashdRawHead {
     pub queries: usize,
     /// Rows of k and v.
     pub keys: usize,
-    /// [queries, d].
+    /// [queries, key_words]: a row is d elements, and behind them the words of its scale in a core whose rows have scales.
     pub q: *const u32,
-    /// [keys, d].
+    /// [keys, key_words].
     pub k: *const u32,
-    /// [keys, d].
+    /// [keys, value_words].
     pub v: *const u32,
     /// Of each query how many keys it meets, from the first; NULL for all.
     pub lengths: *const usize,
@@ -74,11 +75,11 @@ unsafe fn tell(to: *mut FlashdCounts, counts: FlashdCounts) {
     }
 }
 
-/// Attention of heads in float32 into o, [heads, queries, d]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
+/// Attention of heads in float32 into o, [heads, queries, dv]: scaled and rounded to the core's format as `flashd simulate` does, bit for bit.
 /// counts may be NULL. All processors are used.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to, o to as many floats as q.
+/// Pointers are null or point to what they are said to, o to heads * queries * dv floats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_attention(
     core: *const FlashdCore,
@@ -88,15 +89,16 @@ pub unsafe extern "C" fn flashd_attention(
 ) -> bool {
     kept(|| {
         let (core, h) = (&unsafe { handle(core) }?.core, unsafe { handle(heads) }?);
-        let d = core.config().d;
-        let (queries, keys) = (size(&[h.heads, h.queries, d])?, size(&[h.key_heads, h.keys, d])?);
+        let Lengths { k: d, v: dv } = core.config().lengths();
+        let q = size(&[h.heads, h.queries, d])?;
+        let (k, v) = (size(&[h.key_heads, h.keys, d])?, size(&[h.key_heads, h.keys, dv])?);
         let operands = Operands {
             shape: [h.heads, h.key_heads, h.queries, h.keys],
-            q: unsafe { slice("q", h.q, queries) }?,
-            k: unsafe { slice("k", h.k, keys) }?,
-            v: unsafe { slice("v", h.v, keys) }?,
+            q: unsafe { slice("q", h.q, q) }?,
+            k: unsafe { slice("k", h.k, k) }?,
+            v: unsafe { slice("v", h.v, v) }?,
         };
-        let o = unsafe { slice_mut("o", o, queries) }?;
+        let o = unsafe { slice_mut("o", o, size(&[h.heads, h.queries, dv])?) }?;
         let settings = Settings {
             causal: h.causal,
             hidden: unsafe { hidden(h.mask, size(&[h.heads, h.queries, h.keys])?) }?,
@@ -123,10 +125,10 @@ pub unsafe extern "C" fn flashd_attention(
     .is_some()
 }
 
-/// Attention of one head in encodings into o, [queries, d]; nothing is scaled. counts may be NULL.
+/// Attention of one head in encodings into o, [queries, dv]; nothing is scaled. counts may be NULL.
 ///
 /// # Safety
-/// Pointers are null or point to what they are said to, o to as many words as q.
+/// Pointers are null or point to what they are said to, o to queries * dv words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_attention_raw(
     core: *const FlashdCore,
@@ -136,13 +138,14 @@ pub unsafe extern "C" fn flashd_attention_raw(
 ) -> bool {
     kept(|| {
         let (core, h) = (&unsafe { handle(core) }?.core, unsafe { handle(head) }?);
-        let d = core.config().d;
-        let (queries, keys) = (size(&[h.queries, d])?, size(&[h.keys, d])?);
+        let row = core.config().port_words();
         let words = |name, data, length| -> Result<Vec<u64>, Error> {
             Ok(unsafe { slice::<u32>(name, data, length) }?.iter().copied().map(u64::from).collect())
         };
-        let (q, k, v) = (words("q", h.q, queries)?, words("k", h.k, keys)?, words("v", h.v, keys)?);
-        let o = unsafe { slice_mut("o", o, queries) }?;
+        let q = words("q", h.q, size(&[h.queries, row.k])?)?;
+        let k = words("k", h.k, size(&[h.keys, row.k])?)?;
+        let v = words("v", h.v, size(&[h.keys, row.v])?)?;
+        let o = unsafe { slice_mut("o", o, size(&[h.queries, core.config().dv()])?) }?;
         let lengths = match h.lengths.is_null() {
             true => None,
             false => Some(unsafe { slice("lengths", h.lengths, h.queries) }?),
@@ -170,6 +173,57 @@ pub unsafe extern "C" fn flashd_attention_raw(
             empty: run.results.iter().filter(|result| result.empty).count() as u64,
         };
         unsafe { tell(counts, all) };
+        Ok(())
+    })
+    .is_some()
+}
+
+/// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of key_words (v: value_words, o: dv)
+/// words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
+/// its scale, where rows have scales. Nothing else is scaled.
+///
+/// # Safety
+/// Pointers are null or point to what they are said to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_encode(
+    core: *const FlashdCore,
+    operand: *const c_char,
+    rows: usize,
+    numbers: *const f32,
+    encodings: *mut u32,
+) -> bool {
+    kept(|| {
+        let (core, operand) = (&unsafe { handle(core) }?.core, unsafe { text("operand", operand) }?);
+        let row = core.rows(operand)?;
+        let numbers = unsafe { slice("numbers", numbers, size(&[rows, row.elements])?) }?;
+        let encodings = unsafe { slice_mut("encodings", encodings, size(&[rows, row.words])?) }?;
+        for (to, word) in encodings.iter_mut().zip(core.encode(operand, numbers)?) {
+            *to = word as u32;
+        }
+        Ok(())
+    })
+    .is_some()
+}
+
+/// The numbers that encodings of an operand stand for, elements times the scale of their row: the inverse of flashd_encode.
+///
+/// # Safety
+/// Pointers are null or point to what they are said to.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_decode(
+    core: *const FlashdCore,
+    operand: *const c_char,
+    rows: usize,
+    encodings: *const u32,
+    numbers: *mut f64,
+) -> bool {
+    kept(|| {
+        let (core, operand) = (&unsafe { handle(core) }?.core, unsafe { text("operand", operand) }?);
+        let row = core.rows(operand)?;
+        let encodings = unsafe { slice("encodings", encodings, size(&[rows, row.words])?) }?;
+        let numbers = unsafe { slice_mut("numbers", numbers, size(&[rows, row.elements])?) }?;
+        let words: Vec<u64> = encodings.iter().copied().map(u64::from).collect();
+        numbers.copy_from_slice(&core.decode(operand, &words)?);
         Ok(())
     })
     .is_some()

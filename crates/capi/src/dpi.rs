@@ -8,7 +8,7 @@ use crate::error::{input, kept, slice, slice_mut};
 use crate::steps::FlashdSteps;
 use crate::types::{FlashdCore, FlashdStep, flashd_core_free, flashd_core_new, handle};
 use crate::{flashd_steps_free, flashd_steps_new};
-use flashd_api::{Error, Format, Formats, Stepper, pack, unpack};
+use flashd_api::{Error, Format, Formats, Lengths, Stepper, pack, unpack};
 use std::ffi::{c_char, c_int, c_longlong};
 
 /// Words of the widest vector: 576 elements of 32 bits.
@@ -25,7 +25,7 @@ unsafe fn model<'a>(handle: *mut FlashdSteps) -> Result<&'a mut Stepper, Error> 
     Ok(&mut steps.stepper)
 }
 
-/// A vector of the core's elements from a port.
+/// A vector from a port: its elements, and the words of its scale where it has one.
 ///
 /// # Safety
 /// `words` is null or points to a flashd_vector_t.
@@ -33,11 +33,11 @@ unsafe fn elements(
     model: &Stepper,
     what: &str,
     words: *const u32,
-    format: fn(Formats) -> Format,
+    operand: fn(Formats, Lengths) -> (Format, usize),
 ) -> Result<Vec<u64>, Error> {
     let config = model.config();
-    let width = format(config.formats()).width();
-    Ok(unpack(unsafe { slice(what, words, VECTOR_WORDS) }?, width, config.d))
+    let (format, elements) = operand(config.formats(), config.port_words());
+    Ok(unpack(unsafe { slice(what, words, VECTOR_WORDS) }?, format.width(), elements))
 }
 
 /// The model of the core that JSON describes; null if it is not legal.
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn flashd_dpi_query(
     let run = || {
         let model = unsafe { model(steps) }?;
         let exponent = u64::try_from(v_exponent).map_err(|_| input("v_exponent is negative"))?;
-        let q = unsafe { elements(model, "q", q, |formats| formats.q) }?;
+        let q = unsafe { elements(model, "q", q, |formats, words| (formats.q, words.k)) }?;
         Ok(model.query(&q, exponent)?)
     };
     kept(run).is_some().into()
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn flashd_dpi_key(
 ) -> c_int {
     let run = || {
         let model = unsafe { model(steps) }?;
-        let k = unsafe { elements(model, "k", k, |formats| formats.k) }?;
+        let k = unsafe { elements(model, "k", k, |formats, words| (formats.k, words.k)) }?;
         let step = FlashdStep::of(&model.key(&k, masked != 0)?, false);
         for (to, value) in
             [(score, step.score), (x, step.x), (w, step.w as c_longlong), (sum, step.sum as c_longlong)]
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn flashd_dpi_key(
 pub unsafe extern "C" fn flashd_dpi_value(steps: *mut FlashdSteps, v: *const u32) -> c_int {
     let run = || {
         let model = unsafe { model(steps) }?;
-        let v = unsafe { elements(model, "v", v, |formats| formats.v) }?;
+        let v = unsafe { elements(model, "v", v, |formats, words| (formats.v, words.v)) }?;
         Ok(model.value(&v)?)
     };
     kept(run).is_some().into()

@@ -17,12 +17,12 @@ unsafe fn steps_mut<'a>(steps: *mut FlashdSteps) -> Result<&'a mut FlashdSteps, 
     unsafe { steps.as_mut() }.ok_or_else(|| input("the handle is NULL"))
 }
 
-/// d words from C.
+/// A vector's words from C.
 ///
 /// # Safety
-/// `data` is null or points to d words.
-unsafe fn vector(what: &str, data: *const u32, d: usize) -> Result<Vec<u64>, Error> {
-    Ok(unsafe { slice(what, data, d) }?.iter().copied().map(u64::from).collect())
+/// `data` is null or points to so many words.
+unsafe fn vector(what: &str, data: *const u32, words: usize) -> Result<Vec<u64>, Error> {
+    Ok(unsafe { slice(what, data, words) }?.iter().copied().map(u64::from).collect())
 }
 
 /// The core before its first query. NULL for a NULL core.
@@ -46,24 +46,24 @@ pub unsafe extern "C" fn flashd_steps_free(steps: *mut FlashdSteps) {
     }
 }
 
-/// Loads a query of d encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+/// Loads a query of key_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `q` is null or points to d words.
+/// `steps` comes from flashd_steps_new; `q` is null or points to key_words words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_query(steps: *mut FlashdSteps, q: *const u32, v_exponent: u32) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
-        let q = unsafe { vector("q", q, stepper.config().d) }?;
+        let q = unsafe { vector("q", q, stepper.config().port_words().k) }?;
         Ok(stepper.query(&q, v_exponent.into())?)
     })
     .is_some()
 }
 
-/// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and d accumulators.
+/// Starts the query from a partial result, before its first key: two scalars, as far as the core has them, and dv accumulators.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_restore(
     steps: *mut FlashdSteps,
@@ -73,18 +73,18 @@ pub unsafe extern "C" fn flashd_steps_restore(
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
         let scalars = unsafe { slice("scalars", scalars, 2) }?;
-        let o = unsafe { slice("o", o, stepper.config().d) }?.to_vec();
+        let o = unsafe { slice("o", o, stepper.config().dv()) }?.to_vec();
         stepper.restore(&PartialState { scalars: [scalars[0], scalars[1]], o })?;
         Ok(())
     })
     .is_some()
 }
 
-/// The query meets a key of d encodings, or one that it does not see. What the core does goes into step, before the value is there: if
+/// The query meets a key of key_words encodings, or one that it does not see. What the core does goes into step, before the value is there: if
 /// value_is_due, flashd_steps_value has to follow.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `k` is null or points to d words, `step` is null or can be written.
+/// `steps` comes from flashd_steps_new; `k` is null or points to key_words words, `step` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_key(
     steps: *mut FlashdSteps,
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn flashd_steps_key(
 ) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
-        let k = unsafe { vector("k", k, stepper.config().d) }?;
+        let k = unsafe { vector("k", k, stepper.config().port_words().k) }?;
         let taken = stepper.key(&k, masked)?;
         if let Some(step) = unsafe { step.as_mut() } {
             *step = FlashdStep::of(&taken, stepper.value_is_due());
@@ -104,25 +104,25 @@ pub unsafe extern "C" fn flashd_steps_key(
     .is_some()
 }
 
-/// The value of the key before, d encodings.
+/// The value of the key before, value_words encodings.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `v` is null or points to d words.
+/// `steps` comes from flashd_steps_new; `v` is null or points to value_words words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_value(steps: *mut FlashdSteps, v: *const u32) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
-        let v = unsafe { vector("v", v, stepper.config().d) }?;
+        let v = unsafe { vector("v", v, stepper.config().port_words().v) }?;
         Ok(stepper.value(&v)?)
     })
     .is_some()
 }
 
 /// The state after the last step: two scalars (FLASH-D: log-sum-exp and what is left of the hold rule's budget; FA2: maximum and sum), zeros
-/// of a core that cannot have partial results, and d accumulators as the core holds them. Either may be NULL.
+/// of a core that cannot have partial results, and dv accumulators as the core holds them. Either may be NULL.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to d.
+/// `steps` comes from flashd_steps_new; `scalars` is null or points to 2 words, `o` to dv.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_state(
     steps: *const FlashdSteps,
@@ -143,10 +143,10 @@ pub unsafe extern "C" fn flashd_steps_state(
     .is_some()
 }
 
-/// What the result would be if the last key were the query's last: d encodings, and its flags, which may be NULL.
+/// What the result would be if the last key were the query's last: dv encodings, and its flags, which may be NULL.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `o` is null or points to d words, `flags` is null or can be written.
+/// `steps` comes from flashd_steps_new; `o` is null or points to dv words, `flags` is null or can be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_result(
     steps: *const FlashdSteps,

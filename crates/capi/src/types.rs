@@ -15,10 +15,22 @@ pub struct FlashdCore {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashdInfo {
-    /// Vector length.
+    /// Elements of a query and of a key.
     pub d: u32,
-    /// Bits of an element of q, k, v and o.
-    pub width: u32,
+    /// Elements of a value and of a result.
+    pub dv: u32,
+    /// Words of a query and of a key in encodings: d, and those of a scale, where rows have scales.
+    pub key_words: u32,
+    /// Words of a value in encodings.
+    pub value_words: u32,
+    /// Bits of an element of q.
+    pub q_width: u32,
+    /// Bits of an element of k.
+    pub k_width: u32,
+    /// Bits of an element of v.
+    pub v_width: u32,
+    /// Bits of an element of o.
+    pub o_width: u32,
     /// Bits of an accumulator, of those that a step shows.
     pub accumulator_bits: u32,
     /// Scalars of the state that have a meaning, 0 to 2.
@@ -192,15 +204,16 @@ pub unsafe extern "C" fn flashd_core_info(core: *const FlashdCore, info: *mut Fl
     kept(|| {
         let core = &unsafe { handle(core) }?.core;
         let config = core.config();
+        let (lengths, words, formats) = (config.lengths(), config.port_words(), config.formats());
         let told = FlashdInfo {
-            d: config.d as u32,
-            width: config
-                .formats()
-                .by_operand()
-                .map(|(_, format)| format.width())
-                .into_iter()
-                .max()
-                .unwrap_or(0),
+            d: lengths.k as u32,
+            dv: lengths.v as u32,
+            key_words: words.k as u32,
+            value_words: words.v as u32,
+            q_width: formats.q.width(),
+            k_width: formats.k.width(),
+            v_width: formats.v.width(),
+            o_width: formats.o.width(),
             accumulator_bits: config.accumulator_bits(),
             state_scalars: config.state_scalars().len() as u32,
             latency: core.latency(),
