@@ -1,4 +1,5 @@
-"""The cocotb bench of an emitted core or array, whose expectations are the model's: what `flashd generate --cocotb` writes calls this.
+"""The cocotb bench of an emitted core or array, whose expectations are the model's: what `flashd generate --cocotb` writes calls this. That of a
+stream wrapper is in `axis`.
 
 The bench keeps to the port protocol, with random gaps, and compares in every cycle: each step's v_step and v_ren, each query's result and its
 flags, and that nothing comes that is not due.
@@ -20,11 +21,29 @@ READS = (0, 1)
 """Actions that read their value: a load, an update."""
 
 
+def shapes(core):
+    """Of each operand the bits of a word, and the words of a vector."""
+    return {operand: core._core.row(operand)[:2] for operand in "qkvo"}
+
+
+def value_exponent(core):
+    """The exponent field of fixed-point lanes for `vector`, whose numbers are below 4."""
+    _, _, bias, largest = core._core.row("v")
+    return min(bias + 1, largest)
+
+
+def vector(core, rng, operand):
+    """The words of a vector of q, k or v: magnitudes from 1/16 to 3.5, in a core of integers with the scale of its row where rows have one."""
+    d = core.dv if operand == "v" else core.d
+    numbers = [rng.choice((-1, 1)) * 2.0 ** rng.randrange(-4, 2) * rng.uniform(1, 1.75) for _ in range(d)]
+    return core.encode(operand, [numbers])[0].tolist()
+
+
 class Query:
     """A query of a block: its operands, and the model that meets its keys."""
 
     def __init__(self, bench):
-        self.q = bench.vector()
+        self.q = bench.vector("q")
         self.exponent = bench.exponent
         self.model = bench.core.steps()
         self.model.query(self.q, self.exponent)
@@ -59,11 +78,8 @@ class Bench:
         self.rng = random.Random(seed)
         self.ports = {port["name"]: port["width"] for port in self.manifest["ports"]}
         self.ranged = "q_from" in self.ports
-        exponent_bits, self.fraction = self.core._core.fields
-        self.width = 1 + exponent_bits + self.fraction
-        self.bias = 2 ** (exponent_bits - 1) - 1
-        # Every value is below this power of two.
-        self.exponent = self.bias + 1
+        self.shapes = shapes(self.core)
+        self.exponent = value_exponent(self.core)
         dut._log.info("seed %d", seed)
         self.loading, self.meeting = [], deque()
         self.left = 0
@@ -71,14 +87,16 @@ class Bench:
         self.at_value, self.at_result = deque(), deque()
         self.answers = deque([None] * (self.manifest["value_latency"] - 1))
 
-    def vector(self):
-        """d encodings of magnitudes from 2^-4 to 4."""
-        rng, fraction = self.rng, self.fraction
-        return [rng.getrandbits(1) << (self.width - 1) | (self.bias - 4 + rng.randrange(6)) << fraction | rng.getrandbits(fraction)
-                for _ in range(self.core.d)]
+    def vector(self, operand):
+        """The words of a vector of q, k or v."""
+        return vector(self.core, self.rng, operand)
 
-    def packed(self, vector):
-        return sum(element << place * self.width for place, element in enumerate(vector))
+    def packed(self, operand, vector):
+        """A vector as its port has it; noise of nothing."""
+        width, words = self.shapes[operand]
+        if vector is None:
+            return self.rng.getrandbits(width * words)
+        return sum(word << place * width for place, word in enumerate(vector))
 
     def put(self, **values):
         """Drives the ports that there are."""
@@ -120,11 +138,11 @@ class Bench:
             ready = self.left > 0 or bool(self.meeting)
             key = key or (self.next_key() if ready and rng.random() < 0.75 else None)
             self.put(
-                rst=0, q_valid=query is not None, q=self.packed(query.q if query else self.vector()), q_last=ends,
+                rst=0, q_valid=query is not None, q=self.packed("q", query and query.q), q_last=ends,
                 v_exponent=self.exponent if query else rng.getrandbits(4), k_valid=key is not None,
-                k=self.packed(key["k"] if key else self.vector()), k_last=key["last"] if key else rng.getrandbits(1),
+                k=self.packed("k", key and key["k"]), k_last=key["last"] if key else rng.getrandbits(1),
                 k_mask=key["masked"] if key else rng.getrandbits(1) if "k_mask" in self.ports else 0,
-                v=self.packed(value or self.vector()),
+                v=self.packed("v", value),
             )
             if self.ranged:
                 whole = (1 << self.ports["q_to"]) - 1
@@ -154,7 +172,7 @@ class Bench:
             self.left = self.rng.randrange(1, 50)
             self.block, self.place = self.meeting.popleft(), 0
         masked = "k_mask" in self.ports and self.rng.random() < 0.1
-        return {"k": self.vector(), "v": self.vector(), "last": self.left == 1, "masked": masked}
+        return {"k": self.vector("k"), "v": self.vector("v"), "last": self.left == 1, "masked": masked}
 
     def meet(self, key):
         """A key is taken: the model meets it."""
@@ -186,7 +204,8 @@ class Bench:
             got = [self.get(name) for name in ("o_invalid", "o_overflow", "o_empty")]
             assert got == [int(flag) for flag in flags], f"{where}flags: expected {flags}, got {got}"
             got = self.get("o")
-            assert got == self.packed(o), f"{where}o: expected {self.packed(o):x}, got {got:x}"
+            expected = self.packed("o", o)
+            assert got == expected, f"{where}o: expected {expected:x}, got {got:x}"
             if self.array:
                 assert (self.get("o_index"), self.get("o_last")) == (index, last), f"{where}o_index, o_last"
             self.results += 1

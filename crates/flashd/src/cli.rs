@@ -210,7 +210,7 @@ pub struct GenerateArgs {
     pub testbench: Option<LookArg>,
     /// Also a bench for cocotb, <name>_cocotb.py
     ///
-    /// Its expectations come from the Python package flashd (docs/guide/bindings.md).
+    /// Of a core, an array or a wrapper; its expectations come from the Python package flashd (docs/guide/bindings.md).
     #[arg(long, conflicts_with_all = ["unit", "parts"], help_heading = OUTPUT)]
     pub cocotb: bool,
     /// Seed of the testbench's vectors
@@ -406,7 +406,7 @@ pub enum LibertyCommand {
     /// All files must have the same units and corner, and equal templates under equal names; no cell may occur twice. Cells are copied as they
     /// stand.
     Merge {
-        /// The published files, unpacked
+        /// The published files, plain, .gz or .xz
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// File to write

@@ -5,7 +5,9 @@ use crate::output::{Failure, print, print_json};
 use crate::progress::{Work, step};
 use crate::select::wrapper_in_file;
 use crate::target::Target;
-use flashd_generator::{GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all};
+use flashd_generator::{
+    CocotbBench, GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all,
+};
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
 use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
@@ -73,9 +75,6 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
         )),
-        (_, true) if args.cocotb => Err(Failure::input(
-            "--cocotb: writes benches for cores and arrays; testbench/axis has one for stream wrappers, and `cargo xtask axis` runs it",
-        )),
         (Target::Array(array), true) => Ok(Asked::Wrapper(wrapper(args, in_file, array)?)),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
         (target, false) => Ok(Asked::Targets(vec![target])),
@@ -112,21 +111,19 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
                     files.extend(testbench(target, &plan)?);
                 }
                 if args.cocotb {
-                    let (core, _) = target.cores();
-                    if !core.has_one_shape() {
-                        return Err(Failure::input(format!(
-                            "--cocotb: its bench has vectors of one length and format, and {} has others for k, v or o; \
-                             --testbench takes it",
-                            core.name()
-                        )));
-                    }
-                    files.push(cocotb_file(&target.name()));
+                    files.push(cocotb_file(&target.name(), CocotbBench::Ports));
                 }
                 bar.inc(1);
             }
             Ok(files)
         }
-        Asked::Wrapper(config) => Ok(axis_files_in(&config, sources)?),
+        Asked::Wrapper(config) => {
+            let mut files = axis_files_in(&config, sources)?;
+            if args.cocotb {
+                files.push(cocotb_file(&config.name(), CocotbBench::Streams));
+            }
+            Ok(files)
+        }
     }
 }
 

@@ -49,5 +49,5 @@ pub use error::GenerateError;
 pub use axis::{Stream, StreamSignal, WrapperManifest};
 pub use files::{Manifest, ModuleEntry, Port};
 // Testbenches that read test vectors.
-pub use cocotb::cocotb_file;
+pub use cocotb::{CocotbBench, cocotb_file};
 pub use testbench::{inside_expressions, testbench_files, vector_file_name};

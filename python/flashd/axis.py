@@ -1,0 +1,217 @@
+"""The cocotb bench of an emitted stream wrapper, whose expectations are the model's: what `flashd generate --cocotb` writes calls this.
+
+Blocks of random queries and keys go through the streams, with random pauses on all of them: every request for a value, every result with its flags,
+and the counters of the registers are the model's.
+"""
+
+import json
+import os
+import random
+from pathlib import Path
+
+from .bench import READS, shapes, value_exponent, vector
+from .core import Core
+
+PERIOD = 4
+"""Nanoseconds of a cycle."""
+RUN, CLEAR, BUSY = 1, 2, 1
+"""Bits of CONTROL and STATUS."""
+MOST_BLOCKS = 6
+"""Blocks between two starts."""
+PATIENCE = 4000
+"""Microseconds after which a block hangs."""
+
+
+def pauses(rng):
+    """Whether a side of a stream pauses: by chance or not at all, for some cycles each."""
+    while True:
+        chance = rng.choice((0, 0, 0.2, 0.5, 0.9))
+        for _ in range(rng.randrange(1, 60)):
+            yield rng.random() < chance
+
+
+class Masks:
+    """What the registers say of the keys that queries see."""
+
+    def __init__(self, rng, masked):
+        self.mode = rng.randrange(4) if masked else 0
+        self.stride, self.window, self.position = rng.getrandbits(1), rng.randrange(20), rng.randrange(30)
+        self.first = self.position
+
+    def of_next_query(self):
+        """The first key that it sees, and the one behind the last; None for no end."""
+        to = self.position + 1
+        self.position += self.stride
+        if self.mode == 0:
+            return 0, None
+        return (max(0, to - self.window) if self.mode > 1 else 0), to
+
+
+class Block:
+    """A block and what the model makes of it."""
+
+    def __init__(self, bench, masks):
+        rng, core = bench.rng, bench.core
+        self.queries = [vector(core, rng, "q") for _ in range(rng.randrange(1, bench.most + 1))]
+        keys = rng.randrange(1, 40)
+        self.keys, self.values = ([vector(core, rng, operand) for _ in range(keys)] for operand in "kv")
+        self.hidden = [bench.masked and rng.random() < 0.1 for _ in range(keys)]
+        models = []
+        for q in self.queries:
+            model = core.steps()
+            model.query(q, bench.exponent)
+            models.append((model, *masks.of_next_query()))
+        self.asked = []
+        for place in range(keys):
+            reads = [self.meet(model, place, first, end) for model, first, end in models]
+            if any(reads):
+                self.asked.append(place)
+        results = [model.result() for model, _, _ in models]
+        self.results = [o for o, *_ in results]
+        self.flags = [invalid | overflow << 1 | empty << 2 for _, invalid, overflow, empty in results]
+
+    def meet(self, model, place, first, end):
+        """Whether a query reads the value of a key."""
+        seen = not self.hidden[place] and first <= place and (end is None or place < end)
+        # Without masks every key is seen.
+        *_, action, due = model.key(self.keys[place], not seen)
+        if due:
+            model.value(self.values[place])
+        return action in READS
+
+
+class Bench:
+    """A wrapper in cocotb beside its model, with a source or a sink at every port."""
+
+    def __init__(self, dut, manifest, keys=None, seed=None):
+        from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiStreamBus, AxiStreamSink, AxiStreamSource
+
+        self.dut = dut
+        self.manifest = json.loads(Path(manifest).read_text(encoding="utf-8"))
+        block = self.manifest["configuration"]["block"]
+        self.core, self.most = Core.from_json(block["core"]), block["queries"]
+        self.keys = int(os.environ.get("FLASHD_KEYS", 400)) if keys is None else keys
+        seed = int(os.environ.get("FLASHD_SEED", 1)) if seed is None else seed
+        self.rng = random.Random(seed)
+        self.exponent = value_exponent(self.core)
+        self.registers = {register["name"]: register for register in self.manifest["registers"]}
+        self.masked = "MASK_MODE" in self.registers
+        dut._log.info("seed %d", seed)
+        reset = (dut.aclk, dut.aresetn, False)
+        self.lite = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), *reset)
+        self.ports = {}
+        for stream in self.manifest["streams"]:
+            side = AxiStreamSource if stream["input"] else AxiStreamSink
+            self.ports[stream["name"]] = side(AxiStreamBus.from_prefix(dut, stream["name"]), *reset)
+        write, read = self.lite.write_if, self.lite.read_if
+        for one in (*self.ports.values(), write, read):
+            one.log.setLevel("WARNING")
+        for one in (*self.ports.values(), write.aw_channel, write.w_channel, write.b_channel, read.ar_channel, read.r_channel):
+            one.set_pause_generator(pauses(self.rng))
+        self.requested = "m_axis_vreq" in self.ports
+        self.sent = self.results = self.requests = 0
+
+    def bytes_of(self, operand, vectors):
+        """Vectors as the bytes of their beats, element 0 first."""
+        width, words = shapes(self.core)[operand]
+        packed = (sum(word << place * width for place, word in enumerate(one)) for one in vectors)
+        return b"".join(one.to_bytes(width * words // 8, "little") for one in packed)
+
+    def send(self, port, operand, vectors, user=None):
+        """A packet; `user` has a bit for each vector, which counts on its last beat."""
+        from cocotbext.axi import AxiStreamFrame
+
+        data = self.bytes_of(operand, vectors)
+        size = len(data) // len(vectors)
+        users = None if user is None else [int(bit) for bit in user for _ in range(size)]
+        self.ports[port].send_nowait(AxiStreamFrame(data, tuser=users) if users else AxiStreamFrame(data))
+
+    async def write(self, register, value):
+        """Writes a register, if there is one."""
+        if register in self.registers:
+            answer = await self.lite.write(self.registers[register]["offset"], value.to_bytes(4, "little"))
+            assert int(answer.resp) == 0, f"{register}: {answer.resp!r}"
+
+    async def read(self, register):
+        """Reads a register."""
+        answer = await self.lite.read(self.registers[register]["offset"], 4)
+        assert int(answer.resp) == 0, f"{register}: {answer.resp!r}"
+        return int.from_bytes(answer.data, "little")
+
+    async def memory(self, blocks):
+        """Answers requests: each is the model's next one."""
+        from cocotb.triggers import ClockCycles
+
+        for block, number in blocks:
+            for place in block.asked:
+                request = await self.ports["m_axis_vreq"].recv()
+                got = int.from_bytes(request.tdata, "little")
+                assert got == place, f"key {number + place}: a request of key {place} of its block is due, got {got}"
+                if self.rng.random() < 0.3:
+                    await ClockCycles(self.dut.aclk, self.rng.randrange(1, 30))
+                self.send("s_axis_v", "v", [block.values[place]])
+                self.requests += 1
+
+    async def answers(self, block, number):
+        """Compares the results of a block."""
+        frame = await self.ports["m_axis_o"].recv(compact=False)
+        data, size = bytes(frame.tdata), len(self.bytes_of("o", block.results[:1]))
+        assert len(data) == size * len(block.results), f"key {number}: {len(data) // size} results of {len(block.results)} queries"
+        for index, (o, flags) in enumerate(zip(block.results, block.flags)):
+            where = f"key {number + len(block.keys) - 1}, query {index} of its block: "
+            got, expected = data[index * size :][:size], self.bytes_of("o", [o])
+            assert got == expected, f"{where}o: expected {expected[::-1].hex()}, got {got[::-1].hex()}"
+            told = set(frame.tuser[index * size :][:size])
+            assert told == {flags}, f"{where}flags: expected {flags}, got {told}"
+            self.results += 1
+
+    async def start(self):
+        """Some blocks, from a start of the wrapper to its end."""
+        import cocotb
+        from cocotb.triggers import with_timeout
+
+        masks = Masks(self.rng, self.masked)
+        blocks = [Block(self, masks) for _ in range(self.rng.randrange(1, MOST_BLOCKS + 1))]
+        numbered = []
+        for block in blocks:
+            numbered.append((block, self.sent))
+            self.sent += len(block.keys)
+        lengths = {len(block.keys) for block in blocks}
+        length = lengths.pop() if len(lengths) == 1 and self.rng.getrandbits(1) else 0
+        for register, value in (("MASK_MODE", masks.mode), ("STRIDE", masks.stride), ("WINDOW", masks.window), ("POSITION", masks.first),
+                                ("V_EXPONENT", self.exponent), ("LENGTH", length), ("BLOCKS", len(blocks))):
+            await self.write(register, value)
+        for block in blocks:
+            self.send("s_axis_q", "q", block.queries)
+            self.send("s_axis_k", "k", block.keys, block.hidden if self.masked else None)
+            if not self.requested:
+                self.send("s_axis_v", "v", block.values)
+        memory = cocotb.start_soon(self.memory(numbered)) if self.requested else None
+        await self.write("CONTROL", RUN | CLEAR)
+        for block, number in numbered:
+            await with_timeout(self.answers(block, number), PATIENCE, "us")
+        if memory is not None:
+            await with_timeout(memory, PATIENCE, "us")
+        while await self.read("STATUS") & BUSY:
+            pass
+        keys, asked = (sum(len(of(block)) for block in blocks) for of in (lambda b: b.keys, lambda b: b.asked))
+        expected = {"STATUS": 0, "CONTROL": 0, "BLOCKS_DONE": len(blocks), "KEYS": keys, "VALUES_READ": asked, "VALUES_SKIPPED": keys - asked}
+        found = {name: await self.read(name) for name in expected}
+        assert found == expected, f"key {self.sent}: expected {expected}, got {found}"
+        assert all(self.ports[name].empty() for name in ("m_axis_o", "m_axis_vreq") if name in self.ports), f"key {self.sent}: more than is due"
+
+    async def run(self):
+        """The whole bench; an AssertionError says what differed, and at which key."""
+        import cocotb
+        from cocotb.clock import Clock
+        from cocotb.triggers import ClockCycles
+
+        cocotb.start_soon(Clock(self.dut.aclk, PERIOD, unit="ns").start())
+        self.dut.aresetn.value = 0
+        await ClockCycles(self.dut.aclk, 4)
+        self.dut.aresetn.value = 1
+        await ClockCycles(self.dut.aclk, 2)
+        while self.sent < self.keys:
+            await self.start()
+        self.dut._log.info("%d keys, %d requests, %d results are the model's", self.sent, self.requests, self.results)
+        assert self.results > 0 and (self.requests > 0 or not self.requested)
