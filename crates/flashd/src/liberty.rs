@@ -3,6 +3,7 @@
 use crate::cli::{LibertyArgs, LibertyCommand};
 use crate::output::{Failure, print, print_json};
 use flashd_ppa::liberty::{Library, merge};
+use flashd_ppa::synthesis::library_text;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -16,9 +17,8 @@ struct Report {
 pub fn run(args: &LibertyArgs) -> Result<(), Failure> {
     let LibertyCommand::Merge { files, out, json } = &args.command;
     let read = |file: &std::path::PathBuf| {
-        let text =
-            flashd_files::read_text(file).map_err(|e| Failure::input(format!("{}: {e}", file.display())));
-        Ok::<_, Failure>((file.clone(), text?))
+        let text = library_text(file).map_err(|e| Failure::input(e.to_string()))?;
+        Ok::<_, Failure>((file.clone(), text))
     };
     let texts = files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let merged = merge(&texts).map_err(|e| Failure::input(e.to_string()))?;

@@ -32,7 +32,7 @@ pub struct PpaArgs {
     /// Also an array of B of each core, beside B single cores
     #[arg(long, value_name = "B,B,...", value_delimiter = ',', help_heading = WHAT)]
     pub queries: Vec<usize>,
-    /// Cell library, plain or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
+    /// Cell library, plain, .gz or .xz; can be repeated (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Vec<PathBuf>,
     /// Clock period to meet with the least area, in ns (default: the shortest)
@@ -103,7 +103,7 @@ pub struct ExploreArgs {
     /// Clock period that all cores must meet, in ns
     #[arg(long, value_name = "NS", required_unless_present = "errors_only", help_heading = RUN)]
     pub clock: Option<f64>,
-    /// Cell library, plain or .xz (default: osu018 of qflow-tech-osu018)
+    /// Cell library, plain, .gz or .xz (default: osu018 of qflow-tech-osu018)
     #[arg(long, value_name = "FILE", help_heading = RUN)]
     pub liberty: Option<PathBuf>,
     /// Folder of attention heads for errors and power (default: the bundled sample)

@@ -16,6 +16,7 @@ mod help;
 mod hostile;
 mod inputs;
 mod interrupt;
+mod liberty;
 mod llm;
 mod npy;
 mod options;

@@ -4,6 +4,7 @@ use super::adders::FullAdder;
 use super::cache::{self, Digest};
 use crate::PpaError;
 use crate::liberty::{Cell, Kind, Library};
+use flate2::read::MultiGzDecoder;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +64,8 @@ impl CellLibrary {
         let bytes = flashd_files::read(&path).map_err(PpaError::file("read", &path))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let sha256 = cache::sha256(&bytes);
-        let packed = path.extension().is_some_and(|extension| extension == "xz");
-        let (path, bytes) = if packed { unpack(&path, &bytes, cache)? } else { (path, bytes) };
+        let (path, bytes) =
+            if is_packed(&path) { kept_unpacked(&path, &bytes, cache)? } else { (path, bytes) };
         let path = std::path::absolute(&path).map_err(PpaError::file("read", &path))?;
         let cells = Library::from_text(&path, &String::from_utf8_lossy(&bytes))?;
         let roles = roles(&cells).map_err(|detail| PpaError::Library { path: path.clone(), detail })?;
@@ -109,8 +110,35 @@ fn default_library() -> Result<PathBuf, PpaError> {
     })
 }
 
+/// Whether a library is packed, by the end of its name: `.xz`, or `.gz`, as ASAP7 is published.
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "xz" || extension == "gz")
+}
+
+/// The bytes of a packed file.
+fn unpacked(path: &Path, packed: &[u8]) -> Result<Vec<u8>, PpaError> {
+    let mut bytes = Vec::new();
+    let (kind, read) = match path.extension().is_some_and(|extension| extension == "gz") {
+        true => ("a gzip", MultiGzDecoder::new(packed).read_to_end(&mut bytes)),
+        false => ("an xz", lzma_rust2::XzReader::new(packed, true).read_to_end(&mut bytes)),
+    };
+    let detail = |e| format!("cannot be unpacked, expected {kind} file: {e}");
+    read.map_err(|e| PpaError::Library { path: path.to_path_buf(), detail: detail(e) })?;
+    Ok(bytes)
+}
+
+/// The text of a library, unpacked if it is packed.
+///
+/// # Errors
+/// A file that cannot be read or unpacked.
+pub fn library_text(path: &Path) -> Result<String, PpaError> {
+    let bytes = flashd_files::read(path).map_err(PpaError::file("read", path))?;
+    let bytes = if is_packed(path) { unpacked(path, &bytes)? } else { bytes };
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Unpacks a file once for every content.
-fn unpack(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>), PpaError> {
+fn kept_unpacked(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>), PpaError> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = cache.join("libraries");
     let target = folder.join(format!("{}_{stem}", &Digest::new().field("packed", packed).finish()[..16]));
@@ -118,11 +146,7 @@ fn unpack(path: &Path, packed: &[u8], cache: &Path) -> Result<(PathBuf, Vec<u8>)
         cache::touch(&target);
         return Ok((target, bytes));
     }
-    let mut bytes = Vec::new();
-    lzma_rust2::XzReader::new(packed, true).read_to_end(&mut bytes).map_err(|e| PpaError::Library {
-        path: path.to_path_buf(),
-        detail: format!("cannot be unpacked, expected an xz file: {e}"),
-    })?;
+    let bytes = unpacked(path, packed)?;
     std::fs::create_dir_all(&folder).map_err(PpaError::file("create", &folder))?;
     flashd_files::write(&target, &bytes).map_err(PpaError::file("write", &target))?;
     Ok((target, bytes))

@@ -33,7 +33,7 @@ pub(crate) use cache::Digest;
 pub use cache::Cache;
 pub use clean::{KEPT_BYTES, KEPT_DAYS, Removed, SPARED_DAYS};
 pub use flow::{Flow, MappedCore, Progress};
-pub use library_file::CellLibrary;
+pub use library_file::{CellLibrary, library_text};
 pub use mapped::{Mapped, MappedModule};
 pub use parts::part;
 pub use tools::Tools;
