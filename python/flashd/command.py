@@ -1,14 +1,16 @@
 """Studies of the command line as tables."""
 
 import json
+import signal
 import subprocess
 import sys
+import threading
 
 
 def command(*arguments, **flags):
     """What a command of the program prints as JSON: `command("simulate", q="q.npy", causal=True)` is `flashd simulate --q q.npy --causal --json`.
 
-    A flag that is a list is given once for each of its elements. Progress is on standard error; Ctrl-C ends the command.
+    A flag that is a list is given once for each of its elements. Progress goes to standard error as it comes; Ctrl-C ends the command.
 
     Raises ValueError with the program's text for input that cannot be used, RuntimeError for a check that failed.
     """
@@ -21,16 +23,31 @@ def command(*arguments, **flags):
             elif one is not None and one is not False:
                 words += [flag, str(one)]
     with subprocess.Popen([*words, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+        said = []
+
+        def listen():
+            for line in program.stderr:
+                # The error is the exception's.
+                if said or line.startswith("error: "):
+                    said.append(line)
+                else:
+                    print(line, end="", file=sys.stderr, flush=True)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
         try:
-            output, said = program.communicate()
+            output = program.stdout.read()
         except KeyboardInterrupt:
-            program.wait()
+            # In a notebook the signal is Python's alone.
+            program.send_signal(signal.SIGINT)
             raise
+        finally:
+            program.wait()
+            listener.join()
     if program.returncode == 0:
         return json.loads(output)
-    text = said.strip()
-    text = text[len("error: ") :] if text.startswith("error: ") else text
-    raise (ValueError if program.returncode == 2 else RuntimeError)(text)
+    text = "".join(said).strip().removeprefix("error: ")
+    raise (ValueError if program.returncode == 2 else RuntimeError)(text or f"exit code {program.returncode}")
 
 
 def _flat(value, prefix=""):
@@ -73,4 +90,5 @@ def explore(**flags):
 
     With `errors_only=True` it needs no other tools; areas and power take Yosys and OpenSTA.
     """
-    return _frame(command("explore", **flags)["points"])
+    report = command("explore", **flags)
+    return _frame({"format": of_format["format"], **point} for of_format in report["formats"] for point in of_format["points"])

@@ -154,18 +154,19 @@ class Core:
         return self.run(q, k, v, causal=causal, mask=mask, scale=scale, lengths=lengths, errors=False, **settings).o
 
     def run(self, q, k, v, *, causal=False, mask=None, scale=None, lengths=None, window=None, causal_align=None,
-            tensor_scale=None, steps=False, errors=True, progress=None):
+            tensor_scale=None, smooth_k=False, steps=False, errors=True, progress=None):
         """Attention with counts, cycles and errors.
 
-        q is [..., H, queries, d], k [..., Hk, keys, d] and v [..., Hk, keys, dv], where each head of k and v serves H / Hk heads of q in a
-        row; [rows, d] and a query [d] are one head; results are [..., H, queries, dv]. float32, float16, float64, bfloat16 and float8 of ml_dtypes, torch tensors, anything with __array__ or
-        DLPack; results are of q's type. Values are rounded to the core's formats, integers with the scales of their rows, as `flashd simulate` does, and the results are its
-        bits.
+        q is [..., H, queries, d], k [..., Hk, keys, d] and v [..., Hk, keys, dv], where each head of k and v serves H / Hk heads of q in a row;
+        [rows, d] and a query [d] are one head; results are [..., H, queries, dv]. float32, float16, float64, bfloat16 and float8 of ml_dtypes,
+        torch tensors, anything with __array__ or DLPack; results are of q's type. Values are rounded to the core's formats, integers with the
+        scales of their rows, as `flashd simulate` does, and the results are its bits.
 
-        causal, window, causal_align, lengths, scale and tensor_scale are the command's flags. lengths is a number, or an array that
+        causal, window, causal_align, lengths, scale, tensor_scale and smooth_k are the command's flags. lengths is a number, or an array that
         broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]; of floats it is
-        what is added to scores, 0 and -inf (or the type's least number). window, lengths and mask take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64.
-        progress is called with the steps done and those of all.
+        what is added to scores, 0 and -inf (or the type's least number). window, lengths and mask take a core with masks. steps=True keeps
+        scores, weights and what was held, errors=False leaves out the comparison with f64. progress is called with the steps done and those
+        of all.
         """
         (q, like), (k, _), (v, _) = (_array(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
         shape = (*q.shape[:-1], self.dv)
@@ -188,7 +189,7 @@ class Core:
             raise ValueError(f"k: {own[-1]} heads, but q has {leading[-1]}; as many or a part of them are needed")
         flat = [np.ascontiguousarray(x).reshape(-1, *x.shape[-2:]) for x in (q, k, v)]
         given = {"causal": causal, "window": window, "causal_align": causal_align, "tensor_scale": tensor_scale,
-                 "scale": scale, "steps": steps, "errors": errors}
+                 "scale": scale, "smooth_k": smooth_k, "steps": steps, "errors": errors}
         if lengths is not None:
             lengths = np.asarray(lengths)
             if lengths.dtype.kind not in "iu" or (lengths < 0).any():

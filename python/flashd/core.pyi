@@ -35,12 +35,12 @@ class Core:
     def attention(
         self, q: A, k: Any, v: Any, *, causal: bool = False, mask: Optional[ArrayLike] = None, scale: Optional[float | str] = None,
         lengths: Optional[ArrayLike] = None, window: Optional[int] = None, causal_align: Optional[str] = None,
-        tensor_scale: Optional[str] = None, steps: bool = False, progress: Optional[Callable[[int, int], object]] = None
+        tensor_scale: Optional[str] = None, smooth_k: bool = False, steps: bool = False, progress: Optional[Callable[[int, int], object]] = None
     ) -> A: ...
     def run(
         self, q: Any, k: Any, v: Any, *, causal: bool = False, mask: Optional[ArrayLike] = None, scale: Optional[float | str] = None,
         lengths: Optional[ArrayLike] = None, window: Optional[int] = None, causal_align: Optional[str] = None,
-        tensor_scale: Optional[str] = None, steps: bool = False, errors: bool = True,
+        tensor_scale: Optional[str] = None, smooth_k: bool = False, steps: bool = False, errors: bool = True,
         progress: Optional[Callable[[int, int], object]] = None
     ) -> Run: ...
     def attention_raw(

@@ -124,6 +124,7 @@ fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
         hidden,
         score_scale,
         tensor_scale,
+        smooth_k: flag("smooth_k")?,
         errors: flag("errors")?,
         steps: flag("steps")?,
     })

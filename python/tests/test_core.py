@@ -105,6 +105,9 @@ class SameBits(unittest.TestCase):
                 if rng.integers(4) == 0:
                     settings["tensor_scale"] = "none"
                     flags += ["--tensor-scale", "none"]
+                if rng.integers(5) == 0:
+                    settings["smooth_k"] = True
+                    flags += ["--smooth-k"]
                 for name, x in (("q", q), ("k", k), ("v", v)):
                     np.save(folder / f"{name}.npy", x)
                 ran = program("simulate", *core.flags.split(), "--engine", "model", "--q", folder / "q.npy", "--k", folder / "k.npy",
@@ -307,6 +310,22 @@ class Files(unittest.TestCase):
         self.assertTrue(all(0 < row["mean"] < 0.01 for row in rows))
         with self.assertRaisesRegex(ValueError, "^--data: nowhere: "):
             flashd.accuracy("nowhere")
+        with tempfile.TemporaryDirectory() as folder:
+            grid = Path(folder) / "grid.json"
+            grid.write_text('[{"design": "flash-d", "update": ["fixed", "rounded"]}, {"design": "fa2"}]')
+            rows = flashd.explore(errors_only=True, grid=grid, format="fp8-e4m3", every=64)
+        rows = rows if isinstance(rows, list) else rows.to_dict("records")
+        self.assertEqual({row["variant"] for row in rows}, {"flash_d_fixed", "flash_d_rounded", "fa2"})
+        self.assertTrue(all(row["format"] == "fp8-e4m3" and 0 < row["errors.mean"] < 0.02 for row in rows))
+
+    def test_a_command_ends_with_its_caller(self):
+        code = "import flashd\nflashd.explore(errors_only=True)"
+        # Its own group: the signal is for Python alone, as in a notebook.
+        with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, start_new_session=True) as python:
+            time.sleep(2)
+            python.send_signal(signal.SIGINT)
+            _, said = python.communicate(timeout=60)
+        self.assertIn("KeyboardInterrupt", said)
 
 
 class Errors(unittest.TestCase):

@@ -48,6 +48,8 @@ pub struct Settings {
     pub score_scale: ScoreScale,
     /// Powers of two on Q, K and V in narrow formats.
     pub tensor_scale: TensorScale,
+    /// K minus its mean over the keys, which softmax does not see and narrow formats like.
+    pub smooth_k: bool,
     /// Errors against attention in f64.
     pub errors: bool,
     /// Scores, factors and held steps of every query and key.
@@ -255,6 +257,7 @@ impl Core {
         };
         let reference =
             if chooses || settings.errors { Reference::new(&scenario) } else { Reference::none() };
+        let scenario = if settings.smooth_k { scenario.smooth_k() } else { scenario };
         let prepared = prepare(self.config(), &scenario, &reference)
             .map_err(|e| Error::Input(format!("--scale: {e}")))?;
         let model = self.model(prepared.scaling.score_shift);

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod markdown;
+mod reproduce;
 mod workshop;
 
 use crate::common::root;
@@ -37,7 +38,7 @@ fn documents() -> Vec<String> {
 }
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 26] = [
+const NOT_RUN: [(&str, &str); 27] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
@@ -49,6 +50,7 @@ const NOT_RUN: [(&str, &str); 26] = [
     ("--data traces", "the reader makes the folder"),
     ("--example", "it needs the folder that the reader makes"),
     ("--liberty asap7.lib", "the reader brings the library"),
+    ("liberty merge ", "the reader brings the library"),
     ("--from asap7.json", "the reader brings the library"),
     ("--checkpoint stories260K.bin", "the reader brings the model"),
     ("ppa --design flash-d --d 16 --breakdown", "mapping takes minutes"),

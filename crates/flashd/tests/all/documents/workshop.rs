@@ -3,7 +3,7 @@
 use super::markdown::Command;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// The program is there already: what is built is not built again.
@@ -49,6 +49,11 @@ impl Workshop {
         Workshop { folder }
     }
 
+    /// The copy.
+    pub fn repository(&self) -> PathBuf {
+        self.folder.path().join("repository")
+    }
+
     /// What a command prints.
     ///
     /// # Errors
@@ -58,7 +63,7 @@ impl Workshop {
         let programs = self.folder.path().join("bin");
         let out = std::process::Command::new("bash")
             .args(["-o", "pipefail", "-c", &command.text])
-            .current_dir(self.folder.path().join("repository").join(&command.folder))
+            .current_dir(self.repository().join(&command.folder))
             .env("PATH", format!("{}:{path}", programs.display()))
             .env("FLASHD", programs.join("flashd"))
             .output()

@@ -1,0 +1,82 @@
+//! `scripts/reproduce`: tables are those of their pages, and a figure that is not is told.
+
+use super::markdown::Command;
+use super::workshop::Workshop;
+use std::fs;
+use std::path::PathBuf;
+
+fn command(text: &str) -> Command {
+    Command { place: String::new(), folder: String::new(), text: text.into(), output: None, long: false }
+}
+
+/// Changes the page that has a table, behind its mark.
+fn change(workshop: &Workshop, mark: &str, from: &str, to: &str) {
+    let pages = workshop.repository().join("docs/results");
+    let months = fs::read_dir(pages).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    let files = months.flat_map(|month| fs::read_dir(month).unwrap().map(|entry| entry.unwrap().path()));
+    let has = |path: &PathBuf| fs::read_to_string(path).is_ok_and(|text| text.contains(mark));
+    let page = files.filter(|path| path.extension().is_some_and(|end| end == "md")).find(has).unwrap();
+    let text = fs::read_to_string(&page).unwrap();
+    let (before, behind) = text.split_once(mark).unwrap();
+    assert!(behind.contains(from), "{from}");
+    fs::write(page, format!("{before}{mark}{}", behind.replacen(from, to, 1))).unwrap();
+}
+
+#[test]
+fn tables_are_those_of_their_pages() {
+    let workshop = Workshop::new(&super::root());
+    let said = workshop.run(&command("scripts/reproduce --sample accuracy skips")).unwrap();
+    assert!(said.contains("2 of 2 tables are those of their pages"), "{said}");
+    // In the last place of a figure, in a rule, and a row too few.
+    const MARK: &str = "<!-- reproduce skips on the sample -->";
+    let row = said.lines().rfind(|line| line.starts_with("| `hold:8`")).unwrap();
+    let first = row.split(" | ").nth(1).unwrap().split(',').next().unwrap();
+    let digit = first.chars().last().unwrap().to_digit(10).unwrap();
+    let changed = format!("{}{}", &first[..first.len() - 1], (digit + 1) % 10);
+    for (from, to, wrong) in [
+        (first, changed.as_str(), "skips: `hold:8`: bytes-d16: "),
+        ("| `hold:8` |", "| `hold:9` |", "skips: `hold:8`: is not on the page"),
+        (row, "", "skips: `hold:8`: is not on the page"),
+    ] {
+        let workshop = Workshop::new(&super::root());
+        change(&workshop, MARK, from, to);
+        let failure = workshop.run(&command("scripts/reproduce --sample skips")).unwrap_err();
+        assert!(failure.starts_with("exit status: 1: ") && failure.contains(wrong), "{failure}");
+        // What was measured can be written.
+        workshop.run(&command("scripts/reproduce --sample skips --update")).unwrap();
+        workshop.run(&command("scripts/reproduce --sample skips")).unwrap();
+    }
+}
+
+/// Every mark of a page is the name of a table, and every table is on a page.
+#[test]
+fn every_mark_is_a_table() {
+    let workshop = Workshop::new(&super::root());
+    let listed = workshop.run(&command("scripts/reproduce --list")).unwrap();
+    assert!(!listed.contains("on no page"), "{listed}");
+    let mut marks = 0;
+    for file in super::documents() {
+        let text = fs::read_to_string(super::root().join(&file)).unwrap();
+        for mark in text.lines().filter_map(|line| line.strip_prefix("<!-- reproduce ")) {
+            let name = mark.split(' ').next().unwrap();
+            assert!(listed.lines().any(|line| line.split(' ').next() == Some(name)), "{file}: {mark}");
+            marks += 1;
+        }
+    }
+    assert!(marks > 15, "{marks}");
+}
+
+#[test]
+fn what_is_asked_for_wrongly_is_said() {
+    let workshop = Workshop::new(&super::root());
+    for (words, wrong) in [
+        ("", "which table? --list names them"),
+        ("figures", "figures: no such table; --list names them"),
+        ("skips --data nowhere", "--data nowhere: there is no such file or folder"),
+        ("skips --data docs --sample", "--data and --sample: give one of them"),
+        ("area-periods", "this table is of ASAP7: --liberty names its file"),
+    ] {
+        let failure = workshop.run(&command(&format!("scripts/reproduce {words}"))).unwrap_err();
+        assert!(failure.starts_with("exit status: 2: ") && failure.contains(wrong), "{words}: {failure}");
+    }
+}

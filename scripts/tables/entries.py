@@ -1,0 +1,59 @@
+"""Every table that scripts/reproduce makes: how, from what, in which time, and how far its figures may be from those of its page."""
+
+from dataclasses import dataclass
+from typing import Callable
+
+from . import errors, power, speed
+
+
+@dataclass
+class Entry:
+    """A table."""
+
+    what: str
+    measure: Callable
+    time: str
+    """Of processor time on a machine of 2026, from nothing."""
+    limit: float = 0.0
+    """How far a figure may be from the page's, as a fraction of it, beside its rounding. Errors and counts come from bit-exact models and f64:
+    nothing at all. Mappings and powers follow the versions of Yosys, ABC and OpenSTA (the pages' are those of Debian 12). Times are those of a
+    machine."""
+    heads: bool = False
+    """Whether it is of recorded heads, and has a form on the bundled ones."""
+    tools: tuple = ()
+    asap7: bool = False
+    """Whether all of it is of ASAP7."""
+
+    @property
+    def needs_text(self):
+        needs = [f"a folder of heads, or the sample" for _ in [1] if self.heads]
+        needs += [tool for tool in self.tools if "/" not in tool]
+        needs += ["--liberty" for _ in [1] if self.asap7]
+        return f"; needs {', '.join(needs)}" if needs else ""
+
+
+def _mapped(what, measure, time, **named):
+    return Entry(what, measure, time, limit=0.02, tools=power.TOOLS, **named)
+
+
+ENTRIES = {
+    "accuracy": Entry("errors by group of heads", errors.heads, "10 min", heads=True),
+    "accuracy-lengths": Entry("errors over the number of keys", errors.lengths, "5 min"),
+    "accuracy-widths": Entry("errors by the precision of lanes", errors.widths, "20 min", heads=True),
+    "channels": Entry("errors where one channel of V is large", errors.channels, "1 min"),
+    "skips": Entry("value reads that rules save", errors.skips, "2 min; on the sample 1 s", heads=True),
+    "hold-rules": Entry("the same for all rules", errors.skips_all, "10 min; on the sample 1 s", heads=True),
+    "hold-best": Entry("the best rule by group of heads", errors.skips_best, "10 min; on the sample 1 s", heads=True),
+    "hold-lengths": Entry("hold rules over the number of keys", errors.hold_lengths, "5 min"),
+    "hold-bounds": Entry("rules at their worst distance", errors.worst_bounds, "10 s"),
+    "hold-streams": Entry("rules on constructed streams", errors.worst_streams, "10 s"),
+    "area": _mapped("area, period and power of cores", power.cores, "2 h"),
+    "area-savings": _mapped("what FLASH-D saves over FA2", power.savings, "2 h, none after area"),
+    "area-fixed": _mapped("FLASH-D under one exponent", power.fixed, "20 h"),
+    "area-spread": _mapped("energy by head, with glitches", power.spread, "2 h", heads=True, asap7=True),
+    "area-smallest": _mapped("cores under one exponent, both libraries", power.smallest, "1 h", asap7=True),
+    "area-periods": _mapped("shortest periods of all variants", power.periods, "3 h", asap7=True),
+    "area-arrays": _mapped("arrays beside single cores", power.arrays, "1 h", asap7=True),
+    "explore": _mapped("error against power", power.explore, "10 h", heads=True, asap7=True),
+    "throughput": Entry("keys a second", speed.throughput, "1 h, most of it Verilator's", limit=0.5, tools=("verilator", "g++", "make")),
+}

@@ -1,0 +1,168 @@
+"""Tables of the documents: where they are, how figures are written there, and what differs from what was measured.
+
+A table that can be made again has a comment before it:
+
+    <!-- reproduce NAME -->                 with the full data
+    <!-- reproduce NAME on the sample -->   its form on the bundled heads
+"""
+
+import re
+from dataclasses import dataclass, field
+from math import floor, log10
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+MARK = re.compile(r"<!-- reproduce ([a-z0-9-]+)( on the sample)? -->")
+NUMBER = re.compile(r"(?<![\w`])-?\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w`])")
+
+
+NOISE = 1e-9
+"""What is below it is the rounding of f64, which another machine's exponential may have otherwise."""
+
+
+@dataclass
+class Cell:
+    """A cell as it is printed, and the figures in it; none of a label. `slack` is how far they may be from the page's, beside the table's limit."""
+
+    text: str
+    values: tuple = ()
+    slack: float = 0.0
+
+
+@dataclass
+class Table:
+    """A measured table. Its first columns are labels, by which its rows are found on the page."""
+
+    columns: list
+    labels: int
+    rows: list = field(default_factory=list)
+    missing: list = field(default_factory=list)
+    """What was left out, for want of what: pairs of the first labels of rows, and a reason."""
+    notes: list = field(default_factory=list)
+    """Lines to print beneath."""
+
+    def add(self, labels, cells):
+        self.rows.append([Cell(label) for label in labels] + list(cells))
+
+
+def label(row, labels):
+    return tuple(cell.text for cell in row[:labels])
+
+
+def digits(x, most=None):
+    """Three significant digits, of large numbers one place behind the point, and at most so many places."""
+    if x == 0:
+        return "0"
+    places = 1 if abs(x) >= 99.95 else max(0, 2 - floor(log10(abs(x))))
+    return f"{x:.{places if most is None else min(places, most)}f}"
+
+
+def number(x, write=digits):
+    """A cell of one figure; an empty one for none."""
+    return Cell("") if x is None else Cell(write(x), (x,))
+
+
+def places(n, thousands=False):
+    """A writer of numbers with n places behind the point."""
+    return lambda x: f"{x:{',' if thousands else ''}.{n}f}"
+
+
+def as_markdown(table):
+    """The table as a document has it; columns of figures stand to the right."""
+    lines = ["| " + " | ".join(table.columns) + " |"]
+    right = [any(row[i].values or row[i].text.isdigit() for row in table.rows) for i in range(len(table.columns))]
+    lines.append("| " + " | ".join("--:" if r else "---" for r in right) + " |")
+    lines += ["| " + " | ".join(cell.text for cell in row) + " |" for row in table.rows]
+    return "\n".join(line.replace("|  |", "| |").replace("|  |", "| |") for line in lines)
+
+
+@dataclass
+class Place:
+    """A table in a document: its file, and the lines of it."""
+
+    path: Path
+    first: int
+    lines: list
+
+    @property
+    def columns(self):
+        return cells(self.lines[0])
+
+    @property
+    def rows(self):
+        return [cells(line) for line in self.lines[2:]]
+
+    def __str__(self):
+        return str(self.path.relative_to(ROOT))
+
+
+def cells(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip())[1:-1]]
+
+
+def places_of(root=ROOT):
+    """All tables with a mark, by name and whether they are on the sample."""
+    found = {}
+    for path in sorted((root / "docs").rglob("*.md")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for i, line in enumerate(lines):
+            mark = MARK.fullmatch(line.strip())
+            if not mark:
+                continue
+            first = next((j for j in range(i + 1, len(lines)) if lines[j].strip()), len(lines))
+            end = next((j for j in range(first, len(lines)) if not lines[j].startswith("|")), len(lines))
+            found[mark[1], bool(mark[2])] = Place(path, first, lines[first:end])
+    return found
+
+
+def figures(text):
+    """The figures of a printed cell outside of code, each with half a unit of its last digit."""
+    found = []
+    for token in NUMBER.findall(re.sub(r"`[^`]*`", "", text)):
+        mantissa, _, exponent = token.replace(",", "").lower().partition("e")
+        behind = len(mantissa.partition(".")[2])
+        found.append((float(token.replace(",", "")), 0.5 * 10.0 ** (int(exponent or 0) - behind)))
+    return found
+
+
+def differences(table, place, limit):
+    """What a document says otherwise: lines of text, and how many figures were compared. `limit` is a fraction of the page's figure, beside the
+    rounding to its digits."""
+    wrong, compared = [], 0
+    if place.columns != table.columns:
+        return [f"columns: the page has {place.columns}, measured are {table.columns}"], 0
+    page = {tuple(row[: table.labels]): row for row in place.rows}
+    left_out = lambda key: any(key[: len(start)] == tuple(start) for start, _ in table.missing)
+    measured = set()
+    for row in table.rows:
+        key = label(row, table.labels)
+        measured.add(key)
+        if key not in page:
+            wrong.append(f"{', '.join(key)}: is not on the page")
+            continue
+        for column, cell, text in list(zip(table.columns, row, page[key]))[table.labels :]:
+            expected, where = figures(text), f"{', '.join(key)}: {column}"
+            if len(expected) != len(cell.values):
+                wrong.append(f"{where}: {text or 'nothing'} on the page, {cell.text or 'nothing'} measured")
+                continue
+            for (there, half), here in zip(expected, cell.values):
+                compared += 1
+                same_noise = max(abs(here), abs(there)) < NOISE
+                if not same_noise and not abs(here - there) <= half * (1 + 1e-6) + limit * abs(there) + cell.slack:
+                    wrong.append(f"{where}: {text} on the page, {cell.text} measured")
+                    break
+    wrong += [f"{', '.join(key)}: on the page, but not measured" for key in page if key not in measured and not left_out(key)]
+    return wrong, compared
+
+
+def write(table, place):
+    """Puts measured rows in place of those of the document; what was not measured stays."""
+    old = {tuple(row[: table.labels]): line for row, line in zip(place.rows, place.lines[2:])} if place.lines else {}
+    new = as_markdown(table).splitlines()
+    measured = {label(row, table.labels) for row in table.rows}
+    kept = [line for key, line in old.items() if key not in measured and any(key[: len(s)] == tuple(s) for s, _ in table.missing)]
+    lines = place.path.read_text(encoding="utf-8").splitlines()
+    lines[place.first : place.first + len(place.lines)] = new + kept
+    temporary = place.path.with_suffix(".tmp")
+    temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    temporary.replace(place.path)

@@ -1,0 +1,207 @@
+"""Tables of area, timing and power. They take Yosys and OpenSTA, and for rows of ASAP7 its Liberty file."""
+
+from .errors import percent, stem
+from .pages import Cell, Table, digits, number, places
+from .program import OSU018
+
+LIBRARIES = {"osu018": ("osu018, 30 ns", 30), "asap7": ("ASAP7, 4 ns", 4)}
+"""Libraries by name: what rows call them, and the clock in ns at which cores are compared."""
+NO_ASAP7 = "rows of ASAP7: --liberty names its file"
+TOOLS = ("yosys", "sta", str(OSU018))
+
+
+def points(x):
+    """A difference of two figures in percent: figures that differ by a limit move it by a point or so, however small it is."""
+    return Cell(f"{x:.1f}", (x,), slack=1.0)
+
+
+def area(x):
+    """Areas as the pages have them: whole um2, with commas."""
+    return f"{x:,.0f}"
+
+
+def libraries(context, table):
+    """The libraries that there are, each with its flags; what is missing is left out of the table."""
+    for name, (label, clock) in LIBRARIES.items():
+        if name == "osu018":
+            yield label, f"--clock {clock}"
+        elif context.liberty is None:
+            table.missing.append(((label,), NO_ASAP7))
+        else:
+            yield label, f"--clock {clock} --liberty {context.liberty}"
+
+
+def asap7(context):
+    """The flag for ASAP7's file; a table of nothing else cannot be made without it."""
+    from .program import Problem
+
+    if context.liberty is None:
+        raise Problem("this table is of ASAP7: --liberty names its file, see docs/guide/bindings.md")
+    return f"--liberty {context.liberty}"
+
+
+RANGES = {"ranged": "each lane", "fixed": "one for all channels", "shared-log-reference": "one for all channels",
+          "log-reference": "one for all channels"}
+
+
+def reach(configuration):
+    """What a core's lanes are relative to, as the pages say it."""
+    return RANGES.get(configuration.get("update") or configuration.get("fa2"), "float")
+
+
+SIDE_BY_SIDE = {
+    "bf16": ("flash-d", "fa2", "fa2 --fa2 separate-scale", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference",
+             "fa2 --fa2 log-reference"),
+    "fp8-e4m3": ("flash-d", "fa2", "fa2 --fa2 separate-scale", "flash-d --update rounded", "flash-d --update fixed --value-stage true",
+                 "fa2 --fa2 shared-log-reference"),
+}
+"""Cores of d = 16 beside each other, by format. In ASAP7 those of PAIRS alone."""
+PAIRS = (("flash_d", "fa2"), ("flash_d", "fa2_separate"), ("flash_d_rounded", "fa2_separate"), ("flash_d_rounded", "fa2"),
+         ("flash_d_fixed_staged", "fa2_sharedlog"))
+ASAP7_CORES = ("flash_d", "fa2", "flash_d_fixed_staged", "fa2_sharedlog")
+
+
+def side_by_side(context, table):
+    """Figures of those cores: library, format, core's name, figures."""
+    for label, flags in libraries(context, table):
+        for fmt, cores in SIDE_BY_SIDE.items():
+            if not label.startswith("osu018"):
+                cores = [c for c in cores if c in ("flash-d", "fa2", "flash-d --update fixed --value-stage true", "fa2 --fa2 shared-log-reference")]
+            report = context.flashd(f"ppa --d 16 --format {fmt} {flags} --glitches 1000", cores=[f"--design {core}" for core in cores])
+            for figures in report:
+                yield label, fmt, stem(figures["core"]), figures
+
+
+def measures(figures):
+    """Area, shortest period, power without and with glitches."""
+    power = figures["power"]
+    return figures["area"]["total"], figures["timing"]["minimum_period"], power["total"], power["glitches"]["total"]
+
+
+def cores(context):
+    """Area, period and power of cores of d = 16."""
+    table = Table(["library, clock", "format", "core", "range", "um2", "shortest ns", "mW without glitches", "with"], labels=4)
+    for label, fmt, name, figures in side_by_side(context, table):
+        um2, ns, plain, glitches = measures(figures)
+        cells = [number(um2, area), number(ns, places(2)), number(plain), number(glitches)]
+        table.add([label, fmt, f"`{name}`", reach(figures["configuration"])], cells)
+    return table
+
+
+def savings(context):
+    """What FLASH-D saves over FA2, of the same cores."""
+    table = Table(["library, clock", "format", "FLASH-D", "FA2", "area saved", "power saved", "power with glitches saved", "period saved"], labels=4)
+    found = {(label, fmt, name): measures(figures) for label, fmt, name, figures in side_by_side(context, table)}
+    for label, fmt in dict.fromkeys(key[:2] for key in found):
+        for own, other in PAIRS:
+            if (label, fmt, own) in found and (label, fmt, other) in found:
+                um2, ns, plain, glitches = (percent(1 - a / b) for a, b in zip(found[label, fmt, own], found[label, fmt, other]))
+                cells = [points(x) for x in (um2, plain, glitches, ns)]
+                table.add([label, fmt, f"`{own}`", f"`{other}`"], cells)
+    return table
+
+
+FIXED = {"osu018": (30,), "asap7": (4, 2.7)}
+
+
+def fixed(context):
+    """FLASH-D under one exponent, without the value stage, at a slow and a fast clock, by length and format."""
+    table = Table(["library, clock", "format", "d", "FLASH-D area", "power", "its shortest ns", "FA2's", "area saved", "power saved",
+                   "area saved over `separate`", "power"], labels=3)
+    for library, clocks in (("ASAP7", FIXED["asap7"]), ("osu018", FIXED["osu018"])):
+        for clock in clocks:
+            label = f"{library}, {clock:g} ns"
+            if library == "ASAP7" and context.liberty is None:
+                table.missing.append(((label,), NO_ASAP7))
+                continue
+            flags = f"--liberty {context.liberty}" if library == "ASAP7" else ""
+            saved = []
+            for fmt in ("bf16", "fp8-e4m3"):
+                for d in (16, 64, 256):
+                    report = context.flashd(f"ppa --d {d} --format {fmt} --clock {clock:g} {flags} --glitches 0",
+                                            cores=("--design flash-d --update fixed", "--design fa2", "--design fa2 --fa2 separate-scale"))
+                    own, fa2, separate = ((f["area"]["total"], f["power"]["total"], f["timing"]["minimum_period"]) for f in report)
+                    saved.append([percent(1 - own[i] / other[i]) for other in (fa2, separate) for i in (0, 1)])
+                    um2 = Cell(f"{own[0]:.0f} um2", (own[0],)) if library == "ASAP7" else Cell(f"{own[0] / 1e6:.3f} mm2", (own[0] / 1e6,))
+                    cells = [um2, Cell(f"{own[1]:.2f} mW", (own[1],)), number(own[2], places(2)), number(fa2[2], places(2))]
+                    table.add([label, fmt, str(d)], cells + [points(x) for x in saved[-1]])
+            means = [points(sum(column) / len(column)) for column in zip(*saved)]
+            table.add([label, "mean", ""], [Cell(""), Cell(""), Cell(""), Cell(""), *means])
+    return table
+
+
+def smallest(context):
+    """Cores under one exponent, and FA2, in both libraries."""
+    table = Table(["core", "osu018: um2", "ns", "mW", "with glitches", "ASAP7: um2", "ns", "mW", "with glitches"], labels=1)
+    chosen = ("flash-d --update fixed", "fa2", "fa2 --fa2 log-reference", "fa2 --fa2 shared-log-reference")
+    columns = []
+    for flags in ("--clock 30", f"--clock 4 {asap7(context)}"):
+        columns.append(context.flashd(f"ppa --d 16 --format bf16 {flags} --glitches 1000", cores=[f"--design {core}" for core in chosen]))
+    for osu018, of_asap7 in zip(*columns):
+        cells = []
+        for figures in (osu018, of_asap7):
+            um2, ns, plain, glitches = measures(figures)
+            cells += [number(um2, places(0)), number(ns, places(2)), number(plain), number(glitches)]
+        table.add([f"`{stem(osu018['core'])}`"], cells)
+    return table
+
+
+def spread(context):
+    """Energy of a cycle by head, of recorded heads of d = 16: mean and standard deviation."""
+    table = Table(["core", "osu018, 30 ns: without", "with", "times", "ASAP7, 4 ns: without", "with", "times"], labels=1)
+    chosen = ("flash-d --update fixed", "fa2", "fa2 --fa2 log-reference")
+    columns = []
+    for flags in ("--clock 30", f"--clock 4 {asap7(context)}"):
+        columns.append(context.flashd(f"ppa --d 16 --format bf16 {flags} --glitches 8000", heads=True, cores=[f"--design {core}" for core in chosen]))
+    for pair in zip(*columns):
+        cells = []
+        for figures in pair:
+            heads = figures["power"]["glitches"]["heads"]
+            mean = lambda name: sum(head[name] for head in heads) / len(heads)
+            plain, glitches = mean("zero_delay"), mean("glitches")
+            deviation = (sum((head["glitches"] - glitches) ** 2 for head in heads) / max(1, len(heads) - 1)) ** 0.5
+            write = places(0) if plain > 100 else places(2)
+            cells += [number(plain, write), Cell(f"{write(glitches)} ± {write(deviation)}", (glitches, deviation)), number(glitches / plain, places(2))]
+        table.add([f"`{stem(pair[0]['core'])}`"], cells)
+    return table
+
+
+def periods(context):
+    """Shortest periods of all variants."""
+    table = Table(["core", "ns", "MHz", "area um2", "worst path"], labels=1)
+    for figures in context.flashd(f"ppa --variants --d 16 --format bf16 --cycles 0 {asap7(context)}"):
+        ns = figures["timing"]["minimum_period"]
+        through = ", ".join(name for name, _ in figures["timing"]["path"]["through"][1:])
+        table.add([f"`{stem(figures['core'])}`"], [number(ns, places(2)), number(1000 / ns, places(0)), number(figures["area"]["total"], places(0)), Cell(through)])
+    return table
+
+
+def arrays(context):
+    """Arrays beside as many cores."""
+    table = Table(["queries", "FLASH-D um2", "over cores alone", "pJ", "over", "FA2 um2", "over", "pJ", "over"], labels=1)
+    report = context.flashd(f"ppa --d 16 --format bf16 --queries 1,2,4,8,16 --clock 4 {asap7(context)} --glitches 0", cores=("--design flash-d", "--design fa2"))
+    single = {f["configuration"]["design"]: f for f in report if not f.get("array")}
+    energy = lambda f: f["power"]["total"] / f["power"]["clock"] * 1000
+    for queries in sorted({f["array"]["queries"] for f in report if f.get("array")}):
+        cells = []
+        for design in ("flash-d", "fa2"):
+            own = next(f for f in report if f.get("array") and (f["configuration"]["design"], f["array"]["queries"]) == (design, queries))
+            for value, alone, write in ((own["area"]["total"], single[design]["area"]["total"], area), (energy(own), energy(single[design]), digits)):
+                over = percent(value / (queries * alone) - 1)
+                cells += [number(value, write), Cell(f"{over:.1f} %", (over,), slack=1.0)]
+        table.add([str(queries)], cells)
+    return table
+
+
+def explore(context):
+    """Error against power over a grid of bf16 cores."""
+    table = Table(["core", "area um2", "power mW", "shortest ns", "mean error", "65,536 equal scores"], labels=1)
+    grid = next((context.root / "docs/results").rglob("explore.json"))
+    report = context.flashd(f"explore --d 16 --format bf16 --grid {grid} --cost power --clock 4 {asap7(context)} --every 8", heads=True)
+    for point in report["formats"][0]["points"]:
+        got = point["measured"]
+        if got and got["meets_clock"]:
+            cells = [number(got["area_um2"], places(0)), number(got["power_mw"], places(2)), number(got["minimum_period_ns"], places(2)),
+                     number(percent(point["errors"]["mean"]), places(4)), number(percent(point["equal_scores_error"]), places(4))]
+            table.add([f"`{stem(point['core'])}`"], cells)
+    return table

@@ -1,0 +1,62 @@
+"""Running flashd, and what there is to run it with."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .pages import ROOT
+
+OSU018 = Path("/usr/share/qflow/tech/osu018/osu018_stdcells.lib")
+
+
+class Problem(Exception):
+    """What keeps a table from being made: exit code 2."""
+
+
+class Context:
+    """Where heads and cells are, and what flashd has said already."""
+
+    def __init__(self, data, liberty):
+        self.data = data and data.resolve()
+        self.liberty = liberty and liberty.resolve()
+        self.root = ROOT
+        self._program = None
+        self._said = {}
+
+    def has(self, tool):
+        """Whether the machine has a tool, or the file by which it is known."""
+        return Path(tool).exists() if "/" in tool else shutil.which(tool) is not None
+
+    @property
+    def program(self):
+        """flashd; built once if FLASHD does not name it."""
+        if self._program is None:
+            given = os.environ.get("FLASHD")
+            if not given:
+                built = subprocess.run(["cargo", "build", "--release", "--quiet", "--locked", "-p", "flashd"], cwd=ROOT)
+                if built.returncode != 0:
+                    raise Problem("cargo build failed; FLASHD can name a program")
+                given = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "flashd"
+            self._program = str(Path(given).resolve())
+        return self._program
+
+    def flashd(self, words, heads=False, cores=()):
+        """What a command prints as JSON. `words` are as one types them; `heads` adds --data, `cores` a --core each."""
+        command = shlex.split(words)
+        for core in cores:
+            command += ["--core", core]
+        if heads and self.data is not None:
+            command += ["--data", str(self.data)]
+        key = tuple(command)
+        if key not in self._said:
+            print(f"$ flashd {shlex.join(command)}", file=sys.stderr)
+            ran = subprocess.run([self.program, *command, "--json"], cwd=ROOT, stdout=subprocess.PIPE)
+            # 1 is a check that failed, with figures all the same; what they are is compared.
+            if ran.returncode not in (0, 1) or not ran.stdout:
+                raise Problem(f"flashd {shlex.join(command)}: exit code {ran.returncode}")
+            self._said[key] = json.loads(ran.stdout)
+        return self._said[key]
