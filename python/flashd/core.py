@@ -175,7 +175,7 @@ class Core:
         for name, x in (("q", q), ("k", k), ("v", v)):
             if x.ndim < 2:
                 raise ValueError(f"{name}: has shape {list(x.shape)}; [..., heads, rows, d] is needed")
-            flag, d = ("dv", self.dv) if name == "v" and self.dv != self.d else ("d", self.d)
+            flag, d = ("dv", self.dv) if name == "v" else ("d", self.d)
             if x.shape[-1] != d:
                 raise ValueError(f"--{flag}: the core has {flag} = {d}, {name} has {flag} = {x.shape[-1]}")
         if k.shape[:-1] != v.shape[:-1]:

@@ -34,6 +34,10 @@ def must(command, **options):
 def defines(manifest, testbench):
     """What the scoreboard needs to know of the core."""
     core = manifest["configuration"]
+    others = [name for name in ("q_format", "k_format", "v_format", "o_format", "dk", "dv") if core.get(name) is not None]
+    if others or core["format"] not in FORMATS:
+        what = others[0] if others else f"format {core['format']}"
+        sys.exit(f"run.py: {what}: this scoreboard has vectors of one float format and one length; flashd_dpi itself takes every core")
     exponent, fraction = FORMATS[core["format"]]
     ports = {port["name"] for port in manifest["ports"]}
     text = json.dumps(core, separators=(",", ":")).replace('"', '\\"')
