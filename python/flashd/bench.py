@@ -55,9 +55,9 @@ class Query:
         """Whether it sees the key at a place of its block."""
         return not masked and self.first <= place and (self.end is None or place < self.end)
 
-    def meets(self, k, masked, v):
+    def meets(self, k, masked, bias, v):
         """Whether the step reads its value."""
-        *_, action, due = self.model.key(k, masked)
+        *_, action, due = self.model.key(k, masked, bias)
         if due:
             self.model.value(v)
         return action in READS
@@ -143,6 +143,7 @@ class Bench:
                 k=self.packed("k", key and key["k"]), k_last=key["last"] if key else rng.getrandbits(1),
                 k_mask=key["masked"] if key else rng.getrandbits(1) if "k_mask" in self.ports else 0,
                 v=self.packed("v", value),
+                k_bias=self.biases(key["bias"] if key else [self.rng.getrandbits(16) for _ in range(self.most)]),
             )
             if self.ranged:
                 whole = (1 << self.ports["q_to"]) - 1
@@ -172,12 +173,22 @@ class Bench:
             self.left = self.rng.randrange(1, 50)
             self.block, self.place = self.meeting.popleft(), 0
         masked = "k_mask" in self.ports and self.rng.random() < 0.1
-        return {"k": self.vector("k"), "v": self.vector("v"), "last": self.left == 1, "masked": masked}
+        return {"k": self.vector("k"), "v": self.vector("v"), "last": self.left == 1, "masked": masked, "bias": [self.bias() for _ in range(self.most)]}
+
+    def bias(self):
+        """A bf16 number from 1/16 to 4, which is added to a score; 0 of a design that adds none."""
+        if "k_bias" not in self.ports:
+            return 0
+        return self.rng.getrandbits(1) << 15 | self.rng.randrange(123, 129) << 7 | self.rng.getrandbits(7)
+
+    def biases(self, biases):
+        """Those of a key for all queries of a block, as the port has them."""
+        return sum(bias << 16 * place for place, bias in enumerate(biases))
 
     def meet(self, key):
         """A key is taken: the model meets it."""
-        reads = [query.meets(key["k"], not query.sees(self.place, key["masked"]), key["v"])
-                 if self.masks else query.meets(key["k"], False, key["v"]) for query in self.block]
+        reads = [query.meets(key["k"], self.masks and not query.sees(self.place, key["masked"]), bias, key["v"])
+                 for query, bias in zip(self.block, key["bias"])]
         self.at_value.append((self.sent, any(reads), key["v"]))
         self.sent, self.place, self.left = self.sent + 1, self.place + 1, self.left - 1
         if key["last"]:

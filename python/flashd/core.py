@@ -51,8 +51,9 @@ def _array(name, x):
         return array.astype(np.float32, copy=False), lambda o: o.astype(dtype, copy=False)
 
 
-def _seen(mask):
-    """Which keys queries see: from booleans, or from what is added to scores, as torch's masks of floats do."""
+def _seen_and_added(mask):
+    """Which keys queries see, and what is added to the scores of the others, None for nothing: from booleans, or from floats that are added to
+    scores, as torch's masks are."""
     if _is_torch(mask):
         import torch
 
@@ -64,16 +65,16 @@ def _seen(mask):
         mask = np.asarray(mask)
         least = np.finfo(mask.dtype).min if mask.dtype.kind == "f" else None
     if mask.dtype == bool:
-        return mask
+        return mask, None
     if least is None:
         raise ValueError(f"mask: elements of type {mask.dtype.name}; booleans, True for keys that are seen, or floats that are added to "
                          "scores are needed")
     # Libraries take a type's least number where minus infinity would give NaN.
     away = mask <= max(float(least), float(np.finfo(np.float32).min)) / 2
-    added = ~away & (mask != 0)
-    if added.any():
-        raise ValueError(f"mask: adds {mask[added][0]:g} to a score; a mask hides keys, by -inf, and adds nothing to the others: 0 is needed")
-    return ~away
+    added = np.where(away, 0, mask)
+    if not np.isfinite(added).all():
+        raise ValueError(f"mask: adds {added[~np.isfinite(added)][0]:g} to a score; finite numbers are needed, and -inf for keys that are not seen")
+    return ~away, added.astype(np.float32) if added.any() else None
 
 
 @dataclass
@@ -164,8 +165,8 @@ class Core:
 
         causal, window, causal_align, lengths, scale, tensor_scale and smooth_k are the command's flags. lengths is a number, or an array that
         broadcasts to [..., H, queries]; mask is True for keys that a query sees, and broadcasts to [..., H, queries, keys]; of floats it is
-        what is added to scores, 0 and -inf (or the type's least number). window, lengths and mask take a core with masks. steps=True keeps
-        scores, weights and what was held, errors=False leaves out the comparison with f64. progress is called with the steps done and those
+        what is added to scores: -inf, or the type's least number, for keys that are not seen, other numbers in a core with a bias. window,
+        lengths and keys that are not seen take a core with masks. steps=True keeps scores, weights and what was held, errors=False leaves out the comparison with f64. progress is called with the steps done and those
         of all.
         """
         (q, like), (k, _), (v, _) = (_array(name, x) for name, x in (("q", q), ("k", k), ("v", v)))
@@ -198,18 +199,27 @@ class Core:
                 lengths = _spread("--lengths", lengths, q.shape[:-1])
             given["lengths"] = lengths.ravel().tolist()
         if mask is not None:
-            mask = _seen(mask)
-            one = mask.ndim <= 2 or all(n == 1 for n in mask.shape[:-2])
+            seen, added = _seen_and_added(mask)
+            if added is not None and not self._core.bias:
+                raise ValueError(f"mask: adds {added[added != 0][0]:g} to a score, which takes a core that adds a bias; add --bias")
+            one = seen.ndim <= 2 or all(n == 1 for n in seen.shape[:-2])
             whole = (flat[0].shape[1], flat[1].shape[1])
-            mask = _spread("mask", mask.reshape(mask.shape[-2:]) if one and mask.ndim > 2 else mask,
-                           whole if one else leading + whole)
-            given["hidden"] = np.ascontiguousarray(~mask).ravel()
+
+            def table(x):
+                x = _spread("mask", x.reshape(x.shape[-2:]) if one and x.ndim > 2 else x, whole if one else leading + whole)
+                return np.ascontiguousarray(x).ravel()
+
+            # What is added needs no masks where every key is seen.
+            if added is None or not seen.all():
+                given["hidden"] = table(~seen)
+            if added is not None:
+                given["bias"] = table(added)
         o, heads, overflow = self._core.attention(*flat, progress, **{n: x for n, x in given.items() if x is not None})
         if overflow:
             warnings.warn(overflow, RuntimeWarning, stacklevel=3)
         return Run(like(o.reshape(shape)), heads, leading, overflow)
 
-    def attention_raw(self, q, k, v, *, lengths=None, mask=None, v_exponent=None):
+    def attention_raw(self, q, k, v, *, lengths=None, mask=None, bias=None, v_exponent=None):
         """One head in encodings, rows of integers as `encode` gives them: nothing is scaled. Returns encodings, and flags and counts."""
         given = []
         for name, x in (("q", q), ("k", k), ("v", v)):
@@ -219,7 +229,8 @@ class Core:
             given.append(x[None])
         q, k, v = given
         hidden = None if mask is None else (~np.asarray(mask, dtype=bool)).ravel().tolist()
-        o, told = self._core.attention_raw(q, k, v, lengths, hidden, v_exponent)
+        bias = None if bias is None else np.asarray(bias, dtype=np.uint64).ravel().tolist()
+        o, told = self._core.attention_raw(q, k, v, lengths, hidden, bias, v_exponent)
         return o.reshape(-1, self.dv), told
 
     def encode(self, operand, x):

@@ -116,12 +116,17 @@ fn settings(given: &Bound<PyDict>) -> PyResult<Settings> {
         None => None,
         Some(value) => Some(value.cast_into::<PyArray1<bool>>()?.try_readonly()?.as_slice()?.to_vec()),
     };
+    let bias = match get("bias")? {
+        None => None,
+        Some(value) => Some(value.cast_into::<PyArray1<f32>>()?.try_readonly()?.as_slice()?.to_vec()),
+    };
     Ok(Settings {
         causal: flag("causal")?,
         align,
         window: get("window")?.map(|value| value.extract()).transpose()?,
         lengths: get("lengths")?.map(|value| value.extract()).transpose()?,
         hidden,
+        bias,
         score_scale,
         tensor_scale,
         smooth_k: flag("smooth_k")?,
@@ -255,6 +260,11 @@ impl Core {
     }
 
     #[getter]
+    fn bias(&self) -> bool {
+        self.0.config().bias
+    }
+
+    #[getter]
     fn has_v_exponent(&self) -> bool {
         self.0.config().has_value_exponent()
     }
@@ -294,7 +304,7 @@ impl Core {
     }
 
     /// One head in encodings: rows of integers.
-    #[pyo3(signature = (q, k, v, lengths = None, hidden = None, v_exponent = None))]
+    #[pyo3(signature = (q, k, v, lengths = None, hidden = None, bias = None, v_exponent = None))]
     #[allow(clippy::too_many_arguments)]
     fn attention_raw<'py>(
         &self,
@@ -304,10 +314,12 @@ impl Core {
         v: PyReadonlyArray3<u64>,
         lengths: Option<Vec<usize>>,
         hidden: Option<Vec<bool>>,
+        bias: Option<Vec<u64>>,
         v_exponent: Option<u64>,
     ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyDict>)> {
         let (q, k, v) = (q.as_slice()?, k.as_slice()?, v.as_slice()?);
-        let head = RawHead { q, k, v, lengths: lengths.as_deref(), hidden: hidden.as_deref(), v_exponent };
+        let (lengths, hidden, bias) = (lengths.as_deref(), hidden.as_deref(), bias.as_deref());
+        let head = RawHead { q, k, v, lengths, hidden, bias, v_exponent };
         let words = self.0.config().port_words();
         let steps = q.len() / words.k * (k.len() / words.k);
         let run = watched(py, steps, None, |watch| self.0.attention_raw(&head, watch))?;
@@ -358,11 +370,11 @@ impl Steps {
         self.with(|stepper| stepper.query(&q, v_exponent))
     }
 
-    /// The query meets a key: score, argument, factor and sum, raw; the action's number; whether its value is due.
-    #[pyo3(signature = (k, masked = false))]
-    fn key(&self, k: Vec<u64>, masked: bool) -> PyResult<(i64, i64, u64, Option<u64>, u8, bool)> {
+    /// The query meets a key, whose bias is bf16: score, argument, factor and sum, raw; the action's number; whether its value is due.
+    #[pyo3(signature = (k, masked = false, bias = 0))]
+    fn key(&self, k: Vec<u64>, masked: bool, bias: u64) -> PyResult<(i64, i64, u64, Option<u64>, u8, bool)> {
         self.with(|stepper| {
-            let step = stepper.key(&k, masked)?;
+            let step = stepper.biased_key(&k, bias, masked)?;
             Ok((step.s, step.x, step.w, step.l, action_number(step.action), stepper.value_is_due()))
         })
     }

@@ -74,6 +74,9 @@ class SameBits(unittest.TestCase):
                 elif rng.integers(3) == 0:
                     form = "formats"
                     options |= {f"{operand}_format": str(rng.choice(FORMATS)) for operand in rng.choice(["q", "k", "v", "o"], 2, False)}
+                if rng.integers(4) == 0:
+                    form = "bias"
+                    options["bias"] = True
                 try:
                     core = flashd.Core(design, **options)
                 except ValueError as e:
@@ -105,6 +108,10 @@ class SameBits(unittest.TestCase):
                 if rng.integers(4) == 0:
                     settings["tensor_scale"] = "none"
                     flags += ["--tensor-scale", "none"]
+                if form == "bias":
+                    settings["mask"] = rng.normal(size=(n, m)).astype(np.float32)
+                    np.save(folder / "bias.npy", settings["mask"])
+                    flags += ["--key-bias", folder / "bias.npy"]
                 if rng.integers(5) == 0:
                     settings["smooth_k"] = True
                     flags += ["--smooth-k"]
@@ -131,7 +138,7 @@ class SameBits(unittest.TestCase):
         # Some datapaths are not in every format.
         self.assertGreaterEqual(len(compared), min(CALLS, len(DATAPATHS) * len(FORMATS)) * 0.6)
         if CALLS >= 100:
-            self.assertEqual(set(forms), {"plain", "lengths", "scales", "no scales", "formats"})
+            self.assertEqual(set(forms), {"plain", "lengths", "scales", "no scales", "formats", "bias"})
         print(f"{sum(forms.values())} compared, {dict(forms)}, the others refused as by the command line")
 
 
@@ -191,9 +198,34 @@ class Arrays(unittest.TestCase):
             for hidden in (-np.inf, np.finfo(np.float16 if dtype == np.float16 else np.float32).min):
                 added = np.where(sees, 0.0, hidden).astype(dtype)
                 np.testing.assert_array_equal(self.core.attention(self.q, self.k, self.v, mask=added), expected)
-        for wrong in (0.5, -1e4, np.nan, np.inf):
-            with self.assertRaisesRegex(ValueError, f"^mask: adds {wrong:g} to a score"):
+        for wrong, text in ((0.5, "which takes a core that adds a bias; add --bias"), (-1e4, "which takes"), (np.nan, "finite"), (np.inf, "finite")):
+            with self.assertRaisesRegex(ValueError, f"^mask: adds {wrong:g} to a score.*{text}"):
                 self.core.attention(self.q, self.k, self.v, mask=np.where(sees, 0.0, wrong).astype(np.float32))
+
+    def test_biases(self):
+        core = flashd.Core("flash-d", d=8, masks=True, bias=True)
+        bias = (np.random.default_rng(2).normal(size=(2, 4, 3, 7)) * 2).astype(np.float32)
+        bias[..., 6] = -np.inf
+        run = core.run(self.q, self.k, self.v, mask=bias)
+        k, v = (np.repeat(x.astype(float), 2, axis=1) for x in (self.k, self.v))
+        s = self.q.astype(float) @ k.swapaxes(-1, -2) / np.sqrt(8) + bias
+        w = np.exp(s - s.max(-1, keepdims=True))
+        np.testing.assert_allclose(run.o, w / w.sum(-1, keepdims=True) @ v, atol=0.03)
+        self.assertTrue((run.mean_error < 0.01).all())
+        # The same in encodings, of a head, and without masks where every key is seen.
+        core = flashd.Core("flash-d", d=8, bias=True, score_shift=0)
+        encodings = [core.encode(name, x[0, 0]) for name, x in (("q", self.q), ("k", self.k[:, :, :6]), ("v", self.v[:, :, :6]))]
+        words = flashd.Core("fa2", d=6, format="bf16").encode("k", bias[0, 0, :, :6])
+        o, _ = core.attention_raw(*encodings, bias=words)
+        q, k, v = (core.decode(name, x) for name, x in zip("qkv", encodings))
+        w = np.exp(q @ k.T + bias[0, 0, :, :6])
+        np.testing.assert_allclose(core.decode("o", o), w / w.sum(-1, keepdims=True) @ v, atol=0.03)
+        steps = core.steps()
+        steps.query(encodings[0][1].tolist())
+        for key in range(6):
+            if steps.key(encodings[1][key].tolist(), bias=int(words[1, key]))[-1]:
+                steps.value(encodings[2][key].tolist())
+        np.testing.assert_array_equal(steps.result()[0], o[1])
 
     def test_lengths_of_keys_and_values(self):
         core = flashd.Core("fa2", dk=8, dv=5, format="fp8-e4m3", o_format="bf16", masks=True)
@@ -359,7 +391,7 @@ class Errors(unittest.TestCase):
             ((x, x, x), {"window": 2}, "--window: takes a core with masks; add --masks"),
             ((x, x, x), {"lengths": 2}, "--lengths: takes a core with masks; add --masks"),
             ((x, x, x), {"mask": x[:, :3] > 0}, "mask: takes a core with masks; add --masks"),
-            ((x, x, x), {"mask": x}, "mask: adds 1 to a score; a mask hides keys, by -inf"),
+            ((x, x, x), {"mask": x}, "mask: adds 1 to a score, which takes a core that adds a bias"),
             ((x, x, x), {"mask": x.astype(int)}, "mask: elements of type int64; booleans"),
             ((x, x, x), {"scale": 0}, "--scale: score scale 0 is not a positive finite number"),
             ((x, x, x), {"scale": "much"}, "--scale: neither auto nor none nor a number"),

@@ -24,8 +24,7 @@ def heads(context):
     for of_format in report["traces"]["formats"]:
         for row in of_format["rows"]:
             means = [core["mean"] for core in row["cores"]]
-            cells = [number(percent(row[name]["mean"])) for name in ("rounding", "input")]
-            cells += [number(percent(mean)) for mean in means]
+            cells = [number(percent(error), lambda x: digits(x, 4)) for error in (row["rounding"]["mean"], row["input"]["mean"], *means)]
             cells += [number(x / means[2], places(3)) for x in (means[0], row["input"]["mean"])]
             cells += [number(percent(core["max"])) for core in row["cores"]]
             table.add([of_format["format"], row["name"], str(row["heads"])], cells)

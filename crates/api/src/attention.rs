@@ -44,6 +44,8 @@ pub struct Settings {
     pub lengths: Option<Vec<usize>>,
     /// Keys hidden from queries, true for hidden: `[queries, keys]` for all heads or `[heads, queries, keys]`.
     pub hidden: Option<Vec<bool>>,
+    /// What is added to scores, in natural units: `[queries, keys]` for all heads or `[heads, queries, keys]`. Takes a core with a bias.
+    pub bias: Option<Vec<f32>>,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
     /// Powers of two on Q, K and V in narrow formats.
@@ -166,6 +168,17 @@ impl Operands<'_> {
     }
 }
 
+/// A head's part of a table over queries and keys, which is for all heads or has one for each.
+fn of_head<T: Clone>(name: &str, all: &[T], head: usize, shape: [usize; 4]) -> Result<Vec<T>, Error> {
+    let [heads, _, queries, keys] = shape;
+    let one = queries * keys;
+    match all.len() {
+        n if n == heads * one => Ok(all[head * one..][..one].to_vec()),
+        n if n == one => Ok(all.to_vec()),
+        n => Err(Error::Input(format!("{name}: {n} elements, [{heads}, {queries}, {keys}] are needed"))),
+    }
+}
+
 impl Settings {
     /// What a head's queries see.
     fn visible(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Visible, Error> {
@@ -186,18 +199,22 @@ impl Settings {
             if !masks {
                 return Err(Error::Input("mask: takes a core with masks; add --masks".into()));
             }
-            let one = queries * keys;
-            visible.hidden = match hidden.len() {
-                all if all == heads * one => hidden[head * one..][..one].to_vec(),
-                all if all == one => hidden.clone(),
-                n => {
-                    return Err(Error::Input(format!(
-                        "mask: {n} elements, [{heads}, {queries}, {keys}] are needed"
-                    )));
-                }
-            };
+            visible.hidden = of_head("mask", hidden, head, shape)?;
         }
         Ok(visible)
+    }
+
+    /// What is added to a head's scores.
+    fn bias(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Bias, Error> {
+        let Some(biases) = &self.bias else { return Ok(Bias::None) };
+        if !core.config().bias {
+            return Err(Error::Input("bias: takes a core that adds a bias; add --bias".into()));
+        }
+        let biases = of_head("bias", biases, head, shape)?;
+        if let Some(bad) = biases.iter().find(|bias| !bias.is_finite()) {
+            return Err(Error::Input(format!("bias: {bad}; every number must be finite")));
+        }
+        Ok(Bias::Pairs { biases, keys: shape[3] })
     }
 }
 
@@ -251,7 +268,7 @@ impl Core {
         let scenario = Scenario {
             attention,
             visible,
-            bias: Bias::None,
+            bias: settings.bias(self, head, operands.shape)?,
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
         };

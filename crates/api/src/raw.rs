@@ -5,6 +5,7 @@ use flashd_golden::{Monitor, QueryResult};
 use flashd_simulator::{Counters, Gaps, Query, Workload, run_model_with};
 use flashd_spec::bits::ones;
 use flashd_spec::format::Format;
+use flashd_spec::numerics::BIAS;
 use flashd_workload::{Rounded, scale_value};
 
 /// Operands of a head as the core's ports carry them.
@@ -20,6 +21,8 @@ pub struct RawHead<'a> {
     pub lengths: Option<&'a [usize]>,
     /// Keys hidden from queries, `[queries, keys]`.
     pub hidden: Option<&'a [bool]>,
+    /// What is added to scores, `[queries, keys]` bf16 encodings.
+    pub bias: Option<&'a [u64]>,
     /// What fixed-point lanes scale values to; the largest value's for none given.
     pub v_exponent: Option<u64>,
 }
@@ -84,6 +87,19 @@ impl Core {
                 return Err(Error::Input("mask: takes a core with masks; add --masks".into()));
             }
             workload = workload.with_hidden(|query, key| hidden[query * keys + key]);
+        }
+        if let Some(bias) = head.bias {
+            if bias.len() != queries * keys {
+                let n = bias.len();
+                return Err(Error::Input(format!("bias: {n} elements, [{queries}, {keys}] are needed")));
+            }
+            if !self.config().bias {
+                return Err(Error::Input("bias: takes a core that adds a bias; add --bias".into()));
+            }
+            if let Some(word) = bias.iter().find(|&&word| word > ones(BIAS.width())) {
+                return Err(Error::Input(format!("bias: {word:#x} has more than the 16 bits of {BIAS}")));
+            }
+            workload = workload.with_biases(|query, key| bias[query * keys + key]);
         }
         if let Some(v_exponent) = head.v_exponent {
             let format = formats.v;

@@ -46,6 +46,8 @@ typedef struct {
   uint32_t value_latency;
   // Whether keys can be masked.
   bool masks;
+  // Whether a bias is added to scores.
+  bool bias;
   // Whether queries can start from partial results.
   bool partial;
   // Whether fixed-point lanes take an exponent with the query.
@@ -74,6 +76,8 @@ typedef struct {
   double scale;
   // [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
   const bool *mask;
+  // [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias.
+  const float *bias;
 } FlashdHeads;
 
 // Counts of a run, and the cycles that the core takes for it.
@@ -114,6 +118,8 @@ typedef struct {
   const uintptr_t *lengths;
   // [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
   const bool *mask;
+  // [queries, keys], what is added to scores, in bf16; NULL for nothing. Takes a core with a bias.
+  const uint32_t *bias;
   // What fixed-point lanes scale values to; -1 for the exponent of the largest value.
   int32_t v_exponent;
 } FlashdRawHead;
@@ -261,6 +267,16 @@ bool flashd_steps_key(FlashdSteps *steps,
                       const uint32_t *k,
                       bool masked,
                       FlashdStep *step);
+
+// flashd_steps_key with a bias, a bf16 number that is added to the score. Takes a core with a bias.
+//
+// # Safety
+// As flashd_steps_key.
+bool flashd_steps_biased_key(FlashdSteps *steps,
+                             const uint32_t *k,
+                             uint32_t bias,
+                             bool masked,
+                             FlashdStep *step);
 
 // The value of the key before, value_words encodings.
 //

@@ -29,6 +29,8 @@ pub struct FlashdHeads {
     pub scale: f64,
     /// [heads, queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
     pub mask: *const bool,
+    /// [heads, queries, keys], what is added to scores, in natural units; NULL for nothing. Takes a core with a bias.
+    pub bias: *const f32,
 }
 
 /// One head in encodings, each in the low bits of its word.
@@ -49,6 +51,8 @@ pub struct FlashdRawHead {
     pub lengths: *const usize,
     /// [queries, keys], true for keys that a query sees; NULL for all. Takes a core with masks.
     pub mask: *const bool,
+    /// [queries, keys], what is added to scores, in bf16; NULL for nothing. Takes a core with a bias.
+    pub bias: *const u32,
     /// What fixed-point lanes scale values to; -1 for the exponent of the largest value.
     pub v_exponent: i32,
 }
@@ -102,6 +106,12 @@ pub unsafe extern "C" fn flashd_attention(
         let settings = Settings {
             causal: h.causal,
             hidden: unsafe { hidden(h.mask, size(&[h.heads, h.queries, h.keys])?) }?,
+            bias: match h.bias.is_null() {
+                true => None,
+                false => {
+                    Some(unsafe { slice("bias", h.bias, size(&[h.heads, h.queries, h.keys])?) }?.to_vec())
+                }
+            },
             score_scale: if h.scale == 0.0 { ScoreScale::Auto } else { ScoreScale::Value(h.scale) },
             ..Settings::default()
         };
@@ -151,11 +161,16 @@ pub unsafe extern "C" fn flashd_attention_raw(
             false => Some(unsafe { slice("lengths", h.lengths, h.queries) }?),
         };
         let hidden = unsafe { hidden(h.mask, size(&[h.queries, h.keys])?) }?;
+        let bias = match h.bias.is_null() {
+            true => None,
+            false => Some(words("bias", h.bias, size(&[h.queries, h.keys])?)?),
+        };
         let v_exponent = match h.v_exponent {
             -1 => None,
             n => Some(u64::try_from(n).map_err(|_| input(format!("v_exponent: {n} is below -1")))?),
         };
-        let head = RawHead { q: &q, k: &k, v: &v, lengths, hidden: hidden.as_deref(), v_exponent };
+        let (hidden, bias) = (hidden.as_deref(), bias.as_deref());
+        let head = RawHead { q: &q, k: &k, v: &v, lengths, hidden, bias, v_exponent };
         let run = core.attention_raw(&head, &Watch::default())?;
         for (to, &word) in o.iter_mut().zip(run.results.iter().flat_map(|result| &result.o)) {
             *to = word as u32;

@@ -99,10 +99,32 @@ pub unsafe extern "C" fn flashd_dpi_key(
     action: *mut c_int,
     upper: *mut c_int,
 ) -> c_int {
+    unsafe { flashd_dpi_biased_key(steps, k, 0, masked, score, x, w, sum, action, upper) }
+}
+
+/// flashd_dpi_key with a bias, a bf16 number that is added to the score.
+///
+/// # Safety
+/// As flashd_dpi_key.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments)]
+pub unsafe extern "C" fn flashd_dpi_biased_key(
+    steps: *mut FlashdSteps,
+    k: *const u32,
+    bias: c_int,
+    masked: c_int,
+    score: *mut c_longlong,
+    x: *mut c_longlong,
+    w: *mut c_longlong,
+    sum: *mut c_longlong,
+    action: *mut c_int,
+    upper: *mut c_int,
+) -> c_int {
     let run = || {
         let model = unsafe { model(steps) }?;
+        let bias = u64::try_from(bias).map_err(|_| input("bias is negative"))?;
         let k = unsafe { elements(model, "k", k, |formats, words| (formats.k, words.k)) }?;
-        let step = FlashdStep::of(&model.key(&k, masked != 0)?, false);
+        let step = FlashdStep::of(&model.biased_key(&k, bias, masked != 0)?, false);
         for (to, value) in
             [(score, step.score), (x, step.x), (w, step.w as c_longlong), (sum, step.sum as c_longlong)]
         {

@@ -92,10 +92,25 @@ pub unsafe extern "C" fn flashd_steps_key(
     masked: bool,
     step: *mut FlashdStep,
 ) -> bool {
+    unsafe { flashd_steps_biased_key(steps, k, 0, masked, step) }
+}
+
+/// flashd_steps_key with a bias, a bf16 number that is added to the score. Takes a core with a bias.
+///
+/// # Safety
+/// As flashd_steps_key.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn flashd_steps_biased_key(
+    steps: *mut FlashdSteps,
+    k: *const u32,
+    bias: u32,
+    masked: bool,
+    step: *mut FlashdStep,
+) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
         let k = unsafe { vector("k", k, stepper.config().port_words().k) }?;
-        let taken = stepper.key(&k, masked)?;
+        let taken = stepper.biased_key(&k, bias.into(), masked)?;
         if let Some(step) = unsafe { step.as_mut() } {
             *step = FlashdStep::of(&taken, stepper.value_is_due());
         }

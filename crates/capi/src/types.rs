@@ -43,6 +43,8 @@ pub struct FlashdInfo {
     pub value_latency: u32,
     /// Whether keys can be masked.
     pub masks: bool,
+    /// Whether a bias is added to scores.
+    pub bias: bool,
     /// Whether queries can start from partial results.
     pub partial: bool,
     /// Whether fixed-point lanes take an exponent with the query.
@@ -220,6 +222,7 @@ pub unsafe extern "C" fn flashd_core_info(core: *const FlashdCore, info: *mut Fl
             v_step_latency: core.v_step_latency(),
             value_latency: config.value_latency,
             masks: config.masks,
+            bias: config.bias,
             partial: config.partial,
             has_v_exponent: config.has_value_exponent(),
         };

@@ -37,6 +37,12 @@ package flashd_dpi;
         output longint score, output longint x, output longint w, output longint sum,
         output int action, output int upper);
 
+    // The same with a bias, the bf16 number on k_bias, which is added to the score.
+    import "DPI-C" function int flashd_dpi_biased_key(
+        input chandle model, input flashd_vector_t k, input int bias, input int masked,
+        output longint score, output longint x, output longint w, output longint sum,
+        output int action, output int upper);
+
     // The value of the key before.
     import "DPI-C" function int flashd_dpi_value(input chandle model, input flashd_vector_t v);
 

@@ -36,6 +36,7 @@ fn what_is_wrong_says_so() {
             v: words.as_ptr(),
             lengths: null(),
             mask: null(),
+            bias: null(),
             v_exponent: -1,
         };
         let mut o = [7u32; 4];
