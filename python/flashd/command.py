@@ -27,9 +27,9 @@ def command(*arguments, **flags):
 
         def listen():
             for line in program.stderr:
-                # The error is the exception's.
-                if said or line.startswith("error: "):
-                    said.append(line)
+                # The error is the exception's: a line of JSON, the last one.
+                if line.startswith('{"error":'):
+                    said.append(json.loads(line)["error"])
                 else:
                     print(line, end="", file=sys.stderr, flush=True)
 
@@ -46,8 +46,8 @@ def command(*arguments, **flags):
             listener.join()
     if program.returncode == 0:
         return json.loads(output)
-    text = "".join(said).strip().removeprefix("error: ")
-    raise (ValueError if program.returncode == 2 else RuntimeError)(text or f"exit code {program.returncode}")
+    text = said[-1] if said else f"exit code {program.returncode}"
+    raise (ValueError if program.returncode == 2 else RuntimeError)(text)
 
 
 def _flat(value, prefix=""):

@@ -125,7 +125,7 @@ class SameBits(unittest.TestCase):
                 # 1 is a result beyond the lanes' range, which is written all the same.
                 self.assertEqual(ran.returncode, 1 if said else 0, f"call {call}, {core}: {ran.stderr}")
                 if said:
-                    self.assertEqual(ran.stderr.strip(), f"error: {said[0].message}")
+                    self.assertEqual(json.loads(ran.stderr)["error"], str(said[0].message))
                 where = f"call {call}, {core}, {flags}"
                 np.testing.assert_array_equal(bits(run.o), bits(np.load(folder / "o.npy")), where)
                 reports = json.loads(ran.stdout)
