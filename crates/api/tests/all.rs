@@ -95,8 +95,8 @@ fn encodings_give_the_models_results() {
             Model::new(&config).run(Head { masked: Some(&masked), ..Head::new(&q, &k, &v, &[20; 3]) });
         let core = Core::from_json(&serde_json::to_string(&config).unwrap()).unwrap();
         let lengths = [20; 3];
-        let head =
-            RawHead { q: &q, k: &k, v: &v, lengths: Some(&lengths), hidden: Some(&hidden), v_exponent: None };
+        let (lengths, hidden) = (Some(&lengths[..]), Some(&hidden[..]));
+        let head = RawHead { q: &q, k: &k, v: &v, lengths, hidden, bias: None, v_exponent: None };
         assert_eq!(
             core.attention_raw(&head, &Watch::default()).unwrap().results,
             expected,
