@@ -107,7 +107,6 @@ pub unsafe extern "C" fn flashd_dpi_key(
 /// # Safety
 /// As flashd_dpi_key.
 #[unsafe(no_mangle)]
-#[allow(clippy::too_many_arguments)]
 pub unsafe extern "C" fn flashd_dpi_biased_key(
     steps: *mut FlashdSteps,
     k: *const u32,
