@@ -4,6 +4,7 @@ mod accuracy;
 mod core;
 mod cosim;
 pub mod examples;
+mod golden;
 mod manual;
 mod measure;
 pub mod needs;
@@ -15,6 +16,7 @@ mod units;
 pub use accuracy::*;
 pub use core::Selection;
 pub use cosim::*;
+pub use golden::*;
 pub use manual::*;
 pub use measure::*;
 pub use random::*;
@@ -101,6 +103,12 @@ pub enum Command {
     /// B_r = min(B_c, d) queries, keys outside. FlashAttention-2 turns the loops around: queries stay while keys and values stream by, as
     /// in these cores and their arrays (--queries). A product, sum, quotient, maximum or exponential counts as one operation.
     Traffic(TrafficArgs),
+    /// Run attention algorithms in f64 on a head, and count what they do
+    ///
+    /// From standard attention over FlashAttention and FLASH-D to the running log-sum-exp of blocks and monoid folds: --list prints them
+    /// with their equations. Each computes and counts as it goes; operations, memory accesses and extra memory stand beside their closed
+    /// formulas. The error is that against safe softmax.
+    Golden(GoldenArgs),
     /// Count the steps that a rule may hold, and measure the error that this adds
     ///
     /// A rule decides from the score, so that the key itself has always been read. The added error is the distance between the results
@@ -281,7 +289,9 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "W", value_parser = parse_positive, help_heading = DATA, hide_short_help = true)]
     pub window: Option<usize>,
     /// With --partial: the keys in tiles of N; each tile starts from the state of the one before
-    #[arg(long, value_name = "N", conflicts_with = "queries", help_heading = RUN, hide_short_help = true)]
+    ///
+    /// With --queries tiles of a block's keys.
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub tile: Option<usize>,
     /// P cores for each query, each with a part of the keys, 2 to 64
     #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"], help_heading = RUN)]

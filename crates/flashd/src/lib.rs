@@ -11,6 +11,7 @@ mod digest;
 mod explore;
 mod figure;
 mod generate;
+mod golden;
 mod interrupt;
 mod liberty;
 mod list;
@@ -77,6 +78,7 @@ pub fn run(words: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
         Command::Accuracy(args) => accuracy::run(&args),
         Command::Figure(args) => figure::run(&args),
         Command::Traffic(args) => traffic::run(&args),
+        Command::Golden(args) => golden::run(&args),
         Command::Skips(args) => skips::run(&args),
         Command::Llm(args) => llm::run(args),
         Command::Sweep(args) => sweep::run(&args),

@@ -26,9 +26,9 @@ use std::io::Write as _;
 use bytes::Bytes;
 
 /// Products of a query and a key element that one run may take: about half a minute on one core.
-const MOST_PRODUCTS: u128 = 1 << 34;
+pub const MOST_PRODUCTS: u128 = 1 << 34;
 /// Longest vector: a row of Q, K, V and O fits a large SRAM.
-const LONGEST_VECTOR: usize = 4096;
+pub const LONGEST_VECTOR: usize = 4096;
 /// To which the results of all algorithms agree, as a fraction of the largest abs(v).
 const AGREEMENT: f64 = 1e-12;
 

@@ -14,7 +14,7 @@ pub const RANGE: (f64, f64) = (-10.0, 10.0);
 /// Points of a curve, evenly spaced; fewer where the format has no number between two of them.
 pub const POINTS: usize = 801;
 /// Previous weights of the paper's figure.
-pub const PREVIOUS: [f64; 4] = [0.1, 0.3, 0.6, 0.9];
+pub const PREVIOUS: [f64; 5] = [0.1, 0.3, 0.6, 0.9, 0.99];
 /// Elements that a score is spread over, so that it does not lose what a format of few bits would cut.
 const PARTS: usize = 4;
 
@@ -63,6 +63,12 @@ fn ideal(difference: f64, previous: f64) -> f64 {
     exact(Function::Sigmoid, x).unwrap_or(f64::NAN)
 }
 
+/// Whether a weight unit can have this previous weight: above 0 and below 1, `paper` also once it is rounded to the format.
+pub fn usable(weight: WeightUnit, format: Format, w: f64) -> bool {
+    let rounded = round_value(format, w);
+    w > 0.0 && w < 1.0 && (weight == WeightUnit::Lse || rounded > 0.0 && rounded < 1.0)
+}
+
 /// The curves of a weight unit. Previous weights lie above 0 and below 1.
 ///
 /// `lse`: the bit-exact model of the core's scalar path sees three keys. The first two make the state of which the
@@ -87,8 +93,7 @@ pub fn curves(
         WeightUnit::Paper => paper(&core, asked),
     };
     for &w in previous {
-        let rounded = round_value(format, w);
-        if !(w > 0.0 && w < 1.0 && (weight == WeightUnit::Lse || rounded > 0.0 && rounded < 1.0)) {
+        if !usable(weight, format, w) {
             let problem = format!("{w} is not above 0 and below 1 in {format}");
             return Err(ConfigError { field: "previous", problem });
         }

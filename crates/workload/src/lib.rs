@@ -33,7 +33,7 @@ mod visible;
 
 // Tensors in files.
 pub use bias::Bias;
-pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes, write_npy};
+pub use tensor::{Attention, Layer, Place, Problem, Size, TensorError, npy_bytes, read_mask, write_npy};
 // Folders of heads.
 pub use traces::{Trace, TraceEntry, TraceError, list_dir, load_dir};
 // Where queries stand among the keys, and which keys each sees.

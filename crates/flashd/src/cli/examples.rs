@@ -133,6 +133,19 @@ pub const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "golden",
+        [
+            quick(
+                "golden --n 256 --d 64 --br 64 --bc 32",
+                "every algorithm on a synthetic head, in blocks of 64 and 32",
+            ),
+            quick(
+                "golden --algorithm running-lse --data testbench/data",
+                "one of them on the heads of a folder, with every count",
+            ),
+        ],
+    ),
+    (
         "skips",
         [
             quick("skips --hold 8,10,12", "three thresholds on the bundled heads"),

@@ -3,7 +3,7 @@
 use crate::cli::WeightFigureArgs;
 use crate::output::{Failure, print, print_json, table};
 use flashd_spec::config::OptionValue;
-use flashd_study::weight::{Curve, CurvePoint, PREVIOUS, RANGE, curves};
+use flashd_study::weight::{Curve, CurvePoint, PREVIOUS, RANGE, curves, usable};
 use plotters::prelude::*;
 use serde_json::json;
 use std::error::Error;
@@ -11,8 +11,10 @@ use std::path::PathBuf;
 
 pub fn run(args: &WeightFigureArgs) -> Result<(), Failure> {
     let name = args.weight.text();
-    let previous = if args.previous.is_empty() { &PREVIOUS[..] } else { &args.previous };
-    let all = curves(args.weight, args.format, args.segments, previous)
+    // Narrow formats have no number between 0.99 and 1, and `paper` has weights in the format.
+    let of_paper = || PREVIOUS.into_iter().filter(|&w| usable(args.weight, args.format, w)).collect();
+    let previous = if args.previous.is_empty() { of_paper() } else { args.previous.clone() };
+    let all = curves(args.weight, args.format, args.segments, &previous)
         .map_err(|e| Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)))?;
     let caption = format!("{name}, {}, {} segments", args.format, args.segments);
     let svg = draw(&all, &caption).map_err(|e| Failure::input(format!("--svg: {e}")))?;

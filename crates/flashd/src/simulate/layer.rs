@@ -6,6 +6,7 @@ use flashd_golden::QueryResult;
 use flashd_simulator::Prepared;
 use flashd_workload::{Layer, write_npy};
 use serde::Serialize;
+use std::path::Path;
 
 /// What the run of a head comes to.
 pub struct Outcome {
@@ -29,14 +30,17 @@ impl Outcome {
     }
 }
 
-/// Reads the heads, each with as many queries and keys as are asked for.
-pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
-    let Some(q) = &args.q else {
+/// Reads one head or the heads of a layer from three files or one.
+///
+/// # Errors
+/// Files that are missing or cannot be used.
+pub fn read(q: Option<&Path>, k: Option<&Path>, v: Option<&Path>) -> Result<Layer, Failure> {
+    let Some(q) = q else {
         return Err(Failure::input("--q is missing"));
     };
     let tensor = |e: flashd_workload::TensorError| Failure::input(e.to_string());
-    let layer = match (&args.k, &args.v) {
-        (Some(k), Some(v)) => Layer::from_npy(q, k, v).map_err(tensor)?,
+    match (k, v) {
+        (Some(k), Some(v)) => Layer::from_npy(q, k, v).map_err(tensor),
         (None, None) => {
             let is = |ending| q.extension().is_some_and(|e| e.eq_ignore_ascii_case(ending));
             if !is("npz") && !is("safetensors") {
@@ -44,10 +48,15 @@ pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
                     "--k and --v are missing (only .npz and .safetensors hold all three)",
                 ));
             }
-            Layer::from_bundle(q).map_err(tensor)?
+            Layer::from_bundle(q).map_err(tensor)
         }
-        _ => return Err(Failure::input("--k and --v go together")),
-    };
+        _ => Err(Failure::input("--k and --v go together")),
+    }
+}
+
+/// Reads the heads, each with as many queries and keys as are asked for.
+pub fn load(args: &SimulateArgs) -> Result<Layer, Failure> {
+    let layer = read(args.q.as_deref(), args.k.as_deref(), args.v.as_deref())?;
     let first = &layer.heads[0];
     for (flag, n, available) in [
         ("--first-queries", args.first_queries, first.queries),

@@ -12,6 +12,7 @@ mod engine;
 mod equations;
 mod explore;
 mod faults;
+mod golden;
 mod help;
 mod hostile;
 mod inputs;

@@ -161,7 +161,7 @@ fn every_flag_is_honoured_or_refused() {
 fn commands_without_a_core_refuse_its_flags() {
     let with_cores = ["generate", "simulate", "cosim", "ppa", "accuracy", "llm"];
     // In the order of their help.
-    let own: [(&str, &[&str]); 14] = [
+    let own: [(&str, &[&str]); 15] = [
         ("units", &["format", "segments"]),
         ("check-random", &[]),
         ("demo", &[]),
@@ -169,6 +169,7 @@ fn commands_without_a_core_refuse_its_flags() {
         ("explore", &["d", "format"]),
         ("figure weight", &["weight", "format", "segments"]),
         ("traffic", &["d", "hold", "queries"]),
+        ("golden", &["d"]),
         ("skips", &["hold", "format"]),
         ("liberty merge", &[]),
         ("sweep plan", &[]),

@@ -122,6 +122,30 @@ pub enum Problem {
         /// As found.
         value: f64,
     },
+    /// A mask of another size than the scores.
+    #[error(
+        "has shape {shape:?}; a mask of {queries} queries and {keys} keys has [{queries}, {keys}], or [{keys}] for all queries"
+    )]
+    MaskShape {
+        /// As announced.
+        shape: Vec<u64>,
+        /// Queries of the head.
+        queries: usize,
+        /// Its keys.
+        keys: usize,
+    },
+    /// NaN or +inf in a mask.
+    #[error(
+        "row {row}, column {column} is {value}; a mask has finite numbers, and -inf for a key that its query does not see"
+    )]
+    NoMask {
+        /// Row, counted from 0.
+        row: usize,
+        /// Column, counted from 0.
+        column: usize,
+        /// As found.
+        value: f64,
+    },
     /// Vector lengths differ.
     #[error("has d = {d}, but {other} has d = {other_d}; Q and K need the same number of columns")]
     DimensionMismatch {

@@ -8,9 +8,11 @@
 mod bundle;
 mod element;
 mod error;
+mod mask;
 mod npy;
 
 pub use error::{Place, Problem, TensorError};
+pub use mask::read_mask;
 pub use npy::{npy_bytes, write_npy};
 
 use crate::positions::{CausalAlign, Positions};
@@ -355,18 +357,12 @@ impl Tensor {
         }
         // All fit: the data that they describe is in memory.
         let [heads, rows, columns] = size.map(|n| n as usize);
-        let width = header.element.bytes();
         let mut values = Vec::with_capacity(heads * rows * columns);
         for position in 0..heads * rows * columns {
             let (head, row, column) =
                 (position / (rows * columns), position / columns % rows, position % columns);
             let index = if header.fortran_order { (column * rows + row) * heads + head } else { position };
-            let mut bytes = [0; 8];
-            bytes[..width].copy_from_slice(&data[index * width..][..width]);
-            if header.big_endian {
-                bytes[..width].reverse();
-            }
-            let value = header.element.value(&bytes[..width]);
+            let value = header.value(data, index);
             let converted = value as f32;
             if !converted.is_finite() {
                 let head = (heads > 1).then_some(head);

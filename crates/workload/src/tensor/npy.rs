@@ -35,6 +35,17 @@ impl Header {
         self.shape.iter().try_fold(bytes, |bytes, &n| bytes.checked_mul(n))
     }
 
+    /// The element at a place of the data, which must have it. Exact: f64 holds all of them.
+    pub(super) fn value(&self, data: &[u8], index: usize) -> f64 {
+        let width = self.element.bytes();
+        let mut bytes = [0; 8];
+        bytes[..width].copy_from_slice(&data[index * width..][..width]);
+        if self.big_endian {
+            bytes[..width].reverse();
+        }
+        self.element.value(&bytes[..width])
+    }
+
     pub(super) fn wrong_size(&self, found: u64) -> Problem {
         Problem::WrongSize { shape: self.shape.clone(), announced: self.data_bytes(), found }
     }

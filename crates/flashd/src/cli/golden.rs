@@ -1,0 +1,71 @@
+//! Arguments of `flashd golden`.
+
+use super::{DATA, OUTPUT, RUN, WHAT, align_parser, parse_positive, parse_scale};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use flashd_golden::family::ALGORITHMS;
+use flashd_workload::{CausalAlign, ScoreScale};
+use std::path::PathBuf;
+
+#[derive(Args)]
+pub struct GoldenArgs {
+    /// Algorithms, by the names that --list prints (default: all)
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', value_parser = names(), hide_possible_values = true, help_heading = WHAT)]
+    pub algorithm: Vec<String>,
+    /// Print the algorithms with their equations
+    #[arg(long, conflicts_with_all = ["algorithm", "q", "k", "v", "data", "n", "d", "seed", "br", "bc", "mask", "causal", "causal_align",
+        "scale"], help_heading = WHAT)]
+    pub list: bool,
+    /// B_r: queries of a block
+    #[arg(long, default_value_t = 64, value_name = "B_R", value_parser = parse_positive, help_heading = RUN)]
+    pub br: usize,
+    /// B_c: keys of a block
+    #[arg(long, default_value_t = 64, value_name = "B_C", value_parser = parse_positive, help_heading = RUN)]
+    pub bc: usize,
+    /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
+    ///
+    /// Also [d] and [heads, queries, d]; of stacked heads all are added up.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "n", "d", "seed"], help_heading = DATA)]
+    pub q: Option<PathBuf>,
+    /// Keys: .npy of shape [keys, d] or [heads, keys, d]
+    #[arg(long, value_name = "FILE", requires = "q", help_heading = DATA)]
+    pub k: Option<PathBuf>,
+    /// Values: .npy of the shape of the keys
+    #[arg(long, value_name = "FILE", requires = "q", help_heading = DATA)]
+    pub v: Option<PathBuf>,
+    /// All heads of a folder, as meta.json there describes them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["n", "d", "seed", "scale", "mask"], help_heading = DATA)]
+    pub data: Option<PathBuf>,
+    /// Queries and keys of a synthetic head, where there are no files
+    #[arg(long, default_value_t = 256, value_name = "N", value_parser = parse_positive, help_heading = DATA)]
+    pub n: usize,
+    /// Its vector length
+    #[arg(long, default_value_t = 64, value_name = "D", value_parser = parse_positive, help_heading = DATA)]
+    pub d: usize,
+    /// Its seed
+    #[arg(long, default_value_t = 1, help_heading = DATA)]
+    pub seed: u64,
+    /// What is added to the scores: .npy of shape [queries, keys], or [keys]
+    ///
+    /// Any finite numbers, and -inf for a key that its query does not see; [keys] is for all queries.
+    #[arg(long, value_name = "FILE", help_heading = DATA)]
+    pub mask: Option<PathBuf>,
+    /// A query sees no key behind its own position
+    ///
+    /// With --data in all heads, whatever meta.json says.
+    #[arg(long, help_heading = DATA)]
+    pub causal: bool,
+    /// Where queries stand if there are not as many as keys (default: bottom-right)
+    #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
+    pub causal_align: Option<CausalAlign>,
+    /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number
+    #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X", help_heading = DATA, hide_short_help = true)]
+    pub scale: ScoreScale,
+    /// Print the result as JSON
+    #[arg(long, help_heading = OUTPUT)]
+    pub json: bool,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(ALGORITHMS.iter().map(|algorithm| algorithm.name))
+}
