@@ -1,16 +1,16 @@
 //! The bit-exact model of a merge, and of a tree of them: what P cores have made of P parts of the keys as one result.
 
 use crate::base2::Base2;
-use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes};
+use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
 use crate::model::{PartialState, QueryResult};
-use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, exponential_factor, scaled};
+use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, divide, exponential_factor, scaled};
 use crate::round::{encode, given_exponent};
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};
-use flashd_spec::config::{Arithmetic, CoreConfig, Design, LaneBits, Update};
+use flashd_spec::config::{Arithmetic, CoreConfig, Design, Fa2Variant, LaneBits, Update};
 use flashd_spec::format::{Format, Subnormals};
-use flashd_spec::numerics::Numerics;
 use flashd_spec::numerics::merge_numerics;
+use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 
 /// The merge of a kind of core. Independent of the hardware's arithmetic as [`crate::Model`] is.
 pub struct Merge {
@@ -31,23 +31,39 @@ impl Merge {
 
     /// What both parts make; an empty one leaves the other as it is.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
+        self.merged(a, b).0
+    }
+
+    /// The same, and whether the sum goes beyond what the accumulators hold.
+    fn merged(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> (Option<PartialState>, bool) {
         match (a, b) {
-            (Some(a), Some(b)) => Some(match self.config.design() {
-                Design::FlashD => self.flash_d(a, b),
-                Design::Fa2 => self.fa2(a, b),
-            }),
-            (one, other) => one.or(other).cloned(),
+            (Some(a), Some(b)) => {
+                let (state, overflow) = match (self.config.design(), self.config.kind().arithmetic) {
+                    (Design::FlashD, _) => (self.flash_d(a, b), false),
+                    (Design::Fa2, Arithmetic::Fixed) => self.fa2_fixed(a, b),
+                    (Design::Fa2, _) => (self.fa2(a, b), false),
+                };
+                (Some(state), overflow)
+            }
+            (one, other) => (one.or(other).cloned(), false),
         }
     }
 
     /// A tree of merges, neighbours first. The number of parts is a power of two.
     pub fn tree(&self, parts: &[Option<PartialState>]) -> Option<PartialState> {
+        self.merged_tree(parts).0
+    }
+
+    /// The same, and whether some merge's sum goes beyond what the accumulators hold.
+    fn merged_tree(&self, parts: &[Option<PartialState>]) -> (Option<PartialState>, bool) {
         match parts {
-            [] => None,
-            [part] => part.clone(),
+            [] => (None, false),
+            [part] => (part.clone(), false),
             parts => {
                 let (a, b) = parts.split_at(parts.len() / 2);
-                self.merge(self.tree(a).as_ref(), self.tree(b).as_ref())
+                let ((a, a_over), (b, b_over)) = (self.merged_tree(a), self.merged_tree(b));
+                let (state, over) = self.merged(a.as_ref(), b.as_ref());
+                (state, a_over || b_over || over)
             }
         }
     }
@@ -57,14 +73,14 @@ impl Merge {
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
-            let state = self.tree(&states);
+            let (state, overflow) = self.merged_tree(&states);
             QueryResult {
                 o: match &state {
                     Some(state) => self.result(state, given_exponent(self.numerics.formats.v, v_exponent)),
                     None => vec![0; self.config.dv()],
                 },
                 invalid: parts.iter().any(|part| part.invalid),
-                overflow: parts.iter().any(|part| part.overflow),
+                overflow: overflow || parts.iter().any(|part| part.overflow),
                 empty: state.is_none(),
                 state,
                 ..QueryResult::default()
@@ -129,6 +145,51 @@ impl Merge {
         PartialState { scalars, o: self.float(op, n.product, a, b) }
     }
 
+    /// FA2 in fixed point. Both of its forms whose reference is an integer shift, and the third one multiplies; the smaller reference's sum
+    /// and accumulators are rounded down where they go right, products half away from zero.
+    fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> (PartialState, bool) {
+        let n = &self.numerics;
+        let fraction = match self.config.fa2() {
+            Some(Fa2Variant::SharedLogReference) => n.score_fraction,
+            _ => 0,
+        };
+        let m_bits = n.score_integer + 2 + fraction;
+        let bits = self.config.accumulator_bits();
+        let [ma, mb] = [a, b].map(|part| signed(part.scalars[0], m_bits));
+        let (larger, smaller) = if mb > ma { (b, a) } else { (a, b) };
+        let distance = (mb - ma).unsigned_abs();
+        let (share, moved): (u64, Box<dyn Fn(i64) -> i64>) = match fraction {
+            0 => {
+                let delta = distance.min(63) as u32;
+                (smaller.scalars[1] >> delta, Box::new(move |o| o >> delta))
+            }
+            _ => {
+                let argument = self.base2.reduce(distance, fraction);
+                let e = self.base2.exp_factor(argument, n.factor_significand);
+                let product = move |o: i64| {
+                    // Beyond 100 places nothing is left of a product of 64 bits.
+                    let shift = e.shift().min(100);
+                    let product = u128::from(o.unsigned_abs()) * u128::from(e.m);
+                    let half = if shift == 0 { 0 } else { 1u128 << (shift - 1) };
+                    ((product + half) >> shift) as i64 * o.signum()
+                };
+                let e = exponential_factor(&self.base2, argument, n.factor_significand);
+                (scaled(smaller.scalars[1], &e), Box::new(product))
+            }
+        };
+        let total = larger.scalars[1] + share;
+        let follows = self.config.fa2() != Some(Fa2Variant::Fixed);
+        let carry = follows && total >> (n.state_fraction + 1) != 0;
+        let l = if follows { total >> u32::from(carry) } else { total.min((1 << n.sum_bits()) - 1) };
+        let m = ma.max(mb) + (i64::from(carry) << fraction);
+        let o = larger.o.iter().zip(&smaller.o).map(|(&larger, &smaller)| {
+            let sum = signed(larger, bits) + moved(signed(smaller, bits));
+            (sum >> u32::from(carry)) as u64 & ones(bits)
+        });
+        let state = PartialState { scalars: [m as u64 & ones(m_bits), l], o: o.collect() };
+        (state, !follows && l > 1 << (SUM_GUARD_BITS + n.state_fraction))
+    }
+
     fn float(&self, op: FloatOp, intermediate: Format, a: &PartialState, b: &PartialState) -> Vec<u64> {
         let n = &self.numerics;
         match n.accumulator.subnormals {
@@ -155,6 +216,14 @@ impl Merge {
         if self.config.has_ranged_lanes() {
             let lanes = RangedLanes::new(n.formats, self.config.lane_bits());
             return rounded(&|o| lanes.result(FloatEnding::Round, lanes.accumulator(o), v_exponent).0);
+        }
+        if let (Design::Fa2, Arithmetic::Fixed) = (self.config.design(), self.config.kind().arithmetic) {
+            // The last multiplication is not the lanes': its operand has no one in the middle of what is dropped.
+            let guard = self.config.sum_guard_bits();
+            let kept = n.formats.o.precision() + 4;
+            let lanes = SumLanes::<f64, i64>::new(n.formats, self.config.lane_bits(), guard, (kept, false));
+            let division = Some(divide(&n.reciprocal, state.scalars[1], n.state_fraction));
+            return rounded(&|o| lanes.result(division, lanes.accumulator(o), v_exponent).0);
         }
         if self.config.has_fixed_lanes() {
             let lanes = FixedLanes::<i64>::new(n.formats, self.config.lane_bits());

@@ -121,7 +121,6 @@ const FA2_FIXED: CoreKind = CoreKind {
     scalar_path: maximum_reference,
     lanes: &fa2::fixed_lane::FIXED,
     result_exponent: Some(1),
-    state_after: &[],
     ..FA2_SEPARATE
 };
 
@@ -130,6 +129,7 @@ const FA2_LOG_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core in fixed point, relative to the sum's exponent; one key a cycle.",
     scalar_path: log_reference,
     argument_after: 1,
+    state_after: &[("o_m_q", 3), ("o_l_q", 2)],
     ..FA2_FIXED
 };
 
@@ -146,7 +146,6 @@ const FA2_LAZY_REFERENCE: CoreKind = CoreKind {
     doc: "FlashAttention-2 attention core whose reference moves rarely, by whole octaves; one key a cycle.",
     scalar_path: lazy_reference,
     lanes: &lazy_lane::LAZY,
-    state_after: &[],
     ..FA2_SHARED
 };
 

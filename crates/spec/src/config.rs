@@ -29,7 +29,7 @@ pub use value::{OptionValue, Word};
 pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
 use crate::format::{Encodings, Format, Formats};
-use crate::numerics::{BUDGET_STATE_FRACTION, SUM_INTEGER_BITS};
+use crate::numerics::{BUDGET_STATE_FRACTION, LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
 use serde::{Deserialize, Serialize};
 
 /// Configuration of one core. [`CoreConfig::new`] gives the shipped defaults; [`CoreConfig::validate`]
@@ -275,8 +275,7 @@ impl CoreConfig {
         self.value_stage.unwrap_or(self.kind().value_stage)
     }
 
-    /// Whether the core can take over and hand out partial results: FLASH-D with the log-sum-exp, and FA2 with float
-    /// lanes, an exponential and a running sum.
+    /// Whether the core can take over and hand out partial results: all but those that follow the paper to the letter.
     pub fn can_be_partial(&self) -> bool {
         !self.kind().state.is_empty()
     }
@@ -360,9 +359,19 @@ impl CoreConfig {
     /// Width of an accumulator, as partial results hold it: in lanes with an exponent of their own that field above the number.
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
-            Arithmetic::Fixed => self.lane_bits().o,
+            Arithmetic::Fixed => self.lane_bits().o + self.sum_guard_bits(),
             Arithmetic::Ranged => self.formats().v.exponent_bits + self.lane_bits().o,
             Arithmetic::Float | Arithmetic::Letter => self.accumulator_format().width(),
+        }
+    }
+
+    /// Bits that FA2's fixed-point accumulators have above the values': l stays below 2 in both forms whose reference follows it, and
+    /// below 65,536 in the other one. FLASH-D's have none.
+    pub fn sum_guard_bits(&self) -> u32 {
+        match self.fa2() {
+            Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => LOG_SUM_GUARD_BITS,
+            Some(Fa2Variant::Fixed) => SUM_GUARD_BITS,
+            _ => 0,
         }
     }
 

@@ -15,7 +15,7 @@ mod budget;
 mod sum;
 
 pub use budget::{BUDGET_REGISTER, BUDGET_RESERVE, BUDGET_STATE_FRACTION, BudgetNumerics};
-pub use sum::{SUM_GUARD_BITS, SUM_INTEGER_BITS};
+pub use sum::{LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
 
 use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
@@ -353,10 +353,30 @@ impl Numerics {
         let of = |name: &&str| match *name {
             "lse" => self.state_bits(),
             "room" => self.budget.as_ref().map_or(0, BudgetNumerics::room_bits),
-            "m" => self.score_bits(),
+            "m" => match config.fa2() {
+                Some(Fa2Variant::Fixed | Fa2Variant::LogReference) => self.reference_bits(),
+                Some(Fa2Variant::SharedLogReference) => self.fine_reference_bits(),
+                _ => self.score_bits(),
+            },
+            _ if self.log_reference => self.log_sum_bits(),
             _ => self.sum_bits(),
         };
         config.state_scalars().iter().map(of).collect()
+    }
+
+    /// Width of a reference of FA2 that is an integer, `-2^IS` to `2^IS` and the octaves of l above that, two's complement.
+    pub fn reference_bits(&self) -> u32 {
+        self.score_integer + 2
+    }
+
+    /// Width of a reference that is a score plus an integer.
+    pub fn fine_reference_bits(&self) -> u32 {
+        self.reference_bits() + self.score_fraction
+    }
+
+    /// Width of an l that the reference keeps below 2.
+    pub fn log_sum_bits(&self) -> u32 {
+        self.state_fraction + 1
     }
 
     /// Width of FA2's running sum: 65,536 scores as far above the reference as they may be give exactly `2^(16 + slack)`.

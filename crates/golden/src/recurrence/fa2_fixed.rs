@@ -4,6 +4,7 @@ use super::fa2::divide;
 use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
 
 /// What the sums are relative to.
@@ -53,6 +54,8 @@ pub(crate) struct Fa2Fixed {
     hold: Option<i64>,
     /// Significand bits of the exponential.
     factor_bits: u32,
+    /// Width of the reference.
+    reference_bits: u32,
 }
 
 /// A step's effect on the reference and on the sum, and the exponential for the lanes.
@@ -74,6 +77,8 @@ impl Fa2Fixed {
             largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits,
+            // An integer from -2^IS to 2^IS, and 16 octaves of l above that.
+            reference_bits: n.score_integer + 2,
         }
     }
 
@@ -151,6 +156,14 @@ impl Recurrence for Fa2Fixed {
 
     fn sum(&self, state: Scaled) -> Option<u64> {
         Some(state.l as u64)
+    }
+
+    fn save(&self, Scaled { reference, l }: Scaled) -> [u64; 2] {
+        [reference as u64 & ones(self.reference_bits), l as u64]
+    }
+
+    fn restore(&self, [reference, l]: [u64; 2]) -> Option<Scaled> {
+        Some(Scaled { reference: signed(reference, self.reference_bits), l: l as i64 })
     }
 
     fn ending(&self, state: Option<Scaled>) -> Division {

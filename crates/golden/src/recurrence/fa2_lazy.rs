@@ -5,6 +5,7 @@ use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{FloatEnding, FloatOp};
 use crate::round::pow2;
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
 /// The variant `lazy-reference`. The reference is `m` of [`Sum`]: the first score plus an integer, with FS fraction bits.
@@ -21,6 +22,7 @@ pub(crate) struct Lazy {
     slack: u32,
     /// Significand bits of the lanes' factors.
     pub(crate) factor_bits: u32,
+    score_bits: u32,
 }
 
 impl Lazy {
@@ -35,6 +37,7 @@ impl Lazy {
             hold: n.hold_threshold.map(|t| -(t as i64)),
             slack: n.slack,
             factor_bits: n.factor_significand,
+            score_bits: n.score_bits(),
         }
     }
 
@@ -83,6 +86,14 @@ impl Recurrence for Lazy {
 
     fn sum(&self, state: Sum) -> Option<u64> {
         Some(state.l)
+    }
+
+    fn save(&self, Sum { m, l }: Sum) -> [u64; 2] {
+        [m as u64 & ones(self.score_bits), l]
+    }
+
+    fn restore(&self, [m, l]: [u64; 2]) -> Option<Sum> {
+        Some(Sum { m: signed(m, self.score_bits), l })
     }
 
     fn ending(&self, state: Option<Sum>) -> FloatEnding {

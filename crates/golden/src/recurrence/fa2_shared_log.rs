@@ -4,6 +4,7 @@ use super::fa2::divide;
 use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor, round_half_up};
 use crate::lanes::{Division, SumOp};
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
 /// State of a query: the reference, which is the first score plus octaves (FS fraction bits), and the sum in [1/2, 2) (FL fraction
@@ -25,6 +26,8 @@ pub(crate) struct SharedLog {
     hold: Option<i64>,
     /// Significand bits of the lanes' factors.
     factor_bits: u32,
+    /// Width of the reference.
+    reference_bits: u32,
 }
 
 impl SharedLog {
@@ -37,6 +40,8 @@ impl SharedLog {
             state_fraction: n.state_fraction,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits: n.factor_significand,
+            // A score, and 16 octaves of l above it.
+            reference_bits: n.score_bits() + 1,
         }
     }
 
@@ -82,6 +87,14 @@ impl Recurrence for SharedLog {
 
     fn sum(&self, state: Octaves) -> Option<u64> {
         Some(state.l)
+    }
+
+    fn save(&self, Octaves { reference, l }: Octaves) -> [u64; 2] {
+        [reference as u64 & ones(self.reference_bits), l]
+    }
+
+    fn restore(&self, [reference, l]: [u64; 2]) -> Option<Octaves> {
+        Some(Octaves { reference: signed(reference, self.reference_bits), l })
     }
 
     fn ending(&self, state: Option<Octaves>) -> Division {

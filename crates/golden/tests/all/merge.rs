@@ -1,20 +1,26 @@
 //! A merge's units, one by one, against the model of the merge: whatever states and accumulators meet.
 
 use crate::common::{any_finite, rng};
-use flashd_golden::{Merge, PartialState, decode, encode};
+use flashd_golden::{Merge, PartialState, QueryResult, decode, encode};
 use flashd_hwmodel::attention::factor::FactorForm;
 use flashd_hwmodel::attention::lane::LaneSideFunction;
+use flashd_hwmodel::fa2::widths::delta_bits;
+use flashd_hwmodel::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
 use flashd_hwmodel::flash_d::lse_step::{ExpArgumentFunction, SigmoidWeightFunction};
 use flashd_hwmodel::rtl::Function;
+use flashd_hwmodel::split::fa2::{
+    FactorMergedSumFunction, LaneShiftFunction, MergedTotalFunction, OctavesFunction,
+    RaisedReferenceFunction, ShiftedMergedSumFunction,
+};
+use flashd_hwmodel::split::lane::{FactorMergeFunction, ShiftedMergeFunction};
 use flashd_hwmodel::split::merge_formats;
 use flashd_hwmodel::split::weight::LseDifferenceFunction;
 use flashd_hwmodel::units::{MixedFunction, Operation};
 use flashd_hwmodel::word::{Num, Word};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{CoreConfig, FlashDVariant};
+use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant};
 use flashd_spec::format::Format;
-use flashd_spec::numerics::Numerics;
-use flashd_spec::numerics::merge_numerics;
+use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS, merge_numerics};
 use rand::RngExt;
 use std::sync::Arc;
 
@@ -80,6 +86,143 @@ fn rounded_lanes_merge_as_the_model_does() {
                 f.weight,
                 difference.value(),
                 product.value()
+            );
+        }
+    }
+}
+
+/// FA2's sums in fixed point, of any states: sum, reference and whether the sum is beyond what the accumulators hold.
+#[test]
+fn fixed_sums_merge_as_the_model_does() {
+    for (variant, format) in [
+        (Fa2Variant::Fixed, Format::BF16),
+        (Fa2Variant::LogReference, Format::BF16),
+        (Fa2Variant::LogReference, Format::INT8),
+    ] {
+        let config =
+            CoreConfig { masks: true, partial: true, ..CoreConfig::with_datapath(variant.into(), 4, format) };
+        config.validate().expect("a valid configuration");
+        let n = Numerics::new(&config);
+        let model = Merge::new(&config);
+        let [m_bits, bits] = n.scalar_bits(&config)[..] else { panic!("two scalars") };
+        let o_bits = config.accumulator_bits();
+        let follows = variant == Fa2Variant::LogReference;
+        let delta = delta_bits(&n);
+        let mut rng = rng(7);
+        let (mut carries, mut kept) = (0, 0);
+        for case in 0..20_000 {
+            let references = [(); 2].map(|()| rng.random_range(-6..6i64));
+            // In both forms up to what the register holds; where l follows it is not below 1.
+            let sums = [(); 2].map(|()| {
+                let sum = rng.random::<u64>() & ones(bits) >> rng.random_range(0..3);
+                if follows { sum | 1 << n.state_fraction } else { sum.max(1) }
+            });
+            let accumulators = [(); 2].map(|()| rng.random::<u64>() & ones(o_bits));
+            let [a, b] = [0, 1].map(|i| PartialState {
+                scalars: [references[i] as u64 & ones(m_bits), sums[i]],
+                o: vec![accumulators[i]; 4],
+            });
+            let moved = references[1] > references[0];
+            let octaves = Num::new(m_bits, references[0].abs_diff(references[1]));
+            let bit = |b: bool| Num::new(1, b.into());
+            let [shift] = OctavesFunction { octaves: m_bits, delta }.eval([octaves]);
+            let word = |value| Num::new(bits, value);
+            let [total] = ShiftedMergedSumFunction { bits, delta }.eval([
+                word(sums[0]),
+                word(sums[1]),
+                shift,
+                bit(moved),
+            ]);
+            let most = (!follows).then(|| 1 << (n.state_fraction + SUM_GUARD_BITS));
+            let [l, carry] = MergedTotalFunction { bits, most }.eval([
+                total,
+                word(sums[0]),
+                word(sums[1]),
+                bit(false),
+                bit(false),
+            ]);
+            let raises = if follows { carry } else { bit(false) };
+            let [w] = LaneShiftFunction { bits: delta }.eval([shift, raises]);
+            let o = |i: usize| Num::new(o_bits, accumulators[i]);
+            let [o] =
+                ShiftedMergeFunction { bits: o_bits, delta: delta + 1 }.eval([o(0), o(1), w, bit(moved)]);
+            let merged = model.merge(Some(&a), Some(&b)).expect("of two parts");
+            let case = format!("{}, case {case}: {a:?} {b:?}", config.name());
+            assert_eq!((merged.scalars[1], merged.o[0]), (l.value(), o.value()), "{case}");
+            let reference = references[0].max(references[1]) + raises.value() as i64;
+            assert_eq!(merged.scalars[0], reference as u64 & ones(m_bits), "{case}");
+            // What a split says of it.
+            let part = |state| vec![QueryResult { state: Some(state), ..QueryResult::default() }];
+            let result = model.results(&[[part(a), part(b)].concat()], &[130]);
+            assert_eq!(result[0].overflow, !follows && carry.value() == 1, "{case}");
+            (carries, kept) = (carries + carry.value(), kept + 1 - carry.value());
+        }
+        assert!(carries > 1000 && kept > 1000, "{carries} {kept}");
+    }
+}
+
+/// FA2 in fixed point with a product: any states, accumulators at the ends of their range.
+#[test]
+fn products_in_fixed_point_merge_as_the_model_does() {
+    for format in [Format::BF16, Format::INT8, Format::FP8_E4M3] {
+        let config = CoreConfig {
+            masks: true,
+            partial: true,
+            ..CoreConfig::with_datapath(Fa2Variant::SharedLogReference.into(), 4, format)
+        };
+        config.validate().expect("a valid configuration");
+        let n = Arc::new(Numerics::new(&config));
+        let model = Merge::new(&config);
+        let [m_bits, bits] = n.scalar_bits(&config)[..] else { panic!("two scalars") };
+        let of_m = Arc::new(Numerics { score_integer: n.score_integer + 1, ..(*n).clone() });
+        let (o_bits, factor) = (config.accumulator_bits(), n.factor_significand);
+        let form = FactorForm::Shift(factor);
+        let mut rng = rng(9);
+        for case in 0..20_000 {
+            let reach = 1i64 << rng.random_range(1..m_bits - 1);
+            let references = [(); 2].map(|()| rng.random_range(-reach..reach));
+            // From 1/2 on.
+            let sums = [(); 2].map(|()| rng.random_range(1 << (n.state_fraction - 1)..1 << bits));
+            let ends = [0, 1, ones(o_bits), 1 << (o_bits - 1), ones(o_bits - 1)];
+            let accumulators = [(); 2].map(|()| match rng.random_range(0..8) {
+                0 => ends[rng.random_range(0..5)],
+                _ => rng.random::<u64>() & ones(o_bits),
+            });
+            let [a, b] = [0, 1].map(|i| PartialState {
+                scalars: [references[i] as u64 & ones(m_bits), sums[i]],
+                o: vec![accumulators[i]; 4],
+            });
+            let bit = |b: bool| Num::new(1, b.into());
+            let m = |i: usize| Num::new(m_bits, references[i] as u64 & ones(m_bits));
+            let [larger, moved, distance] =
+                ScoreMaximumFunction { numerics: of_m.clone() }.eval([m(1), m(0), bit(false)]);
+            let [e] = ExpWeightFunction { numerics: of_m.clone(), form }.eval([distance, bit(false)]);
+            let word = |value| Num::new(bits, value);
+            let [total] = FactorMergedSumFunction { numerics: n.clone(), form }.eval([
+                word(sums[0]),
+                word(sums[1]),
+                e,
+                moved,
+            ]);
+            let [l, carry] = MergedTotalFunction { bits, most: None }.eval([
+                total,
+                word(sums[0]),
+                word(sums[1]),
+                bit(false),
+                bit(false),
+            ]);
+            let [reference] =
+                RaisedReferenceFunction { bits: m_bits, fraction: n.score_fraction }.eval([larger, carry]);
+            let [w] = LaneShiftFunction { bits: form.bits(&n) }.eval([e, carry]);
+            let o = |i: usize| Num::new(o_bits, accumulators[i]);
+            let function = FactorMergeFunction { bits: o_bits, factor, w: 1 + form.bits(&n) };
+            let [o] = function.eval([o(0), o(1), w, moved]);
+            let merged = model.merge(Some(&a), Some(&b)).expect("of two parts");
+            assert_eq!(
+                (merged.scalars, merged.o[0]),
+                ([reference.value(), l.value()], o.value()),
+                "{}, case {case}: {a:?} {b:?}",
+                config.name()
             );
         }
     }

@@ -13,6 +13,7 @@ use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::lane::accumulate;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
@@ -162,12 +163,11 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
                 (m.call("step", function, [v, o, e, delta, load])[0], None)
             }
         };
-        m.next(o, o_next);
         let function = FixedScaleFunction { numerics: n.clone() };
         let [scaled] = m.call("scale", function, [o, r, right, result_x, done]);
         let result_q = m.register_if("result_q", done, scaled);
-        let o = m.output("o", result_q);
+        let result = m.output("o", result_q);
         let outside = outside.map(|outside| m.output("outside", outside));
-        LaneOutputs { o, outside, o_state: None }
+        LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, Some(done)) }
     })
 }

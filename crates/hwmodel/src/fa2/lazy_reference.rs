@@ -20,7 +20,7 @@
 //!   octaves back.
 
 use super::reference::{reference_bits, tau_bits};
-use super::scalars::{StepFlags, step_ports};
+use super::scalars::{StepFlags, state_outputs, state_ports, step_ports};
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{
     FactorForm, base_2_argument, factor_bits, right_bits, significand_and_right, table_factor,
@@ -157,13 +157,15 @@ pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
     let numerics = || n.clone();
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
+        let state = state_ports(m, inputs);
 
         let takes = m.later(1);
         let reference_q = m.state_if("reference_q", n.score_bits(), takes);
         let function = LazyReferenceNextFunction { numerics: numerics() };
         let [reference, delta, tau, update] =
             m.call("reference", function, [score, reference_q, first, valid]);
-        m.next(reference_q, reference);
+        let next = state.map_or(reference, |state| state.maximum_or(m, reference));
+        m.next(reference_q, next);
         m.drive(takes, update);
         // The exponential's stage.
         let tau_q = m.register_if("tau_q", update, tau);
@@ -176,7 +178,9 @@ pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
         let sum_q = m.state_if("sum_q", n.sum_bits(), update_q);
         let [sum] = m.call("sum", LazySumFunction { numerics: numerics() }, [sum_q, delta_q, e_q, first_q]);
-        m.next(sum_q, sum);
+        let at_sum = state.map(|state| state.later(m, 2));
+        let next = at_sum.map_or(sum, |state| state.sum_or(m, sum));
+        m.next(sum_q, next);
         let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
         let function = LazyScaleFunction { numerics: numerics() };
@@ -193,6 +197,7 @@ pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         m.watch_output("weight_load", "load");
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+        let state_scalars = state_outputs(m, state, reference_q, sum_q);
+        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })
 }

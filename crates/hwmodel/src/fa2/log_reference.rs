@@ -1,7 +1,7 @@
 //! FA2's scalar path with a reference that follows the exponent of l, see [`super::reference`].
 
 use super::reference::{factor_to_sum, hold_text, reference_bits, tau_bits};
-use super::scalars::step_ports;
+use super::scalars::{state_outputs, state_ports, step_ports};
 use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
@@ -67,7 +67,7 @@ function! {
 
 /// Width of l in [1, 2).
 pub fn log_sum_bits(n: &Numerics) -> u32 {
-    n.state_fraction + 1
+    n.log_sum_bits()
 }
 
 /// The scalar path of FA2 `log-reference`: reference and sum in one loop.
@@ -80,6 +80,7 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
     );
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
+        let state = state_ports(m, inputs);
 
         // The loop's stage.
         let score_q = m.register_if("score_q", valid, score);
@@ -91,7 +92,11 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         let function = LogReferenceNextFunction { numerics: n.clone() };
         let [reference_next, sum_next, delta, e, update] =
             m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        m.next_all(&[reference_q, sum_q], &[reference_next, sum_next]);
+        let mut next = [reference_next, sum_next];
+        if let Some(state) = state.map(|state| state.later(m, 1)) {
+            next = [state.maximum_or(m, reference_next), state.sum_or(m, sum_next)];
+        }
+        m.next_all(&[reference_q, sum_q], &next);
         m.drive(takes, update);
         // The lanes' stage.
         let e_q = m.register_if("e_q", update, e);
@@ -119,6 +124,7 @@ pub fn log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInpu
         m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+        let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
+        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })
 }

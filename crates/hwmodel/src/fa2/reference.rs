@@ -6,7 +6,7 @@
 //! * [`log_reference`](super::log_reference::log_reference): the reference R follows the exponent of l, which stays in [1, 2). That costs a longer loop,
 //!   and saves the guard bits.
 
-use super::scalars::{StepFlags, step_ports};
+use super::scalars::{StepFlags, state_outputs, state_ports, step_ports};
 use super::widths::delta_bits;
 use crate::arith::fixed::clamp;
 use crate::attention::factor::{base_2_argument, factor_bits, table_factor};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Width of the reference: an integer from `-2^IS` to `2^IS`.
 pub fn reference_bits(n: &Numerics) -> u32 {
-    n.score_integer + 2
+    n.reference_bits()
 }
 
 /// Width of `tau = reference - s`, never negative, FS fraction bits.
@@ -133,13 +133,15 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
     let numerics = || n.clone();
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
+        let state = state_ports(m, inputs);
 
         let takes = m.later(1);
         let reference_q = m.state_if("reference_q", reference_bits(n), takes);
         let function = MaximumReferenceNextFunction { numerics: numerics() };
         let [reference, delta, tau, update] =
             m.call("reference", function, [score, reference_q, first, valid]);
-        m.next(reference_q, reference);
+        let next = state.map_or(reference, |state| state.maximum_or(m, reference));
+        m.next(reference_q, next);
         m.drive(takes, update);
         // The exponential's stage.
         let tau_q = m.register_if("tau_q", update, tau);
@@ -153,7 +155,9 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
         let sum_q = m.state_if("sum_q", n.sum_bits(), update_q);
         let function = ShiftedSumFunction { numerics: numerics() };
         let [sum, overflow] = m.call("sum", function, [sum_q, delta_q, e_q, first_q]);
-        m.next(sum_q, sum);
+        let at_sum = state.map(|state| state.later(m, 2));
+        let next = at_sum.map_or(sum, |state| state.sum_or(m, sum));
+        m.next(sum_q, next);
         let overflow_q = m.register_if("overflow_q", update_q, overflow);
         let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);
@@ -168,6 +172,7 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
         m.watch_output_each([("weight_valid", "step"), ("weight", "e"), ("weight_load", "load")]);
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow }
+        let state_scalars = state_outputs(m, state, reference_q, sum_q);
+        ScalarOutputs { step, reads, lanes, state_scalars, overflow }
     })
 }

@@ -1,5 +1,7 @@
 //! Ports that the scalar paths have in common.
 
+use crate::attention::delay::delay;
+use crate::attention::partial::RestoreFunction;
 use crate::attention::scalar_path::ScalarInputs;
 use crate::rtl::{Module, Wire};
 
@@ -39,10 +41,40 @@ impl StepFlags {
 pub(super) struct State {
     /// The step at the score stage is one.
     pub step: Wire,
-    /// Its maximum.
+    /// Its maximum, or reference.
     pub maximum: Wire,
     /// Its sum.
     pub sum: Wire,
+}
+
+impl State {
+    /// The same so many cycles later.
+    pub(super) fn later(&self, m: &mut Module, cycles: usize) -> State {
+        State {
+            step: delay(m, ("state_q", 0), self.step, cycles),
+            maximum: delay(m, ("state_m_q", 0), self.maximum, cycles),
+            sum: delay(m, ("state_l_q", 0), self.sum, cycles),
+        }
+    }
+
+    /// What the register of the maximum or reference takes, and where a state comes that.
+    pub(super) fn maximum_or(&self, m: &mut Module, next: Wire) -> Wire {
+        let restore = RestoreFunction { width: next.width() };
+        m.call(("restored_m", 0), restore, [next, self.maximum, self.step])[0]
+    }
+
+    /// The same of the sum's.
+    pub(super) fn sum_or(&self, m: &mut Module, next: Wire) -> Wire {
+        let restore = RestoreFunction { width: next.width() };
+        m.call(("restored_l", 0), restore, [next, self.sum, self.step])[0]
+    }
+}
+
+/// The outputs of a state: maximum or reference, and sum.
+pub(super) fn state_outputs(m: &mut Module, state: Option<State>, maximum: Wire, sum: Wire) -> Vec<Wire> {
+    let outputs =
+        state.map(|_| [("o_m", maximum), ("o_l", sum)].map(|(name, wire)| m.outputs(name, &[wire])[0]));
+    outputs.into_iter().flatten().collect()
 }
 
 /// Its ports, where there are partial results.

@@ -24,6 +24,7 @@ use crate::arith::normalise::normalise_within;
 use crate::arith::round::{Unrounded, round_pack};
 use crate::attention::factor::factor_bits;
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
+use crate::attention::lane::accumulate;
 use crate::flash_d::fixed_lane::{lane_bits, lane_ident, result_ident};
 use crate::function;
 use crate::rtl::{Module, Name, Tag};
@@ -203,12 +204,11 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
         let [product] = m.call("product", function, [kept, significand, e, done]);
         let function = SharedUpdateFunction { numerics: numerics() };
         let [o_next] = m.call("step", function, [o, significand, v_right, negative, product, e, delta, load]);
-        m.next(o, o_next);
         let function = SharedResultFunction { numerics: numerics() };
         let [scaled] = m.call("scale", function, [product, zeros, o_negative, e, result_x]);
         let result_q = m.register_if("result_q", done, scaled);
-        let o = m.output("o", result_q);
+        let result = m.output("o", result_q);
         let outside = inputs.has_exponent().then(|| m.output("outside", outside));
-        LaneOutputs { o, outside, o_state: None }
+        LaneOutputs { o: result, outside, o_state: accumulate(m, o, o_next, inputs.restore, Some(done)) }
     })
 }

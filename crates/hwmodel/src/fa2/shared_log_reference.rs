@@ -17,8 +17,8 @@
 //!   a few last places short of 1/2: the divider takes an l from 1/4 on.
 
 use super::log_reference::log_sum_bits;
-use super::reference::{factor_to_sum, reference_bits, tau_bits};
-use super::scalars::step_ports;
+use super::reference::{factor_to_sum, tau_bits};
+use super::scalars::{state_outputs, state_ports, step_ports};
 use super::widths::accumulator_bits;
 use crate::arith::fixed::clamp;
 use crate::arith::normalise::normalise_within;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 /// Width of the reference: the range of a score and of the exponent of l, with the fraction of the first score.
 pub fn fine_reference_bits(n: &Numerics) -> u32 {
-    reference_bits(n) + n.score_fraction
+    n.fine_reference_bits()
 }
 
 /// Bits of a shift of the accumulators and of l: all ones shifts everything out.
@@ -157,6 +157,7 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
     let numerics = || n.clone();
     around.part("weight", tag, |m| {
         let [score, valid, first, finish] = step_ports(m, inputs);
+        let state = state_ports(m, inputs);
 
         // The loop's stage.
         let score_q = m.register_if("score_q", valid, score);
@@ -168,7 +169,11 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         let function = SharedLogNextFunction { numerics: numerics() };
         let [reference_next, sum_next, delta, e, update] =
             m.call("decide", function, [score_q, reference_q, sum_q, loop_first_q, valid_q]);
-        m.next_all(&[reference_q, sum_q], &[reference_next, sum_next]);
+        let mut next = [reference_next, sum_next];
+        if let Some(state) = state.map(|state| state.later(m, 1)) {
+            next = [state.maximum_or(m, reference_next), state.sum_or(m, sum_next)];
+        }
+        m.next_all(&[reference_q, sum_q], &next);
         m.drive(takes, update);
         // The lanes' stage.
         let e_q = m.register_if("e_q", update, e);
@@ -194,6 +199,7 @@ pub fn shared_log_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Sca
         m.watch_output("weight_load", "load");
         m.watch_output_as("weight_upper", "delta", Reading::Any);
         m.watch_each([("sum", final_sum_q), ("reciprocal", r), ("reciprocal_right", right)]);
-        ScalarOutputs { step, reads, lanes, state_scalars: Vec::new(), overflow: None }
+        let state_scalars = state_outputs(m, state, reference_q, final_sum_q);
+        ScalarOutputs { step, reads, lanes, state_scalars, overflow: None }
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::flash_d::fixed_lane::lane_bits;
 use crate::word::bits_for;
-use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
+use flashd_spec::numerics::{LOG_SUM_GUARD_BITS, Numerics, SUM_GUARD_BITS};
 
 /// Width of the accumulator.
 pub fn accumulator_bits(n: &Numerics) -> u32 {
@@ -11,7 +11,7 @@ pub fn accumulator_bits(n: &Numerics) -> u32 {
 
 /// Integer bits of the accumulator.
 pub(super) fn guard_bits(n: &Numerics) -> u32 {
-    if n.log_reference { 2 } else { SUM_GUARD_BITS }
+    if n.log_reference { LOG_SUM_GUARD_BITS } else { SUM_GUARD_BITS }
 }
 
 /// Bits of a shift of the accumulator and of l: all ones shifts everything out.

@@ -28,11 +28,23 @@ pub fn scaled_sum<W: Word>(n: &Numerics, form: FactorForm, multiplicand: &W, add
         }
         FactorForm::Shift(m) => (e.slice(0, m), m - 2, e.drop_low(m)),
     };
-    let product = multiplicand.mul(&significand).named("product");
-    let halves = product.drop_low(always).shr(&right_less).named("scaled_halves");
+    let halves = product_above(multiplicand, &significand, always).shr(&right_less).named("scaled_halves");
     let scaled = halves.slice(0, bits + 2).add(&W::constant(bits + 2, 1)).drop_low(1).named("scaled");
     let total = addend.zext(bits + 1).add(&scaled).named("total");
     total.msb().repeat(bits).or(&total.slice(0, bits)).named("saturated")
+}
+
+/// The product without its lowest bits, in two halves where the whole of it has more than a word: merges of wide formats whose sum
+/// has room for a slack.
+fn product_above<W: Word>(a: &W, b: &W, dropped: u32) -> W {
+    if a.width() + b.width() <= u64::BITS {
+        return a.mul(b).named("product").drop_low(dropped);
+    }
+    let low_bits = b.width() / 2;
+    let high = a.mul(&b.drop_low(low_bits)).named("product_high");
+    let low = a.mul(&b.slice(0, low_bits)).named("product_low").drop_low(low_bits);
+    let wide = high.width() + 1;
+    high.zext(wide).add(&low.zext(wide)).named("product").drop_low(dropped - low_bits)
 }
 
 function! {

@@ -1,14 +1,28 @@
-//! FA2's scalars of a merge: the larger maximum, one exponential, and the sum of both parts.
+//! FA2's scalars of a merge: the larger maximum or reference, one exponential or shift, and the sum of both parts.
+//!
+//! ```text
+//!  kind             m                          m_a - m_b          l, o
+//!  Fa2              maximum, or lazy reference any                l = l_a e + l_b, e = 2^-|m_b - m_a|
+//!  Maximum          integer                    whole octaves      l = (l_a >> |m_b - m_a|) + l_b
+//!  LogReference     integer                    whole octaves      the same; from 2 on half of it, and m + 1
+//!  SharedLog        score plus integer         any                l = l_a e + l_b; from 2 on half of it, and m + 1
+//! ```
+//!
+//! where b has the larger m, else the other way round. A lazy reference is at most the largest score of its part and at most the slack below
+//! it, and so is the larger one of two.
 
+use super::lane::MergeKind;
 use super::scalars::{ScalarInputs, ScalarOutputs, scalar_unit};
+use crate::arith::fixed::clamp;
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
 use crate::attention::signals::Signals;
+use crate::fa2::widths::delta_bits;
 use crate::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
 use crate::function;
 use crate::rtl::{Module, Tag};
 use crate::score::sum::scaled_sum;
-use flashd_spec::numerics::Numerics;
+use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 use std::sync::Arc;
 
 function! {
@@ -39,23 +53,145 @@ function! {
     eval<W> { [b_empty.select(&a, &larger)] }
 }
 
-/// Scalars of a merge, two stages: `w` is the exponential, `upper` that the maximum of part b is larger.
+function! {
+    /// The sum of both parts relative to the larger reference, which is whole octaves from the smaller one.
+    pub struct ShiftedMergedSumFunction { bits: u32, delta: u32 }
+    name(this) = format!("shifted_merged_sum_{}_{}", this.bits, this.delta);
+    doc = "The reference of b is larger: (a >> delta) + b.  Otherwise: a + (b >> delta).";
+    inputs { a: this.bits, b: this.bits, delta: this.delta, moved: 1 }
+    outputs { total: this.bits + 1 }
+    eval<W> {
+        let wide = this.bits + 1;
+        let smaller = moved.select(&a, &b).named("smaller");
+        let larger = moved.select(&b, &a).named("larger");
+        [larger.zext(wide).add(&smaller.shr(&delta).zext(wide))]
+    }
+}
+
+function! {
+    /// The same where the references are not whole octaves apart.
+    pub struct FactorMergedSumFunction { numerics: Arc<Numerics>, form: FactorForm }
+    name(this) = format!("factor_merged_sum_{}", this.form.suffix(&this.numerics));
+    doc = "The reference of b is larger: a * e + b.  Otherwise: a + b * e.";
+    inputs {
+        a: this.numerics.log_sum_bits(), b: this.numerics.log_sum_bits(), e: this.form.bits(&this.numerics), moved: 1
+    }
+    outputs { total: this.numerics.log_sum_bits() + 1 }
+    eval<W> {
+        let bits = this.numerics.sum_bits();
+        let multiplicand = moved.select(&a, &b).zext(bits).named("multiplicand");
+        let addend = moved.select(&b, &a).zext(bits).named("addend");
+        // Both are below 2, and so is the exponential's share: the sum is below 4.
+        let sum = scaled_sum(&this.numerics, this.form, &multiplicand, &addend, &e);
+        [sum.slice(0, this.numerics.log_sum_bits() + 1)]
+    }
+}
+
+function! {
+    /// What a sum is once the reference goes up by an octave where it is 2 or more, or saturates; that of the other part where one is
+    /// empty.
+    pub struct MergedTotalFunction { bits: u32, most: Option<u64> }
+    name(this) = match this.most {
+        None => format!("merged_octave_{}", this.bits),
+        Some(_) => format!("merged_total_{}", this.bits),
+    };
+    doc = match this.most {
+        None => "l = carry ? total >> 1 : total, carry = total >= 2; one part empty: the other's.".to_string(),
+        Some(most) => format!("l = total, saturating; carry = total > {most}, beyond what the accumulators hold; one part empty: the other's."),
+    };
+    inputs { total: this.bits + 1, a: this.bits, b: this.bits, take_b: 1, keep_a: 1 }
+    outputs { l: this.bits, carry: 1 }
+    eval<W> {
+        let top = total.msb();
+        let (l, carry) = match this.most {
+            None => (top.select(&total.drop_low(1), &total.slice(0, this.bits)), top),
+            Some(most) => {
+                let saturated = top.repeat(this.bits).or(&total.slice(0, this.bits)).named("saturated");
+                (saturated.clone(), saturated.at_least(most + 1))
+            }
+        };
+        let both = take_b.or(&keep_a).not().named("both");
+        [keep_a.select(&a, &take_b.select(&b, &l)), both.and(&carry)]
+    }
+}
+
+function! {
+    /// The reference of both parts.
+    pub struct RaisedReferenceFunction { bits: u32, fraction: u32 }
+    name(this) = format!("raised_reference_{}_{}", this.bits, this.fraction);
+    doc = "y = x + (carry ? an octave : 0).";
+    inputs { x: this.bits, carry: 1 }
+    outputs { y: this.bits }
+    eval<W> {
+        let whole = x.drop_low(this.fraction);
+        let raised = whole.add(&carry.zext(whole.width())).named("raised");
+        [if this.fraction == 0 { raised } else { raised.concat(&x.slice(0, this.fraction)) }]
+    }
+}
+
+function! {
+    /// What the lanes get: a shift or a factor, and above it whether the reference goes up by an octave more.
+    pub struct LaneShiftFunction { bits: u32 }
+    name(this) = format!("lane_shift_{}", this.bits);
+    doc = "w = {carry, x}.";
+    inputs { x: this.bits, carry: 1 }
+    outputs { w: this.bits + 1 }
+    eval<W> { [carry.concat(&x)] }
+}
+
+function! {
+    /// A distance in octaves as a shift.
+    pub struct OctavesFunction { octaves: u32, delta: u32 }
+    name(this) = format!("octaves_{}_{}", this.octaves, this.delta);
+    doc = "delta = octaves, all ones where they are more.";
+    inputs { octaves: this.octaves }
+    outputs { delta: this.delta }
+    eval<W> {
+        let delta = clamp(&octaves, this.delta);
+        [delta.zext(this.delta)]
+    }
+}
+
+/// Scalars of a merge, two stages: `w` is the exponential, or the shift, `upper` that the maximum of part b is larger.
 pub fn fa2_merge_weight(
     around: &mut Module,
+    kind: MergeKind,
     n: &Arc<Numerics>,
-    form: FactorForm,
     inputs: &ScalarInputs,
 ) -> ScalarOutputs {
-    let tag = Tag::module(
-        format!("merge_softmax_{}", form.suffix(n)),
-        "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e.",
-    );
-    scalar_unit(around, tag, inputs, |m, inputs| {
-        let numerics = || n.clone();
+    let form = kind.factor(n);
+    let (name, doc) = match kind {
+        MergeKind::Maximum => (
+            "merge_fixed".to_string(),
+            "Scalars of a merge: m = max(m_a, m_b), l = (l_a >> m - m_a) + (l_b >> m - m_b).",
+        ),
+        MergeKind::LogReference => (
+            "merge_logref".to_string(),
+            "Scalars of a merge: m = max(m_a, m_b), l = (l_a >> m - m_a) + (l_b >> m - m_b); from 2 on half of it, and m + 1.",
+        ),
+        MergeKind::SharedLog => (
+            format!("merge_sharedlog_{}", form.suffix(n)),
+            "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e; from 2 on half of it,\nand m + 1.",
+        ),
+        _ => (
+            format!("merge_softmax_{}", form.suffix(n)),
+            "Scalars of a merge: m = max(m_a, m_b), e = 2^-|m_b - m_a|, l = l_a * e + l_b or l_a + l_b * e.",
+        ),
+    };
+    // The widths of m: those of a score whose fraction and integer bits are the reference's.
+    let of_m = Arc::new(match kind {
+        MergeKind::Maximum | MergeKind::LogReference => {
+            Numerics { score_integer: n.score_integer + 1, score_fraction: 0, ..(**n).clone() }
+        }
+        MergeKind::SharedLog => Numerics { score_integer: n.score_integer + 1, ..(**n).clone() },
+        _ => (**n).clone(),
+    });
+    scalar_unit(around, Tag::module(name, doc), inputs, |m, inputs| {
+        let numerics = || of_m.clone();
         let ScalarInputs { a, b, a_empty, b_empty, valid } = *inputs;
         let maximum = ScoreMaximumFunction { numerics: numerics() };
         let [larger, moved, distance] = m.call("maximum", maximum, [b["m"], a["m"], a_empty]);
-        let merged = MergedMaximumFunction { bits: n.score_bits() };
+        let merged = MergedMaximumFunction { bits: of_m.score_bits() };
         let [maximum] = m.call("merged", merged, [a["m"], larger, b_empty]);
         // The second stage.
         let [distance, moved, maximum, a_l, b_l, a_empty, b_empty] = [
@@ -68,16 +204,57 @@ pub fn fa2_merge_weight(
             ("b_empty_q", b_empty),
         ]
         .map(|(name, wire)| m.register(name, wire));
-        // No merge is a first key.
-        let [low] = m.call("low", LowFunction {}, []);
-        let exponential = ExpWeightFunction { numerics: numerics(), form };
-        let [e] = m.call("exponential", exponential, [distance, low]);
-        let sum = MergedSumFunction { numerics: numerics(), form };
-        let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
+        // A shift, or no merge is a first key.
+        let e = match kind {
+            MergeKind::Maximum | MergeKind::LogReference => {
+                let function = OctavesFunction { octaves: distance.width(), delta: delta_bits(n) };
+                m.call("octaves", function, [distance])[0]
+            }
+            _ => {
+                let [low] = m.call("low", LowFunction {}, []);
+                let exponential = ExpWeightFunction { numerics: numerics(), form };
+                m.call("exponential", exponential, [distance, low])[0]
+            }
+        };
+        let bits = a_l.width();
+        let total = match kind {
+            MergeKind::Maximum | MergeKind::LogReference => {
+                let function = ShiftedMergedSumFunction { bits, delta: e.width() };
+                Some(m.call("total", function, [a_l, b_l, e, moved])[0])
+            }
+            MergeKind::SharedLog => {
+                let function = FactorMergedSumFunction { numerics: n.clone(), form };
+                Some(m.call("total", function, [a_l, b_l, e, moved])[0])
+            }
+            _ => None,
+        };
+        let Some(total) = total else {
+            let sum = MergedSumFunction { numerics: n.clone(), form };
+            let [sum] = m.call("sum", sum, [a_l, b_l, e, moved, a_empty, b_empty]);
+            let scalars = Signals::from([
+                ("m", m.register_if("m_qq", valid, maximum)),
+                ("l", m.register_if("l_q", valid, sum)),
+            ]);
+            return ScalarOutputs { scalars, w: e, upper: moved, overflow: None };
+        };
+        let most = (kind == MergeKind::Maximum).then(|| 1 << (n.state_fraction + SUM_GUARD_BITS));
+        let function = MergedTotalFunction { bits, most };
+        let [sum, carry] = m.call("sum", function, [total, a_l, b_l, a_empty, b_empty]);
+        let (maximum, raises) = match kind {
+            // Its reference stays, and the lanes' accumulators have guard bits instead.
+            MergeKind::Maximum => (maximum, m.call("low", LowFunction {}, [])[0]),
+            _ => {
+                let function =
+                    RaisedReferenceFunction { bits: of_m.score_bits(), fraction: of_m.score_fraction };
+                (m.call("raised", function, [maximum, carry])[0], carry)
+            }
+        };
+        let [w] = m.call("lane_shift", LaneShiftFunction { bits: e.width() }, [e, raises]);
         let scalars = Signals::from([
             ("m", m.register_if("m_qq", valid, maximum)),
             ("l", m.register_if("l_q", valid, sum)),
         ]);
-        ScalarOutputs { scalars, w: e, upper: moved }
+        let overflow = (kind == MergeKind::Maximum).then(|| m.register_if("overflow_q", valid, carry));
+        ScalarOutputs { scalars, w, upper: moved, overflow }
     })
 }

@@ -1,10 +1,12 @@
 //! One element of a merge: the update of a core's lane, with an accumulator where the core has a value.
 
 use super::{merge_formats, merge_numerics};
-use crate::arith::fixed::{clamp, shift_right_filled};
+use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
+use crate::arith::fused::shift_right_signed;
 use crate::array::LowFunction;
 use crate::attention::factor::FactorForm;
 use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
+use crate::fa2::widths::{accumulator_bits, delta_bits};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
 use crate::flash_d::fused_lane::fused_update;
@@ -14,7 +16,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 use crate::units::{MixedFunction, Operation};
 use crate::word::bits_for;
-use flashd_spec::config::{CoreConfig, LaneBits, Update};
+use flashd_spec::config::{CoreConfig, Fa2Variant, LaneBits, Update};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -41,6 +43,20 @@ pub enum MergeKind {
     Fused,
     /// FA2, one multiplier.
     Fa2,
+    /// FA2 in fixed point relative to an integer at or above the maximum: a shift.
+    Maximum,
+    /// FA2 in fixed point relative to the exponent of l: a shift.
+    LogReference,
+    /// FA2 in fixed point relative to a score plus an integer: one multiplier.
+    SharedLog,
+}
+
+/// Width of what FA2's lanes in fixed point get: a shift or a factor, and above it whether the reference goes up by an octave more.
+fn w_bits(kind: MergeKind, n: &Numerics) -> u32 {
+    1 + match kind {
+        MergeKind::SharedLog => kind.factor(n).bits(n),
+        _ => delta_bits(n),
+    }
 }
 
 impl MergeKind {
@@ -51,16 +67,21 @@ impl MergeKind {
             Some(Update::Ranged) => MergeKind::Ranged,
             Some(Update::Rounded) => MergeKind::Rounded,
             Some(Update::Fused) => MergeKind::Fused,
-            None => MergeKind::Fa2,
+            None => match config.fa2() {
+                Some(Fa2Variant::Fixed) => MergeKind::Maximum,
+                Some(Fa2Variant::LogReference) => MergeKind::LogReference,
+                Some(Fa2Variant::SharedLogReference) => MergeKind::SharedLog,
+                _ => MergeKind::Fa2,
+            },
         }
     }
 
-    /// The lanes' factor.
+    /// The lanes' factor; both forms that only shift have none.
     pub fn factor(self, n: &Numerics) -> FactorForm {
         match self {
             MergeKind::Fixed | MergeKind::Ranged => FactorForm::Shift(lane_bits(n).w),
             MergeKind::Rounded => FactorForm::Format,
-            MergeKind::Fused | MergeKind::Fa2 => FactorForm::Shift(n.factor_significand),
+            _ => FactorForm::Shift(n.factor_significand),
         }
     }
 
@@ -69,6 +90,7 @@ impl MergeKind {
         match self {
             MergeKind::Fixed => lane_bits(n).o,
             MergeKind::Ranged => state_bits(n),
+            MergeKind::Maximum | MergeKind::LogReference | MergeKind::SharedLog => accumulator_bits(n),
             _ => n.accumulator.width(),
         }
     }
@@ -85,6 +107,11 @@ impl MergeKind {
             MergeKind::Rounded => format!("flash_d_merge_lane_{}", formats()),
             MergeKind::Fused => format!("flash_d_fused_merge_lane_{}", formats()),
             MergeKind::Fa2 => format!("fa2_merge_lane_{}", formats()),
+            MergeKind::Maximum => format!("fa2_fixed_merge_lane_{}", accumulator_bits(n)),
+            MergeKind::LogReference => format!("fa2_logref_merge_lane_{}", accumulator_bits(n)),
+            MergeKind::SharedLog => {
+                format!("fa2_sharedlog_merge_lane_{}_{}", accumulator_bits(n), n.factor_significand)
+            }
         }
     }
 
@@ -101,6 +128,13 @@ impl MergeKind {
                 "One element of o: o = upper ? b + w * (a - b) : a + w * (b - a), rounded once."
             }
             MergeKind::Fa2 => "One element of o: o = upper ? a * e + b : a + b * e.",
+            MergeKind::Maximum => "One element of o in fixed point: o = upper ? (a >> w) + b : a + (b >> w).",
+            MergeKind::LogReference => {
+                "One element of o in fixed point: o = upper ? (a >> w) + b : a + (b >> w), and half of that with w's top bit."
+            }
+            MergeKind::SharedLog => {
+                "One element of o in fixed point: o = upper ? a * e + b : a + b * e, and half of that with w's top bit."
+            }
         }
     }
 
@@ -112,6 +146,18 @@ impl MergeKind {
             MergeKind::Rounded => rounded_update(m, merge_formats(n, merge_numerics(n).difference), operands),
             MergeKind::Fused => fused_update(m, merge_formats(n, n.accumulator), operands),
             MergeKind::Fa2 => fa2(m, n, operands),
+            MergeKind::Maximum | MergeKind::LogReference => {
+                let function = ShiftedMergeFunction { bits: accumulator_bits(n), delta: w_bits(self, n) };
+                m.call("shifted", function, [operands.o, operands.v, operands.w, operands.upper])[0]
+            }
+            MergeKind::SharedLog => {
+                let function = FactorMergeFunction {
+                    bits: accumulator_bits(n),
+                    factor: n.factor_significand,
+                    w: w_bits(self, n),
+                };
+                m.call("scaled", function, [operands.o, operands.v, operands.w, operands.upper])[0]
+            }
         }
     }
 }
@@ -187,7 +233,56 @@ fn fa2(m: &mut Module, n: &Arc<Numerics>, &Operands { o, v, w, upper }: &Operand
     let [low] = m.call("low", LowFunction {}, []);
     // One of both factors is 1: the exponential multiplies the part whose maximum is smaller.
     let [multiplicand, addend] = m.call("operands", LaneOperandsFunction { formats: f }, [low, upper, o, v]);
-    let [product] = m.call("product", FactorProductFunction::of(f, n), [multiplicand, w]);
+    // Factors of a merge are relative to the larger reference, whatever scores may exceed it.
+    let function = FactorProductFunction::of(f, &Numerics { slack: 0, ..(**n).clone() });
+    let [product] = m.call("product", function, [multiplicand, w]);
     let add = MixedFunction::of(Operation::Add, f.accumulator, f.inner, f.accumulator);
     m.call("sum", add, [addend, product])[0]
+}
+
+function! {
+    /// Both parts' accumulators relative to the larger reference, which is whole octaves from the smaller one; half of them where the
+    /// reference goes up by an octave more.
+    pub struct ShiftedMergeFunction { bits: u32, delta: u32 }
+    name(this) = format!("shifted_merge_{}_{}", this.bits, this.delta);
+    doc = "o = upper ? (a >> delta) + b : a + (b >> delta), and one place right of that where carry, w = {carry, delta}.";
+    inputs { a: this.bits, b: this.bits, w: this.delta, upper: 1 }
+    outputs { o: this.bits }
+    eval<W> {
+        let delta = w.slice(0, this.delta - 1);
+        let smaller = upper.select(&a, &b).named("smaller");
+        let larger = upper.select(&b, &a).named("larger");
+        let moved = shift_right_signed(&smaller, &delta).named("moved");
+        let wide = this.bits + 1;
+        let sum = larger.sext(wide).add(&moved.sext(wide)).named("sum");
+        [w.msb().select(&sum.drop_low(1), &sum.slice(0, this.bits))]
+    }
+}
+
+function! {
+    /// The same where the references are not whole octaves apart: a product.
+    pub struct FactorMergeFunction { bits: u32, factor: u32, w: u32 }
+    name(this) = format!("factor_merge_{}_{}", this.bits, this.factor);
+    doc = format!(
+        "o = upper ? a * e + b : a + b * e, e = m * 2^-({} + right), the product rounded half away from zero; one place\nright of that where carry, w = {{carry, right, m}}.",
+        this.factor - 1
+    );
+    inputs { a: this.bits, b: this.bits, w: this.w, upper: 1 }
+    outputs { o: this.bits }
+    eval<W> {
+        let (bits, factor) = (this.bits, this.factor);
+        let (m, right) = (w.slice(0, factor), w.slice(factor, this.w - 1 - factor));
+        let smaller = upper.select(&a, &b).named("smaller");
+        let larger = upper.select(&b, &a).named("larger");
+        let sign = smaller.msb();
+        let magnitude = sign.select(&smaller.negate(), &smaller).named("magnitude");
+        let product = magnitude.mul(&m).named("product");
+        let (magnitude, guard) = shift_with_guard(&product, &right, bits + 1);
+        let term = magnitude.xor(&sign.repeat(bits + 1)).named("term");
+        let carry = guard.xor(&sign).named("round");
+        // A one below the last place lets the same adder take the carry.
+        let base = larger.sext(bits + 1);
+        let sum = base.concat(&W::constant(1, 1)).add(&term.concat(&carry)).named("sum_halves").drop_low(1);
+        [w.msb().select(&sum.drop_low(1), &sum.slice(0, bits))]
+    }
 }

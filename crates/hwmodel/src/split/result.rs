@@ -2,6 +2,7 @@
 
 use crate::attention::group::{IntegerExponentFunction, blanked};
 use crate::attention::masks::UnmaskedFunction;
+use crate::fa2::fixed_lane::FixedScaleFunction;
 use crate::fa2::separate_lane::ScaleFunction;
 use crate::flash_d::fixed_lane::FixedToFormatFunction;
 use crate::flash_d::ranged_lane::RangedPartsFunction;
@@ -26,6 +27,9 @@ pub fn result(
 ) -> Vec<Wire> {
     let d = o.len();
     let (name, doc) = match (x, sum) {
+        _ if n.lane.is_some() && sum.is_some() => {
+            ("fixed_scaled", "o / l by the reciprocal of l, in fixed point; zero for an empty query.")
+        }
         _ if n.ranged => {
             ("ranged", "Accumulators in the format, each with its exponent; zero for an empty query.")
         }
@@ -36,6 +40,9 @@ pub fn result(
     let tag = Tag::module(format!("{name}_result_{d}"), doc).dissolved();
     around.part("result", tag, |m| {
         let y = match (x, sum) {
+            (x, Some((l, finish))) if n.lane.is_some() => {
+                fixed_scaled(m, n, o, x, [l, finish], [done, empty])
+            }
             _ if n.ranged => ranged(m, n, o, [done, empty]),
             _ if n.lane.is_some() => fixed(m, n, o, x, [done, empty]),
             (_, None) => float(m, n, o, empty),
@@ -107,6 +114,34 @@ fn scaled(
     let r_fraction = n.reciprocal.table.value_fraction;
     let scale = ScaleFunction { accumulator: n.accumulator, format: n.formats.o, r_fraction };
     let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right]));
+    let y = m.registers_if("result_q", done, &y);
+    blanked(m, &y, empty)
+}
+
+/// FA2 in fixed point: the accumulators times the reciprocal of the sum, a cycle later. Whatever the cores' lanes are, a multiplier of its own
+/// does that.
+fn fixed_scaled(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    o: &[Wire],
+    x: Option<Wire>,
+    [l, finish]: [Wire; 2],
+    [done, empty]: [Wire; 2],
+) -> Vec<Wire> {
+    m.clock();
+    let [l, finish] = m.input_each([("l", l), ("finish", finish)]);
+    let o = m.inputs("o", o);
+    let x = match x {
+        Some(x) => m.input("x", x),
+        None => m.call("x", IntegerExponentFunction {}, [])[0],
+    };
+    let [done, empty] = m.input_each([("done", done), ("empty", empty)]);
+    let separate = Arc::new(Numerics { scales_in_lane: false, ..(**n).clone() });
+    let reciprocal = SumReciprocalFunction { numerics: n.clone(), bits: l.width() };
+    let [r, right] = m.call("reciprocal", reciprocal, [l, finish]);
+    let (r, right) = (m.register_if("r_q", finish, r), m.register_if("right_q", finish, right));
+    let scale = FixedScaleFunction { numerics: separate };
+    let y = m.call_each("scale", scale, o.into_iter().map(|o| [o, r, right, x, done]));
     let y = m.registers_if("result_q", done, &y);
     blanked(m, &y, empty)
 }

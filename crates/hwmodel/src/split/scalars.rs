@@ -13,6 +13,8 @@ pub struct State {
     /// FLASH-D: the log-sum-exp `lse` and, where the hold rule has a budget, what is left of it, `room`. FA2: the maximum
     /// `m` and the sum `l`.
     pub scalars: Signals,
+    /// Where merges can do that: a sum went beyond what the accumulators hold. Beside the scalars.
+    pub overflow: Option<Wire>,
     /// Accumulators, d words.
     pub o: Vec<Wire>,
 }
@@ -71,6 +73,8 @@ pub struct ScalarOutputs {
     pub w: Wire,
     /// Which side it is for.
     pub upper: Wire,
+    /// Beside the scalars, where that can be: the sum is beyond what the accumulators hold.
+    pub overflow: Option<Wire>,
 }
 
 /// A unit for a merge's scalars: the ports around what `inside` makes of them.
@@ -91,6 +95,7 @@ pub(super) fn scalar_unit(
             scalars: scalar_outputs(m, "", &outputs.scalars),
             w: m.output("w", outputs.w),
             upper: m.output("upper", outputs.upper),
+            overflow: m.optional_output("overflow", outputs.overflow),
         }
     })
 }

@@ -2,7 +2,7 @@
 
 use flashd_golden::{Model, Monitor, PartialState, QueryResult, VectorModel};
 use flashd_simulator::{CoreRun, Gaps, RunError, Workload, run, run_against};
-use flashd_spec::bits::ones;
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Hold};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
@@ -186,8 +186,12 @@ fn any_state_in_lockstep() {
                 scalars[0] = rng.random_range(0..3 * least).wrapping_sub(least) & ones(n.state_bits());
                 scalars[1] = n.budget.as_ref().map_or(0, |b| scalars[1].min(1 << b.register));
             } else {
-                // A sum holds the key of the maximum at least.
+                // A sum holds the key of the maximum at least, and a reference is a score, or a few octaves above one.
                 scalars[1] |= 1 << n.state_fraction;
+                let bits = n.scalar_bits(&core)[0];
+                if bits != n.score_bits() {
+                    scalars[0] = signed(scalars[0] & ones(bits - 1), bits - 1) as u64 & ones(bits);
+                }
             }
             let o = (0..core.d).map(|_| match core.has_fixed_lanes() {
                 true => rng.random::<u64>() & ones(core.accumulator_bits()),

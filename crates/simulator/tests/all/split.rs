@@ -90,11 +90,39 @@ fn one_part_is_the_core() {
             w.queries[0].masked = (0..16).map(|key| key / 4 != 2).collect();
             let whole = w.results(&Model::new(&split.core), false);
             let parts = split_results(&split, &w);
-            // FA2's shared multiplier rounds the scaled result to the lanes' product format first.
-            if core.fa2() != Some(flashd_spec::config::Fa2Variant::SharedScale) {
+            // A lane's own multiplier rounds, or cuts, what it scales in another way.
+            if !core.kind().scales_in_lane {
                 assert_eq!(parts[0].o, whole[0].o, "{}", core.name());
             }
             assert_eq!(parts[0].state, whole[0].state, "{}", core.name());
+        }
+    }
+}
+
+/// Parts merged in trees are as good as the core alone: what the merges round is of the order of a last place of the result.
+#[test]
+fn merged_parts_are_near_the_core() {
+    for format in [Format::BF16, Format::FP16] {
+        for core in cores(16, format) {
+            let split = |parts| SplitConfig::new(core.clone(), parts);
+            let mut w = workload(&split(2).core, &[64; 6], 9);
+            w.queries.iter_mut().for_each(|query| query.masked.clear());
+            let whole = w.results(&Model::new(&split(2).core), false);
+            let most = w.v.iter().map(|&v| format.value(v).abs()).fold(0.0, f64::max);
+            for parts in [2, 8, 32] {
+                let merged = split_results(&split(parts), &w);
+                let pairs = merged.iter().zip(&whole).flat_map(|(a, b)| a.o.iter().zip(&b.o));
+                let distances = pairs.map(|(&a, &b)| (format.value(a) - format.value(b)).abs() / most);
+                let (mean, largest) =
+                    (distances.clone().sum::<f64>() / (6.0 * 16.0), distances.fold(0.0, f64::max));
+                // Of bf16 a last place next to max|v| is 2^-8.
+                let place = 2f64.powi(1 - format.precision().min(9) as i32);
+                assert!(
+                    mean < place / 2.0 && largest < 4.0 * place,
+                    "{}, {parts} parts: mean {mean}, largest {largest}",
+                    core.name()
+                );
+            }
         }
     }
 }

@@ -118,8 +118,9 @@ pub struct Kind {
     pub value_stage: bool,
     /// The hold rules.
     pub hold: HoldRules,
-    /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results. `room`
-    /// is what is left of a budget.
+    /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results: those
+    /// that follow the paper are there to show what it draws, which hands no state out. `room` is what is left of a budget, `m` FA2's
+    /// maximum or reference.
     pub state: &'static [&'static str],
     /// The formats in which it is its design's default: fixed-point lanes are narrower than wide significands.
     pub ships: fn(Formats) -> bool,
@@ -290,18 +291,15 @@ static FA2_SHARED: Kind = Kind {
 };
 static FA2_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
-    state: &[],
     ..fa2(Fa2Variant::Fixed, "fixed", "Fixed point, relative to the maximum")
 };
 static FA2_LOG_REFERENCE: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
-    state: &[],
     ..fa2(Fa2Variant::LogReference, "logref", "Fixed point, relative to the exponent of the running sum")
 };
 static FA2_LAZY_REFERENCE: Kind = Kind {
     scales_in_lane: true,
     slack: LAZY_SLACK,
-    state: &[],
     ..fa2(
         Fa2Variant::LazyReference,
         "lazy",
@@ -313,7 +311,6 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     ships: ships_fixed,
     scales_in_lane: true,
     arithmetic: Arithmetic::Fixed,
-    state: &[],
     ..fa2(
         Fa2Variant::SharedLogReference,
         "sharedlog",

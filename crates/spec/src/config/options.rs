@@ -216,7 +216,7 @@ pub static OPTIONS: [CoreOption; 28] = [
         help: "A query can start from a partial result, and its state comes beside its result; with --masks",
         applies: (
             CoreConfig::can_be_partial,
-            "partial results are for the lse weight unit of flash-d and for separate-scale and shared-scale of fa2",
+            "paper and literal, which are what the paper draws, have no partial results",
         ),
         suffix: |_| Some("partial".into()),
         access: access::<bool>(|c| json(c.partial), |c| json(c.partial), |c, v| set(&mut c.partial, v)),

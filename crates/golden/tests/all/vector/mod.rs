@@ -11,7 +11,7 @@ use flashd_golden::{
     Biases, Head, Isa, Masked, Model, Monitor, PartialState, Path, QueryResult, Step, StepCounts,
     VectorModel, decode, encode, v_exponent,
 };
-use flashd_spec::bits::ones;
+use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{Accumulator, CoreConfig, Design, Dot, Fa2Variant, Hold, LaneBits};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{BIAS, Numerics};
@@ -131,8 +131,12 @@ fn state(rng: &mut ChaCha8Rng, config: &CoreConfig) -> PartialState {
         scalars[0] = rng.random_range(0..3 * least).wrapping_sub(least) & ones(n.state_bits());
         scalars[1] = n.budget.as_ref().map_or(0, |b| scalars[1].min(1 << b.register));
     } else {
-        // A sum holds the key of the maximum at least.
+        // A sum holds the key of the maximum at least, and a reference is a score, or a few octaves above one.
         scalars[1] |= 1 << n.state_fraction;
+        let bits = n.scalar_bits(config)[0];
+        if bits != n.score_bits() {
+            scalars[0] = signed(scalars[0] & ones(bits - 1), bits - 1) as u64 & ones(bits);
+        }
     }
     let format = config.accumulator_format();
     let scale = 2f64.powi(rng.random_range(-90..60).clamp(2 - format.bias, format.bias - 2));
