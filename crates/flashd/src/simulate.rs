@@ -26,6 +26,7 @@ use flashd_spec::config::{ArrayConfig, CoreConfig, Datapath, Lengths, SplitConfi
 use flashd_spec::numerics::Numerics;
 use flashd_workload::{Attention, Scaling, npy_bytes};
 use layer::Outcome;
+pub use layer::read;
 use recording::Recording;
 use remarks::{Remarks, error_table};
 use serde::Serialize;
@@ -181,17 +182,22 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     Outcome::new(&report, text(&report), &prepared, &results)
 }
 
+/// Keys of a tile, if there are to be tiles.
+fn tile(args: &SimulateArgs, config: &CoreConfig) -> Result<Option<usize>, Failure> {
+    match args.tile {
+        Some(_) if !config.partial => {
+            Err(Failure::input("--tile: takes a core with partial results; add --partial --masks"))
+        }
+        Some(0) => Err(Failure::input("--tile: 0 is no number of keys, give 1 or more")),
+        tile => Ok(tile),
+    }
+}
+
 /// The workload in tiles of keys, if that is asked for.
 fn tiles(args: &SimulateArgs, prepared: &Prepared) -> Result<Option<Prepared>, Failure> {
-    let Some(tile) = args.tile else {
+    let Some(tile) = tile(args, &prepared.config)? else {
         return Ok(None);
     };
-    if !prepared.config.partial {
-        return Err(Failure::input("--tile: takes a core with partial results; add --partial --masks"));
-    }
-    if tile == 0 {
-        return Err(Failure::input("--tile: 0 is no number of keys, give 1 or more"));
-    }
     let workload = match args.engine.rtl() {
         Some(_) => prepared.workload.tiled(&Model::new(&prepared.config), tile),
         None => {

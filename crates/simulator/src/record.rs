@@ -163,6 +163,7 @@ impl<W: Write> ArrayObserver for VectorWriter<W> {
                 "q_from" => i.q_from,
                 "q_to" => i.q_to,
                 "k_ready" => o.k_ready.into(),
+                "k_index" => i.k_index,
                 "o_index" => o.o_index,
                 "o_last" => o.o_last.into(),
                 _ => return core_value(scalars, field, &i.core, &o.core, elements),

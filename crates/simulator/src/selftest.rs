@@ -413,5 +413,12 @@ pub(crate) fn array_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    ArrayWorkload { d: core.key_words(), dv: core.dv(), blocks, k, v, padding }
+    let w = ArrayWorkload { d: core.key_words(), dv: core.dv(), blocks, k, v, padding };
+    match core.partial {
+        true => {
+            let model = Model::new(core);
+            w.tiled_by([1, 2, 5, 9][rng.random_range(0..4)], |round| round.results(&model, false)).0
+        }
+        false => w,
+    }
 }

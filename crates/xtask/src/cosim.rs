@@ -156,6 +156,10 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         holding(Hold::Below(6.0), flash_d(5, Format::BF16)),
         fa2(5, Format::BF16),
         datapath(Fa2Variant::SeparateScale, 5, Format::BF16),
+        datapath(Fa2Variant::Fixed, 5, Format::FP8_E4M3),
+        datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3),
+        datapath(Fa2Variant::LazyReference, 5, Format::FP8_E4M3),
+        fa2(5, Format::INT8),
     ];
     cores.extend(mergeable.into_iter().chain(CoreConfig::staged_otherwise(5, Format::BF16)).map(partial));
     let delayed = [flash_d(7, Format::FP8_E4M3), masked(fa2(7, Format::FP8_E4M3))];
@@ -183,6 +187,11 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         ),
         (fa2(5, Format::BF16), Around::Split { parts: 4 }),
         (late(2, datapath(Fa2Variant::SeparateScale, 5, Format::BF16)), Around::Split { parts: 2 }),
+        (datapath(Fa2Variant::Fixed, 5, Format::FP8_E4M3), Around::Split { parts: 2 }),
+        (datapath(Fa2Variant::LogReference, 5, Format::FP8_E4M3), Around::Split { parts: 4 }),
+        (fa2(5, Format::INT8), Around::Split { parts: 2 }),
+        (partial(flash_d(5, Format::FP8_E4M3)), Around::array(3)),
+        (partial(fa2(5, Format::INT8)), Around::array(2)),
     ];
     all.extend(arrays.map(|(core, around)| (Selection::around(core, around), vec![])));
     all

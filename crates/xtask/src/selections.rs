@@ -100,7 +100,15 @@ pub fn linted() -> Vec<Selection> {
         datapath(FlashDVariant::Fixed, D, FORMAT),
         fa2(D, FORMAT),
         datapath(Fa2Variant::SeparateScale, D, FORMAT),
+        datapath(Fa2Variant::Fixed, D, FORMAT),
+        datapath(Fa2Variant::LogReference, D, FORMAT),
+        datapath(Fa2Variant::LazyReference, D, FORMAT),
+        datapath(Fa2Variant::SharedLogReference, D, FORMAT),
+        fa2(D, Format::INT8),
     ];
+    for core in [flash_d(D, FORMAT), fa2(D, FORMAT)] {
+        all.push(Selection::around(partial(core), Around::array(3)));
+    }
     for core in mergeable.into_iter().chain(CoreConfig::staged_otherwise(D, FORMAT)) {
         all.push(Selection::core(late(3, partial(core.clone()))));
         all.push(Selection::around(core, Around::Split { parts: 4 }));

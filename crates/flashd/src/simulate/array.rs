@@ -7,12 +7,13 @@ use super::remarks::{Remarks, error_table};
 use super::{Progress, scales};
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
+use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_hwmodel::catalogue::v_step_latency;
 use flashd_simulator::array::{
     ArrayCounters, ArrayInputs, ArrayObserver, ArrayOutputs, ArrayRun, ArrayWorkload, Disturbance,
     run as run_lockstep,
 };
-use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Running, VectorFile};
+use flashd_simulator::{Accuracy, Drive, Prepared, Reference, RtlEngine, Running, VectorFile, Workload};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use flashd_workload::Scaling;
@@ -72,6 +73,16 @@ pub fn run(
         Some(ranges) => ArrayWorkload::windows(&prepared.workload, config.queries, ranges),
         None => ArrayWorkload::new(&prepared.workload, config.queries),
     };
+    let keys = workload.blocks.first().map_or(0, |b| b.keys);
+    let (workload, tiles) = match super::tile(args, &config.core)? {
+        Some(tile) => {
+            let model = VectorModel::new(&config.core);
+            let results = |round: &Workload| round.run_model(&model, Monitor::default()).results;
+            let (workload, tiles) = workload.tiled_by(tile, results);
+            (workload, Some(tiles))
+        }
+        None => (workload, None),
+    };
     let most = workload.blocks.iter().map(|b| b.keys).max().unwrap_or(0);
     let places = ones(config.key_index_bits());
     if ranges.is_some() && most as u64 > places {
@@ -85,11 +96,14 @@ pub fn run(
         None => super::model::run_array(args, &config, &workload)?,
     };
     let (c, periods) = (run.counters, run.periods);
-    let keys = workload.blocks.first().map_or(0, |b| b.keys);
+    let results = match &tiles {
+        Some(tiles) => tiles.iter().map(|places| whole(places, &run.results)).collect(),
+        None => run.results,
+    };
     let report = Report {
         name: array.name(),
         scaling: prepared.scaling,
-        queries: run.results.len(),
+        queries: results.len(),
         keys,
         latency: config.latency(),
         v_step_latency: v_step_latency(&config.core),
@@ -98,18 +112,25 @@ pub fn run(
             .then(|| periods.iter().sum::<u64>() as f64 / periods.len() as f64),
         cycles_per_full_block: ArrayConfig::cycles_per_block(config.queries, keys),
         cycles_by_formula: ranges
-            .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.keys)))),
-        keys_times_queries: ranges.map(|_| run.results.len() * (workload.k.len() / workload.d)),
+            .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.steps())))),
+        keys_times_queries: ranges.map(|_| results.len() * (workload.k.len() / workload.d)),
         keys_per_cycle: c.keys as f64 / c.cycles.max(1) as f64,
         cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,
         // A difference would have ended the run.
         mismatches: args.engine.rtl().map(|_| 0),
-        remarks: Remarks::new(args, &config.core, prepared, reference, &run.results),
-        accuracy: reference.accuracy(prepared, &run.results),
+        remarks: Remarks::new(args, &config.core, prepared, reference, &results),
+        accuracy: reference.accuracy(prepared, &results),
         configuration: config,
     };
-    Outcome::new(&report, text(&report), prepared, &run.results)
+    Outcome::new(&report, text(&report), prepared, &results)
+}
+
+/// The result of a query from those of its tiles: the last one's, with the flags of all.
+fn whole(places: &[usize], tiles: &[QueryResult]) -> QueryResult {
+    let of = |flag: fn(&QueryResult) -> bool| places.iter().any(|&place| flag(&tiles[place]));
+    let last = places.last().map(|&place| tiles[place].clone()).unwrap_or_default();
+    QueryResult { invalid: of(|tile| tile.invalid), overflow: of(|tile| tile.overflow), ..last }
 }
 
 fn cycle_run(
@@ -126,7 +147,7 @@ fn cycle_run(
         None => None,
     };
     let mut recording = Recording::create(args, config)?;
-    let mut progress = Progress::new(workload.keys() as u64);
+    let mut progress = Progress::new(workload.steps() as u64);
     let mut observers: Vec<&mut dyn ArrayObserver> = vec![&mut progress];
     if let Some(vectors) = &mut vectors {
         observers.push(vectors);
@@ -181,6 +202,9 @@ fn text(r: &Report) -> String {
             format!("{} of {} ({share}); keys times queries {all}", c.masked, c.steps),
         ]);
         rows.push(["keys that no query saw".into(), c.unseen.to_string()]);
+    }
+    if c.restored > 0 {
+        rows.push(["partial results taken over".into(), c.restored.to_string()]);
     }
     rows.extend(r.remarks.rows());
     let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());

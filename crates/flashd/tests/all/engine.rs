@@ -38,6 +38,8 @@ fn the_model_reports_what_the_core_does() {
         "--design fa2 --masks --causal --queries 4",
         "--design flash-d --masks --partial --tile 5 --causal --gaps 4",
         "--design fa2 --masks --partial --tile 7 --value-latency 3",
+        "--design flash-d --masks --partial --queries 3 --tile 5 --causal --gaps 4",
+        "--design fa2 --format int8 --masks --partial --queries 4 --tile 9",
         "--design flash-d --value-latency 4 --gaps 1",
         "--design fa2 --parts 4",
         "--design flash-d --parts 2 --gaps 8 --value-latency 2",

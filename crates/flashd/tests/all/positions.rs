@@ -122,7 +122,14 @@ fn every_core_has_the_positions_of_the_whole_head() {
         ("--design fa2 --fa2 lazy-reference", 1e-3),
         ("--design fa2 --fa2 shared-log-reference", 1e-3),
     ];
-    let ways = ["", "--masks", "--masks --queries 4", "--masks --partial --tile 5", "--parts 2"];
+    let ways = [
+        "",
+        "--masks",
+        "--masks --queries 4",
+        "--masks --partial --tile 5",
+        "--masks --partial --queries 4 --tile 5",
+        "--parts 2",
+    ];
     let heads = [
         ((16, 16), "--first-queries 3", (3, 16)),
         ((16, 16), "--first-keys 7", (16, 7)),
@@ -141,7 +148,7 @@ fn every_core_has_the_positions_of_the_whole_head() {
             for way in ways {
                 let takes_masks = way.contains("--masks");
                 let partial = way.contains("--partial") || way.contains("--parts");
-                let no_state = core.contains("paper") || core.contains("-reference");
+                let no_state = core.contains("paper");
                 if (visible.window.is_some() && !takes_masks) || (partial && no_state) {
                     continue;
                 }

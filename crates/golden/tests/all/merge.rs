@@ -4,8 +4,8 @@ use crate::common::{any_finite, rng};
 use flashd_golden::{Merge, PartialState, QueryResult, decode, encode};
 use flashd_hwmodel::attention::factor::FactorForm;
 use flashd_hwmodel::attention::lane::LaneSideFunction;
-use flashd_hwmodel::fa2::widths::delta_bits;
 use flashd_hwmodel::fa2::softmax::{ExpWeightFunction, ScoreMaximumFunction};
+use flashd_hwmodel::fa2::widths::delta_bits;
 use flashd_hwmodel::flash_d::lse_step::{ExpArgumentFunction, SigmoidWeightFunction};
 use flashd_hwmodel::rtl::Function;
 use flashd_hwmodel::split::fa2::{

@@ -7,6 +7,9 @@
 //! An FA2 core has a register for its result and holds it until its next one is complete. By then all of a block have
 //! left (`sending` in `control` sees to that), so that no copy is needed: `pick` chooses. Flags are held by no core; there
 //! the queue has no elements, only flags.
+//!
+//! With partial results the same holds of accumulators: FLASH-D's are copied, and FA2's lanes hold theirs. The scalars of a state are in the
+//! queue with the flags.
 
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
@@ -39,6 +42,10 @@ function! {
 pub struct QueryResult {
     /// Its elements; none if the cores hold them.
     pub o: Vec<Wire>,
+    /// With partial results: its accumulators; none if the cores hold them.
+    pub state: Vec<Wire>,
+    /// With partial results: the scalars of its state, which no core holds.
+    pub scalars: Vec<Wire>,
     /// High while the result is on `o`.
     pub valid: Wire,
     /// Its flags: `o_invalid` and, with fixed-point lanes, `o_overflow`; with masks, `o_empty`.
@@ -46,11 +53,16 @@ pub struct QueryResult {
 }
 
 impl QueryResult {
-    fn bring_in(&self, m: &mut Module, [o, valid, flags]: [&str; 3]) -> QueryResult {
+    fn bring_in(&self, m: &mut Module, prefix: &str) -> QueryResult {
+        let name = |part: &str| format!("{prefix}_{part}");
         QueryResult {
-            o: m.inputs(o, &self.o),
-            valid: m.input(valid, self.valid),
-            flags: m.inputs(flags, &self.flags),
+            o: m.inputs(prefix, &self.o),
+            valid: m.input(&name("valid"), self.valid),
+            flags: m.inputs(&name("flags"), &self.flags),
+            state: m.inputs(&name("state"), &self.state),
+            scalars: (self.scalars.iter().enumerate())
+                .map(|(i, &scalar)| m.inputs(&name(&format!("scalar_{i}")), &[scalar])[0])
+                .collect(),
         }
     }
 
@@ -59,16 +71,25 @@ impl QueryResult {
             o: m.outputs("o", &self.o),
             valid: m.output("valid", self.valid),
             flags: m.outputs("flags", &self.flags),
+            state: m.outputs("state", &self.state),
+            scalars: (self.scalars.iter().enumerate())
+                .map(|(i, &scalar)| m.outputs(&format!("scalar_{i}"), &[scalar])[0])
+                .collect(),
         }
     }
 
     /// For module names: elements, their width and flags, or flags alone.
     fn suffix(&self, what: [&str; 2]) -> String {
         let flags = self.flags.len();
-        match self.o.first() {
+        let mut suffix = match self.o.first() {
             Some(o) => format!("{}_{}x{}_{flags}", what[0], self.o.len(), o.width()),
             None => format!("{}_{flags}", what[1]),
+        };
+        if let Some(state) = self.state.first() {
+            suffix += &format!("_state{}", state.width());
         }
+        self.scalars.iter().for_each(|scalar| suffix += &format!("_s{}", scalar.width()));
+        suffix
     }
 }
 
@@ -80,8 +101,8 @@ fn place(
     behind: &QueryResult,
 ) -> (Wire, QueryResult, QueryResult) {
     let take = m.input("take", take);
-    let own = own.bring_in(m, ["own", "own_valid", "own_flags"]);
-    (take, own, behind.bring_in(m, ["behind", "behind_valid", "behind_flags"]))
+    let own = own.bring_in(m, "own");
+    (take, own, behind.bring_in(m, "behind"))
 }
 
 /// Chooses between a core's result and the one that waits behind it.
@@ -105,7 +126,13 @@ pub fn result_select(
         let o = choose_all(m, "element", &own.o, &behind.o);
         let [valid] = m.call("validity", SelectFunction { width: 1 }, [take, own.valid, behind.valid]);
         let flags = choose_all(m, "flag", &own.flags, &behind.flags);
-        QueryResult { o, valid, flags }.hand_out(m)
+        let state = choose_all(m, "state_element", &own.state, &behind.state);
+        let scalars = (own.scalars.iter().zip(&behind.scalars).enumerate())
+            .map(|(i, (&own, &behind))| {
+                m.call(("chosen_scalar", i), SelectFunction { width: own.width() }, [take, own, behind])[0]
+            })
+            .collect();
+        QueryResult { o, state, scalars, valid, flags }.hand_out(m)
     })
 }
 
@@ -129,6 +156,10 @@ pub fn kept_result(
         let o = m.registers_if("o_q", next.valid, &next.o);
         let valid = m.register_reset("valid_q", 0, next.valid);
         let flags = m.registers_if("flag_q", next.valid, &next.flags);
-        QueryResult { o, valid, flags }.hand_out(m)
+        let state = m.registers_if("state_q", next.valid, &next.state);
+        let scalars = (next.scalars.iter().enumerate())
+            .map(|(i, &scalar)| m.register_if(("scalar_q", i), next.valid, scalar))
+            .collect();
+        QueryResult { o, state, scalars, valid, flags }.hand_out(m)
     })
 }

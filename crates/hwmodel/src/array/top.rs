@@ -6,7 +6,7 @@ use super::flag_tree::flag_tree;
 use super::pick::ResultPick;
 use super::results::{OrderFunction, QueryResult, SelectFunction, kept_result, result_select};
 use super::shadow::{Query, query_shadow};
-use super::window::{key_counter, key_window};
+use super::window::{StateMaskFunction, key_counter, key_window};
 use crate::attention::ports::{CoreInputs, CoreOutputs};
 use crate::catalogue::core;
 use crate::rtl::{Circuit, Module, Name, Tag, VectorLeaf, Wire};
@@ -26,6 +26,8 @@ pub struct ArrayInputs<'a> {
     pub q_from: Option<Wire>,
     /// With masks: the first one that it sees no more.
     pub q_to: Option<Wire>,
+    /// With partial results: place of the query that a state is for.
+    pub k_index: Option<Wire>,
 }
 
 /// What an array hands out.
@@ -50,6 +52,9 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     let (dk, dv, formats) = (config.core.key_words(), config.core.dv(), n.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
+    let scalars = if n.partial { n.scalar_bits(&config.core) } else { Vec::new() };
+    let state_scalars: Vec<Wire> = scalars.into_iter().map(|bits| b.open(bits)).collect();
+    let state_o = b.opens(dv * usize::from(n.partial), config.core.accumulator_bits());
     let core = CoreInputs {
         q: &b.opens(dk, formats.q.width()),
         q_valid: b.open(1),
@@ -59,16 +64,17 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
         k_bias: None,
-        k_state: None,
-        state_scalars: &[],
-        state_o: &[],
+        k_state: n.partial.then(|| b.open(1)),
+        state_scalars: &state_scalars,
+        state_o: &state_o,
         v: &b.opens(dv, formats.v.width()),
     };
+    let k_index = n.partial.then(|| b.open(config.index_bits()));
     let q_last = b.open(1);
     let [q_from, q_to] = [(); 2].map(|()| n.masks.then(|| b.open(config.key_index_bits())));
     let biases = if n.bias { config.queries } else { 0 };
     let k_bias = &b.opens(biases, BIAS.width());
-    let inputs = ArrayInputs { core, q_last, k_bias, q_from, q_to };
+    let inputs = ArrayInputs { core, q_last, k_bias, q_from, q_to, k_index };
     array(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())
 }
@@ -79,7 +85,7 @@ pub fn array(
     name: impl Into<Name>,
     config: &ArrayConfig,
     n: &Arc<Numerics>,
-    &ArrayInputs { core: inputs, q_last, k_bias, q_from, q_to }: &ArrayInputs,
+    &ArrayInputs { core: inputs, q_last, k_bias, q_from, q_to, k_index }: &ArrayInputs,
 ) -> ArrayOutputs {
     let queries = config.queries;
     let tag = Tag::module(
@@ -100,6 +106,14 @@ pub fn array(
         m.reserve_ports(&["k_ready"]);
         let k_mask = m.optional_input("k_mask", inputs.k_mask);
         let k_bias = if n.bias { m.inputs("k_bias", k_bias) } else { Vec::new() };
+        let k_state = m.optional_input("k_state", inputs.k_state);
+        let k_index = m.optional_input("k_index", k_index);
+        m.reserve_ports(&["state_ren"]);
+        let state_scalars: Vec<Wire> = (config.core.state_scalars().iter().zip(inputs.state_scalars))
+            .map(|(name, &wire)| m.inputs(&format!("state_{name}"), &[wire])[0])
+            .collect();
+        m.reserve_ports(&["v_state"]);
+        let state_o = if k_state.is_some() { m.inputs("state_o", inputs.state_o) } else { Vec::new() };
         m.reserve_ports(&["v_step", "v_ren"]);
         let v = m.inputs("v", inputs.v);
 
@@ -109,9 +123,25 @@ pub fn array(
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
         // The first core has a query in every block.
         let masks = k_mask.map(|k_mask| {
-            let index = key_counter(m, config.key_index_bits(), control.key[0], k_last);
-            let window =
-                |b: usize| key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
+            // A state is for one query, in whose place the others see a masked key; it is no key to count.
+            let state = k_state.zip(k_index);
+            let index = key_counter(
+                m,
+                config.key_index_bits(),
+                control.key[0],
+                k_last,
+                state.map(|(state, _)| state),
+            );
+            let window = |b: usize| {
+                let outside = key_window(m, b, control.take_query[b], &waiting[b].limits, index, k_mask);
+                match state {
+                    Some((state, place)) => {
+                        let function = StateMaskFunction { bits: config.index_bits(), core: b as u64 };
+                        m.call(("mask", b), function, [outside, k_mask, state, place])[0]
+                    }
+                    None => outside,
+                }
+            };
             (0..queries).map(window).collect::<Vec<Wire>>()
         });
         let cores: Vec<CoreOutputs> = (waiting.iter().enumerate())
@@ -125,6 +155,9 @@ pub fn array(
                     k_last,
                     k_mask: masks.as_ref().map(|masks| masks[b]),
                     k_bias: k_bias.get(b).copied(),
+                    k_state,
+                    state_scalars: &state_scalars,
+                    state_o: &state_o,
                     v: &v,
                     ..inputs
                 };
@@ -134,12 +167,24 @@ pub fn array(
         let of_cores = |flag: fn(&CoreOutputs) -> Wire| cores.iter().map(flag).collect::<Vec<Wire>>();
         let v_step = flag_tree(m, "steps", &of_cores(|core| core.v_step));
         let v_ren = flag_tree(m, "reads", &of_cores(|core| core.v_ren));
+        let any = |m: &mut Module, name: &str, flag: fn(&CoreOutputs) -> Option<Wire>| {
+            let flags: Option<Vec<Wire>> = cores.iter().map(flag).collect();
+            flags.map(|flags| flag_tree(m, name, &flags))
+        };
+        let state_ren = any(m, "state_asks", |core| core.state_ren);
+        let v_state = any(m, "state_reads", |core| core.v_state);
 
         let holds = config.core.design() == Design::Fa2 && queries > 1;
         let results = results(m, &cores, holds);
         m.reserve(&["pick", "more"]);
         let index = m.state("index_q", config.index_bits());
-        let o = if holds { picked(m, &cores, index) } else { results.first.o };
+        let (o, o_state) = match holds {
+            true => (
+                picked(m, "pick", &cores, index, |core| &core.o),
+                picked(m, "pick_state", &cores, index, |core| &core.o_state),
+            ),
+            false => (results.first.o, results.first.state),
+        };
         let more = match results.second {
             Some([own, behind]) => {
                 m.call(("more", 0), SelectFunction { width: 1 }, [cores[0].o_valid, own, behind])[0]
@@ -166,8 +211,12 @@ pub fn array(
                 o_invalid: m.output("o_invalid", flags[0]),
                 o_empty: m.optional_output("o_empty", o_empty),
                 o_overflow: o_overflow.map(|overflow| m.output("o_overflow", overflow)),
-                state_scalars: Vec::new(),
-                o_state: Vec::new(),
+                state_ren: m.optional_output("state_ren", state_ren),
+                v_state: m.optional_output("v_state", v_state),
+                state_scalars: (config.core.state_scalars().iter().zip(&results.first.scalars))
+                    .map(|(name, &wire)| m.outputs(&format!("o_{name}"), &[wire])[0])
+                    .collect(),
+                o_state: if k_state.is_some() { m.outputs("o_state", &o_state) } else { Vec::new() },
             },
         }
     })
@@ -189,6 +238,8 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let own: Vec<QueryResult> = (cores.iter())
         .map(|core| QueryResult {
             o: if holds { Vec::new() } else { core.o.clone() },
+            state: if holds { Vec::new() } else { core.o_state.clone() },
+            scalars: core.state_scalars.clone(),
             valid: core.o_valid,
             flags: [Some(core.o_invalid), core.o_overflow, core.o_empty].into_iter().flatten().collect(),
         })
@@ -214,14 +265,20 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     }
 }
 
-/// The result at an index, of those that the cores hold.
-fn picked(m: &mut Module, cores: &[CoreOutputs], index: Wire) -> Vec<Wire> {
-    let elements = cores[0].o.iter().enumerate();
+/// The result at an index, or its accumulators, of those that the cores hold.
+fn picked(
+    m: &mut Module,
+    name: &str,
+    cores: &[CoreOutputs],
+    index: Wire,
+    of: fn(&CoreOutputs) -> &Vec<Wire>,
+) -> Vec<Wire> {
+    let elements = of(&cores[0]).iter().enumerate();
     elements
         .map(|(j, element)| {
             let pick = ResultPick { queries: cores.len(), width: element.width() };
-            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|core| core.o[j])).collect();
-            m.leaf(("pick", j), VectorLeaf::new(pick), &inputs)[0]
+            let inputs: Vec<Wire> = [index].into_iter().chain(cores.iter().map(|core| of(core)[j])).collect();
+            m.leaf((name, j), VectorLeaf::new(pick), &inputs)[0]
         })
         .collect()
 }

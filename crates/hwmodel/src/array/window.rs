@@ -21,17 +21,50 @@ function! {
     }
 }
 
+function! {
+    /// The same beside partial results.
+    pub struct NextKeyOrStateFunction { bits: u32 }
+    name(this) = format!("next_key_or_state_{}", this.bits);
+    doc = "One more for each key that is no state, saturating; 0 after the block's last.";
+    inputs { index: this.bits, taken: 1, k_last: 1, k_state: 1 }
+    outputs { next_index: this.bits }
+    eval<W> {
+        let more = taken.and(&k_state.not()).and(&index.all().not()).named("more");
+        let following = index.add(&more.zext(this.bits)).named("following");
+        [taken.and(&k_last).not().repeat(this.bits).and(&following)]
+    }
+}
+
+function! {
+    /// Whether a step is none of a query: a key outside its window, or a state of another query.
+    pub struct StateMaskFunction { bits: u32, core: u64 }
+    name(this) = format!("state_mask_{}_{}", this.bits, this.core);
+    doc = format!("mask = k_mask, or (k_state ? k_index is not {} : outside).", this.core);
+    inputs { outside: 1, k_mask: 1, k_state: 1, k_index: this.bits }
+    outputs { mask: 1 }
+    eval<W> {
+        let others = k_index.xor(&W::constant(this.bits, this.core)).any().named("of_another");
+        [k_mask.or(&k_state.select(&others, &outside))]
+    }
+}
+
 /// Counts the keys of a block in so many bits: place of the key. It stays at all ones, which no window reaches.
 ///
-/// `taken`: a key is taken; `k_last`: it is its block's last.
-pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire) -> Wire {
+/// `taken`: a key is taken; `k_last`: it is its block's last; `k_state`, where there are partial results: it is one.
+pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire, k_state: Option<Wire>) -> Wire {
     let tag = Tag::module(format!("key_counter_{bits}"), "Place of a key in its block.");
     around.part(("counter", 0), tag.dissolved(), |m| {
         m.clock();
         m.reset();
         let [taken, k_last] = m.input_each([("taken", taken), ("k_last", k_last)]);
+        let k_state = m.optional_input("k_state", k_state);
         let index = m.state("index_q", bits);
-        let [following] = m.call("next_key", NextKeyFunction { bits }, [index, taken, k_last]);
+        let [following] = match k_state {
+            Some(k_state) => {
+                m.call("next_key", NextKeyOrStateFunction { bits }, [index, taken, k_last, k_state])
+            }
+            None => m.call("next_key", NextKeyFunction { bits }, [index, taken, k_last]),
+        };
         m.next(index, following);
         m.output("index", index)
     })

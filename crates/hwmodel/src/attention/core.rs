@@ -171,9 +171,9 @@ pub fn core(
             overflow_control(m, late_flags, counted, any)
         });
         let (done, invalid) = result_control(m, late_flags, counted, v_special);
-        m.optional_output("state_ren", state_ren);
-        m.optional_output("v_state", v_state);
         CoreOutputs {
+            state_ren: m.optional_output("state_ren", state_ren),
+            v_state: m.optional_output("v_state", v_state),
             v_step: m.output("v_step", step),
             v_ren: m.output("v_ren", path.reads),
             o: m.outputs("o", &of_groups(|group| &group.o)),

@@ -49,6 +49,10 @@ pub struct CoreOutputs {
     pub o_empty: Option<Wire>,
     /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives, or the sum too large.
     pub o_overflow: Option<Wire>,
+    /// With partial results: the scalars of one are wanted in the next cycle.
+    pub state_ren: Option<Wire>,
+    /// With partial results: that step needs the accumulators of one.
+    pub v_state: Option<Wire>,
     /// With partial results: scalars of the result's state.
     pub state_scalars: Vec<Wire>,
     /// With partial results: the result's accumulators, d words.

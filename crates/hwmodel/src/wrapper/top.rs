@@ -95,8 +95,14 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             state_o: &[],
             v: &values.v,
         };
-        let inputs =
-            ArrayInputs { core, q_last: queries.q_last, k_bias: &[], q_from: host.q_from, q_to: host.q_to };
+        let inputs = ArrayInputs {
+            core,
+            q_last: queries.q_last,
+            k_bias: &[],
+            q_from: host.q_from,
+            q_to: host.q_to,
+            k_index: None,
+        };
         let (array, steps) = m.gated("gate", ce, |m| {
             let array = array(m, "array", &config.array, &n, &inputs);
             let steps = follow_steps(m, config, &keys, &array);

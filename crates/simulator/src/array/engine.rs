@@ -1,6 +1,6 @@
 //! Clocks one array.
 
-use crate::core::engine::{Inputs, Outputs, SharedPorts};
+use crate::core::engine::{Inputs, Outputs, SharedPorts, StatePorts};
 use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::array::build;
 use flashd_hwmodel::attention::inside::Inside;
@@ -18,6 +18,8 @@ pub struct ArrayInputs {
     pub q_from: u64,
     /// Place of the first one that it sees no more, likewise.
     pub q_to: u64,
+    /// With `k_state`: place of the query that the state is for, for cores with partial results.
+    pub k_index: u64,
 }
 
 /// Everything that an array's outputs carry in one cycle.
@@ -39,6 +41,8 @@ pub struct ArrayOutputs {
 pub(super) struct ArrayEngine {
     array: Running,
     ports: SharedPorts,
+    state: StatePorts,
+    k_index: Option<PortPlace>,
     q_last: PortPlace,
     /// `q_from`, `q_to`, `k_mask`.
     masks: [Option<PortPlace>; 3],
@@ -56,6 +60,8 @@ impl ArrayEngine {
         let array = Running::new(build(config)?, engine)?;
         Ok(ArrayEngine {
             ports: SharedPorts::of(&array),
+            state: StatePorts::of(&array, &config.core),
+            k_index: array.optional("k_index"),
             q_last: array.port("q_last"),
             masks: ["q_from", "q_to", "k_mask"].map(|name| array.optional(name)),
             ready: ["q_ready", "k_ready"].map(|name| array.port(name)),
@@ -82,8 +88,11 @@ impl ArrayEngine {
         array.set(self.q_last, inputs.q_last);
         let masks = [inputs.q_from, inputs.q_to, inputs.core.k_mask.into()];
         self.masks.into_iter().zip(masks).for_each(|(port, word)| array.set(port, word));
+        self.state.drive(&inputs.core, array);
+        array.set(self.k_index, inputs.k_index);
         array.settle();
         self.ports.read(array, &mut outputs.core);
+        self.state.read(array, &mut outputs.core);
         [outputs.q_ready, outputs.k_ready] = self.ready.map(|port| array.is_high(port));
         outputs.o_index = array.get(self.o_index);
         outputs.o_last = array.is_high(self.o_last);

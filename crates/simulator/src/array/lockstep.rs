@@ -6,14 +6,14 @@
 use super::engine::{ArrayEngine, ArrayInputs, ArrayOutputs};
 use super::rules::{ArrayRules, QueryId};
 use super::stream::{ArrayDriver, ArrayOffer, Disturbance};
-use super::workload::ArrayWorkload;
-use crate::core::lockstep::{Divergence, RunError, is_zero, require_bias, require_masks};
+use super::workload::{ArrayWorkload, BlockStep};
+use crate::core::lockstep::{Divergence, RunError, is_zero, require_bias, require_masks, require_partial};
 use crate::core::workload::Workload;
 use crate::inside::InsideSchedule;
 use crate::running::Running;
-use flashd_golden::{Action, Model, QueryResult};
+use flashd_golden::{Action, Model, QueryResult, Step};
 use flashd_hwmodel::attention::inside::Inside;
-use flashd_hwmodel::catalogue::v_step_latency;
+use flashd_hwmodel::catalogue::{Stages, v_step_latency};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
 use serde::Serialize;
@@ -30,6 +30,9 @@ pub struct ArrayCounters {
     pub queries: u64,
     /// Keys taken, each counted once however many queries it met.
     pub keys: u64,
+    /// States taken, each for one query.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub restored: u64,
     /// Steps: keys taken, counted for each query that met them.
     pub steps: u64,
     /// Values read.
@@ -83,6 +86,7 @@ pub fn run(
     let single = workload_alone(config, workload);
     require_masks(&config.core, &single)?;
     require_bias(&config.core, &single)?;
+    require_partial(&config.core, &single)?;
     let results = single.results(&Model::new(&config.core).with_sums(), true);
     let (counters, periods) = run_against(config, workload, disturbance, observers, &results)?;
     Ok(ArrayRun { counters, periods, results })
@@ -141,11 +145,14 @@ pub fn run_against(
     Ok((checker.counters, checker.periods))
 }
 
+/// What the state of another query is to a query: nothing.
+const PASSES: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
+
 /// How many events a divergence reports.
 const HISTORY: usize = 6;
 
-/// A step on its way to the value stage: when it is due, its key, and the queries that meet it.
-type MetStep = (u64, usize, Vec<QueryId>);
+/// A step on its way to the value stage: when it is due, what it is, and the queries that meet it.
+type MetStep = (u64, BlockStep, Vec<QueryId>);
 
 /// The first entry, if it is the one.
 fn pop_if<T>(queue: &mut VecDeque<T>, is_it: impl Fn(&T) -> bool) -> Option<T> {
@@ -157,12 +164,14 @@ struct ArrayChecker<'a> {
     results: &'a [QueryResult],
     /// Index of each block's first query in `results`.
     first: Vec<usize>,
-    /// Each block's first key.
-    first_key_of: Vec<usize>,
+    workload: &'a ArrayWorkload,
     rules: ArrayRules,
     inside: InsideSchedule,
     latency: u64,
     value: u64,
+    /// Cycles from a state to the cycle in which its scalars are asked for, and when that is.
+    asks: u64,
+    states: VecDeque<u64>,
     steps: VecDeque<MetStep>,
     /// When a result is due, whose it is, its place in the block, and whether it is the last.
     due: VecDeque<(u64, QueryId, usize, bool)>,
@@ -176,7 +185,7 @@ struct ArrayChecker<'a> {
 impl<'a> ArrayChecker<'a> {
     fn new(
         config: &'a ArrayConfig,
-        workload: &ArrayWorkload,
+        workload: &'a ArrayWorkload,
         results: &'a [QueryResult],
         inside: &[Inside],
     ) -> Self {
@@ -189,11 +198,13 @@ impl<'a> ArrayChecker<'a> {
             config,
             results,
             first: first.collect(),
-            first_key_of: workload.blocks.iter().map(|b| b.first_key).collect(),
+            workload,
             rules: ArrayRules::new(config.queries),
             inside: InsideSchedule::new(&config.core, inside, config.queries),
             latency: config.latency().into(),
             value: v_step_latency(&config.core).into(),
+            asks: u64::from(Stages::of(&config.core).score).saturating_sub(1),
+            states: VecDeque::new(),
             steps: VecDeque::new(),
             due: VecDeque::new(),
             last_end: None,
@@ -208,10 +219,23 @@ impl<'a> ArrayChecker<'a> {
         &self.results[self.first[block] + place]
     }
 
+    /// What a block's step does to one of its queries; None where it is the state of another one, which passes like a masked key.
+    fn step(&self, id: QueryId, step: BlockStep) -> Option<&'a Step> {
+        let block = &self.workload.blocks[id.0];
+        let restores = usize::from(block.state(id.1).is_some());
+        let place = match step {
+            BlockStep::State(place) if place == id.1 => 0,
+            BlockStep::State(_) => return None,
+            BlockStep::Key(place) => restores + block.first_key + place,
+        };
+        Some(&self.result(id).steps[place])
+    }
+
     fn reset(&mut self) {
         self.rules = ArrayRules::new(self.config.queries);
         self.inside.reset();
         self.steps.clear();
+        self.states.clear();
         self.due.clear();
         self.last_end = None;
     }
@@ -227,9 +251,13 @@ impl<'a> ArrayChecker<'a> {
     fn look_inside(&mut self, cycle: u64, offer: &ArrayOffer) {
         let taken = self.rules.clone().advance(cycle, offer.query, offer.key.map(|(_, last)| last));
         let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) else { return };
+        let step = self.workload.blocks[block].step(key);
+        if matches!(step, BlockStep::State(_)) {
+            // Of short vectors in the same cycle.
+            self.states.push_back(cycle + self.asks);
+        }
         for (core, id) in queries.into_iter().enumerate() {
-            let step = &self.result(id).steps[self.first_key_of[block] + key];
-            self.inside.accept(cycle, core, step, taken.end);
+            self.inside.accept(cycle, core, self.step(id, step).unwrap_or(&PASSES), taken.end);
         }
     }
 
@@ -243,10 +271,20 @@ impl<'a> ArrayChecker<'a> {
         let key_taken = taken.key.is_some();
         if let (Some(((block, key), _)), Some(queries)) = (offer.key, taken.key) {
             let last = if taken.end { ", last" } else { "" };
-            self.remember(format!("cycle {cycle}: key {key} of block {block} taken{last}"));
+            let step = self.workload.blocks[block].step(key);
+            let what = match step {
+                BlockStep::Key(place) => format!("key {place}"),
+                BlockStep::State(place) => format!("state of query {place}"),
+            };
+            self.remember(format!("cycle {cycle}: {what} of block {block} taken{last}"));
             self.first_key.get_or_insert(cycle);
-            self.counters.keys += 1;
-            self.counters.steps += queries.len() as u64;
+            match step {
+                BlockStep::Key(_) => {
+                    self.counters.keys += 1;
+                    self.counters.steps += queries.len() as u64;
+                }
+                BlockStep::State(_) => self.counters.restored += 1,
+            }
             if taken.end {
                 self.counters.blocks += 1;
                 self.periods.extend(self.last_end.replace(cycle).map(|end| cycle - end));
@@ -254,7 +292,7 @@ impl<'a> ArrayChecker<'a> {
                 let due = queries.iter().enumerate();
                 self.due.extend(due.map(|(i, id)| (cycle + self.latency + i as u64, *id, i, i + 1 == n)));
             }
-            self.steps.push_back((cycle + self.value, self.first_key_of[block] + key, queries));
+            self.steps.push_back((cycle + self.value, step, queries));
         }
         (taken.query, key_taken)
     }
@@ -275,10 +313,12 @@ impl<'a> ArrayChecker<'a> {
         self.check(cycle, "k_ready", k_ready as u64, out.k_ready as u64)?;
 
         let step = pop_if(&mut self.steps, |(at, ..)| *at == cycle);
+        let restores = matches!(step, Some((_, BlockStep::State(_), _)));
         let (mut readers, mut masked, mut met) = (0, 0, 0);
         for (key, id) in step.iter().flat_map(|(_, key, queries)| queries.iter().map(move |id| (*key, *id))) {
-            met += 1;
-            match self.result(id).steps[key].action {
+            let Some(step) = self.step(id, key) else { continue };
+            met += u64::from(!restores);
+            match step.action {
                 Action::Masked => masked += 1,
                 Action::Hold => {}
                 Action::Load | Action::Update | Action::Restore => readers += 1,
@@ -288,8 +328,17 @@ impl<'a> ArrayChecker<'a> {
         self.counters.unseen += (met > 0 && masked == met) as u64;
         self.check(cycle, "v_step", step.is_some() as u64, out.core.v_step as u64)?;
         self.check(cycle, "v_ren", (readers > 0) as u64, out.core.v_ren as u64)?;
-        self.counters.v_reads += (readers > 0) as u64;
-        self.counters.v_reads_alone += readers;
+        if self.config.core.partial {
+            let asked = pop_if(&mut self.states, |at| *at == cycle);
+            self.check(cycle, "state_ren", asked.is_some() as u64, out.core.state_ren as u64)?;
+            if readers > 0 {
+                self.check(cycle, "v_state", restores as u64, out.core.v_state as u64)?;
+            }
+        }
+        if !restores {
+            self.counters.v_reads += (readers > 0) as u64;
+            self.counters.v_reads_alone += readers;
+        }
 
         let due = pop_if(&mut self.due, |(at, ..)| *at == cycle);
         self.check(cycle, "o_valid", due.is_some() as u64, out.core.o_valid as u64)?;
@@ -313,6 +362,20 @@ impl<'a> ArrayChecker<'a> {
                 }
             }
             self.counters.comparisons += result.o.len() as u64;
+            if let (true, Some(state)) = (self.config.core.partial, &result.state) {
+                let of = |name: &str| format!("{name} of query {} of block {}", id.1, id.0);
+                let scalars =
+                    state.scalars.iter().zip(&out.core.o_scalars).zip(self.config.core.state_scalars());
+                for ((expected, actual), name) in scalars {
+                    self.check(cycle, &of(&format!("o_{name}")), *expected, *actual)?;
+                }
+                for (j, (expected, actual)) in state.o.iter().zip(&out.core.o_state).enumerate() {
+                    if expected != actual {
+                        self.check(cycle, &of(&format!("o_state[{j}]")), *expected, *actual)?;
+                    }
+                }
+                self.counters.comparisons += state.o.len() as u64;
+            }
             self.counters.queries += 1;
             self.counters.cycles = cycle - self.first_key.unwrap_or(cycle) + 1;
         }

@@ -16,4 +16,4 @@ pub use lockstep::{ArrayCounters, ArrayObserver, ArrayRun, run, run_against};
 pub use model::run_model;
 pub use rules::{ArrayRules, QueryId, Taken};
 pub use stream::{ArrayDriver, ArrayOffer, Disturbance};
-pub use workload::{ArrayWorkload, QueryBlock};
+pub use workload::{ArrayWorkload, BlockStep, QueryBlock};

@@ -4,8 +4,8 @@ use super::engine::{ArrayInputs, ArrayOutputs};
 use super::lockstep::{ArrayCounters, ArrayRun, workload_alone};
 use super::rules::ArrayRules;
 use super::stream::{ArrayDriver, Disturbance};
-use super::workload::ArrayWorkload;
-use crate::core::lockstep::{require_bias, require_masks};
+use super::workload::{ArrayWorkload, BlockStep};
+use crate::core::lockstep::{require_bias, require_masks, require_partial};
 use crate::core::model::{Decision, Decisions};
 use crate::gaps::Gaps;
 use flashd_golden::{Monitor, VectorModel};
@@ -27,6 +27,7 @@ pub fn run_model(
     let alone = workload_alone(config, workload);
     require_masks(&config.core, &alone)?;
     require_bias(&config.core, &alone)?;
+    require_partial(&config.core, &alone)?;
     let (run, decisions) = alone.run_decisions(&VectorModel::new(&config.core), monitor);
     let (counters, periods) = count(config, workload, gaps, &decisions);
     Ok(ArrayRun { counters, periods, results: run.results })
@@ -70,18 +71,31 @@ fn count(
         let taken = rules.advance(cycle, offer.query, offer.key.map(|(_, last)| last));
         if let (Some(((block, key), _)), Some(ids)) = (offer.key, &taken.key) {
             let begin = *first_key.get_or_insert(cycle);
-            let place = workload.blocks[block].first_key + key;
-            let decision = |&(block, query): &(usize, usize)| decisions.of(first[block] + query, place);
-            let met: Vec<Decision> = ids.iter().map(decision).collect();
-            let readers = met.iter().filter(|decision| decision.reads).count() as u64;
-            let masked = met.iter().filter(|decision| decision.masked).count() as u64;
-            counters.keys += 1;
-            counters.steps += met.len() as u64;
-            counters.masked += masked;
-            counters.unseen += u64::from(masked == met.len() as u64);
-            counters.v_reads += u64::from(readers > 0);
-            counters.v_reads_alone += readers;
-            steps.push_back((cycle + value, readers > 0));
+            let of = &workload.blocks[block];
+            let reads = match of.step(key) {
+                // Of one query, which takes it.
+                BlockStep::State(_) => {
+                    counters.restored += 1;
+                    true
+                }
+                BlockStep::Key(place) => {
+                    let decision = |&(block, query): &(usize, usize)| {
+                        let restores = usize::from(of.state(query).is_some());
+                        decisions.of(first[block] + query, restores + of.first_key + place)
+                    };
+                    let met: Vec<Decision> = ids.iter().map(decision).collect();
+                    let readers = met.iter().filter(|decision| decision.reads).count() as u64;
+                    let masked = met.iter().filter(|decision| decision.masked).count() as u64;
+                    counters.keys += 1;
+                    counters.steps += met.len() as u64;
+                    counters.masked += masked;
+                    counters.unseen += u64::from(masked == met.len() as u64);
+                    counters.v_reads += u64::from(readers > 0);
+                    counters.v_reads_alone += readers;
+                    readers > 0
+                }
+            };
+            steps.push_back((cycle + value, reads));
             if taken.end {
                 counters.blocks += 1;
                 periods.extend(last_end.replace(cycle).map(|end: u64| cycle - end));

@@ -2,14 +2,14 @@
 
 use super::engine::{ArrayInputs, ArrayOutputs};
 use super::rules::QueryId;
-use super::workload::ArrayWorkload;
+use super::workload::{ArrayWorkload, BlockStep};
 use crate::core::engine::Inputs;
 use crate::core::stream::RESET_CYCLES;
 use crate::gaps::Gaps;
 use crate::running::{Drive, RtlEngine};
 use flashd_spec::bits::ones;
 use flashd_spec::config::ArrayConfig;
-use flashd_spec::numerics::BIAS;
+use flashd_spec::numerics::{BIAS, Numerics};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::VecDeque;
@@ -38,8 +38,18 @@ impl Disturbance {
 pub struct ArrayOffer {
     /// A query, and `q_last`.
     pub query: Option<(QueryId, bool)>,
-    /// A key by block and place, and `k_last`.
+    /// A key or state by block and step, and `k_last`.
     pub key: Option<(QueryId, bool)>,
+}
+
+/// What the cores ask for with `v_ren`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    /// The value of a key.
+    Value(usize),
+    /// The accumulators that a query, by block and place, starts from.
+    Restore(QueryId),
 }
 
 /// Drives an array's inputs.
@@ -58,8 +68,12 @@ pub struct ArrayDriver<'a> {
     query: QueryId,
     key: QueryId,
     value: QueryId,
-    /// Keys whose values were asked for in the cycles before, the oldest first.
-    asked: VecDeque<Option<usize>>,
+    /// What was asked for in the cycles before, the oldest first.
+    asked: VecDeque<Asked>,
+    /// Of cores with partial results: widths of a state's scalars, of an accumulator and of a query's place.
+    partial: Option<(Vec<u32>, u32, u32)>,
+    /// The next step whose state's scalars may be asked for, by block and step.
+    scalars: QueryId,
     resets: Vec<u64>,
     reset_cycles: usize,
 }
@@ -82,7 +96,12 @@ impl<'a> ArrayDriver<'a> {
             query: (0, 0),
             key: (0, 0),
             value: (0, 0),
-            asked: (1..config.core.value_latency).map(|_| None).collect(),
+            asked: (1..config.core.value_latency).map(|_| Asked::Nothing).collect(),
+            partial: config.core.partial.then(|| {
+                let scalars = Numerics::new(&config.core).scalar_bits(&config.core);
+                (scalars, config.core.accumulator_bits(), config.index_bits())
+            }),
+            scalars: (0, 0),
             resets: disturbance.resets.clone(),
             reset_cycles: RESET_CYCLES,
         }
@@ -112,16 +131,24 @@ impl<'a> ArrayDriver<'a> {
             bus.resize(elements, 0);
         }
         *inputs = ArrayInputs {
-            core: Inputs { q: i.q, k: i.k, v: i.v, k_bias: i.k_bias, ..Inputs::default() },
+            core: Inputs {
+                q: i.q,
+                k: i.k,
+                v: i.v,
+                k_bias: i.k_bias,
+                state: i.state,
+                state_o: i.state_o,
+                ..Inputs::default()
+            },
             q_last: self.chance(2),
             ..ArrayInputs::default()
         };
         let i = &mut inputs.core;
         if self.resets.contains(&cycle) {
             self.reset_cycles = RESET_CYCLES;
-            self.asked.iter_mut().for_each(|asked| *asked = None);
+            self.asked.iter_mut().for_each(|asked| *asked = Asked::Nothing);
             let next = self.query.0 + (self.query.1 > 0) as usize;
-            (self.query, self.key, self.value) = ((next, 0), (next, 0), (next, 0));
+            (self.query, self.key, self.value, self.scalars) = ((next, 0), (next, 0), (next, 0), (next, 0));
         }
         self.noise(&mut i.q, self.widths[0]);
         self.noise(&mut i.k, self.widths[1]);
@@ -135,22 +162,44 @@ impl<'a> ArrayDriver<'a> {
                 (inputs.q_from, inputs.q_to) = (rng.random::<u64>() & mask, rng.random::<u64>() & mask);
             }
         }
+        if let Some((scalars, accumulator, place)) = &self.partial {
+            let mut noise = |width: u32| self.rng.as_mut().map_or(0, |rng| rng.random::<u64>() & ones(width));
+            i.state.clear();
+            i.state.extend(scalars.iter().map(|&width| noise(width)));
+            i.state_o.clear();
+            i.state_o.extend((0..w.dv).map(|_| noise(*accumulator)));
+            (i.k_state, inputs.k_index) = (noise(1) == 1, noise(*place));
+        }
         if self.reset_cycles > 0 {
             self.reset_cycles -= 1;
             i.rst = true;
             (i.q_valid, i.k_valid) = (self.chance(2), self.chance(2));
             return ArrayOffer::default();
         }
-        let wanted = previous.core.v_ren && self.value.0 < w.blocks.len();
-        self.asked.push_back(wanted.then(|| w.blocks[self.value.0].first_key + self.value.1));
-        if let Some(key) = self.asked.pop_front().flatten() {
+        let block = w.blocks.get(self.value.0).filter(|_| previous.core.v_ren);
+        self.asked.push_back(match block.map(|block| (block, block.step(self.value.1))) {
+            None => Asked::Nothing,
+            Some((block, BlockStep::Key(place))) => Asked::Value(block.first_key + place),
+            Some((_, BlockStep::State(place))) => Asked::Restore((self.value.0, place)),
+        });
+        let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
+        if let Asked::Value(key) = asked {
             i.v.clear();
             i.v.extend_from_slice(&w.v[key * w.dv..(key + 1) * w.dv]);
         } else {
             self.noise(&mut i.v, self.widths[2]);
         }
+        if let Asked::Restore((block, place)) = asked
+            && let Some(state) = w.blocks[block].state(place)
+        {
+            i.state_o.clear();
+            i.state_o.extend_from_slice(&state.o);
+        }
         if previous.core.v_step && self.value.0 < w.blocks.len() {
-            self.value = following(self.value, w.blocks[self.value.0].keys);
+            self.value = following(self.value, w.blocks[self.value.0].steps());
+        }
+        if previous.core.state_ren {
+            self.scalars_of_state(&mut i.state);
         }
         let mut offer = ArrayOffer::default();
         if self.query.0 < w.blocks.len() && !self.chance(3) {
@@ -169,19 +218,42 @@ impl<'a> ArrayDriver<'a> {
             offer.query = Some((self.query, inputs.q_last));
         }
         if !self.finished() && !self.chance(3) {
-            i.k.clear();
-            let key = w.blocks[self.key.0].first_key + self.key.1;
-            i.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
-            i.k_valid = true;
             let block = &w.blocks[self.key.0];
-            for (query, bias) in i.k_bias.iter_mut().enumerate().take(block.queries.len()) {
-                *bias = block.bias(query, self.key.1);
+            i.k_valid = true;
+            i.k_state = false;
+            match block.step(self.key.1) {
+                BlockStep::Key(place) => {
+                    let key = block.first_key + place;
+                    i.k.clear();
+                    i.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
+                    for (query, bias) in i.k_bias.iter_mut().enumerate().take(block.queries.len()) {
+                        *bias = block.bias(query, place);
+                    }
+                    i.k_mask = w.padding.get(key).is_some_and(|&masked| masked);
+                }
+                // What the key port carries means nothing.
+                BlockStep::State(place) => {
+                    (i.k_state, i.k_mask, inputs.k_index) = (true, false, place as u64);
+                }
             }
-            i.k_mask = w.padding.get(key).is_some_and(|&masked| masked);
-            i.k_last = self.key.1 + 1 == w.blocks[self.key.0].keys;
+            i.k_last = self.key.1 + 1 == block.steps();
             offer.key = Some((self.key, i.k_last));
         }
         offer
+    }
+
+    /// The scalars of the next state, on the bus.
+    fn scalars_of_state(&mut self, bus: &mut [u64]) {
+        while let Some(block) = self.workload.blocks.get(self.scalars.0) {
+            let step = block.step(self.scalars.1);
+            self.scalars = following(self.scalars, block.steps());
+            if let BlockStep::State(place) = step
+                && let Some(state) = block.state(place)
+            {
+                bus.iter_mut().zip(state.scalars).for_each(|(bus, scalar)| *bus = scalar);
+                return;
+            }
+        }
     }
 
     /// What of an offer was taken.
@@ -191,7 +263,7 @@ impl<'a> ArrayDriver<'a> {
             self.query = following(self.query, blocks[self.query.0].queries.len());
         }
         if key {
-            self.key = following(self.key, blocks[self.key.0].keys);
+            self.key = following(self.key, blocks[self.key.0].steps());
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Blocks of queries, and what each query sees of its block's keys.
 
 use crate::core::workload::{Query, Workload};
+use flashd_golden::{PartialState, QueryResult};
 use std::ops::Range;
 
 /// Queries that meet the same keys at the same time.
@@ -17,17 +18,51 @@ pub struct QueryBlock {
     /// For cores with a bias: what each query has added to the scores of keys, by places of the block's key sequence; nothing where
     /// nothing is said.
     pub biases: Vec<Vec<u64>>,
+    /// For cores with partial results: what each query starts from; those for which nothing is said start from nothing.
+    pub states: Vec<Option<PartialState>>,
+}
+
+/// A step of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockStep {
+    /// The state that the query at this place starts from.
+    State(usize),
+    /// The key at this place of the block's key sequence.
+    Key(usize),
 }
 
 impl QueryBlock {
     /// Queries that all see the first `keys` keys.
     pub fn new(queries: Vec<(Vec<u64>, u64)>, keys: usize) -> Self {
-        QueryBlock { queries, keys, first_key: 0, ranges: Vec::new(), biases: Vec::new() }
+        QueryBlock { queries, keys, first_key: 0, ranges: Vec::new(), biases: Vec::new(), states: Vec::new() }
     }
 
     /// What a query has added to the score of the key at a place.
     pub fn bias(&self, query: usize, place: usize) -> u64 {
         self.biases.get(query).and_then(|biases| biases.get(place)).copied().unwrap_or(0)
+    }
+
+    /// What a query starts from.
+    pub fn state(&self, place: usize) -> Option<&PartialState> {
+        self.states.get(place)?.as_ref()
+    }
+
+    /// Places of the queries that start from a state, whose states come before the block's keys.
+    fn restored(&self) -> impl Iterator<Item = usize> {
+        self.states.iter().enumerate().filter(|(_, state)| state.is_some()).map(|(place, _)| place)
+    }
+
+    /// Steps of the block: its states, and its keys.
+    pub fn steps(&self) -> usize {
+        self.restored().count() + self.keys
+    }
+
+    /// A step.
+    pub fn step(&self, step: usize) -> BlockStep {
+        match self.restored().nth(step) {
+            Some(place) => BlockStep::State(place),
+            None => BlockStep::Key(step - self.restored().count()),
+        }
     }
 
     /// The places that a query sees.
@@ -90,6 +125,7 @@ impl ArrayWorkload {
                 first_key,
                 ranges: ranges.iter().map(relative).collect(),
                 biases: biases(queries, first_key),
+                states: queries.iter().map(|query| query.restore.clone()).collect(),
             }
         };
         let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
@@ -121,11 +157,74 @@ impl ArrayWorkload {
                     (0..end).map(|key| of_key(key).unwrap_or(0)).collect()
                 }
             };
-            Query { q, keys: end, v_exponent, masked, biases, ..Query::default() }
+            let restore = block.state(place).cloned();
+            Query { q, keys: end, v_exponent, masked, biases, restore, ..Query::default() }
         };
         let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
         let (k, v) = (self.k.clone(), self.v.clone());
         Workload { d: self.d, dv: self.dv, queries: queries.collect(), k, v }
+    }
+
+    /// The same blocks with their keys in tiles of at most `tile` keys: each tile is a block whose queries start from the states of the
+    /// tile before. Beside it, for each query the places of its tiles among the results. `run` gives the results of queries one by one.
+    ///
+    /// # Panics
+    /// If `tile` is 0 or the cores have no masks and partial results.
+    #[must_use]
+    pub fn tiled_by(
+        &self,
+        tile: usize,
+        run: impl Fn(&Workload) -> Vec<QueryResult>,
+    ) -> (ArrayWorkload, Vec<Vec<usize>>) {
+        assert!(tile > 0, "a tile must have keys");
+        let most = self.blocks.iter().map(|block| block.keys.div_ceil(tile)).max().unwrap_or(0);
+        let mut states: Vec<Vec<Option<PartialState>>> = self
+            .blocks
+            .iter()
+            .map(|block| (0..block.queries.len()).map(|i| block.state(i).cloned()).collect())
+            .collect();
+        let mut tiles: Vec<Vec<QueryBlock>> = vec![Vec::new(); self.blocks.len()];
+        for n in 0..most {
+            let going: Vec<usize> =
+                (0..self.blocks.len()).filter(|&b| n * tile < self.blocks[b].keys).collect();
+            let of_block = |&b: &usize| {
+                let block = &self.blocks[b];
+                let (from, to) = (n * tile, (n * tile + tile).min(block.keys));
+                let range = |place: usize| {
+                    let Range { start, end } = block.range(place);
+                    let (start, end) = (start.max(from), end.min(to));
+                    if start < end { start - from..end - from } else { 0..0 }
+                };
+                QueryBlock {
+                    queries: block.queries.clone(),
+                    keys: to - from,
+                    first_key: block.first_key + from,
+                    ranges: (0..block.queries.len()).map(range).collect(),
+                    biases: (block.biases.iter())
+                        .map(|biases| biases[from.min(biases.len())..to.min(biases.len())].to_vec())
+                        .collect(),
+                    states: states[b].clone(),
+                }
+            };
+            let round = ArrayWorkload { blocks: going.iter().map(of_block).collect(), ..self.clone() };
+            let mut results = run(&round.single()).into_iter();
+            for (b, block) in going.into_iter().zip(round.blocks) {
+                states[b] = results.by_ref().take(block.queries.len()).map(|result| result.state).collect();
+                tiles[b].push(block);
+            }
+        }
+        let (mut places, mut next) = (Vec::new(), 0);
+        for tiles in &tiles {
+            let queries = tiles.first().map_or(0, |block| block.queries.len());
+            places.extend((0..queries).map(|i| (0..tiles.len()).map(|n| next + n * queries + i).collect()));
+            next += tiles.len() * queries;
+        }
+        (ArrayWorkload { blocks: tiles.into_iter().flatten().collect(), ..self.clone() }, places)
+    }
+
+    /// Steps over all blocks: keys, and states that queries start from.
+    pub fn steps(&self) -> usize {
+        self.blocks.iter().map(QueryBlock::steps).sum()
     }
 
     /// Keys over all blocks.

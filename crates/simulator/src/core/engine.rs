@@ -121,17 +121,53 @@ impl SharedPorts {
     }
 }
 
-/// A core, its clock and its cycle count.
-pub struct Engine {
-    core: Running,
-    ports: SharedPorts,
-    k_mask: Option<PortPlace>,
+/// Ports of partial results, of cores and arrays that have them.
+pub(crate) struct StatePorts {
     k_state: Option<PortPlace>,
     state_o: Option<PortPlace>,
     /// What asks for a partial result's state.
     asks: [Option<PortPlace>; 2],
     /// Scalars of the state that comes in and of the one that goes out.
     scalars: Vec<[PortPlace; 2]>,
+}
+
+impl StatePorts {
+    /// Those of a design of cores of this configuration.
+    pub(crate) fn of(design: &Running, config: &CoreConfig) -> StatePorts {
+        let scalars = config.state_scalars().iter().filter(|_| config.partial);
+        StatePorts {
+            k_state: design.optional("k_state"),
+            state_o: design.optional("state_o"),
+            asks: ["state_ren", "v_state"].map(|name| design.optional(name)),
+            scalars: scalars
+                .map(|name| ["state", "o"].map(|of| design.port(&format!("{of}_{name}"))))
+                .collect(),
+        }
+    }
+
+    /// Drives the inputs.
+    pub(crate) fn drive(&self, inputs: &Inputs, design: &mut Running) {
+        design.set(self.k_state, inputs.k_state);
+        for (&[port, _], &value) in self.scalars.iter().zip(&inputs.state) {
+            design.set(port, value);
+        }
+        design.drive(self.state_o, &inputs.state_o);
+    }
+
+    /// Reads the outputs, but for the accumulators of a result; what is not there is false.
+    pub(crate) fn read(&self, design: &Running, outputs: &mut Outputs) {
+        [outputs.state_ren, outputs.v_state] = self.asks.map(|port| design.is_high(port));
+        outputs.o_scalars.clear();
+        outputs.o_scalars.extend(self.scalars.iter().map(|&[_, port]| design.get(port)));
+    }
+}
+
+/// A core, its clock and its cycle count.
+pub struct Engine {
+    core: Running,
+    ports: SharedPorts,
+    k_mask: Option<PortPlace>,
+    state: StatePorts,
 }
 
 impl Engine {
@@ -149,16 +185,10 @@ impl Engine {
     /// As [`Engine::new`], or if the engine cannot run it.
     pub fn with(config: &CoreConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
         let core = Running::new(build(config)?, engine)?;
-        let scalars = config.state_scalars().iter().filter(|_| config.partial);
         Ok(Engine {
             ports: SharedPorts::of(&core),
             k_mask: core.optional("k_mask"),
-            k_state: core.optional("k_state"),
-            state_o: core.optional("state_o"),
-            asks: ["state_ren", "v_state"].map(|name| core.optional(name)),
-            scalars: scalars
-                .map(|name| ["state", "o"].map(|of| core.port(&format!("{of}_{name}"))))
-                .collect(),
+            state: StatePorts::of(&core, config),
             core,
         })
     }
@@ -188,16 +218,10 @@ impl Engine {
         let core = &mut self.core;
         self.ports.drive(inputs, core);
         core.set(self.k_mask, inputs.k_mask);
-        core.set(self.k_state, inputs.k_state);
-        for (&[port, _], &value) in self.scalars.iter().zip(&inputs.state) {
-            core.set(port, value);
-        }
-        core.drive(self.state_o, &inputs.state_o);
+        self.state.drive(inputs, core);
         core.settle();
         self.ports.read(core, outputs);
-        [outputs.state_ren, outputs.v_state] = self.asks.map(|port| core.is_high(port));
-        outputs.o_scalars.clear();
-        outputs.o_scalars.extend(self.scalars.iter().map(|&[_, port]| core.get(port)));
+        self.state.read(core, outputs);
     }
 
     /// What is compared inside the core, in the settled cycle.

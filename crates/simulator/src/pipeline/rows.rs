@@ -2,8 +2,8 @@
 
 use super::stages::{End, Shapes};
 use super::{Pipeline, PipelineRecorder, PipelineStep};
-use crate::array::ArrayWorkload;
 use crate::array::lockstep::workload_alone;
+use crate::array::{ArrayWorkload, BlockStep};
 use crate::core::workload::Workload;
 use crate::split::SplitWorkload;
 use flashd_golden::{Action, Model, Step, StepUnits};
@@ -28,6 +28,9 @@ struct Place {
     /// When its key was offered and taken.
     time: (u64, u64),
 }
+
+/// A key that is none of a query's.
+const MASKED: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
 impl<'a> Chart<'a> {
     fn new(config: &'a CoreConfig, window: RangeInclusive<u64>) -> Chart<'a> {
@@ -99,16 +102,25 @@ impl PipelineRecorder {
         let mut times = self.keys.iter();
         let mut first_query = 0;
         for block in &workload.blocks {
-            for (place, &time) in (0..block.keys).zip(times.by_ref()) {
-                let key = block.first_key + place;
+            for (place, &time) in (0..block.steps()).zip(times.by_ref()) {
                 for core in 0..block.queries.len() {
-                    let end = match place + 1 == block.keys {
+                    let end = match place + 1 == block.steps() {
                         true => End::Result(core as u64),
                         false => End::None,
                     };
                     let query = first_query + core;
-                    let step = &results[query].steps[key];
-                    chart.add(Place { query, core, step: place, key: Some(key), time }, step, end);
+                    let steps = &results[query].steps;
+                    let restores = usize::from(block.state(core).is_some());
+                    let (key, step) = match block.step(place) {
+                        BlockStep::Key(place) => {
+                            let key = block.first_key + place;
+                            (Some(key), &steps[restores + key])
+                        }
+                        BlockStep::State(of) if of == core => (None, &steps[0]),
+                        // That of another query passes like a masked key.
+                        BlockStep::State(_) => (None, &MASKED),
+                    };
+                    chart.add(Place { query, core, step: place, key, time }, step, end);
                 }
             }
             first_query += block.queries.len();
@@ -129,8 +141,6 @@ impl PipelineRecorder {
         let lengths = parts.lengths().to_vec();
         let steps =
             lengths.iter().enumerate().flat_map(|(query, &n)| (0..n).map(move |step| (query, step, n)));
-        // A part that has fewer keys than others ends with masked ones.
-        let masked = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
         for ((query, step, length), &time) in steps.zip(&self.keys) {
             for (core, of_part) in partial[query].iter().enumerate() {
                 let end = match step + 1 == length {
@@ -139,7 +149,8 @@ impl PipelineRecorder {
                 };
                 let key = parts.query(query, core).key(step).filter(|_| step < of_part.steps.len());
                 let place = Place { query, core, step, key, time };
-                chart.add(place, of_part.steps.get(step).unwrap_or(&masked), end);
+                // A part that has fewer keys than others ends with masked ones.
+                chart.add(place, of_part.steps.get(step).unwrap_or(&MASKED), end);
             }
         }
         chart.finish(config.name())

@@ -4,6 +4,7 @@
 
 mod array;
 mod array_masks;
+mod array_partial;
 mod bias;
 mod hostile;
 mod integers;

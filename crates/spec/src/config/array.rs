@@ -57,10 +57,6 @@ impl ArrayConfig {
                 return refuse("key_index_bits", format!("{bits} is outside {lo} to {hi}"));
             }
         }
-        if self.core.partial {
-            let problem = "an array has no ports for partial results; use single cores, or masks alone";
-            return refuse("partial", problem.into());
-        }
         self.core.validate()
     }
 

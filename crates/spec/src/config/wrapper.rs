@@ -49,6 +49,11 @@ impl WrapperConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         self.array.validate()?;
         let core = &self.array.core;
+        if core.partial {
+            let problem =
+                "a stream wrapper has no ports for partial results; use an array alone, or masks alone";
+            return Err(ConfigError { field: "partial", problem: problem.into() });
+        }
         if !core.has_one_shape() {
             let problem = format!(
                 "a stream wrapper has one width for the vectors of all streams, and {} has formats or lengths of their own for k, v \

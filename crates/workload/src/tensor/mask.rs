@@ -1,6 +1,7 @@
 //! An additive mask from a file.
 
-use super::{Place, Problem, TensorError, npy};
+use super::error::{Place, Problem, TensorError};
+use super::npy;
 use std::path::Path;
 
 /// Reads what is added to the scores of `queries` queries and `keys` keys from a `.npy` file of shape `[queries, keys]`, or `[keys]` for
