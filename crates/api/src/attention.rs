@@ -268,7 +268,9 @@ impl Core {
         let scenario = Scenario {
             attention,
             visible,
+            softcap: self.config().softcap,
             bias: settings.bias(self, head, operands.shape)?,
+            sink: None,
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
         };

@@ -47,6 +47,10 @@ struct Traces {
     smooth_k: Vec<FormatAccuracy>,
 }
 
+/// Why there is no smooth K with a cap.
+pub const SMOOTH_CAPPED: &str =
+    "--smooth-k: with --softcap, which does not let a constant in all scores cancel; leave one of them out";
+
 /// The cores of one format.
 type Set = (Encodings, Vec<CoreConfig>);
 
@@ -155,6 +159,17 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
             add(selection.and_then(|selection| configuration(&selection, Some(d.into()))))?;
         }
     }
+    // Errors are against exact results, and those are of one model.
+    if let Some(other) = cores.iter().find(|core| core.softcap != cores[0].softcap) {
+        return Err(Failure::input(format!(
+            "--core: --softcap is not the same in {} and {}; measure models with other caps one after another",
+            cores[0].name(),
+            other.name()
+        )));
+    }
+    if args.smooth_k && cores.iter().any(|core| core.softcap.is_some()) {
+        return Err(Failure::input(SMOOTH_CAPPED));
+    }
     let mut sets: Vec<Set> = Vec::new();
     for core in cores {
         match sets.iter_mut().find(|(encodings, _)| *encodings == core.encodings()) {
@@ -183,6 +198,8 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
             }
         }
     }
+    let softcap = sets.iter().find_map(|(_, cores)| cores.first()).and_then(|core| core.softcap);
+    let heads = heads.with_softcap(softcap);
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
     let bar = bar(cores * heads.heads.len() * if args.smooth_k { 2 } else { 1 });
     let by = args.by.into();

@@ -257,7 +257,7 @@ pub struct SimulateArgs {
     /// Instead of files, all heads of a folder; takes --engine model and --results
     ///
     /// meta.json in the folder describes the heads. Each thread has one file at a time in memory, 40 bytes for each element of Q, K and V.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "sink", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// With --data: folder for the result and the counts of each head
     ///
@@ -309,6 +309,11 @@ pub struct SimulateArgs {
     /// Positions are as --causal-align says.
     #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true, help_heading = DATA, hide_short_help = true)]
     pub alibi: Option<f32>,
+    /// With --bias: a score that has a weight but no value, one for all heads or one for each
+    ///
+    /// In natural units. A key of zeros is sent before the others, with this bias and a value of zero.
+    #[arg(long, value_name = "S,S,...", value_delimiter = ',', value_parser = parse_slope, allow_negative_numbers = true, help_heading = DATA, hide_short_help = true)]
+    pub sink: Option<Vec<f32>>,
     /// Use the first N queries only; they keep their positions
     #[arg(long, value_name = "N", help_heading = DATA, hide_short_help = true)]
     pub first_queries: Option<usize>,
@@ -392,6 +397,9 @@ pub struct PwlArgs {
     /// Format in which ulp errors are counted
     #[arg(long, default_value = "bf16", value_parser = float_format, help_heading = WHAT)]
     pub format: Format,
+    /// Instead, the table of a soft cap, for scores of the default widths
+    #[arg(long, value_name = "C", conflicts_with_all = ["format", "out"], help_heading = WHAT)]
+    pub softcap: Option<f64>,
     /// Folder for the drawings
     #[arg(long, default_value = "rtl-out", value_name = "DIR", help_heading = OUTPUT)]
     pub out: PathBuf,

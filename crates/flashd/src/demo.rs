@@ -84,7 +84,9 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         attention: whole.truncated(whole.queries.min(QUERIES), whole.keys.min(4 * QUERIES)),
         // The first queries of a causal head see few keys; the demo lets each see all of the sample.
         visible: Visible::default(),
+        softcap: config.softcap,
         bias: Bias::None,
+        sink: None,
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
     };

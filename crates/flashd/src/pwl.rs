@@ -4,12 +4,20 @@ use crate::cli::PwlArgs;
 use crate::output::{Failure, print, print_json, table};
 use crate::plot;
 use flashd_hwmodel::pwl_report::{TableReport, report, table_for};
+use flashd_spec::config::{CoreConfig, Design};
+use flashd_spec::format::Format;
+use flashd_spec::numerics::Numerics;
 use flashd_spec::pwl::Function;
+use flashd_spec::pwl::softcap::GUARD_BITS;
+use serde::Serialize;
 use std::fmt::Write;
 
 pub fn run(args: &PwlArgs) -> Result<(), Failure> {
     if ![4, 8, 16, 32].contains(&args.segments) {
         return Err(Failure::input(format!("--segments: {} is not one of 4, 8, 16, 32", args.segments)));
+    }
+    if let Some(cap) = args.softcap {
+        return softcap(args, cap);
     }
     let reports: Vec<TableReport> =
         Function::ALL.into_iter().map(|f| report(f, args.segments, args.format)).collect();
@@ -69,6 +77,69 @@ pub fn run(args: &PwlArgs) -> Result<(), Failure> {
     }
     for path in written {
         let _ = write!(text, "\n{}", path.display());
+    }
+    print(&text)
+}
+
+/// What is known of a soft cap's table.
+#[derive(Serialize)]
+struct SoftcapReport {
+    cap: f64,
+    /// Cells of a range, and ranges.
+    cells: u32,
+    ranges: u32,
+    /// Bits of the product in a cell: slope and offset.
+    multiplier: [u32; 2],
+    /// Largest error of `c tanh(s / c)`, natural units, rounding included.
+    largest_error: f64,
+    /// The score at which it is.
+    worst_score: f64,
+    /// The score's last place, natural units.
+    last_place: f64,
+}
+
+/// `flashd pwl --softcap C`.
+fn softcap(args: &PwlArgs, cap: f64) -> Result<(), Failure> {
+    let plain = CoreConfig::new(Design::FlashD, 64, Format::BF16);
+    let core = CoreConfig { softcap: Some(cap), segments: args.segments, ..plain };
+    core.validate().map_err(|e| Failure::input(e.by_flag()))?;
+    let Some(t) = Numerics::new(&core).softcap else { return Ok(()) };
+    let (largest_error, worst_score) = t.max_error();
+    let report = SoftcapReport {
+        cap,
+        cells: 1 << t.cell_bits,
+        ranges: t.ranges,
+        multiplier: [t.c1_bits(), t.offset_bits()],
+        largest_error,
+        worst_score,
+        last_place: (-f64::from(t.fraction)).exp2() / std::f64::consts::LOG2_E,
+    };
+    if args.json {
+        return print_json(&report);
+    }
+    let row = vec![
+        format!("{cap} tanh(s / {cap})"),
+        report.cells.to_string(),
+        report.ranges.to_string(),
+        format!("{} x {} bits", report.multiplier[0], report.multiplier[1]),
+        format!("{largest_error:.2e}"),
+        format!("{worst_score:.3}"),
+        format!("{:.2e}", report.last_place),
+    ];
+    let header = ["function", "cells", "ranges", "product", "largest error", "at", "score's last place"];
+    let mut text = "Largest error, natural units, rounding included\n".to_string();
+    text += &table(&header, vec![row]);
+    if args.coefficients {
+        let _ = writeln!(
+            text,
+            "\n\ny = (c0 + (c1 * dx >> {})) / 2^{}, base 2, dx {} bits",
+            t.offset_bits(),
+            t.fraction + GUARD_BITS,
+            t.offset_bits()
+        );
+        for (i, (c0, c1)) in t.c0.iter().zip(&t.c1).enumerate() {
+            let _ = writeln!(text, "{i:4}  c0 {c0:6}  c1 {c1:6}");
+        }
     }
     print(&text)
 }

@@ -11,6 +11,7 @@ mod remarks;
 mod split;
 mod visible;
 
+use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
 use crate::output::{Failure, percent, table};
 use crate::progress::{Work, rates, step};
@@ -64,12 +65,14 @@ pub fn run(args: &SimulateArgs) -> Result<(), Failure> {
     step(|| format!("{} heads read", layer.heads.len()));
     check_writable(args)?;
     let d = layer.heads[0].dv;
-    let one = |head: Attention| {
+    let heads = layer.heads.len();
+    let one = |(place, head): (usize, Attention)| {
+        let sink = bias::sink(args, place, heads)?;
         let (queries, keys) = (args.first_queries, args.first_keys);
         let cut = head.truncated(queries.unwrap_or(head.queries), keys.unwrap_or(head.keys));
-        head_outcome(args, cut)
+        head_outcome(args, cut, sink)
     };
-    let outcomes = layer.heads.into_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    let outcomes = layer.heads.into_iter().enumerate().map(one).collect::<Result<Vec<_>, Failure>>()?;
     layer::finish(args, &layer.shape, d, &outcomes)
 }
 
@@ -119,15 +122,30 @@ pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
 }
 
 /// The run of one head.
-fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Failure> {
+fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) -> Result<Outcome, Failure> {
     let (config, array, parts) = design(args, attention.lengths())?;
     if array.is_some() {
         array::check(args, config.masks)?;
     }
     let visible = visible::visible(args, config.masks, &attention)?;
+    if args.smooth_k && config.softcap.is_some() {
+        return Err(Failure::input(SMOOTH_CAPPED));
+    }
+    if args.smooth_k && sink.is_some() {
+        return Err(Failure::input(
+            "--smooth-k: with --sink, whose score has no constant that cancels; leave one of them out",
+        ));
+    }
     let bias = bias::bias(args, config.bias, &attention)?;
-    let scenario =
-        Scenario { attention, visible, bias, score_scale: args.scale, tensor_scale: args.tensor_scale };
+    let scenario = Scenario {
+        attention,
+        visible,
+        softcap: config.softcap,
+        bias,
+        sink,
+        score_scale: args.scale,
+        tensor_scale: args.tensor_scale,
+    };
     let reference = reference(&scenario);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
     let prepared_for = |config: &CoreConfig| {
@@ -136,7 +154,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention) -> Result<Outcome, Fa
     };
     let prepared = prepared_for(&config)?;
     if let Some(array) = array {
-        let ranges = config.masks.then(|| scenario.ranges());
+        let ranges = config.masks.then(|| bias::ranges_with_sink(&scenario)).transpose()?;
         return array::run(args, &array, &prepared, &reference, ranges.as_deref());
     }
     if let Some(split) = parts {
@@ -300,6 +318,7 @@ fn npy(prepared: &Prepared, results: &[QueryResult]) -> std::io::Result<Vec<u8>>
 pub fn other_design(config: &CoreConfig) -> CoreConfig {
     CoreConfig {
         segments: config.segments,
+        softcap: config.softcap,
         bias: config.bias,
         ..CoreConfig {
             datapath: Datapath::shipped(config.design().other(), config.formats()),

@@ -13,6 +13,11 @@ pub fn safe_softmax(q: &[f64], k: &[f64], v: &[f64], d: usize, scale: f64) -> Ve
     safe_softmax_of_scores(&scores(q, k, q.len(), scale), v, d)
 }
 
+/// A capped score, `c tanh(s / c)`.
+pub fn softcap(s: f64, cap: f64) -> f64 {
+    cap * (s / cap).tanh()
+}
+
 /// [`safe_softmax`] of given scores.
 pub fn safe_softmax_of_scores(s: &[f64], v: &[f64], d: usize) -> Vec<f64> {
     family::safe_softmax(s, v, d).o

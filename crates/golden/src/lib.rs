@@ -38,6 +38,7 @@ mod scalar;
 mod scalar_path;
 mod scaled;
 mod single;
+mod softcap;
 mod steps;
 mod vector;
 

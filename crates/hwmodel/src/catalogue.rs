@@ -197,7 +197,7 @@ pub struct Stages {
 impl Stages {
     /// The stages of a core.
     pub fn of(config: &CoreConfig) -> Stages {
-        let score = score_stage(Numerics::new(config).tree_levels);
+        let score = score_stage(&Numerics::new(config));
         let kind = kind(config);
         // The weight's stage, and the register of l behind it.
         let value = score + kind.weight_after;

@@ -206,7 +206,9 @@ fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
     let scenario = Scenario {
         attention: head.clone(),
         visible: Visible::new(true),
+        softcap: core.softcap,
         bias: Bias::None,
+        sink: None,
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::Auto,
     };

@@ -4,7 +4,7 @@
 
 use crate::accuracy::{Accuracy, Magnitudes};
 use crate::core::workload::Workload;
-use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
+use flashd_golden::f64_attention::{safe_softmax_of_scores, scores, softcap};
 use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::BIAS;
@@ -22,8 +22,12 @@ pub struct Scenario {
     pub attention: Attention,
     /// Which keys the queries see.
     pub visible: Visible,
+    /// What scores are capped by: `c tanh(s / c)`, before a bias is added.
+    pub softcap: Option<f64>,
     /// What is added to scores, in natural units.
     pub bias: Bias,
+    /// The score of a sink, which has a weight and no value; natural units, without a cap.
+    pub sink: Option<f32>,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
     /// Powers of two for narrow formats.
@@ -81,9 +85,16 @@ impl Reference {
                 false => (rows(&k, a.d).into(), rows(&v, a.dv).into()),
             };
             let mut s = scores(q, &k, a.d, scale);
+            scenario.softcap.into_iter().for_each(|cap| s.iter_mut().for_each(|s| *s = softcap(*s, cap)));
             let seen = range.clone().filter(sees);
             s.iter_mut().zip(seen).for_each(|(s, key)| *s += f64::from(scenario.bias.of(i, key)));
-            o.extend(safe_softmax_of_scores(&s, &v, a.dv));
+            match scenario.sink {
+                Some(sink) => {
+                    s.push(sink.into());
+                    o.extend(safe_softmax_of_scores(&s, &[&v[..], &vec![0.0; a.dv]].concat(), a.dv));
+                }
+                None => o.extend(safe_softmax_of_scores(&s, &v, a.dv)),
+            }
         }
         Reference { o, magnitudes: Magnitudes::of(a) }
     }
@@ -109,7 +120,9 @@ impl From<&Trace> for Scenario {
         Scenario {
             attention: trace.attention.clone(),
             visible: trace.visible(),
+            softcap: None,
             bias: Bias::None,
+            sink: None,
             score_scale: trace.score_scale(),
             tensor_scale: TensorScale::Auto,
         }
@@ -173,12 +186,16 @@ pub fn prepare(
                     Bias::None => all,
                     _ => all.with_biases(|i, key| round_to(BIAS, scenario.bias.of(i, key).into())),
                 };
-                match masked {
+                let all = match masked {
                     true if hides => {
                         all.with_ranges(&ranges).with_hidden(|i, key| scenario.visible.hides(i, key, a.keys))
                     }
                     true => all.with_ranges(&ranges),
                     false => all.with_lengths(ranges.iter().map(|range| range.end)),
+                };
+                match scenario.sink {
+                    Some(sink) => all.with_sink(round_to(BIAS, sink.into())),
+                    None => all,
                 }
             },
             saturated_inputs: rounded.saturated,

@@ -65,6 +65,8 @@ pub struct CoreConfig {
     /// Whether a query can start from a partial result, in place of its first key, and hands out the state beside its
     /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
     pub partial: bool,
+    /// What scores are capped by: `c tanh(s / c)` of the score s, before a bias is added. It takes a stage, and a cycle of the latency.
+    pub softcap: Option<f64>,
     /// Whether a number is added to the score of each key: a port `k_bias`, in bf16.
     pub bias: bool,
     /// Cycles from `v_ren` to its value, 1 to 16: the way to the memory and back. Each beyond the first takes a stage of
@@ -137,6 +139,7 @@ impl CoreConfig {
             value_stage: None,
             masks: false,
             partial: false,
+            softcap: None,
             bias: false,
             value_latency: DEFAULT_VALUE_LATENCY,
             hold: None,

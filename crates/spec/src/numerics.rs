@@ -20,6 +20,7 @@ pub use sum::{LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
 use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
 use crate::format::{Format, Formats, Subnormals};
+use crate::pwl::softcap::Softcap;
 use crate::pwl::{self, Function, Table};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -234,6 +235,8 @@ pub struct Numerics {
     pub masks: bool,
     /// Partial results are taken over and handed out.
     pub partial: bool,
+    /// The table of the scores' cap.
+    pub softcap: Option<Arc<Softcap>>,
     /// Each key has a bias, see [`BIAS`].
     pub bias: bool,
     /// Cycles from `v_ren` to the value.
@@ -294,6 +297,10 @@ impl Numerics {
             },
             masks: config.masks,
             partial: config.partial,
+            softcap: config.softcap.map(|cap| {
+                let (integer, fraction) = (config.score_integer_bits, config.score_fraction_bits);
+                Softcap::get(cap, integer, fraction, config.segments)
+            }),
             bias: config.bias,
             value_latency: config.value_latency,
             static_hold: hold == Hold::Static,
@@ -409,10 +416,15 @@ impl Numerics {
         }
     }
 
-    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, and more where the value takes more than one
-    /// cycle to come.
+    /// Stages of the scores' cap.
+    pub fn cap_stages(&self) -> u32 {
+        self.softcap.is_some().into()
+    }
+
+    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, one more with a soft cap, and more where the value takes more
+    /// than one cycle to come.
     pub fn latency(&self) -> u32 {
-        3 + self.tree_levels + self.value_latency
+        3 + self.tree_levels + self.cap_stages() + self.value_latency
     }
 }
 
@@ -458,6 +470,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
 pub fn merge_numerics(n: &Numerics) -> Numerics {
     Numerics {
         scale_words: 0,
+        softcap: None,
         bias: false,
         score_integer: n.score_integer + 1,
         score_fraction: n.state_fraction,

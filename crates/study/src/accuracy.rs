@@ -16,7 +16,7 @@ use crate::by::By;
 use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
-use crate::heads::{Head, Heads, HeadsError};
+use crate::heads::{Head, Heads, HeadsError, capped};
 use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
 use flashd_golden::{Model, decode};
 use flashd_simulator::{Accuracy, RunError};
@@ -203,7 +203,10 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let (q, k) = (values(formats.q, &encoded.q), values(formats.k, &encoded.k));
     // All scalings undo the same shift.
     let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
-    q.par_chunks_exact(d).zip(&head.lengths).map(|(q, &n)| scores(q, &k[..n * d], d, scale)).collect()
+    q.par_chunks_exact(d)
+        .zip(&head.lengths)
+        .map(|(q, &n)| capped(scores(q, &k[..n * d], d, scale), head.softcap))
+        .collect()
 }
 
 /// f64 attention on the rounded tensors, in the scale of the original ones.

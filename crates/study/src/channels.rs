@@ -4,7 +4,7 @@
 use crate::accuracy::{AccuracyError, on_head};
 use crate::errors::Encoded;
 use crate::grid::stem;
-use crate::heads::Head;
+use crate::heads::{Head, softcap_of};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Encodings;
 use flashd_workload::Trace;
@@ -123,7 +123,11 @@ fn point(
         let attention = with_outlier_channels(seed, KEYS, D, large.channels(), f64::from(factor));
         let name = format!("factor{factor}-seed{seed}");
         let trace = Trace { name, group: "channels".into(), d: D, causal: true, attention };
-        let on = on_head(&Encoded::new(format, &Head::new(trace, EVERY))?, cores, done)?;
+        let on = on_head(
+            &Encoded::new(format, &Head::new(trace, EVERY).with_softcap(softcap_of(cores)))?,
+            cores,
+            done,
+        )?;
         for ((mean, worst), total) in all.iter_mut().zip(on.cores) {
             // The first channels are the large ones.
             let small = &total.channels[large.channels()..];

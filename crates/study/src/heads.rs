@@ -1,8 +1,8 @@
 //! Recorded heads and their exact results, made once for all cores.
 
-use flashd_golden::f64_attention::safe_softmax;
+use flashd_golden::f64_attention::{safe_softmax_of_scores, scores, softcap as cap_score};
 use flashd_simulator::{Accuracy, Magnitudes};
-use flashd_spec::config::D_RANGE;
+use flashd_spec::config::{CoreConfig, D_RANGE};
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{ScalingError, Trace, TraceError, load_dir};
 use rayon::prelude::*;
@@ -43,6 +43,8 @@ pub struct Head {
     pub queries: Vec<usize>,
     /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
+    /// What scores are capped by, `c tanh(s / c)`.
+    pub softcap: Option<f64>,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d_v]`.
     pub exact: Vec<f64>,
     /// What errors are fractions of.
@@ -52,18 +54,30 @@ pub struct Head {
 impl Head {
     /// A head with every `every`-th query, counted from the last; 1 (or 0) takes all.
     pub(crate) fn new(trace: Trace, every: usize) -> Head {
+        let queries: Vec<usize> = (0..trace.attention.queries).rev().step_by(every.max(1)).collect();
+        Head::of(trace, queries, None)
+    }
+
+    /// Given queries of a head, whose scores may be capped.
+    fn of(trace: Trace, queries: Vec<usize>, softcap: Option<f64>) -> Head {
         let a = &trace.attention;
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
-        let queries: Vec<usize> = (0..a.queries).rev().step_by(every.max(1)).collect();
         let ranges = trace.visible().ranges(a);
         let lengths: Vec<usize> = queries.iter().map(|&i| ranges[i].end).collect();
         let scale = trace.score_scale().factor(a.d);
         let exact = queries.par_iter().zip(&lengths).flat_map_iter(|(&i, &n)| {
-            safe_softmax(&q[i * a.d..][..a.d], &k[..n * a.d], &v[..n * a.dv], a.dv, scale)
+            let s = scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale);
+            safe_softmax_of_scores(&capped(s, softcap), &v[..n * a.dv], a.dv)
         });
         let exact = exact.collect();
-        Head { queries, lengths, exact, magnitudes: Magnitudes::of(a), trace }
+        Head { queries, lengths, softcap, exact, magnitudes: Magnitudes::of(a), trace }
+    }
+
+    /// The same head in a model that caps its scores, or does not: exact results are of that model.
+    #[must_use]
+    pub fn with_softcap(self, softcap: Option<f64>) -> Head {
+        if self.softcap == softcap { self } else { Head::of(self.trace, self.queries, softcap) }
     }
 
     /// Errors of the elements of all outputs.
@@ -91,7 +105,26 @@ pub const SYNTHETIC_HEADS: u64 = 4;
 /// Queries and keys of a synthetic head.
 pub const SYNTHETIC_KEYS: usize = 256;
 
+/// Scores with a cap, if there is one.
+pub(crate) fn capped(mut s: Vec<f64>, softcap: Option<f64>) -> Vec<f64> {
+    if let Some(cap) = softcap {
+        s.iter_mut().for_each(|s| *s = cap_score(*s, cap));
+    }
+    s
+}
+
+/// The cap of cores that are measured together, which have one.
+pub(crate) fn softcap_of(cores: &[CoreConfig]) -> Option<f64> {
+    cores.first().and_then(|core| core.softcap)
+}
+
 impl Heads {
+    /// Each of them by [`Head::with_softcap`].
+    #[must_use]
+    pub fn with_softcap(self, softcap: Option<f64>) -> Heads {
+        Heads { heads: self.heads.into_iter().map(|head| head.with_softcap(softcap)).collect() }
+    }
+
     /// The same heads with K minus its mean over the keys ([`flashd_workload::Attention::smooth_k`]); the exact results stay those of K
     /// as it is.
     #[must_use]

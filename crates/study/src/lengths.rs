@@ -4,7 +4,7 @@ use crate::accuracy::{AccuracyError, MeanMax, on_head};
 use crate::equal;
 use crate::errors::Encoded;
 use crate::grid::stem;
-use crate::heads::Head;
+use crate::heads::{Head, softcap_of};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Encodings;
@@ -95,8 +95,9 @@ pub fn measure(
         let mut heads: Vec<Vec<Vec<Accuracy>>> =
             sets.iter().map(|(_, cores)| vec![Vec::new(); cores.len() + 1]).collect();
         for seed in SEEDS {
-            let head = spread_head(seed, keys);
+            let mut head = spread_head(seed, keys);
             for ((format, cores), heads) in sets.iter().zip(&mut heads) {
+                head = head.with_softcap(softcap_of(cores));
                 let on = on_head(&Encoded::new(*format, &head)?, cores, done)?;
                 heads[0].push(on.input);
                 for (heads, total) in heads[1..].iter_mut().zip(on.cores) {

@@ -4,7 +4,7 @@ use crate::failure::{Failure, Outcome, check, with};
 use crate::flashd::{Flashd, succeeds};
 use crate::process::{command, limited, pool, require, run, target};
 use crate::selection::{Around, Selection};
-use crate::selections::{D, biased, datapath, fa2, flash_d, late, masked, partial, variants};
+use crate::selections::{D, biased, capped, datapath, fa2, flash_d, late, masked, partial, variants};
 use crate::work::{self, create, only};
 use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths, WeightUnit};
@@ -167,6 +167,8 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
     let with_biases =
         [flash_d(5, Format::BF16), masked(fa2(6, Format::FP8_E4M3)), partial(flash_d(12, Format::INT8))];
     cores.extend(with_biases.map(biased));
+    let caps = [flash_d(5, Format::BF16), biased(fa2(9, Format::BF16)), masked(flash_d(6, Format::INT8))];
+    cores.extend(caps.map(capped));
     all.extend(cores.into_iter().map(|core| (Selection::core(core), vec![])));
     let (flash_d_6, fa2_6) = (flash_d(6, Format::FP8_E4M3), fa2(6, Format::FP8_E4M3));
     let five = Around::Array { queries: 2, key_index_bits: Some(5) };
@@ -177,6 +179,8 @@ fn in_icarus() -> Vec<(Selection, Vec<&'static str>)> {
         (masked(fa2_6), five),
         (late(3, flash_d_6.clone()), Around::array(2)),
         (biased(flash_d_6), Around::array(3)),
+        (capped(fa2(5, Format::BF16)), Around::array(2)),
+        (capped(flash_d(5, Format::BF16)), Around::Split { parts: 2 }),
         (biased(fa2(5, Format::BF16)), Around::Split { parts: 2 }),
         (flash_d(5, Format::BF16), Around::Split { parts: 2 }),
         (datapath(FlashDVariant::Rounded, 5, Format::BF16), Around::Split { parts: 8 }),

@@ -43,6 +43,11 @@ pub fn biased(core: CoreConfig) -> CoreConfig {
     CoreConfig { bias: true, ..core }
 }
 
+/// The core with a cap of scores.
+pub fn capped(core: CoreConfig) -> CoreConfig {
+    CoreConfig { softcap: Some(50.0), ..core }
+}
+
 /// The core with values that come so many cycles after they are asked for.
 pub fn late(value_latency: u32, core: CoreConfig) -> CoreConfig {
     CoreConfig { value_latency, ..core }
@@ -88,6 +93,8 @@ pub fn linted() -> Vec<Selection> {
     ];
     all.extend(masks.map(|(core, around)| Selection::around(masked(core), around)));
     all.extend([flash_d(D, FORMAT), fa2(D, Format::INT8)].map(|core| Selection::core(biased(core))));
+    all.push(Selection::core(capped(flash_d(D, FORMAT))));
+    all.push(Selection::core(capped(biased(fa2(D, FORMAT)))));
     all.push(Selection::around(biased(fa2(D, FORMAT)), Around::array(2)));
     all.push(Selection::around(biased(flash_d(D, FORMAT)), Around::Split { parts: 2 }));
     all.push(Selection::around(of_flash_d.clone(), Around::wrapper(3, None, false)));
@@ -135,7 +142,7 @@ pub fn with_options() -> Vec<Selection> {
     cores.iter().flat_map(options).collect()
 }
 
-fn options(core: &CoreConfig) -> [Selection; 16] {
+fn options(core: &CoreConfig) -> [Selection; 17] {
     let core = || core.clone();
     let twelve = Around::Array { queries: 4, key_index_bits: Some(12) };
     [
@@ -144,6 +151,7 @@ fn options(core: &CoreConfig) -> [Selection; 16] {
         Selection::core(late(3, masked(core()))),
         Selection::core(partial(core())),
         Selection::core(biased(core())),
+        Selection::core(capped(core())),
         Selection::around(biased(masked(core())), Around::array(2)),
         Selection::core(late(3, partial(core()))),
         Selection::around(core(), Around::array(1)),

@@ -4,6 +4,7 @@ use super::histograms::Histograms;
 use super::layer::in_range;
 use super::model::{Speed, gaps};
 use super::npy;
+use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
 use crate::digest::{hexadecimal, sha256};
 use crate::output::{Failure, percent, print, print_json, table};
@@ -241,9 +242,14 @@ impl Work<'_> {
     /// Scales and rounds a head.
     fn prepare(&self, config: &CoreConfig, head: Trace) -> Result<(Prepared, Scaling), Failure> {
         let name = head.name.clone();
+        if self.args.smooth_k && config.softcap.is_some() {
+            return Err(Failure::input(SMOOTH_CAPPED));
+        }
         let scenario = Scenario {
             visible: self.visible(&head),
+            softcap: config.softcap,
             bias: Bias::None,
+            sink: None,
             score_scale: head.score_scale(),
             tensor_scale: self.args.tensor_scale,
             attention: head.attention,

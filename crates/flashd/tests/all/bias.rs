@@ -10,7 +10,7 @@ const KEYS: usize = 12;
 
 fn flashd(folder: &Path, words: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashd"));
-    command.args(words.split(' ')).current_dir(folder).output().unwrap()
+    command.args(words.split_whitespace()).current_dir(folder).output().unwrap()
 }
 
 fn head(folder: &Path) {
@@ -68,6 +68,48 @@ fn files_and_slopes() {
     assert_eq!(simulate(folder, tiled), whole);
     let parts = simulate(folder, "--design flash-d --bias --alibi 0.5 --causal --masks --parts 2");
     assert!(parts.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 0.02));
+}
+
+/// Attention with a sink in f64, all queries seeing the keys up to their own, the last one the last.
+fn with_sink(folder: &Path, sink: f64, causal: bool) -> Vec<f64> {
+    let [q, k, v] = ["q", "k", "v"].map(|role| Rows::read(&folder.join(format!("{role}.npy"))).x);
+    let mut o = Vec::new();
+    for (i, q) in q.chunks(D).enumerate() {
+        let keys = if causal { KEYS - QUERIES + i + 1 } else { KEYS };
+        let dot = |k: &[f64]| q.iter().zip(k).map(|(a, b)| a * b).sum::<f64>() / (D as f64).sqrt();
+        let e: Vec<f64> = k.chunks(D).take(keys).map(|k| dot(k).exp()).collect();
+        let sum = e.iter().sum::<f64>() + sink.exp();
+        o.extend((0..D).map(|j| e.iter().zip(v.chunks(D)).map(|(e, v)| e * v[j]).sum::<f64>() / sum));
+    }
+    o
+}
+
+#[test]
+fn sinks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    head(folder);
+    for sink in [-3.0, 0.0, 2.5, 6.0] {
+        for causal in [false, true] {
+            let wanted = with_sink(folder, sink, causal);
+            let more = if causal { "--causal --masks" } else { "" };
+            for design in
+                ["flash-d", "fa2", "fa2 --fa2 log-reference", "flash-d --queries 2", "fa2 --queries 3"]
+            {
+                let o = simulate(folder, &format!("--design {design} --bias --sink {sink} {more}"));
+                let worst = o.iter().zip(&wanted).map(|(o, w)| (o - w).abs()).fold(0.0, f64::max);
+                assert!(worst < 0.025, "{design}, {sink}, {more}: {worst}");
+            }
+        }
+    }
+    // The sink enters once, with the first tile or part.
+    let whole = simulate(folder, "--design flash-d --bias --sink 1 --masks");
+    assert_eq!(simulate(folder, "--design flash-d --bias --sink 1 --masks --partial --tile 4"), whole);
+    let parts = simulate(folder, "--design fa2 --bias --sink 1 --masks --parts 4");
+    assert!(parts.iter().zip(with_sink(folder, 1.0, false)).all(|(o, w)| (o - w).abs() < 0.025));
+    // A query that sees nothing else has a result of zero.
+    let alone = simulate(folder, "--design flash-d --bias --sink 1 --masks --lengths 0,1,2,3,4");
+    assert!(alone[..D].iter().all(|&o| o == 0.0) && alone[D..2 * D].iter().any(|&o| o != 0.0));
 }
 
 #[test]

@@ -18,6 +18,7 @@ pub(crate) use paper::{Literal, Paper};
 use crate::base2::{Score, round_half_up};
 use crate::model::Action;
 use crate::scalar::fixed;
+use crate::softcap::CapUnit;
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
@@ -107,7 +108,7 @@ impl<Op> Decision<Op> {
 }
 
 /// The fixed-point score of a core, in base 2.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FixedScore {
     dot: Dot,
     /// What comes is the score.
@@ -117,6 +118,7 @@ pub(crate) struct FixedScore {
     /// Bits of a fused sum below the natural score.
     guard: i32,
     score: Score,
+    cap: CapUnit,
 }
 
 impl FixedScore {
@@ -127,6 +129,7 @@ impl FixedScore {
             tree_shift: n.score_shift + n.natural_fraction() as i32,
             guard: n.dot_guard as i32,
             score: Score::new(n),
+            cap: CapUnit::new(n),
         }
     }
 
@@ -138,6 +141,10 @@ impl FixedScore {
 
     /// The score before its bias is added, from what the dot product unit gives.
     pub(crate) fn without_bias(&self, dot: f64) -> i64 {
+        self.cap.of(self.without_cap(dot))
+    }
+
+    fn without_cap(&self, dot: f64) -> i64 {
         if self.is_score {
             return dot as i64;
         }

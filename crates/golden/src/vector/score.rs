@@ -5,6 +5,7 @@ use super::table::Rounding;
 use crate::base2::Score;
 use crate::dot::{BLOCK, Block};
 use crate::recurrence::FixedScore;
+use crate::softcap::CapUnit;
 use flashd_spec::numerics::{LOG2E, Numerics};
 
 /// The unit.
@@ -16,6 +17,7 @@ pub(crate) struct ScoreLanes {
     /// Of the lower part, and the places of the whole.
     low_half: i32,
     places: i32,
+    cap: CapUnit,
 }
 
 /// A product of 24 bits with `log2(e)` is formed in two parts, the lower one of this many bits.
@@ -35,6 +37,7 @@ impl ScoreLanes {
             guard: Rounding::new(n.dot_guard as i32),
             low_half: 1 << (places - 1),
             places: places - LOWER,
+            cap: CapUnit::new(n),
         })
     }
 
@@ -71,6 +74,9 @@ impl ScoreLanes {
                 all[i] = score.clamp(-self.limit, self.limit);
             }
             *scores = all;
+        }
+        if self.cap.caps() {
+            scores.iter_mut().flatten().for_each(|score| *score = self.cap.of((*score).into()) as i32);
         }
     }
 }

@@ -13,6 +13,7 @@ use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::score::bias::{biased_score, key_bias};
+use crate::score::softcap::capped_score;
 use crate::score::special::any_special;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
@@ -75,8 +76,9 @@ pub fn core(
             ("k_last", k_last),
             ("k_special", k_special),
         ];
-        let control = key_control(m, score_stage(n.tree_levels) as usize, keys, k_mask, k_state);
+        let control = key_control(m, score_stage(n) as usize, keys, k_mask, k_state);
         let score = (kind.score)(m, n, config.d, &q_q, &k);
+        let score = n.softcap.as_ref().map_or(score, |table| capped_score(m, table, score));
         let score = bias.map_or(score, |(bias, _)| biased_score(m, n, score, &bias));
         let valid = control.live.unwrap_or(control.flags.valid);
         m.watch_each([("score_valid", valid), ("score", score)]);
@@ -125,7 +127,7 @@ pub fn core(
         if let (Some(exponent), Some(result)) = (v_exponent, kind.result_exponent) {
             let exponent = m.register_if("v_exponent_q", q_valid, exponent);
             // The groups' own registers are the last stage of both ways.
-            let stages = (score_stage(n.tree_levels) + SCORE_TO_VALUE) as usize + late - early;
+            let stages = (score_stage(n) + SCORE_TO_VALUE) as usize + late - early;
             let exponent = delay(m, "value_exponent", exponent, stages);
             scalars.set("x", exponent);
             scalars.set("result_x", delay(m, "result_exponent", exponent, result));

@@ -11,8 +11,11 @@
 //! | A + 1 | `w = sigmoid(x)`, hold; `softplus(x)` for the next x | `l` |
 //! | A + 2 | w to the lanes; with a value stage: v to fixed point | `o`, reciprocal of l |
 //! | A + 3 | `o` | final scale |
+//!
+//! With a soft cap the dot product's score is registered and capped in stage A, and what follows comes a stage later.
 
 use flashd_spec::config::Dot;
+use flashd_spec::numerics::Numerics;
 
 /// Registers between key and score stage, and where in the dot product they stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,9 +31,14 @@ pub struct FrontSchedule {
 /// Stages from the score stage to the one at which FLASH-D with a value stage and FA2 receive the value.
 pub const SCORE_TO_VALUE: u32 = 3;
 
-/// Stages from a key's acceptance to its score stage, `A - 1`.
-pub fn score_stage(tree_levels: u32) -> u32 {
+/// Stages of the dot product, `A - 1`.
+pub fn dot_stages(tree_levels: u32) -> u32 {
     tree_levels - 1
+}
+
+/// Stages from a key's acceptance to its score stage: those of the dot product, and that of the cap, if there is one.
+pub fn score_stage(n: &Numerics) -> u32 {
+    dot_stages(n.tree_levels) + n.cap_stages()
 }
 
 impl FrontSchedule {
@@ -38,7 +46,7 @@ impl FrontSchedule {
     /// stage each as long as there are stages. Integer adders go two to a stage, which saves the registers of
     /// every second level; what is left over delays the narrow result.
     pub fn new(dot: Dot, levels: u32) -> Self {
-        let registers = score_stage(levels) as usize;
+        let registers = dot_stages(levels) as usize;
         let levels = levels as usize;
         // With few registers the products share the first level's stage.
         let after_products = registers >= 3;

@@ -84,7 +84,7 @@ pub struct KeyBias {
 pub fn key_bias(m: &mut Module, n: &Arc<Numerics>, k_bias: Wire, special: Wire) -> (KeyBias, Wire) {
     let [bias, own] = m.call(("bias", 0), BiasFunction { numerics: n.clone() }, [k_bias]);
     let special = m.call(("key_special", 0), FlagOrFunction {}, [special, own])[0];
-    let score = delay(m, ("late_bias", 0), bias, score_stage(n.tree_levels) as usize);
+    let score = delay(m, ("late_bias", 0), bias, score_stage(n) as usize);
     (KeyBias { score }, special)
 }
 

@@ -7,6 +7,7 @@
 //! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
 //! | `scaled` | the score of integers, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
 //! | `saturate` | scores stay below 2^IS | |
+//! | `softcap` | its cap | `c tanh(s / c)` |
 //! | `bias` | what is added to it | `s + b * log2(e)` |
 //! | `special` | Inf and NaN in a vector | |
 //! | `sum` | FA2's running sum, (4) | `l <- l c + e`, `1 / l` |
@@ -18,6 +19,7 @@ mod saturate;
 pub mod scaled;
 #[expect(clippy::module_inception, reason = "the unit that the folder is about")]
 pub mod score;
+pub mod softcap;
 pub mod special;
 pub mod sum;
 pub mod term_sum;

@@ -14,7 +14,7 @@ use super::saturate::saturate;
 use crate::arith::fixed::clamp;
 use crate::arith::fused::{shift_right_signed, signed_times};
 use crate::attention::delay::delay;
-use crate::attention::schedule::score_stage;
+use crate::attention::schedule::dot_stages;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, bits_for, ones};
@@ -156,7 +156,7 @@ pub(super) fn scaled_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: 
         let k_scale = scale_of(m, "k_scale", &k[d..]);
         let [product, exponents] = m.call("scales", ScalesFunction {}, [q_scale, k_scale]);
         // Two multiplications, in a stage each if there are two.
-        let stages = score_stage(n.tree_levels) as usize;
+        let stages = dot_stages(n.tree_levels) as usize;
         let before = stages.min(1);
         let product = delay(m, "late_product", product, before);
         let exponents = delay(m, "late_exponents", exponents, before);

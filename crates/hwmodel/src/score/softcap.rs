@@ -5,8 +5,7 @@
 use crate::attention::delay::delay;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
-use crate::word::{Word, bits_for, index_bits};
-use flashd_spec::numerics::Numerics;
+use crate::word::{bits_for, index_bits};
 use flashd_spec::pwl::softcap::{GUARD_BITS, Softcap};
 use std::sync::Arc;
 

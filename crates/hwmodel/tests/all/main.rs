@@ -13,6 +13,7 @@ mod numerics;
 mod partial;
 mod prefix;
 mod schedule;
+mod softcap;
 mod structure;
 mod tables;
 mod vectors;

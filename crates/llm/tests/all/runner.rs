@@ -119,7 +119,9 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
                 .map(|head| {
                     let (score_scale, tensor_scale) = (ScoreScale::Auto, TensorScale::Auto);
                     let scenario = Scenario {
+                        softcap: None,
                         bias: Bias::None,
+                        sink: None,
                         attention: head.clone(),
                         visible: Visible::new(true),
                         score_scale,

@@ -111,6 +111,22 @@ impl Workload {
         self
     }
 
+    /// The same with a sink in front of all keys: a key and a value of zeros, whose score is this bias, for cores with a bias. It has a
+    /// weight, and no value: the state begins with `L = sink` or `m = sink, l = 1`, and `o = 0`.
+    #[must_use]
+    pub fn with_sink(mut self, bias: u64) -> Self {
+        self.k.splice(0..0, std::iter::repeat_n(0, self.d));
+        self.v.splice(0..0, std::iter::repeat_n(0, self.dv));
+        for query in &mut self.queries {
+            query.keys += 1;
+            query.biases.insert(0, bias);
+            if !query.masked.is_empty() {
+                query.masked.insert(0, false);
+            }
+        }
+        self
+    }
+
     /// For each query only the first so many keys: for cores without masks.
     #[must_use]
     pub fn with_lengths(mut self, lengths: impl IntoIterator<Item = usize>) -> Self {

@@ -36,6 +36,8 @@ pub(super) enum End<'a> {
 /// Ways through the stages, each once.
 pub(super) struct Shapes {
     at: Stages,
+    /// Stages of the scores' cap.
+    cap: u64,
     value_latency: u64,
     latency: u64,
     pub(super) stages: Vec<String>,
@@ -48,6 +50,7 @@ impl Shapes {
     pub(super) fn new(config: &CoreConfig) -> Shapes {
         Shapes {
             at: Stages::of(config),
+            cap: Numerics::new(config).cap_stages().into(),
             value_latency: config.value_latency.into(),
             latency: Numerics::new(config).latency().into(),
             stages: Vec::new(),
@@ -65,8 +68,10 @@ impl Shapes {
             // A state has neither a key nor a score.
             Action::Restore => way.push((RESTORE.into(), value + 1)),
             _ => {
-                way.extend((1..=score).map(|n| (format!("dot {n}"), n)));
-                way.push(("score".into(), score + 1));
+                let dot = score - self.cap;
+                way.extend((1..=dot).map(|n| (format!("dot {n}"), n)));
+                way.push(("score".into(), dot + 1));
+                way.extend((self.cap > 0).then(|| ("cap".into(), score + 1)));
                 // Where it has a stage of its own, between those of score and weight.
                 if argument > score && argument < value {
                     way.push(("argument".into(), argument + 1));

@@ -161,6 +161,7 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         value_stage: seldom(rng, 3, |rng| rng.random()),
         masks: rng.random(),
         partial: rng.random_ratio(1, 3),
+        softcap: seldom(rng, 4, |rng| any(rng, &[1.0, 2.5, 15.0, 20.0, 30.0, 50.0, 200.0])),
         bias: rng.random_ratio(1, 3),
         value_latency: seldom(rng, 3, |rng| rng.random_range(VALUE_LATENCY_RANGE.0..=VALUE_LATENCY_RANGE.1))
             .unwrap_or(1),

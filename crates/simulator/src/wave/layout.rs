@@ -187,6 +187,7 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
 /// The stages of a core.
 pub(super) fn stages(config: &CoreConfig) -> Vec<Group> {
     let mut stages = vec![query_and_key(config), adder_tree(config)];
+    stages.extend(config.softcap.map(|_| uncapped_score(config)));
     stages.extend((kind(config).stages)(config));
     let mut result = Group::stage(Numerics::new(config).latency() as usize, "result");
     result.add(Bits, &[("o_valid", "o_valid"), ("o_invalid", "o_invalid")]);
@@ -289,9 +290,28 @@ fn adder_tree(config: &CoreConfig) -> Group {
     g
 }
 
-/// From the dot product to the score.
+/// The score in the stage before that of its cap.
+fn uncapped_score(config: &CoreConfig) -> Group {
+    let mut g = Group::stage(Stages::of(config).score as usize - 1, "score before its cap");
+    g.add(Number, &dot_rows(config));
+    g
+}
+
+/// The rows of the score stage up to the score.
 fn score_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
-    let mut rows = match (config.dot(), config.follows_the_paper()) {
+    let mut rows = match config.softcap {
+        Some(_) => vec![("capped_0.capped", "score with its cap, log2 units")],
+        None => dot_rows(config),
+    };
+    if config.bias {
+        rows.push(("biased_0.biased", "score with its bias, log2 units"));
+    }
+    rows
+}
+
+/// From the dot product to the score.
+fn dot_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
+    match (config.dot(), config.follows_the_paper()) {
         (Dot::Fused, _) if config.scales() == Scale::Row => &[
             ("score.fused_0.total", "dot product q k"),
             ("score.base_2.multiplier", "q scale, k scale, log2(e)"),
@@ -309,11 +329,7 @@ fn score_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
         ],
         (Dot::Tree, true) => &[("score.dot.dot", "dot product q k"), ("score.score", "score s")][..],
     }
-    .to_vec();
-    if config.bias {
-        rows.push(("biased_0.biased", "score with its bias, log2 units"));
-    }
-    rows
+    .to_vec()
 }
 
 #[cfg(test)]
@@ -324,6 +340,14 @@ mod tests {
     use flashd_spec::config::Accumulator;
     use flashd_spec::format::Format;
 
+    /// All kinds, and those that can have a cap with one.
+    fn cores(d: usize, format: Format) -> Vec<CoreConfig> {
+        let plain = variants(d, format);
+        let capped = plain.iter().filter(|core| !core.follows_the_paper()).step_by(2);
+        let capped = capped.map(|core| CoreConfig { softcap: Some(30.0), ..core.clone() }).collect();
+        [plain, capped].concat()
+    }
+
     /// The names are written out by hand: they have to follow the hardware.
     #[test]
     fn every_row_is_a_signal_and_every_number_has_a_value() {
@@ -331,7 +355,7 @@ mod tests {
         for (_, format) in Format::NAMED {
             let wide = Accumulator::Fraction(format.fraction_bits.max(16));
             for (d, accumulator) in [(2, None), (5, Some(wide)), (16, None), (64, None)] {
-                for config in variants(d, format) {
+                for config in cores(d, format) {
                     let accumulator = accumulator.filter(|_| !config.has_fixed_lanes());
                     let config = CoreConfig { accumulator, ..config };
                     let signals = signals::list("core", &build(&config).unwrap());
@@ -353,7 +377,7 @@ mod tests {
     #[test]
     fn the_stages_are_those_of_the_contract() {
         for d in [2, 3, 5, 16, 64, 256, 512] {
-            for config in variants(d, Format::BF16) {
+            for config in cores(d, Format::BF16) {
                 let groups = stages(&config);
                 let mut covered = std::collections::BTreeSet::new();
                 for group in &groups {

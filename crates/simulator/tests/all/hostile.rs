@@ -12,7 +12,9 @@ use flashd_workload::{Attention, Bias, ScoreScale, TensorScale, Visible, synthet
 
 fn scenario(attention: Attention) -> Scenario {
     Scenario {
+        softcap: None,
         bias: Bias::None,
+        sink: None,
         attention,
         visible: Visible::default(),
         score_scale: ScoreScale::Auto,

@@ -17,6 +17,7 @@ mod random;
 mod real;
 mod selftest;
 mod shared_log;
+mod softcap;
 mod split;
 mod throughput;
 mod units;

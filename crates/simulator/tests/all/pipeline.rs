@@ -121,8 +121,15 @@ fn logs_of_cores_are_what_their_waves_show() {
                     masked += usize::from(is_masked);
                     held += usize::from(op.label.ends_with(", held"));
                     let Some(s) = number(op, "s") else { continue };
-                    let (_, at, _) = op.spans(0).find(|(name, ..)| *name == "score").unwrap();
-                    assert_eq!(s, vcd.real("score.score_real", at), "{}: {op:?}", config.name());
+                    // The score is there with its cap and its bias.
+                    let stage = if config.softcap.is_some() { "cap" } else { "score" };
+                    let (_, at, _) = op.spans(0).find(|(name, ..)| *name == stage).unwrap();
+                    let signal = match (config.bias, config.softcap) {
+                        (true, _) => "biased_0.biased_real",
+                        (false, Some(_)) => "capped_0.capped_real",
+                        (false, None) => "score.score_real",
+                    };
+                    assert_eq!(s, vcd.real(signal, at), "{}: {op:?}", config.name());
                     let Some(w) = number(op, "w").filter(|_| vcd.signals.contains_key("weight.weight_real"))
                     else {
                         continue;

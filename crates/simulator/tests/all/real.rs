@@ -38,7 +38,9 @@ fn long_vectors_in_lockstep() {
             [CoreConfig::new(Design::FlashD, d, Format::BF16), CoreConfig::new(Design::Fa2, d, Format::BF16)]
         {
             let s = Scenario {
+                softcap: None,
                 bias: Bias::None,
+                sink: None,
                 attention: synthetic::attention_like(3, 2, keys, d),
                 visible: Default::default(),
                 score_scale: Default::default(),

@@ -66,13 +66,15 @@ fn arrays_and_split_keys_in_lockstep() {
 fn scores_are_capped_before_the_bias() {
     for design in Design::ALL {
         let plain = CoreConfig { softcap: Some(1.0), ..CoreConfig::new(design, 4, Format::BF16) };
-        for (score, bias) in [(0.0, 0.0), (0.5, 0.0), (-2.0, 0.0), (40.0, 0.0), (300.0, 1.5), (-300.0, -1.5)] {
+        for (score, bias) in [(0.0, 0.0), (0.5, 0.0), (-2.0, 0.0), (40.0, 0.0), (300.0, 1.5), (-300.0, -1.5)]
+        {
             let core = CoreConfig { bias: bias != 0.0, ..plain.clone() };
             // q . k 2^shift is the score of the first key, less that of the second.
             let shift = f64::from(core.score_shift()).exp2();
             let row = |x: f64| [x, 0.0, 0.0, 0.0].map(|x| round_to(Format::BF16, x));
             let k = [row(score / shift), row(-score / shift)].concat();
-            let v = [[8.0; 4], [0.0; 4]].concat().iter().map(|&v| round_to(Format::BF16, v)).collect::<Vec<_>>();
+            let v =
+                [[8.0; 4], [0.0; 4]].concat().iter().map(|&v| round_to(Format::BF16, v)).collect::<Vec<_>>();
             let mut w = Workload::new(Format::BF16, 4, &row(1.0), &k, &v);
             if core.bias {
                 w.queries[0].biases = vec![round_to(Format::BF16, bias), 0];

@@ -108,6 +108,13 @@ pub static ABOUT: &[About] = &[
     alone, looks at the difference of neighbouring scores, which bounds nothing. none updates at every step.",
     },
     About {
+        field: "softcap",
+        group: Group::Core,
+        short: "",
+        why: "For models that cap the scores of their attention: Gemma 2 has 50. The cap is a constant of the core, \
+    a table in a stage of its own, and the result comes a cycle later, in both designs.",
+    },
+    About {
         field: "format",
         group: Group::Formats,
         short: "Format of q, k, v and o, such as fp8-e4m3 or int8 (default: bf16)",
@@ -141,7 +148,7 @@ pub static ABOUT: &[About] = &[
         field: "bias",
         group: Group::Ports,
         short: "A port for a number added to each score",
-        why: "For ALiBi and relative positions, in natural units after the scale. An array has a number for each of its queries.",
+        why: "For ALiBi and relative positions, in natural units after the scale and the cap. An array has a number for each of its queries.",
     },
     About {
         field: "value_latency",

@@ -37,7 +37,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 28] = [
+pub static OPTIONS: [CoreOption; 29] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -220,6 +220,16 @@ pub static OPTIONS: [CoreOption; 28] = [
         ),
         suffix: |_| Some("partial".into()),
         access: access::<bool>(|c| json(c.partial), |c| json(c.partial), |c, v| set(&mut c.partial, v)),
+        ..ROW
+    },
+    CoreOption {
+        field: "softcap",
+        value_name: "C",
+        help: "Cap of scores: C tanh(score / C), before a bias is added",
+        default: "none",
+        applies: SCALARS,
+        suffix: |c| Some(format!("softcap{}", c.softcap?).replace('.', "p")),
+        access: access::<f64>(|c| json(c.softcap), |c| json(c.softcap), |c, v| set(&mut c.softcap, v)),
         ..ROW
     },
     CoreOption {

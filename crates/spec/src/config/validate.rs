@@ -42,6 +42,7 @@ impl CoreConfig {
         }
         let (state, score) = (self.state_fraction_bits, self.score_fraction_bits);
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
+        self.validate_softcap()?;
         self.validate_formats()?;
         self.validate_lane()?;
         self.validate_partial()?;
@@ -132,6 +133,16 @@ impl CoreConfig {
                 "{} beside {} (--q-format or --format) with --dot tree, which rounds every product to one format",
                 formats.k, formats.q
             )
+        })
+    }
+
+    /// Beyond the score's own limit nothing would be capped.
+    fn validate_softcap(&self) -> Result<(), ConfigError> {
+        let Some(cap) = self.softcap else { return Ok(()) };
+        let bits = self.score_integer_bits;
+        let most = (f64::from(bits).exp2() / std::f64::consts::LOG2_E).floor();
+        require((1.0..=most).contains(&cap), "softcap", || {
+            format!("{cap} is outside 1 to {most}, where scores saturate with --score-integer-bits {bits}")
         })
     }
 

@@ -125,7 +125,7 @@ macro_rules! plain {
     )*};
 }
 
-plain!(u32: "a whole number", usize: "a whole number", i32: "a whole number", bool: "true or false");
+plain!(f64: "a number", u32: "a whole number", usize: "a whole number", i32: "a whole number", bool: "true or false");
 
 impl OptionValue for Format {
     fn parse(text: &str) -> Result<Self, String> {

@@ -18,6 +18,7 @@
 //! *relative* arbitrarily far into the tail.
 
 mod fit;
+pub mod softcap;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};

@@ -138,7 +138,10 @@ impl Softcap {
         let unit = (self.fraction as f64).exp2() * log2e();
         let error = |m: u64| ((self.value(m) as f64 - self.exact(m as f64)).abs() / unit, m as f64 / unit);
         let every = (self.score_bits.saturating_sub(EXAMINED_BITS)).min(31);
-        (0..1u64 << self.score_bits).step_by(1 << every).map(error).fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
+        (0..1u64 << self.score_bits)
+            .step_by(1 << every)
+            .map(error)
+            .fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
     }
 
     /// Chord slope, the minimax slope of a concave piece, rounded; and the constant that balances the errors of the integer evaluation,
