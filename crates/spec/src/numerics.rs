@@ -22,6 +22,7 @@ use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, Wi
 use crate::format::{Format, Formats, Subnormals};
 use crate::pwl::softcap::Softcap;
 use crate::pwl::{self, Function, Table};
+pub use crate::pwl::{LOG2E, LOG2E_FRACTION};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,11 +54,6 @@ fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
 
 /// Fraction bits that the natural score has beyond those of the base-2 score made from it.
 pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
-/// Fraction bits of the constant `log2(e)` that turns a score into base 2: its error, 5e-6, stays below the
-/// score's last place for scores up to 200.
-pub const LOG2E_FRACTION: u32 = 14;
-/// `log2(e)` with [`LOG2E_FRACTION`] fraction bits.
-pub const LOG2E: u64 = 23637;
 /// Format of what is added to a key's score: natural units, as a memory would hold it. It is multiplied by [`LOG2E`], the score's own
 /// constant, rounded once to the score's last place, half away from zero, and saturates as the score does.
 pub const BIAS: Format = Format::BF16;

@@ -10,7 +10,7 @@
 //! `2^b / n` wide, which leaves an error of about `2^b / (21 n^2)`; beyond, it bends less and less. Within a range
 //! `y = c0[cell] + floor(c1[cell] dx / 2^F)`, `dx` the bits below those of the cell, the same number of them in every range.
 
-use crate::numerics::{LOG2E, LOG2E_FRACTION};
+use super::{LOG2E, LOG2E_FRACTION};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -128,7 +128,7 @@ impl Softcap {
         let word = (magnitude >> Softcap::right(range)) & ((1 << self.first_bits) - 1);
         let entry = (u64::from(range) << self.cell_bits) + (word >> self.offset_bits());
         let dx = word & ((1 << self.offset_bits()) - 1);
-        let y = self.c0[entry as usize] + (self.c1[entry as usize] * dx >> self.offset_bits());
+        let y = self.c0[entry as usize] + ((self.c1[entry as usize] * dx) >> self.offset_bits());
         (y >> GUARD_BITS).min(self.limit)
     }
 
@@ -157,7 +157,7 @@ impl Softcap {
         let missing = (0..count).step_by((count / 1024).max(1) as usize).map(|dx| {
             // What a value misses before it is rounded; the bits that were dropped are in the middle.
             let at = start + dx * step + step / 2;
-            exact(at) - (c1 * dx >> offset_bits) as f64
+            exact(at) - ((c1 * dx) >> offset_bits) as f64
         });
         let (lo, hi) = missing.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
         // No score stays no score.
