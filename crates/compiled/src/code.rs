@@ -35,6 +35,22 @@ pub(crate) fn compute(step: &Step, operands: &[Num]) -> Num {
     }
 }
 
+/// What steps compute from numbers, one for each input: their outputs.
+pub fn evaluate(steps: &Steps, inputs: &[u64]) -> Vec<u64> {
+    let mut now: Vec<Num> = Vec::with_capacity(steps.steps.len());
+    for step in &steps.steps {
+        let number = match step.operator {
+            Operator::Input(place) => Num::new(step.width, inputs[place as usize] & ones(step.width)),
+            _ => {
+                let operands: Vec<Num> = step.operands.iter().map(|&operand| now[operand as usize]).collect();
+                compute(step, &operands)
+            }
+        };
+        now.push(number);
+    }
+    steps.outputs.iter().map(|&output| now[output as usize].value()).collect()
+}
+
 /// A list of steps that grows, each of them once.
 #[derive(Default)]
 pub(crate) struct Builder {

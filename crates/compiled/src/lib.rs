@@ -44,6 +44,7 @@ mod network;
 mod plan;
 
 pub use batch::Batch;
+pub use code::evaluate;
 pub use engine::{Backend, Compiled};
 
 /// Why a design cannot be compiled.

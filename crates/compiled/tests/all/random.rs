@@ -99,7 +99,7 @@ pub fn words(rng: &mut ChaCha8Rng, port: &DesignPort, cycle: usize, often: u32) 
 }
 
 /// Some word: any, the ends of the range, or what most formats read as a number close to one.
-fn word(rng: &mut ChaCha8Rng, width: u32, close: bool) -> u64 {
+pub fn word(rng: &mut ChaCha8Rng, width: u32, close: bool) -> u64 {
     let all = ones(width);
     let any = rng.random::<u64>() & all;
     match rng.random::<u32>() % 16 {

@@ -181,10 +181,8 @@ impl RangeSurvey {
 #[derive(Clone, Copy)]
 pub(crate) struct RangeLanes {
     blend: BlendLanes,
-    /// Places by which a value is moved further than its difference of exponents,
+    /// Places by which a value is moved further than its difference of exponents.
     drop: i32,
-    /// and the most that it is moved: then nothing is left of it.
-    farthest: i32,
     /// Bits of the accumulator that are not moved, and half of the last place of those that are.
     cut: i32,
     half: i32,
@@ -207,13 +205,7 @@ impl RangeLanes {
             Subnormals::Supported => (1, -1),
         };
         let half = 1 << drop >> 1;
-        let lanes = RangeLanes {
-            blend,
-            drop: drop as i32,
-            farthest: fraction as i32 + 2,
-            cut: cut as i32,
-            half: 1 << cut >> 1,
-        };
+        let lanes = RangeLanes { blend, drop: drop as i32, cut: cut as i32, half: 1 << cut >> 1 };
         let operands = RangeOperands {
             magnitude: (format.sign_bit() - 1) as u32,
             most: format.max_finite() as u32,
@@ -267,7 +259,7 @@ impl RangeLanes {
         if courses.contains(&Course::Common) {
             for (values, aligned) in tile.values.iter().zip(aligned.chunks_exact_mut(levels.len())) {
                 for ((aligned, value), level) in aligned.iter_mut().zip(*values).zip(&*levels) {
-                    *aligned = self.operand(value.t, (level - value.exponent).max(0));
+                    *aligned = self.operand(value.t, level - value.exponent);
                 }
             }
             common
@@ -345,32 +337,42 @@ impl RangeLanes {
         value: impl Fn(usize) -> RangeValue,
     ) -> Block<i32> {
         let mut operands = [0; BLOCK];
+        if !MOVES {
+            for i in 0..BLOCK {
+                let RangeValue { t, exponent } = value(i);
+                operands[i] = self.operand(t, exponents[i] - exponent);
+            }
+            return operands;
+        }
+        let (mut moved, mut any) = ([0; BLOCK], 0);
         for i in 0..BLOCK {
             let at = lane::<ELEMENTS>(i);
             let RangeValue { t, exponent } = value(i);
-            if !MOVES {
-                // Only what is not read may have a larger exponent.
-                operands[i] = self.operand(t, (exponents[i] - exponent).max(0));
-                continue;
-            }
             // What is not read is as good as of the least exponent.
             let exponent = exponent & range.read[at];
             let before = exponents[i] & range.keep[at];
             let after = before.max(exponent);
             operands[i] = self.operand(t, after - exponent);
-            let moved = after - before;
-            let right = (self.cut + moved).min(31);
-            let upper = ((o[i] >> (right & 31)) << (self.cut & 31)) + self.half;
-            o[i] = if moved != 0 { upper } else { o[i] };
+            moved[i] = after - before;
+            any |= moved[i];
             exponents[i] = after;
+        }
+        // Few steps move one.
+        if any != 0 {
+            for i in 0..BLOCK {
+                let right = (self.cut + moved[i]).min(31);
+                let upper = ((o[i] >> (right & 31)) << (self.cut & 31)) + self.half;
+                o[i] = if moved[i] != 0 { upper } else { o[i] };
+            }
         }
         operands
     }
 
-    /// The operand `v - 1` of a value moved by a number of places.
+    /// The operand `v - 1` of a value moved by a number of places: `floor((t + 2^right) / 2^(right + 1)) - 1` is
+    /// `floor((floor(t / 2^right) - 1) / 2)`. Where the number is negative nobody reads the value, and it may be anything.
     #[inline(always)]
     fn operand(&self, t: i32, places: i32) -> i32 {
-        let right = (self.drop + places).min(self.farthest);
-        ((t + (1 << (right & 31))) >> ((right + 1) & 31)) - 1
+        let right = (self.drop + places).min(i32::BITS as i32 - 1);
+        ((t >> (right & 31)) - 1) >> 1
     }
 }

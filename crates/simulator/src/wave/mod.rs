@@ -15,12 +15,13 @@
 //! | `design` | what waves are of: a core, or something made of cores |
 //! | `recorder` | which nets change when |
 //! | `sink` | what a wave file takes, whatever its format |
-//! | `vcd`, `fst` | the formats |
+//! | `format`, `vcd`, `fst` | the formats |
 //! | `gtkw` | the save file |
 //! | `variants` | every kind of core, for the tests |
 
 mod actions;
 mod design;
+mod format;
 mod fst;
 mod gtkw;
 mod layout;
@@ -34,8 +35,8 @@ mod variants;
 mod vcd;
 
 pub use design::WaveDesign;
+pub use format::WaveFormat;
 pub use select::WaveSelection;
-pub use sink::WaveFormat;
 
 use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
 use crate::core::engine::{Engine, Inputs, Outputs};
