@@ -108,8 +108,6 @@ impl Deflate {
         self.tokens.clear();
         self.records.fill(NONE);
         let period = 1 + value;
-        // What lies far back costs some three bytes.
-        let worth = (2 * period).max(HASHED);
         let (mut at, mut record) = (0, 0);
         while record < chain.len() {
             let time = chain[record..].iter().take_while(|byte| **byte & 0x80 != 0).count() + 1;
@@ -121,7 +119,8 @@ impl Deflate {
                 if at < end && from != NONE && record - from as usize <= WINDOW {
                     let from = from as usize + (at - record);
                     let length = same(chain, from, at..chain.len());
-                    if length >= worth {
+                    // A match far back takes the bits of some three bytes.
+                    if length >= HASHED {
                         self.put_match(length, at - from);
                         at += length;
                     }
