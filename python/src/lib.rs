@@ -321,7 +321,7 @@ impl Core {
         let (lengths, hidden, bias) = (lengths.as_deref(), hidden.as_deref(), bias.as_deref());
         let head = RawHead { q, k, v, lengths, hidden, bias, v_exponent };
         let words = self.0.config().port_words();
-        let steps = q.len() / words.k * (k.len() / words.k);
+        let steps = q.len() / words.q * (k.len() / words.k);
         let run = watched(py, steps, None, |watch| self.0.attention_raw(&head, watch))?;
         let dict = PyDict::new(py);
         let flags =

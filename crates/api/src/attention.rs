@@ -264,7 +264,7 @@ impl Core {
             part(operands.v, key_head, keys * dv),
         );
         let chooses = settings.tensor_scale == TensorScale::Auto
-            && v_candidates(attention.max_abs_v(), self.config().formats()).len() > 1;
+            && v_candidates(attention.max_abs_v(), self.config().encodings()).len() > 1;
         let scenario = Scenario {
             attention,
             visible,
@@ -273,6 +273,7 @@ impl Core {
             sink: None,
             score_scale: settings.score_scale,
             tensor_scale: settings.tensor_scale,
+            scale_rule: Default::default(),
         };
         let reference =
             if chooses || settings.errors { Reference::new(&scenario) } else { Reference::none() };

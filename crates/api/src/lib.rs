@@ -36,7 +36,7 @@ pub use steps::{StepTable, action_number};
 // One step at a time.
 pub use flashd_golden::{Action, PartialState, QueryResult, Step, StepError, Stepper};
 pub use flashd_spec::config::Lengths;
-pub use flashd_spec::format::{Format, Formats};
+pub use flashd_spec::format::{Format, Formats, Words};
 pub use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
 
 use std::any::Any;

@@ -4,9 +4,9 @@ use crate::{Core, Error, Watch, guarded};
 use flashd_golden::{Monitor, QueryResult};
 use flashd_simulator::{Counters, Gaps, Query, Workload, run_model_with};
 use flashd_spec::bits::ones;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale};
 use flashd_spec::numerics::BIAS;
-use flashd_workload::{Rounded, scale_value};
+use flashd_workload::{Rounded, RowEncoding, ScaleRule};
 
 /// Operands of a head as the core's ports carry them.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ impl Core {
     }
 
     fn workload(&self, head: &RawHead) -> Result<Workload, Error> {
-        let (words, formats) = (self.config().port_words(), self.config().formats());
+        let words = self.config().port_words();
         for (name, data) in [("q", head.q), ("k", head.k), ("v", head.v)] {
             self.check_words(name, self.rows(name)?, data)?;
         }
@@ -62,7 +62,7 @@ impl Core {
         if k != v {
             return Err(Error::Input(format!("v: {v} rows, but k has {k}")));
         }
-        let mut workload = Workload::new(formats.v, words, head.q, head.k, head.v);
+        let mut workload = Workload::of_core(self.config(), head.q, head.k, head.v);
         let (queries, keys) = (workload.queries.len(), k);
         if let Some(lengths) = head.lengths {
             if lengths.len() != queries {
@@ -102,7 +102,7 @@ impl Core {
             workload = workload.with_biases(|query, key| bias[query * keys + key]);
         }
         if let Some(v_exponent) = head.v_exponent {
-            let format = formats.v;
+            let format = self.config().products().v;
             if v_exponent > format.exponent_mask() {
                 let most = format.exponent_mask();
                 return Err(Error::Input(format!(
@@ -137,7 +137,7 @@ impl Core {
             (self.config().lengths(), self.config().port_words(), self.config().formats());
         let rows = |format, elements, words| Ok(Rows { format, elements, words });
         match operand {
-            "q" => rows(formats.q, elements.k, words.k),
+            "q" => rows(formats.q, elements.k, words.q),
             "k" => rows(formats.k, elements.k, words.k),
             "v" => rows(formats.v, elements.v, words.v),
             "o" => rows(formats.o, elements.v, elements.v),
@@ -151,7 +151,7 @@ impl Core {
     /// # Errors
     /// Numbers that are not finite or no whole rows.
     pub fn encode(&self, operand: &str, numbers: &[f32]) -> Result<Vec<u64>, Error> {
-        let Rows { format, elements, words } = self.rows(operand)?;
+        let Rows { format, elements, .. } = self.rows(operand)?;
         self.whole(operand, numbers.len(), elements)?;
         if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
             let (row, column) = (at / elements, at % elements);
@@ -160,7 +160,7 @@ impl Core {
                 numbers[at]
             )));
         }
-        Ok(Rounded::rows(format, elements, words > elements, numbers, |_, x| x.into()).words)
+        Ok(Rounded::rows(self.encoding(operand, format), elements, numbers, |_, x| x.into()).words)
     }
 
     /// The numbers that encodings of an operand stand for: elements times their row's scale.
@@ -170,12 +170,15 @@ impl Core {
     pub fn decode(&self, operand: &str, encodings: &[u64]) -> Result<Vec<f64>, Error> {
         let rows = self.rows(operand)?;
         self.check_words(operand, rows, encodings)?;
-        let row = |row: &[u64]| -> Vec<f64> {
-            let (elements, scale) = row.split_at(rows.elements);
-            let scale = scale_value(scale, rows.format);
-            elements.iter().map(|&bits| rows.format.value(bits) * scale).collect()
-        };
-        Ok(encodings.chunks(rows.words).flat_map(row).collect())
+        let encoding = self.encoding(operand, rows.format);
+        Ok(encodings.chunks(rows.words).flat_map(|row| encoding.decode(rows.elements, row)).collect())
+    }
+
+    fn encoding(&self, operand: &str, format: Format) -> RowEncoding {
+        let scales = self.config().scales().by_operand();
+        let scale =
+            scales.into_iter().find(|(name, _)| *name == operand).map_or(Scale::None, |(_, scale)| scale);
+        RowEncoding { format, scale, rule: ScaleRule::default() }
     }
 
     fn whole(&self, operand: &str, given: usize, row: usize) -> Result<(), Error> {

@@ -152,7 +152,7 @@ pub unsafe extern "C" fn flashd_attention_raw(
         let words = |name, data, length| -> Result<Vec<u64>, Error> {
             Ok(unsafe { slice::<u32>(name, data, length) }?.iter().copied().map(u64::from).collect())
         };
-        let q = words("q", h.q, size(&[h.queries, row.k])?)?;
+        let q = words("q", h.q, size(&[h.queries, row.q])?)?;
         let k = words("k", h.k, size(&[h.keys, row.k])?)?;
         let v = words("v", h.v, size(&[h.keys, row.v])?)?;
         let o = unsafe { slice_mut("o", o, size(&[h.queries, core.config().dv()])?) }?;

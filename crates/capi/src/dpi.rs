@@ -8,7 +8,7 @@ use crate::error::{input, kept, slice, slice_mut};
 use crate::steps::FlashdSteps;
 use crate::types::{FlashdCore, FlashdStep, flashd_core_free, flashd_core_new, handle};
 use crate::{flashd_steps_free, flashd_steps_new};
-use flashd_api::{Error, Format, Formats, Lengths, Stepper, pack, unpack};
+use flashd_api::{Error, Format, Formats, Stepper, Words, pack, unpack};
 use std::ffi::{c_char, c_int, c_longlong};
 
 /// Words of the widest vector: 576 elements of 32 bits.
@@ -33,7 +33,7 @@ unsafe fn elements(
     model: &Stepper,
     what: &str,
     words: *const u32,
-    operand: fn(Formats, Lengths) -> (Format, usize),
+    operand: fn(Formats, Words) -> (Format, usize),
 ) -> Result<Vec<u64>, Error> {
     let config = model.config();
     let (format, elements) = operand(config.formats(), config.port_words());
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn flashd_dpi_query(
     let run = || {
         let model = unsafe { model(steps) }?;
         let exponent = u64::try_from(v_exponent).map_err(|_| input("v_exponent is negative"))?;
-        let q = unsafe { elements(model, "q", q, |formats, words| (formats.q, words.k)) }?;
+        let q = unsafe { elements(model, "q", q, |formats, words| (formats.q, words.q)) }?;
         Ok(model.query(&q, exponent)?)
     };
     kept(run).is_some().into()

@@ -54,7 +54,7 @@ pub unsafe extern "C" fn flashd_steps_free(steps: *mut FlashdSteps) {
 pub unsafe extern "C" fn flashd_steps_query(steps: *mut FlashdSteps, q: *const u32, v_exponent: u32) -> bool {
     kept(|| {
         let FlashdSteps { stepper } = unsafe { steps_mut(steps) }?;
-        let q = unsafe { vector("q", q, stepper.config().port_words().k) }?;
+        let q = unsafe { vector("q", q, stepper.config().port_words().q) }?;
         Ok(stepper.query(&q, v_exponent.into())?)
     })
     .is_some()

@@ -206,14 +206,14 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
     let mut formats = Vec::new();
     for (format, cores) in sets {
         bar.set_prefix(format!("cores on heads, {format}"));
-        formats.push(measure(&heads, *format, cores, by, args.check, &|| bar.inc(1))?);
+        formats.push(measure(&heads, (*format, args.scale_rule), cores, by, args.check, &|| bar.inc(1))?);
     }
     let mut smooth_k = Vec::new();
     if args.smooth_k {
         let heads = heads.smooth_k();
         for (format, cores) in sets {
             bar.set_prefix(format!("cores on heads with smooth K, {format}"));
-            smooth_k.push(measure(&heads, *format, cores, by, 0, &|| bar.inc(1))?);
+            smooth_k.push(measure(&heads, (*format, args.scale_rule), cores, by, 0, &|| bar.inc(1))?);
         }
     }
     drop(bar);

@@ -28,7 +28,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_simulator::RtlEngine;
 use flashd_spec::format::Format;
-use flashd_workload::{CausalAlign, ScoreScale, TensorScale};
+use flashd_workload::{CausalAlign, ScaleRule, ScoreScale, TensorScale};
 use std::path::PathBuf;
 
 /// The headings under which flags stand, beside those of the options of a core.
@@ -356,6 +356,9 @@ pub struct SimulateArgs {
     /// Powers of two on Q, K and V in narrow formats: auto or none
     #[arg(long, value_parser = parse_tensor_scale, default_value = "auto", value_name = "auto|none", help_heading = DATA, hide_short_help = true)]
     pub tensor_scale: TensorScale,
+    /// Which powers of two E8M0 scales are: floor (OCP v1.0), ceil, rceil or even
+    #[arg(long, value_parser = parse_scale_rule, default_value = "rceil", value_name = "RULE", help_heading = DATA, hide_short_help = true)]
+    pub scale_rule: ScaleRule,
     /// Give the core K minus its mean over the keys, channel by channel
     ///
     /// Softmax does not change, and narrow formats lose less. Errors are still measured against attention on K itself.
@@ -478,6 +481,11 @@ fn align_parser() -> impl TypedValueParser<Value = CausalAlign> {
         .map(move |name| value(name).map_or_else(CausalAlign::default, |(_, align)| align))
 }
 
+/// One of the rules for scales that are powers of two.
+pub fn parse_scale_rule(text: &str) -> Result<ScaleRule, String> {
+    serde_json::from_value(text.into()).map_err(|_| "none of floor, ceil, rceil and even".into())
+}
+
 fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
     match text {
         "auto" => Ok(TensorScale::Auto),
@@ -489,8 +497,8 @@ fn parse_tensor_scale(text: &str) -> Result<TensorScale, String> {
 /// A format of floats, for what integers do not have.
 fn float_format(text: &str) -> Result<Format, String> {
     let format: Format = text.parse().map_err(|e: flashd_spec::format::UnknownFormat| e.to_string())?;
-    match format.is_integer() {
-        true => Err(format!("this takes a format of floats: {}", Format::float_names())),
-        false => Ok(format),
+    match format.is_of_results() {
+        false => Err(format!("this takes a format of floats: {}", Format::float_names())),
+        true => Ok(format),
     }
 }

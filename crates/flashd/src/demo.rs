@@ -89,6 +89,7 @@ fn one(config: &CoreConfig, traces: &[Trace], out: &Path) -> Result<Row, Failure
         sink: None,
         score_scale: trace.score_scale(),
         tensor_scale: TensorScale::Auto,
+        scale_rule: Default::default(),
     };
     let reference = Reference::new(&scenario);
     let prepared = prepare(config, &scenario, &reference).map_err(|e| Failure::input(e.to_string()))?;

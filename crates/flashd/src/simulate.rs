@@ -145,6 +145,7 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
         sink,
         score_scale: args.scale,
         tensor_scale: args.tensor_scale,
+        scale_rule: args.scale_rule,
     };
     let reference = reference(&scenario);
     let smooth = args.smooth_k.then(|| scenario.smooth_k());
@@ -321,7 +322,7 @@ pub fn other_design(config: &CoreConfig) -> CoreConfig {
         softcap: config.softcap,
         bias: config.bias,
         ..CoreConfig {
-            datapath: Datapath::shipped(config.design().other(), config.formats()),
+            datapath: Datapath::shipped(config.design().other(), config.encodings()),
             ..config.plain()
         }
     }

@@ -185,9 +185,10 @@ pub(crate) fn manifest<C>(
     sources: Sources,
 ) -> Manifest<C> {
     let n = Numerics::new(config);
-    let mut widths = match n.formats.uniform() {
+    let elements = n.encodings.formats;
+    let mut widths = match elements.uniform() {
         Some(format) => vec![("element", format.width())],
-        None => n.formats.by_operand().map(|(operand, format)| (operand, format.width())).to_vec(),
+        None => elements.by_operand().map(|(operand, format)| (operand, format.width())).to_vec(),
     };
     widths.push(match &n.lane {
         Some(lane) => ("accumulator", lane.o),

@@ -8,7 +8,7 @@
 
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
-use crate::scaled::ScaledUnit;
+use crate::scaled::{ScaledUnit, SignificandsUnit};
 use flashd_spec::config::Dot;
 use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
@@ -28,15 +28,24 @@ pub(crate) trait DotUnit: Send + Sync {
 /// The dot product unit with the queries of a block.
 pub(crate) trait BlockDot {
     /// The results for one key. A tree gives the dot products themselves, values of the format; the fused unit
-    /// the integer sum of its terms; and that of integers with scales the score, an integer.
+    /// the integer sum of its terms; and one that multiplies by scales the score, an integer.
     fn dots(&mut self, key: usize) -> Block<f64>;
 }
 
 /// The unit of a core for a run's operands.
 pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
-    if n.scaled() {
+    if n.is_exact() {
         return Box::new(ScaledUnit::new(n, d, k));
     }
+    if n.has_significands() {
+        let unit = |q: &[u64], k: &[u64]| sums_unit(n, d, q, k, carriers);
+        return Box::new(SignificandsUnit::new(n, d, [q, k], unit));
+    }
+    sums_unit(n, d, q, k, carriers)
+}
+
+/// The unit for operands that are elements alone.
+fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
     let (formats, fastest) = (n.formats, carriers == Carriers::Fastest);
     // Rounded products are of two operands in one format.
     let format = formats.q;

@@ -2,9 +2,10 @@
 
 use crate::model::PartialState;
 use crate::round::{given_exponent, v_exponent};
+use crate::rows::{Special, rows};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Format;
-use std::borrow::Cow;
+use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 
 /// The operands of a run, of [`crate::Model`] and of [`crate::VectorModel`]: queries against keys and values, as encodings of
@@ -14,20 +15,21 @@ use std::ops::Range;
 /// `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
-    /// Queries, `[queries, d_k]`, each with the words of its scale behind its elements where there are scales
-    /// ([`CoreConfig::key_words`]).
+    /// Queries, `[queries, d_k]`, each with the words of its scales behind its elements where there are scales
+    /// ([`CoreConfig::port_words`]).
     pub q: &'a [u64],
     /// Keys, `[keys, d_k]`, likewise.
     pub k: &'a [u64],
-    /// Values, `[keys, d_v]`.
+    /// Values, `[keys, d_v]`, likewise.
     pub v: &'a [u64],
     /// The first key that each query meets; 0 for all when empty. Keys before it are no steps.
     pub from: &'a [usize],
     /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. One that sees no key gives zeros
     /// and is [`crate::QueryResult::empty`].
     pub lengths: &'a [usize],
-    /// What fixed-point lanes scale the values to, for each query: an exponent field of v's format. Larger values set
-    /// [`crate::QueryResult::overflow`]. Empty stands for the [`v_exponent`] of all of `v`. Other lanes ignore it.
+    /// What fixed-point lanes scale the values to, for each query: an exponent field of what v's elements are with their
+    /// scales ([`CoreConfig::products`]). Larger values set
+    /// [`crate::QueryResult::overflow`]. Empty stands for that of all of `v`. Other lanes ignore it.
     pub v_exponents: &'a [u64],
     /// Which keys are hidden from which queries; none where there is no mask. A hidden key changes nothing, and its step is
     /// [`crate::Action::Masked`].
@@ -40,6 +42,13 @@ pub struct Head<'a> {
     /// Keep every step in [`crate::QueryResult::steps`]. [`crate::VectorModel`] refuses this: it shows steps to a
     /// [`crate::Monitor`] and keeps none.
     pub record: bool,
+}
+
+/// A head as units take it, with an exponent for each query.
+pub(crate) struct Prepared<'a> {
+    pub(crate) head: Head<'a>,
+    /// Which queries, keys and values make a query invalid.
+    pub(crate) special: [Special; 3],
 }
 
 /// Whether a query, by its index, does not see a key, by its index.
@@ -75,24 +84,36 @@ impl<'a> Head<'a> {
         self.restored.get(query)?.as_ref()
     }
 
-    /// An exponent for each query.
-    pub(crate) fn exponents(&self, format: Format) -> Cow<'a, [u64]> {
+    /// An exponent for each query, `v` being in a format.
+    fn exponents(&self, format: Format, v: &[u64]) -> Vec<u64> {
         match self.v_exponents.is_empty() {
-            true => vec![v_exponent(format, self.v); self.lengths.len()].into(),
+            true => vec![v_exponent(format, v); self.lengths.len()],
             false => self.v_exponents.iter().map(|&exponent| given_exponent(format, exponent)).collect(),
         }
     }
 
+    /// Shows the operands as units take them.
+    ///
+    /// # Panics
+    /// If they do not fit each other or the core.
+    pub(crate) fn prepared<T>(self, config: &CoreConfig, n: &Numerics, run: impl FnOnce(Prepared) -> T) -> T {
+        self.check(config);
+        let [q, k, v] = rows(config, n, [self.q, self.k, self.v]);
+        let exponents = self.exponents(n.formats.v, &v.words);
+        let head = Head { q: &q.words, k: &k.words, v: &v.words, v_exponents: &exponents, ..self };
+        run(Prepared { head, special: [q.special, k.special, v.special] })
+    }
+
     /// # Panics
     /// If the operands do not fit each other or the core.
-    pub(crate) fn check(&self, config: &CoreConfig) {
+    fn check(&self, config: &CoreConfig) {
         let Head { q, k, v, from, lengths, v_exponents, restored, .. } = self;
-        let (dk, dv, queries) = (config.key_words(), config.dv(), lengths.len());
+        let (words, queries) = (config.port_words(), lengths.len());
         let all = |given: usize| given == 0 || given == queries;
-        assert_eq!(q.len(), queries * dk, "q must hold one query for each length");
-        assert_eq!(k.len() % dk, 0, "k must hold whole vectors");
-        let keys = k.len() / dk;
-        assert_eq!(v.len(), keys * dv, "k and v must hold the same number of vectors");
+        assert_eq!(q.len(), queries * words.q, "q must hold one query for each length");
+        assert_eq!(k.len() % words.k, 0, "k must hold whole vectors");
+        let keys = k.len() / words.k;
+        assert_eq!(v.len(), keys * words.v, "k and v must hold the same number of vectors");
         assert!(lengths.iter().all(|&n| n <= keys), "a query has more keys than there are");
         assert!(all(from.len()), "there must be one first key for each query");
         assert!(
@@ -100,14 +121,14 @@ impl<'a> Head<'a> {
             "a query's keys end before the first"
         );
         assert!(all(v_exponents.len()), "there must be one v_exponent for each query");
-        let format = config.formats().v;
+        let format = config.products().v;
         let field = format.exponent_mask();
         assert!(v_exponents.iter().all(|&x| x <= field), "a v_exponent is beyond {format}'s field");
         assert!(config.bias || self.biases.is_none(), "the core adds nothing to scores");
         assert!(all(restored.len()), "there must be one partial result for each query");
         assert!(config.partial || restored.iter().all(Option::is_none), "a query starts from a state");
         assert!(
-            restored.iter().flatten().all(|state| state.o.len() == dv),
+            restored.iter().flatten().all(|state| state.o.len() == config.dv()),
             "a partial result must have d_v accumulators"
         );
     }

@@ -33,6 +33,7 @@ mod merge;
 mod model;
 mod recurrence;
 mod round;
+mod rows;
 mod run;
 mod scalar;
 mod scalar_path;
@@ -61,6 +62,7 @@ pub use vector::{Isa, Monitor, Path, StepCounts, StepUnits, VectorModel, VectorR
 pub use vector::plain_attention;
 // Encodings and their values.
 pub use round::{decode, encode, v_exponent};
+pub use rows::{exponent_of_values, values_exponent};
 
 // For tests of single parts: units as functions on encodings, single lanes, what the models are made of, slower carriers.
 pub use carrier::Carriers;

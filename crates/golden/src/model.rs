@@ -2,7 +2,7 @@
 
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
-use crate::head::Head;
+use crate::head::{Head, Prepared};
 use crate::lanes::{
     Division, FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes, SumOp,
 };
@@ -144,9 +144,7 @@ impl Model {
     /// If the slices of `head` do not fit each other, a query has more keys than there are or fewer than none, an exponent is beyond
     /// the format's field, or a query starts from a state and the core has no partial results.
     pub fn run(&self, head: Head) -> Vec<QueryResult> {
-        head.check(&self.config);
-        let exponents = head.exponents(self.numerics.formats.v);
-        self.with_core(Head { v_exponents: &exponents, ..head }, self.carriers)
+        head.prepared(&self.config, &self.numerics, |head| self.with_core(head, self.carriers))
     }
 
     pub(crate) fn config(&self) -> &CoreConfig {
@@ -331,15 +329,15 @@ pub(crate) trait Visit {
         L: Lanes;
 }
 
-impl Visit for Head<'_> {
+impl Visit for Prepared<'_> {
     type Output = Vec<QueryResult>;
 
     fn v(&self) -> &[u64] {
-        self.v
+        self.head.v
     }
 
     fn restored(&self) -> &[Option<PartialState>] {
-        self.restored
+        self.head.restored
     }
 
     fn visit<R, L>(self, model: &Model, recurrence: &R, lanes: &L, carriers: Carriers) -> Vec<QueryResult>
@@ -347,9 +345,10 @@ impl Visit for Head<'_> {
         R: Recurrence<Op = L::Op, Ending = L::Ending>,
         L: Lanes,
     {
-        let dot = dot_unit(&model.numerics, model.config.d, self.q, self.k, carriers);
+        let Prepared { head, special } = self;
+        let dot = dot_unit(&model.numerics, model.config.d, head.q, head.k, carriers);
         let Model { config, numerics, sums, .. } = model;
-        Run { config, numerics, sums: *sums, dot: &*dot, recurrence, lanes, head: self }.results()
+        Run { config, numerics, sums: *sums, dot: &*dot, recurrence, lanes, head, special }.results()
     }
 }
 
@@ -362,6 +361,10 @@ pub fn fits_f32(
     largest: impl FnOnce() -> u64,
     restored: &[Option<PartialState>],
 ) -> bool {
+    // Elements with scales reach below f32.
+    if format.min_exponent() < f32::MIN_EXP - 1 {
+        return false;
+    }
     if accumulator.exponent_bits <= 5 {
         return longest <= f32::PRECISION;
     }

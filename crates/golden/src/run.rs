@@ -7,8 +7,9 @@ use crate::lanes::Lanes;
 use crate::model::{Action, PartialState, QueryResult, Step};
 use crate::recurrence::{KeyScore, Recurrence};
 use crate::round::encode;
-use crate::scaled::special_rows;
+use crate::rows::{Special, any_special, tail_words};
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -32,6 +33,8 @@ pub(crate) struct Run<'a, R, L> {
     pub(crate) lanes: &'a L,
     /// With an exponent for each query.
     pub(crate) head: Head<'a>,
+    /// Which queries, keys and values make a query invalid.
+    pub(crate) special: [Special; 3],
 }
 
 /// A query in progress.
@@ -52,11 +55,16 @@ where
     /// The results of all queries.
     pub(crate) fn results(&self) -> Vec<QueryResult> {
         let Head { q, k, v, lengths, v_exponents, masked, .. } = self.head;
-        let (dk, formats) = (self.config.key_words(), self.config.formats());
-        let special_keys = |format, x: &[u64]| special_rows(self.numerics, format, self.config.d, x);
-        let k_special = special_keys(formats.k, k);
-        let v_special: Vec<bool> =
-            v.chunks(self.config.dv()).map(|v| v.iter().any(|&bits| formats.v.is_special(bits))).collect();
+        let dk = self.config.d + tail_words(self.numerics);
+        let formats = self.numerics.formats;
+        let special = |known: &Special, format: Format, d: usize, x: &[u64]| -> Vec<bool> {
+            let own = || x.chunks(d).map(|row| any_special(format, row)).collect();
+            known.clone().unwrap_or_else(own)
+        };
+        let [of_q, of_k, of_v] = &self.special;
+        let q_special = special(of_q, formats.q, dk, q);
+        let k_special = special(of_k, formats.k, dk, k);
+        let v_special = special(of_v, formats.v, self.config.dv(), v);
         let biases = KeyBiases::new(self.numerics, self.head.biases);
         let mut values = BTreeMap::new();
         for &exponent in v_exponents {
@@ -64,10 +72,10 @@ where
         }
         let block = |(number, q): (usize, &[u64])| {
             let numbers = number * BLOCK..lengths.len().min((number + 1) * BLOCK);
-            let q_special = special_keys(formats.q, q);
+            let q_special = &q_special[numbers.clone()];
             let mut queries: Vec<Query<R, L>> = numbers
                 .clone()
-                .zip(&q_special)
+                .zip(q_special)
                 .map(|(number, &special)| {
                     let exponent = v_exponents[number];
                     let mut query = self.query(self.head.keys(number), exponent, &values[&exponent]);

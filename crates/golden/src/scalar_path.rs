@@ -5,6 +5,7 @@ use crate::dot::dot_unit;
 use crate::lanes::Lanes;
 use crate::model::{Model, Step, Visit};
 use crate::recurrence::Recurrence;
+use crate::rows::{rows, tail_words};
 use flashd_spec::numerics::Numerics;
 
 /// Queries by what the dot product unit gives for their keys.
@@ -56,12 +57,18 @@ impl Model {
         self
     }
 
-    /// What the core's dot product unit gives for a query of d encodings and each of the keys.
+    /// What the core's dot product unit gives for a query and each of the keys, as on the ports.
     pub fn dots(&self, q: &[u64], k: &[u64]) -> Vec<f64> {
-        let d = self.config().d;
-        let unit = dot_unit(self.numerics(), d, q, k, Carriers::Fastest);
+        let [q, k, _] = rows(self.config(), self.numerics(), [q, k, &[]]);
+        self.dots_of_rows(&q.words, &k.words)
+    }
+
+    /// The same of operands as the unit takes them.
+    pub(crate) fn dots_of_rows(&self, q: &[u64], k: &[u64]) -> Vec<f64> {
+        let (d, n) = (self.config().d, self.numerics());
+        let unit = dot_unit(n, d, q, k, Carriers::Fastest);
         let mut block = unit.block(q);
-        (0..k.len() / self.config().key_words()).map(|key| block.dots(key)[0]).collect()
+        (0..k.len() / (d + tail_words(n))).map(|key| block.dots(key)[0]).collect()
     }
 
     /// The steps of queries whose keys have these dot products and no bias, with FA2's sums.

@@ -1,41 +1,32 @@
-//! Scores of integers with a scale for each query and each key: exact sums, multiplied once.
+//! Scores of queries and keys with a scale for each: sums, multiplied once.
 //!
-//! `s = floor((q . k) c 2^(left - right) + 1/2)` in units of the score's last place, `c` the significands of both scales times `log2(e)`,
-//! rounded to 16 bits.
+//! Of integers sums are exact: `s = floor((q . k) c 2^(left - right) + 1/2)` in units of the score's last place, `c` the significands of
+//! both scales times `log2(e)`, rounded to 16 bits. Of others the powers of two are in the elements, and `c` multiplies the natural score.
 
 use crate::base2::{Score, round_half_up};
 use crate::dot::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::round::decode;
-use flashd_spec::bits::joined;
+use crate::rows::VectorScale;
 use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_DROPPED, scaled_right};
+use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_DROPPED, SCALE_PRODUCT_FRACTION, scaled_right};
 
-/// A positive bf16 number, `significand 2^(exponent - 134)`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Scale {
-    /// 128 to 255, or 0 for a scale that counts as zero.
-    significand: u64,
-    exponent: i32,
+/// Both scales' significands times `log2(e)`.
+fn multiplier(q: VectorScale, k: VectorScale) -> i64 {
+    round_half_up((q.significand * k.significand * LOG2E) as i64, SCALE_PRODUCT_DROPPED as i32)
 }
 
-impl Scale {
-    /// The scale in the words behind a vector's elements of `width` bits each, and whether it is negative, Inf or NaN.
-    fn of(words: &[u64], width: u32) -> (Scale, bool) {
-        let bits = joined(words, width);
-        let (negative, exponent) = (bits >> 15 & 1 == 1, bits >> 7 & 0xff);
-        let special = negative || exponent == 0xff;
-        let significand = if special || exponent == 0 { 0 } else { 128 + (bits & 0x7f) };
-        (Scale { significand, exponent: exponent as i32 }, special)
+/// The scales of up to [`BLOCK`] queries, behind d elements each.
+fn scales_of(queries: &[u64], words: usize, d: usize) -> [VectorScale; BLOCK] {
+    let mut scales = [VectorScale::default(); BLOCK];
+    for (scale, row) in scales.iter_mut().zip(queries.chunks(words)) {
+        *scale = VectorScale::in_words(&row[d..]);
     }
+    scales
 }
 
-/// For each vector of `d` elements and what stands behind them, whether an element, or its scale, is one that makes a query invalid.
-pub(crate) fn special_rows(n: &Numerics, format: Format, d: usize, x: &[u64]) -> Vec<bool> {
-    let row = |x: &[u64]| match n.scaled() {
-        true => Scale::of(&x[d..], format.width()).1,
-        false => x.iter().any(|&bits| format.is_special(bits)),
-    };
-    x.chunks(d + n.scale_words).map(row).collect()
+/// The elements of vectors of `words` words, the first d of each.
+fn elements(rows: &[u64], words: usize, d: usize) -> Vec<u64> {
+    rows.chunks(words).flat_map(|row| &row[..d]).copied().collect()
 }
 
 /// The unit with the keys of one run.
@@ -45,7 +36,7 @@ pub(crate) struct ScaledUnit {
     words: usize,
     /// Elements of the keys, and their scales.
     k: Vec<i32>,
-    scales: Vec<Scale>,
+    scales: Vec<VectorScale>,
     rule: Rule,
 }
 
@@ -58,26 +49,24 @@ struct Rule {
 }
 
 impl Rule {
-    fn score(&self, dot: i32, q: Scale, k: Scale) -> f64 {
-        let product = (q.significand * k.significand * LOG2E) as i64;
-        let c = round_half_up(product, SCALE_PRODUCT_DROPPED as i32);
+    fn score(&self, dot: i32, q: VectorScale, k: VectorScale) -> f64 {
         let right = (self.most - q.exponent - k.exponent).clamp(0, 62);
-        let moved = (i64::from(dot) * c) << self.left;
+        let moved = (i64::from(dot) * multiplier(q, k)) << self.left;
         round_half_up(moved, right).clamp(-self.limit, self.limit) as f64
     }
 }
 
 impl ScaledUnit {
     pub(crate) fn new(n: &Numerics, d: usize, k: &[u64]) -> Self {
-        let (format, words) = (n.formats.k, d + n.scale_words);
+        let words = d + crate::rows::tail_words(n);
         let (most, left) = scaled_right(n);
-        let element = |&bits: &u64| decode(format, bits) as i32;
+        let element = |&bits: &u64| decode(n.formats.k, bits) as i32;
         ScaledUnit {
             format: n.formats.q,
             d,
             words,
             k: k.chunks(words).flat_map(|row| row[..d].iter().map(element)).collect(),
-            scales: k.chunks(words).map(|row| Scale::of(&row[d..], format.width()).0).collect(),
+            scales: k.chunks(words).map(|row| VectorScale::in_words(&row[d..])).collect(),
             rule: Rule { most, left, limit: Score::new(n).limit() },
         }
     }
@@ -85,12 +74,8 @@ impl ScaledUnit {
 
 impl DotUnit for ScaledUnit {
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
-        let mut scales = [Scale::default(); BLOCK];
-        let rows = queries.chunks(self.words);
-        for (scale, row) in scales.iter_mut().zip(rows.clone()) {
-            *scale = Scale::of(&row[self.d..], self.format.width()).0;
-        }
-        let elements: Vec<u64> = rows.flat_map(|row| &row[..self.d]).copied().collect();
+        let scales = scales_of(queries, self.words, self.d);
+        let elements = elements(queries, self.words, self.d);
         let queries = transpose(self.d, &elements, |q| decode(self.format, q) as i32);
         Box::new(ScaledBlock { unit: self, queries, scales })
     }
@@ -99,7 +84,7 @@ impl DotUnit for ScaledUnit {
 struct ScaledBlock<'a> {
     unit: &'a ScaledUnit,
     queries: Vec<Block<i32>>,
-    scales: [Scale; BLOCK],
+    scales: [VectorScale; BLOCK],
 }
 
 impl BlockDot for ScaledBlock<'_> {
@@ -115,6 +100,68 @@ impl BlockDot for ScaledBlock<'_> {
         let mut scores = [0.0; BLOCK];
         for ((score, sum), &q) in scores.iter_mut().zip(sums).zip(&self.scales) {
             *score = rule.score(sum, q, scales[key]);
+        }
+        scores
+    }
+}
+
+/// A fused unit whose natural scores are multiplied by the significands of scales.
+pub(crate) struct SignificandsUnit {
+    d: usize,
+    words: usize,
+    sums: Box<dyn DotUnit>,
+    scales: Vec<VectorScale>,
+    guard: i32,
+    places: i32,
+    natural_limit: i64,
+    limit: i64,
+}
+
+impl SignificandsUnit {
+    /// Around a unit that is made for elements of queries and keys.
+    pub(crate) fn new(
+        n: &Numerics,
+        d: usize,
+        [q, k]: [&[u64]; 2],
+        unit: impl FnOnce(&[u64], &[u64]) -> Box<dyn DotUnit>,
+    ) -> Self {
+        let words = d + crate::rows::tail_words(n);
+        SignificandsUnit {
+            d,
+            words,
+            sums: unit(&elements(q, words, d), &elements(k, words, d)),
+            scales: k.chunks(words).map(|row| VectorScale::in_words(&row[d..])).collect(),
+            guard: n.dot_guard as i32,
+            places: (SCALE_PRODUCT_FRACTION + n.natural_fraction() - n.score_fraction) as i32,
+            natural_limit: Score::new(n).natural_limit(),
+            limit: Score::new(n).limit(),
+        }
+    }
+}
+
+impl DotUnit for SignificandsUnit {
+    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a> {
+        let scales = scales_of(queries, self.words, self.d);
+        let sums = self.sums.block(&elements(queries, self.words, self.d));
+        Box::new(SignificandsBlock { unit: self, sums, scales })
+    }
+}
+
+struct SignificandsBlock<'a> {
+    unit: &'a SignificandsUnit,
+    sums: Box<dyn BlockDot + 'a>,
+    scales: [VectorScale; BLOCK],
+}
+
+impl BlockDot for SignificandsBlock<'_> {
+    /// Scores, and not sums: no other unit follows.
+    fn dots(&mut self, key: usize) -> Block<f64> {
+        let SignificandsUnit { scales, guard, places, natural_limit, limit, .. } = self.unit;
+        let mut scores = self.sums.dots(key);
+        for (score, &q) in scores.iter_mut().zip(&self.scales) {
+            let natural = round_half_up(*score as i64, *guard).clamp(-natural_limit, *natural_limit);
+            let product = natural * multiplier(q, scales[key]);
+            *score = round_half_up(product, *places).clamp(-limit, *limit) as f64;
         }
         scores
     }

@@ -21,7 +21,7 @@ fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -
 /// `v + w (o - v)`, `w` being one minus the weight. `o` and the result are encodings of the accumulator, `v` of the
 /// core's format; `w` is as a step records it ([`crate::Step::w`]).
 pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
-    let (formats, accumulator) = (config.formats(), config.accumulator_format());
+    let (formats, accumulator) = (config.products(), config.accumulator_format());
     let flushes = accumulator.subnormals == Subnormals::Flushed;
     let weight = config.weight_format();
     let old = decode(accumulator, o);
@@ -47,7 +47,7 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) ->
 /// The operand of a value in FLASH-D's fixed-point lanes, in units of `2^(v_exponent - bias + 1) 2^-(lane.v - 1)`, and whether
 /// the value is too large for `v_exponent`: then it is the largest operand with the value's sign.
 pub fn fixed_value(config: &CoreConfig, v_exponent: u64, v: u64) -> (i64, bool) {
-    FixedLanes::<i64>::new(config.formats(), config.lane_bits()).value(v, v_exponent)
+    FixedLanes::<i64>::new(config.products(), config.lane_bits()).value(v, v_exponent)
 }
 
 /// One lane of FLASH-D's fixed-point update: like [`flash_d_lane`], but `o` and the result are integers in units of
@@ -55,13 +55,13 @@ pub fn fixed_value(config: &CoreConfig, v_exponent: u64, v: u64) -> (i64, bool) 
 pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, upper: bool) -> i64 {
     let lane = config.lane_bits();
     let op = BlendOp { u: Factor::from_record(w, lane.w), upper };
-    step(&FixedLanes::<i64>::new(config.formats(), lane), op, o, v, v_exponent)
+    step(&FixedLanes::<i64>::new(config.products(), lane), op, o, v, v_exponent)
 }
 
 /// One lane of FLASH-D's ranged update: like [`flash_d_fixed_lane`], but `o` and the result are states, an exponent field above a
 /// number of `lane.o` bits in two's complement.
 pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
-    let lanes = RangedLanes::new(config.formats(), config.lane_bits());
+    let lanes = RangedLanes::new(config.products(), config.lane_bits());
     let op = BlendOp { u: Factor::from_record(w, config.lane_bits().w), upper };
     lanes.bits(step(&lanes, op, lanes.accumulator(o), v, 0))
 }
@@ -74,6 +74,6 @@ pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u
     let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
     // What a result takes is none of a step's business.
-    let lanes = SumLanes::<f64, i64>::new(config.formats(), lane, reference.guard_bits(), (lane.o, false));
+    let lanes = SumLanes::<f64, i64>::new(config.products(), lane, reference.guard_bits(), (lane.o, false));
     step(&lanes, op, o, v, v_exponent)
 }

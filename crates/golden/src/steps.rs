@@ -8,7 +8,7 @@ use crate::lanes::Lanes;
 use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
 use crate::recurrence::{KeyScore, Recurrence};
 use crate::round::{encode, given_exponent};
-use crate::scaled::special_rows;
+use crate::rows::rows;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::BIAS;
@@ -85,14 +85,15 @@ impl Stepper {
     /// A length or a word that the core does not take.
     pub fn query(&mut self, q: &[u64], v_exponent: u64) -> Result<(), StepError> {
         let Formats { q: format, .. } = self.config().formats();
-        self.check("q", q, self.config().key_words(), format)?;
-        let bits = self.config().formats().v.exponent_bits;
+        self.check("q", q, self.config().port_words().q, format)?;
+        let values = self.model.numerics().formats.v;
+        let bits = values.exponent_bits;
         if v_exponent >> bits != 0 {
             return Err(StepError::Width { what: "v_exponent", word: v_exponent, bits });
         }
-        let special = self.special(format, q);
-        self.core.begin(given_exponent(self.config().formats().v, v_exponent), special);
-        (self.query, self.due, self.steps) = (Some(q.to_vec()), false, 0);
+        let [q, ..] = rows(self.config(), self.model.numerics(), [q, &[], &[]]);
+        self.core.begin(given_exponent(values, v_exponent), q.first_is_special(format));
+        (self.query, self.due, self.steps) = (Some(q.words.into_owned()), false, 0);
         Ok(())
     }
 
@@ -140,15 +141,16 @@ impl Stepper {
             return Err(StepError::NoBias);
         }
         let Formats { k: format, .. } = self.config().formats();
-        self.check("k", k, self.config().key_words(), format)?;
+        self.check("k", k, self.config().port_words().k, format)?;
         within("bias", &[bias], BIAS.width())?;
         self.steps += 1;
         if masked {
             return Ok(Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None });
         }
-        let dot = self.model.dots(query, k)[0];
+        let [_, k, _] = rows(self.config(), self.model.numerics(), [&[], k, &[]]);
+        let dot = self.model.dots_of_rows(query, &k.words)[0];
         let bias = BiasUnit::new(self.model.numerics()).of(bias);
-        let special = self.special(format, k) || bias.special;
+        let special = k.first_is_special(format) || bias.special;
         let step = self.core.key(KeyScore { dot, bias: bias.score }, special);
         self.due = matches!(step.action, Action::Load | Action::Update);
         Ok(step)
@@ -163,8 +165,10 @@ impl Stepper {
             return Err(StepError::NoValueDue);
         }
         let Formats { v: format, .. } = self.config().formats();
-        self.check("v", v, self.config().dv(), format)?;
-        self.core.value(v, v.iter().any(|&bits| format.is_special(bits)));
+        self.check("v", v, self.config().port_words().v, format)?;
+        let [.., v] = rows(self.config(), self.model.numerics(), [&[], &[], v]);
+        let special = v.first_is_special(format);
+        self.core.value(&v.words, special);
         self.due = false;
         Ok(())
     }
@@ -190,11 +194,6 @@ impl Stepper {
             (_, true) => Err(StepError::ValueDue),
             _ => Ok(self.core.result()),
         }
-    }
-
-    /// Whether a query or a key makes the query invalid.
-    fn special(&self, format: Format, x: &[u64]) -> bool {
-        special_rows(self.model.numerics(), format, self.config().d, x).contains(&true)
     }
 
     fn length(&self, what: &'static str, vector: &[u64], d: usize) -> Result<(), StepError> {

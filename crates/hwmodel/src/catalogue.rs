@@ -228,7 +228,7 @@ pub fn core(
 pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(config));
-    let (dk, dv, formats) = (config.key_words(), config.dv(), n.formats);
+    let (words, dv, formats) = (config.port_words(), config.dv(), n.encodings.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let partials = usize::from(n.partial);
@@ -237,10 +237,10 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
         false => Vec::new(),
     };
     let inputs = CoreInputs {
-        q: &b.opens(dk, formats.q.width()),
+        q: &b.opens(words.q, formats.q.width()),
         q_valid: b.open(1),
-        v_exponent: config.has_value_exponent().then(|| b.open(formats.v.exponent_bits)),
-        k: &b.opens(dk, formats.k.width()),
+        v_exponent: config.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits)),
+        k: &b.opens(words.k, formats.k.width()),
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
@@ -248,7 +248,7 @@ pub fn build(config: &CoreConfig) -> Result<Circuit, ConfigError> {
         k_state: n.partial.then(|| b.open(1)),
         state_scalars: &state_scalars,
         state_o: &b.opens(dv * partials, config.accumulator_bits()),
-        v: &b.opens(dv, formats.v.width()),
+        v: &b.opens(words.v, formats.v.width()),
     };
     core(b, "top", config, &n, &inputs);
     Ok(bench.into_circuit())

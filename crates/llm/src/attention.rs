@@ -6,7 +6,7 @@ use crate::products::dot;
 use flashd_golden::{Action, Model};
 use flashd_simulator::{Reference, Scenario, prepare};
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale};
 use flashd_workload::{Attention as Head, Bias, Scaling, ScoreScale, TensorScale, Visible, round_to};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -158,6 +158,13 @@ impl CoreAttention {
     /// A head longer than the core's vectors, no record, and a scale that a core cannot apply.
     pub fn new(core: &CoreConfig, model: &Config, recorded: &RecordHeads) -> Result<CoreAttention, LlmError> {
         let formats = core.formats();
+        if let Some((operand, scale)) =
+            core.scales().by_operand().into_iter().find(|(_, s)| *s != Scale::None)
+        {
+            let problem =
+                format!("{operand} with scales {}: a model runs with cores without scales", scale.word());
+            return Err(LlmError::Core(problem));
+        }
         if let Some((operand, format)) = formats.by_operand().into_iter().find(|(_, f)| f.is_integer()) {
             // Their scales follow from whole rows and channels, which grow while a model runs.
             let problem = format!(
@@ -211,6 +218,7 @@ fn scaling(core: &CoreConfig, head: &Head) -> Result<HeadState, LlmError> {
         sink: None,
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::Auto,
+        scale_rule: Default::default(),
     };
     let prepared = prepare(core, &scenario, &Reference::new(&scenario));
     let scaling = prepared.map_err(|e| LlmError::Core(e.to_string()))?.scaling;

@@ -9,8 +9,8 @@ use flashd_golden::{Monitor, QueryResult, VectorModel};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{
-    Attention, Bias, Channels, Quantised, Scaling, ScalingError, ScoreScale, TensorScale, Trace, Visible,
-    choose_scaling, quantise, round_to, round_value, v_candidates,
+    Attention, Bias, Channels, Quantised, ScaleRule, Scaling, ScalingError, ScoreScale, TensorScale, Trace,
+    Visible, choose_scaling, quantise, round_to, round_value, v_candidates,
 };
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,6 +32,8 @@ pub struct Scenario {
     pub score_scale: ScoreScale,
     /// Powers of two for narrow formats.
     pub tensor_scale: TensorScale,
+    /// Which powers of two scales are, where they are such.
+    pub scale_rule: ScaleRule,
 }
 
 /// The exact results of a scenario.
@@ -125,6 +127,7 @@ impl From<&Trace> for Scenario {
             sink: None,
             score_scale: trace.score_scale(),
             tensor_scale: TensorScale::Auto,
+            scale_rule: ScaleRule::default(),
         }
     }
 }
@@ -174,14 +177,15 @@ pub fn prepare(
     let hides = !scenario.visible.hidden.is_empty();
     let masked = hides || config.masks || ranges.iter().any(|range| range.start > 0);
     let round = |x: f64| round_value(formats.q, x);
-    let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale, &round)?;
+    let scaling = choose_scaling(config.encodings(), a, scenario.score_scale, scenario.tensor_scale, &round)?
+        .with_rule(scenario.scale_rule);
     let with = |scaling: Scaling| -> Prepared {
         let rounded: Quantised = quantise(config.encodings(), scaling, a).pad_to(config.lengths());
         Prepared {
             config: CoreConfig { score_shift: Some(scaling.score_shift), ..config.clone() },
             scaling,
             workload: {
-                let all = Workload::new(formats.v, config.port_words(), &rounded.q, &rounded.k, &rounded.v);
+                let all = Workload::of_core(config, &rounded.q, &rounded.k, &rounded.v);
                 let all = match scenario.bias {
                     Bias::None => all,
                     _ => all.with_biases(|i, key| round_to(BIAS, scenario.bias.of(i, key).into())),
@@ -203,7 +207,7 @@ pub fn prepare(
         }
     };
     let candidates = match scenario.tensor_scale {
-        TensorScale::Auto => v_candidates(a.max_abs_v(), formats),
+        TensorScale::Auto => v_candidates(a.max_abs_v(), config.encodings()),
         TensorScale::None => vec![0],
     };
     let mut best: Option<(f64, Prepared)> = None;

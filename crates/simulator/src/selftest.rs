@@ -28,7 +28,7 @@ use crate::split;
 use biases::biases;
 use data::{Operands, Scores};
 use directed::Directed;
-use flashd_golden::{Model, v_exponent};
+use flashd_golden::{Model, values_exponent};
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -314,26 +314,28 @@ fn directed_workload(config: &CoreConfig, stream: &Stream) -> Option<(Coverage, 
     if keys == 0 {
         return None;
     }
-    k.truncate(keys * config.key_words());
+    let words = config.port_words();
+    k.truncate(keys * words.k);
     let v = values(config, Scores::Trained, keys, &[], &mut rng);
     let mut from = 0;
     let query = |n: &usize| {
         let keys = from + n;
-        let v_exponent = v_exponent(config.formats().v, &v[from * config.dv()..keys * config.dv()]);
+        let v_exponent = values_exponent(config, &v[from * words.v..keys * words.v]);
         let query = Query { q: q.clone(), from, keys, v_exponent, ..Query::default() };
         from = keys;
         query
     };
     let queries: Vec<Query> = lengths.iter().map(query).collect();
-    Some((coverage, Workload { d: config.key_words(), dv: config.dv(), queries, k, v }))
+    Some((coverage, Workload { words, queries, k, v }))
 }
 
 /// A round for a core.
 pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> Workload {
     let pool = Scores::of(round).pool(keys, config.d);
     let Operands { q, k, v } = Operands::new(config, round, pool, rng);
-    let row = |x: &[u64], i: usize| x[i * config.key_words()..(i + 1) * config.key_words()].to_vec();
-    let mut w = Workload { d: config.key_words(), dv: config.dv(), queries: Vec::new(), k, v };
+    let words = config.port_words();
+    let row = |x: &[u64], i: usize| x[i * words.q..(i + 1) * words.q].to_vec();
+    let mut w = Workload { words, queries: Vec::new(), k, v };
     let mut left = keys as i64;
     while left > 0 {
         // A fault shows at a query's end: most of them are short.
@@ -353,11 +355,11 @@ pub(crate) fn workload(config: &CoreConfig, round: usize, keys: usize, rng: &mut
             }
             false => Vec::new(),
         };
-        let mut exponent = v_exponent(config.formats().v, &w.v[from * config.dv()..(from + n) * config.dv()]);
+        let mut exponent = values_exponent(config, &w.v[from * words.v..(from + n) * words.v]);
         if rng.random_ratio(1, 6) {
             exponent = exponent.saturating_sub(rng.random_range(1..4));
         } else if rng.random_ratio(1, 6) {
-            exponent = (exponent + rng.random_range(1..20)).min(config.formats().v.exponent_mask());
+            exponent = (exponent + rng.random_range(1..20)).min(config.products().v.exponent_mask());
         }
         let biases = biases(config, from + n, &masked, rng);
         // Of the row of the first key: in some rounds they belong together.
@@ -389,7 +391,8 @@ pub(crate) fn array_workload(
     let core = &config.core;
     let pool = keys.clamp(4, 64);
     let Operands { q, k, v } = Operands::new(core, round, pool, rng);
-    let exponent = v_exponent(core.formats().v, &v);
+    let exponent = values_exponent(core, &v);
+    let words = core.port_words();
     let mut blocks = Vec::new();
     let mut left = keys as i64;
     while left > 0 {
@@ -399,7 +402,7 @@ pub(crate) fn array_workload(
         let query = |rng: &mut ChaCha8Rng| {
             let i = rng.random_range(0..pool);
             let low = if rng.random_ratio(1, 6) { rng.random_range(1..4) } else { 0 };
-            (q[i * core.key_words()..(i + 1) * core.key_words()].to_vec(), exponent.saturating_sub(low))
+            (q[i * words.q..(i + 1) * words.q].to_vec(), exponent.saturating_sub(low))
         };
         let mut block = QueryBlock::new((0..n).map(|_| query(rng)).collect(), keys);
         if core.masks {
@@ -413,7 +416,7 @@ pub(crate) fn array_workload(
         left -= keys as i64;
     }
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 8)).collect() } else { Vec::new() };
-    let w = ArrayWorkload { d: core.key_words(), dv: core.dv(), blocks, k, v, padding };
+    let w = ArrayWorkload { words, blocks, k, v, padding };
     match core.partial {
         true => {
             let model = Model::new(core);

@@ -14,13 +14,14 @@ mod validate;
 mod value;
 mod wrapper;
 
+pub use crate::format::Scale;
 pub use about::{ABOUT, About, Group};
 pub use array::{ArrayConfig, DEFAULT_KEY_INDEX_BITS, KEY_INDEX_BITS_RANGE, QUERIES_RANGE, TRANSFER_CYCLES};
 pub use datapath::{
     Arithmetic, Datapath, Fa2Variant, FlashDVariant, HoldRules, KINDS, Kind, LAZY_SLACK, WidestScalar,
 };
 pub use fields::CoreFields;
-pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Scale, Update, WeightUnit};
+pub use kinds::{Accumulator, Design, Dot, Hold, LaneBits, Lengths, Update, WeightUnit};
 pub use option::{Applies, CoreOption, Range};
 pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
@@ -28,7 +29,7 @@ pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
 pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
 
-use crate::format::{Encodings, Format, Formats};
+use crate::format::{Encodings, Format, Formats, Scales, Words};
 use crate::numerics::{BUDGET_STATE_FRACTION, LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
 use serde::{Deserialize, Serialize};
 
@@ -53,8 +54,15 @@ pub struct CoreConfig {
     pub o_format: Option<Format>,
     /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
     pub dot: Option<Dot>,
-    /// What queries and keys are multiplied by; a scale a row when absent, if both are integers.
+    /// What queries and keys are multiplied by, and values too where it is by blocks; a scale a row for queries and for keys that are
+    /// integers when absent.
     pub scales: Option<Scale>,
+    /// What queries are multiplied by, where it is not what `scales` says.
+    pub q_scales: Option<Scale>,
+    /// What keys are multiplied by, where it is not what `scales` says.
+    pub k_scales: Option<Scale>,
+    /// What values are multiplied by, where it is not what `scales` says.
+    pub v_scales: Option<Scale>,
     /// Widths of fixed-point lanes; the format's default when absent.
     pub lane: Option<LaneBits>,
     /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
@@ -135,6 +143,9 @@ impl CoreConfig {
             o_format: None,
             dot: None,
             scales: None,
+            q_scales: None,
+            k_scales: None,
+            v_scales: None,
             lane: None,
             value_stage: None,
             masks: false,
@@ -162,7 +173,7 @@ impl CoreConfig {
         CoreConfig { format: q, k_format: other(k), v_format: other(v), o_format, ..self }
     }
 
-    /// The formats of operands and result.
+    /// The formats of the elements of operands and result, on the ports.
     pub fn formats(&self) -> Formats {
         let of = |own: Option<Format>| own.unwrap_or(self.format);
         let o = self.o_format.unwrap_or(self.format.of_results());
@@ -175,9 +186,9 @@ impl CoreConfig {
         CoreConfig { d: k, dv: (v != k).then_some(v), ..self }
     }
 
-    /// Whether the vectors of all operands have one format and one length.
+    /// Whether the vectors of all operands have one format and one length, and nothing stands behind their elements.
     pub fn has_one_shape(&self) -> bool {
-        self.formats().uniform().is_some() && self.dv() == self.d
+        self.formats().uniform().is_some() && self.dv() == self.d && self.scales() == Scales::NONE
     }
 
     /// d_k and d_v.
@@ -235,37 +246,33 @@ impl CoreConfig {
     /// Whether all lanes are relative to one exponent, which is loaded with q: the ports `v_exponent` and `o_overflow`. Integers have
     /// one exponent, which needs no port.
     pub fn has_value_exponent(&self) -> bool {
-        self.kind().arithmetic == Arithmetic::Fixed && !self.formats().v.is_integer()
+        self.kind().arithmetic == Arithmetic::Fixed && !self.products().v.is_integer()
     }
 
-    /// Whether queries and keys can have scales of their own.
-    pub fn can_be_scaled(&self) -> bool {
-        self.formats().can_be_scaled()
-    }
-
-    /// What queries and keys are multiplied by.
-    pub fn scales(&self) -> Scale {
-        self.scales.unwrap_or(if self.can_be_scaled() { Scale::Row } else { Scale::None })
-    }
-
-    /// Words on the port of a query or a key: its d_k elements, and behind them those of its scale, the low one first.
-    pub fn key_words(&self) -> usize {
-        self.d + self.encodings().scale_words
+    /// What the elements of operands are multiplied by.
+    pub fn scales(&self) -> Scales {
+        let plain = self.formats().scales();
+        let of_blocks = self.scales.filter(|scale| scale.is_of_blocks());
+        Scales {
+            q: self.q_scales.or(self.scales).unwrap_or(plain.q),
+            k: self.k_scales.or(self.scales).unwrap_or(plain.k),
+            v: self.v_scales.or(of_blocks).unwrap_or(plain.v),
+        }
     }
 
     /// How operands are encoded.
     pub fn encodings(&self) -> Encodings {
-        let formats = self.formats();
-        let scale_words = match self.scales() {
-            Scale::None => 0,
-            Scale::Row => formats.row_scale_words(),
-        };
-        Encodings { formats, scale_words }
+        Encodings { formats: self.formats(), scales: self.scales() }
     }
 
-    /// Words on the ports: of a query or a key, and of a value.
-    pub fn port_words(&self) -> Lengths {
-        Lengths { k: self.key_words(), v: self.dv() }
+    /// What is multiplied and added up: elements with their scales, and the result.
+    pub fn products(&self) -> Formats {
+        self.encodings().products()
+    }
+
+    /// Words on the ports, the elements and behind them those of their scales.
+    pub fn port_words(&self) -> Words {
+        self.encodings().words(self.d, self.dv())
     }
 
     /// Whether each lane has an exponent of its own beside its fixed-point accumulator.
@@ -294,7 +301,7 @@ impl CoreConfig {
 
     /// Widths of fixed-point lanes: as configured, or the format's default.
     pub fn lane_bits(&self) -> LaneBits {
-        self.lane.unwrap_or_else(|| (self.kind().lane)(self.formats()))
+        self.lane.unwrap_or_else(|| (self.kind().lane)(self.products()))
     }
 
     /// How many times the smallest channel of V the largest may be, where all channels are under one exponent, for values a quarter of
@@ -303,7 +310,7 @@ impl CoreConfig {
         let LaneBits { o, v, .. } = self.lane_bits();
         // FLASH-D's values enter the lanes with v bits, FA2's products the accumulator. One of the bits is the sign.
         let kept = if self.design() == Design::FlashD { v } else { o };
-        let octaves = f64::from(kept) - 3.0 - f64::from(self.formats().v.precision());
+        let octaves = f64::from(kept) - 3.0 - f64::from(self.products().v.precision());
         self.has_value_exponent().then(|| octaves.exp2())
     }
 
@@ -336,7 +343,7 @@ impl CoreConfig {
     /// Fraction bits of the accumulator: as configured; by default [`ACCUMULATOR_GUARD_BITS`] more than those of
     /// v and o, in both designs, and none more where the paper is followed to the letter.
     pub fn accumulator_fraction(&self) -> u32 {
-        let lanes = self.formats().lane_precision() - 1;
+        let lanes = self.products().lane_precision() - 1;
         match self.accumulator {
             Some(Accumulator::Fraction(bits)) => bits,
             Some(Accumulator::Format) => lanes,
@@ -349,7 +356,7 @@ impl CoreConfig {
     /// The accumulator's float format. Where exponentials exceed 1, formats with few exponents take one bit more of them: then
     /// 65,536 of the largest exponentials of values up to 1 fit.
     pub fn accumulator_format(&self) -> Format {
-        let base = self.formats().lane_exponents();
+        let base = self.products().lane_exponents();
         let grows = self.kind().slack > 0 && base.exponent_bits < Format::BF16.exponent_bits;
         match (self.accumulator, self.accumulator_fraction()) {
             (Some(Accumulator::Float(format)), _) => format,
@@ -363,7 +370,7 @@ impl CoreConfig {
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
             Arithmetic::Fixed => self.lane_bits().o + self.sum_guard_bits(),
-            Arithmetic::Ranged => self.formats().v.exponent_bits + self.lane_bits().o,
+            Arithmetic::Ranged => self.products().v.exponent_bits + self.lane_bits().o,
             Arithmetic::Float | Arithmetic::Letter => self.accumulator_format().width(),
         }
     }
@@ -378,16 +385,16 @@ impl CoreConfig {
         }
     }
 
-    /// The format in which float lanes see v: that of the ports, in the accumulator's exponents where those differ.
+    /// The format in which float lanes see v: that of its elements with their scales, in the accumulator's exponents where those differ.
     pub fn value_format(&self) -> Format {
-        let (format, accumulator) = (self.formats().v, self.accumulator_format());
+        let (format, accumulator) = (self.products().v, self.accumulator_format());
         let same = accumulator.bias == format.bias && accumulator.subnormals == format.subnormals;
         if same { format } else { accumulator.with_fraction(format.fraction_bits) }
     }
 
     /// The format of a weight or exponential that is rounded to one: the exponents of v in the lanes, with a significand of its own.
     pub fn weight_format(&self) -> Format {
-        let bits = self.weight_bits.unwrap_or(self.formats().lane_precision());
+        let bits = self.weight_bits.unwrap_or(self.products().lane_precision());
         self.value_format().with_fraction(bits - 1)
     }
 
@@ -395,7 +402,7 @@ impl CoreConfig {
     /// reciprocal of the sum as well, which needs two bits beyond the result's precision, and one for its own rounding where the
     /// product is rounded twice, as in float lanes.
     pub fn factor_significand(&self) -> u32 {
-        let p = self.formats().lane_precision();
+        let p = self.products().lane_precision();
         let asked = if self.has_fixed_lanes() { Some(self.lane_bits().w) } else { self.weight_bits };
         match self.kind().scales_in_lane {
             true => asked.unwrap_or(0).max(p + if self.has_fixed_lanes() { 2 } else { 3 }),

@@ -12,8 +12,10 @@
 //! ```
 
 mod operands;
+mod scale;
 
-pub use operands::{Encodings, Formats};
+pub use operands::{Encodings, Formats, Words};
+pub use scale::{Scale, ScaleFormat, Scales};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -96,6 +98,30 @@ impl Format {
     /// Integers of 4 bits, -7 to 7; -8 counts as -7.
     pub const INT4: Format = Format::integer(4);
 
+    /// OCP fp6 e3m2, 1-3-2: bias 3, every encoding a finite number, largest 28.
+    pub const FP6_E3M2: Format =
+        Format { specials: Specials::None, ..Format::ieee(3, 2, Subnormals::Supported) };
+    /// OCP fp6 e2m3, 1-2-3: bias 1, every encoding a finite number, largest 7.5.
+    pub const FP6_E2M3: Format =
+        Format { specials: Specials::None, ..Format::ieee(2, 3, Subnormals::Supported) };
+    /// OCP fp4 e2m1, 1-2-1: bias 1, every encoding a finite number, largest 6.
+    pub const FP4_E2M1: Format =
+        Format { specials: Specials::None, ..Format::ieee(2, 1, Subnormals::Supported) };
+
+    /// The named floats that are too narrow for results: elements of blocks that share a scale.
+    pub const NARROW: [(&'static str, Format); 3] =
+        [("fp6-e3m2", Format::FP6_E3M2), ("fp6-e2m3", Format::FP6_E2M3), ("fp4-e2m1", Format::FP4_E2M1)];
+
+    /// The elements of OCP Microscaling.
+    pub const MX: [Format; 6] = [
+        Format::FP8_E4M3,
+        Format::FP8_E5M2,
+        Format::FP6_E3M2,
+        Format::FP6_E2M3,
+        Format::FP4_E2M1,
+        Format::INT8,
+    ];
+
     /// The named integers.
     pub const INTEGERS: [(&'static str, Format); 2] = [("int8", Format::INT8), ("int4", Format::INT4)];
 
@@ -104,9 +130,14 @@ impl Format {
         Format::NAMED.map(|(name, _)| name).join(", ")
     }
 
-    /// All named formats: the floats, then the integers.
+    /// All named formats: the floats, then the integers and the floats that no result has.
     pub fn named() -> impl Iterator<Item = (&'static str, Format)> {
-        Format::NAMED.into_iter().chain(Format::INTEGERS)
+        Format::NAMED.into_iter().chain(Format::INTEGERS).chain(Format::NARROW)
+    }
+
+    /// Whether results can have it: a mean of integers, or of numbers of six bits and fewer, needs places that they do not have.
+    pub fn is_of_results(self) -> bool {
+        self.of_results() == self
     }
 
     const fn integer(width: u32) -> Format {
@@ -214,10 +245,10 @@ impl Format {
         self.magnitude(bits) > self.max_finite()
     }
 
-    /// The format of results where operands have this one: the same, but bf16 for integers. A mean of integers needs places that they do
-    /// not have, and its own exponent: most means are far smaller than the largest value.
+    /// The format of results where operands have this one: the same, but bf16 for integers and for floats below eight bits. A mean of
+    /// these needs places that they do not have, and its own exponent: most means are far smaller than the largest value.
     pub const fn of_results(self) -> Format {
-        if self.is_integer() { Format::BF16 } else { self }
+        if self.is_integer() || self.width() < 8 { Format::BF16 } else { self }
     }
 
     /// The same exponents and policies with another fraction.

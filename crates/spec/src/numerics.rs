@@ -19,7 +19,7 @@ pub use sum::{LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};
 
 use crate::bits::bits_for;
 use crate::config::{CoreConfig, Dot, Fa2Variant, Hold, LaneBits, STATIC_HOLD, WidestScalar};
-use crate::format::{Format, Formats, Subnormals};
+use crate::format::{Encodings, Format, Formats, Scales, Subnormals};
 use crate::pwl::softcap::Softcap;
 use crate::pwl::{self, Function, Table};
 pub use crate::pwl::{LOG2E, LOG2E_FRACTION};
@@ -54,6 +54,8 @@ fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
 
 /// Fraction bits that the natural score has beyond those of the base-2 score made from it.
 pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
+/// Fraction bits that the natural score has beyond [`NATURAL_SCORE_GUARD_BITS`] where significands of scales multiply it.
+pub const SIGNIFICANDS_GUARD_BITS: u32 = 2;
 /// Format of what is added to a key's score: natural units, as a memory would hold it. It is multiplied by [`LOG2E`], the score's own
 /// constant, rounded once to the score's last place, half away from zero, and saturates as the score does.
 pub const BIAS: Format = Format::BF16;
@@ -62,6 +64,9 @@ pub const BIAS: Format = Format::BF16;
 pub const SCALE_PRODUCT_BITS: u32 = 16;
 /// Bits of the product of both scales' significands and [`LOG2E`] that rounding to [`SCALE_PRODUCT_BITS`] drops.
 pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
+/// Fraction bits of what is left of that product.
+pub const SCALE_PRODUCT_FRACTION: u32 =
+    2 * Format::BF16.fraction_bits + LOG2E_FRACTION - SCALE_PRODUCT_DROPPED;
 /// Guard bits with which `1 - sigmoid(-t)` is formed.
 pub const COMPLEMENT_GUARD_BITS: u32 = 2;
 /// Extra fraction bits of FLASH-D's difference and product and of FA2's product. The result stays between `o`
@@ -177,7 +182,9 @@ impl ReciprocalNumerics {
 /// Widths and constants of one core.
 #[derive(Clone, Debug)]
 pub struct Numerics {
-    /// Formats of q, k, v and o.
+    /// Formats of elements on the ports, and what multiplies them.
+    pub encodings: Encodings,
+    /// What the units multiply and add up: q, k and v with their scales, and o.
     pub formats: Formats,
     /// Format of the accumulator.
     pub accumulator: Format,
@@ -193,9 +200,6 @@ pub struct Numerics {
     pub product: Format,
     /// How the dot product is formed.
     pub dot: Dot,
-    /// Words of the scale behind the elements of a query and of a key, integers: terms then are exact, and the sum is multiplied by both
-    /// scales. 0 where there are no scales.
-    pub scale_words: usize,
     /// Fraction bits that the fused dot product's terms have beyond the natural score's, so that the rms of d
     /// rounding errors stays that of a few.
     pub dot_guard: u32,
@@ -246,7 +250,8 @@ pub struct Numerics {
 impl Numerics {
     /// Derives everything from a configuration (which must be valid).
     pub fn new(config: &CoreConfig) -> Self {
-        let formats = config.formats();
+        let encodings = config.encodings();
+        let formats = encodings.products();
         let accumulator = config.accumulator_format();
         let hold = config.hold();
         let tree_levels = config.d.next_power_of_two().ilog2();
@@ -254,7 +259,6 @@ impl Numerics {
         let (value, weight) = (config.value_format(), config.weight_format());
         Numerics {
             dot: config.dot(),
-            scale_words: config.encodings().scale_words,
             dot_guard: tree_levels.div_ceil(2).saturating_sub(NATURAL_SCORE_GUARD_BITS),
             octave_bits: {
                 let vanished = vanished_octave((!fixed_lanes).then_some(weight), config.state_fraction_bits);
@@ -268,6 +272,7 @@ impl Numerics {
             ),
             scales_in_lane: config.kind().scales_in_lane,
             lane: fixed_lanes.then(|| config.lane_bits()),
+            encodings,
             formats,
             accumulator,
             value,
@@ -308,9 +313,11 @@ impl Numerics {
         }
     }
 
-    /// Fraction bits of the natural score `q . k 2^score_shift`.
+    /// Fraction bits of the natural score `q . k 2^score_shift`. Significands of scales that multiply it make its rounding error
+    /// four times as large at most.
     pub fn natural_fraction(&self) -> u32 {
-        self.score_fraction + NATURAL_SCORE_GUARD_BITS
+        let guard = if self.has_significands() { SIGNIFICANDS_GUARD_BITS } else { 0 };
+        self.score_fraction + NATURAL_SCORE_GUARD_BITS + guard
     }
 
     /// Width of the natural score.
@@ -318,14 +325,19 @@ impl Numerics {
         1 + self.score_integer + self.natural_fraction()
     }
 
-    /// Whether queries and keys have scales.
-    pub fn scaled(&self) -> bool {
-        self.scale_words > 0
+    /// Whether the dot product is one of exact integers, which scales multiply.
+    pub fn is_exact(&self) -> bool {
+        self.encodings.is_exact()
+    }
+
+    /// Whether significands of scales multiply the natural score.
+    pub fn has_significands(&self) -> bool {
+        self.encodings.has_significands()
     }
 
     /// Width of one term of the fused dot product, before its rounding bit is added.
     pub fn term_bits(&self) -> u32 {
-        match self.scaled() {
+        match self.is_exact() {
             true => 1 + self.formats.q.precision() + self.formats.k.precision(),
             false => self.natural_bits() + self.dot_guard,
         }
@@ -465,7 +477,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
 /// The numbers of a merge: its scores are states, and its values accumulators.
 pub fn merge_numerics(n: &Numerics) -> Numerics {
     Numerics {
-        scale_words: 0,
+        encodings: Encodings { scales: Scales::NONE, ..n.encodings },
         softcap: None,
         bias: false,
         score_integer: n.score_integer + 1,

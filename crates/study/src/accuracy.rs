@@ -17,12 +17,12 @@ use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
 use crate::heads::{Head, Heads, HeadsError, capped};
+use flashd_golden::Model;
 use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
-use flashd_golden::{Model, decode};
 use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
 use flashd_spec::format::Encodings;
-use flashd_workload::{Scaling, round_to, scale_value};
+use flashd_workload::{RowEncoding, ScaleRule, Scaling, round_to, row_encodings};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -157,8 +157,8 @@ pub(crate) fn on_head(
             max: before.max.min(nearest.max),
             ..nearest
         });
-        let v = encoded.values(scaling);
-        let saturated = encoded.saturated_values(scaling);
+        let values = encoded.values(scaling);
+        let (v, saturated) = (values.words, values.saturated);
         let results = on_rounded(encoded, scaling, &scores, &v);
         input.push(head.accuracy(results.into_iter().enumerate().map(round)));
         all.par_iter_mut().zip(&models).for_each(|(totals, model)| {
@@ -191,16 +191,12 @@ fn of_encodings(core: &CoreConfig, encodings: Encodings) -> Result<(), ConfigErr
 /// Scores of the rounded Q and K, for each query those of the keys that it sees.
 fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let (head, d) = (encoded.head, encoded.head.trace.attention.d);
-    let formats = encoded.encodings.formats;
-    let words = d + encoded.encodings.scale_words;
-    let row = |format, row: &[u64]| -> Vec<f64> {
-        let by = scale_value(&row[d..], format);
-        row[..d].iter().map(|&x| decode(format, x) * by).collect()
+    let [of_q, of_k, _] = row_encodings(encoded.encodings, ScaleRule::default());
+    let words = encoded.encodings.words(d, head.trace.attention.dv);
+    let values = |encoding: RowEncoding, words: usize, bits: &[u64]| -> Vec<f64> {
+        bits.par_chunks_exact(words).flat_map_iter(|row| encoding.decode(d, row)).collect()
     };
-    let values = |format, bits: &[u64]| -> Vec<f64> {
-        bits.par_chunks_exact(words).flat_map_iter(|x| row(format, x)).collect()
-    };
-    let (q, k) = (values(formats.q, &encoded.q), values(formats.k, &encoded.k));
+    let (q, k) = (values(of_q, words.q, &encoded.q), values(of_k, words.k, &encoded.k));
     // All scalings undo the same shift.
     let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
     q.par_chunks_exact(d)
@@ -213,14 +209,17 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
 fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u64]) -> Vec<f64> {
     let d = encoded.head.trace.attention.dv;
     let undo = 2f64.powi(-scaling.v_exponent);
-    let value = |(i, &v): (usize, &u64)| {
-        decode(encoded.encodings.formats.v, v) * undo * encoded.channels.scale(i % d)
+    let [.., of_v] = row_encodings(encoded.encodings, scaling.rule);
+    let words = encoded.encodings.words(encoded.head.trace.attention.d, d).v;
+    let row = |row: &[u64]| {
+        let values = of_v.decode(d, row).into_iter().enumerate();
+        values.map(|(i, v)| v * undo * encoded.channels.scale(i)).collect::<Vec<f64>>()
     };
-    let v: Vec<f64> = v.par_iter().enumerate().map(value).collect();
+    let v: Vec<f64> = v.par_chunks_exact(words).flat_map_iter(row).collect();
     scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
 }
 
-/// Errors of cores of one format on heads: a row for each head, layer or group. Vector length and score shift are those
+/// Errors of cores of one format on heads, scales that are powers of two being those of a rule: a row for each head, layer or group. Vector length and score shift are those
 /// of each head; V has the power of two that suits the core best on the head. Of the first head of each row, `queries`
 /// queries run through the RustHDL core too; 0 leaves that out. `done` is called for every core on every head.
 ///
@@ -229,33 +228,34 @@ fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u6
 /// hardware and model.
 pub fn measure(
     heads: &Heads,
-    encodings: Encodings,
+    (encodings, rule): (Encodings, ScaleRule),
     cores: &[CoreConfig],
     by: By,
     queries: usize,
     done: &(dyn Fn() + Sync),
 ) -> Result<FormatAccuracy, AccuracyError> {
-    let one = |head| on_head(&Encoded::new(encodings, head)?, cores, done);
+    let one = |head| on_head(&Encoded::new(encodings, rule, head)?, cores, done);
     let measured: Vec<OnHead> = heads.heads.par_iter().map(one).collect::<Result<_, _>>()?;
     let mut rows: BTreeMap<String, Vec<(&Head, &OnHead)>> = BTreeMap::new();
     for pair in heads.heads.iter().zip(&measured) {
         rows.entry(by.of(&pair.0.trace).map_err(AccuracyError::Name)?).or_default().push(pair);
     }
     let rows: Vec<(String, Vec<(&Head, &OnHead)>)> = rows.into_iter().collect();
-    let row = |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, encodings, cores, queries);
+    let row =
+        |(name, heads): &(String, Vec<(&Head, &OnHead)>)| row(name, heads, (encodings, rule), cores, queries);
     Ok(FormatAccuracy { format: encodings, rows: rows.par_iter().map(row).collect::<Result<_, _>>()? })
 }
 
 fn row(
     name: &str,
     heads: &[(&Head, &OnHead)],
-    encodings: Encodings,
+    (encodings, rule): (Encodings, ScaleRule),
     cores: &[CoreConfig],
     queries: usize,
 ) -> Result<RowAccuracy, AccuracyError> {
     let (first, on_first) = heads[0];
     // Encoded again: to keep all of them would take far more memory than this takes time.
-    let sample = if queries > 0 { Some(Encoded::new(encodings, first)?) } else { None };
+    let sample = if queries > 0 { Some(Encoded::new(encodings, rule, first)?) } else { None };
     let input = MeanMax::of(heads.iter().map(|(_, on)| on.input));
     let over = |mean: f64, reference: f64| (reference > 0.0).then(|| mean / reference);
     let mut all = Vec::new();

@@ -123,11 +123,8 @@ fn point(
         let attention = with_outlier_channels(seed, KEYS, D, large.channels(), f64::from(factor));
         let name = format!("factor{factor}-seed{seed}");
         let trace = Trace { name, group: "channels".into(), d: D, causal: true, attention };
-        let on = on_head(
-            &Encoded::new(format, &Head::new(trace, EVERY).with_softcap(softcap_of(cores)))?,
-            cores,
-            done,
-        )?;
+        let head = Head::new(trace, EVERY).with_softcap(softcap_of(cores));
+        let on = on_head(&Encoded::new(format, Default::default(), &head)?, cores, done)?;
         for ((mean, worst), total) in all.iter_mut().zip(on.cores) {
             // The first channels are the large ones.
             let small = &total.channels[large.channels()..];

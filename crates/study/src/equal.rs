@@ -1,11 +1,11 @@
 //! Errors on equal scores: every key weighs 1/N, and what an update loses of a small weight adds up.
 
-use flashd_golden::{Head, Model, decode, v_exponent};
+use flashd_golden::{Head, Model, decode, exponent_of_values};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{ConfigError, CoreConfig};
-use flashd_spec::format::{Encodings, Format};
+use flashd_spec::format::{Encodings, Format, Scale};
 use flashd_workload::synthetic::equal_scores;
-use flashd_workload::{encode_row, round_to};
+use flashd_workload::{RowEncoding, ScaleRule, row_encodings};
 use rayon::prelude::*;
 
 /// Numbers of keys, ascending.
@@ -36,39 +36,39 @@ struct Count {
 
 impl EqualHead {
     fn new(encodings: Encodings, seed: u64, counts: &[usize]) -> EqualHead {
-        let Encodings { formats, scale_words } = encodings;
+        let Encodings { formats, scales } = encodings;
+        let [of_q, of_k, of_v] = row_encodings(encodings, ScaleRule::default());
         let longest = counts.iter().copied().max().unwrap_or(0);
         let head = equal_scores(seed, longest, D);
-        let round = |format: Format, x: &[f32]| -> Vec<u64> {
-            x.iter().map(|&x| round_to(format, x.into())).collect()
-        };
-        let rows = |format: Format, x: &[f32]| -> Vec<u64> {
-            let row = |x: &[f32]| encode_row(format, &x.iter().map(|&x| x.into()).collect::<Vec<_>>());
-            if scale_words > 0 { x.chunks_exact(D).flat_map(row).collect() } else { round(format, x) }
+        let rows = |encoding: RowEncoding, x: &[f32], fill: f64| -> Vec<u64> {
+            let row =
+                |x: &[f32]| encoding.encode(&x.iter().map(|&x| f64::from(x) * fill).collect::<Vec<_>>()).0;
+            x.chunks_exact(D).flat_map(row).collect()
         };
         // Integers fill their range; errors are relative.
         let largest = head.max_abs_v();
-        let fill = if formats.v.is_integer() { formats.v.max_finite() as f64 / largest } else { 1.0 };
-        let v: Vec<u64> = head.v.iter().map(|&x| round_to(formats.v, f64::from(x) * fill)).collect();
-        let q = rows(formats.q, &head.q);
+        let channels = formats.v.is_integer() && scales.v == Scale::None;
+        let fill = if channels { formats.v.max_finite() as f64 / largest } else { 1.0 };
+        let v = rows(of_v, &head.v, fill);
+        let words = encodings.words(D, D);
+        let q = rows(of_q, &head.q, 1.0);
         let count = |&keys: &usize| {
             let (mut sums, mut channels) = (vec![0.0; D], vec![0f64; D]);
-            for row in v[..keys * D].chunks_exact(D) {
-                for ((sum, max), &bits) in sums.iter_mut().zip(&mut channels).zip(row) {
-                    let value = decode(formats.v, bits);
+            for row in v[..keys * words.v].chunks_exact(words.v) {
+                for ((sum, max), value) in sums.iter_mut().zip(&mut channels).zip(of_v.decode(D, row)) {
                     *sum += value;
                     *max = max.max(value.abs());
                 }
             }
             Count {
                 keys,
-                v_exponent: v_exponent(formats.v, &v[..keys * D]),
+                v_exponent: exponent_of_values(encodings, D, &v[..keys * words.v]),
                 exact: sums.iter().map(|sum| sum / keys as f64).collect(),
                 magnitudes: Magnitudes::of_channels(channels),
             }
         };
         let counts = counts.iter().map(count).collect();
-        EqualHead { format: formats.o, q, k: rows(formats.k, &head.k), v, counts }
+        EqualHead { format: formats.o, q, k: rows(of_k, &head.k, 1.0), v, counts }
     }
 
     /// Errors of the elements for each count.

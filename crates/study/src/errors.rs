@@ -6,8 +6,8 @@ use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Encodings;
 use flashd_workload::{
-    Attention, Channels, Rounded, Scaling, TensorScale, choose_scaling, round_to, round_value, saturates,
-    v_candidates,
+    Attention, Channels, Rounded, ScaleRule, Scaling, TensorScale, choose_scaling, round_value,
+    row_encodings, v_candidates,
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -60,18 +60,22 @@ pub struct TraceErrors {
 }
 
 impl<'a> Encoded<'a> {
-    pub(crate) fn new(encodings: impl Into<Encodings>, head: &'a Head) -> Result<Self, HeadsError> {
+    pub(crate) fn new(
+        encodings: impl Into<Encodings>,
+        rule: ScaleRule,
+        head: &'a Head,
+    ) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let (trace, a) = (&head.trace, &head.trace.attention);
         let round = |x: f64| round_value(encodings.formats.q, x);
         let scaling = choose_scaling(encodings, a, trace.score_scale(), TensorScale::Auto, &round)
-            .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?;
-        let candidates = v_candidates(a.max_abs_v(), encodings.formats).into_iter();
-        let Encodings { formats, scale_words } = encodings;
+            .map_err(|error| HeadsError::Scaling { name: trace.name.clone(), error })?
+            .with_rule(rule);
+        let candidates = v_candidates(a.max_abs_v(), encodings).into_iter();
+        let [of_q, of_k, of_v] = row_encodings(encodings, rule);
         let queries: Vec<f32> = head.queries.iter().flat_map(|&i| a.query(i)).copied().collect();
-        let scales = scale_words > 0;
-        let q = Rounded::rows(formats.q, a.d, scales, &queries, |_, x| scaling.scale_q(x));
-        let k = Rounded::rows(formats.k, a.d, scales, &a.k, |_, x| scaling.scale_k(x));
+        let q = Rounded::rows(of_q, a.d, &queries, |_, x| scaling.scale_q(x));
+        let k = Rounded::rows(of_k, a.d, &a.k, |_, x| scaling.scale_k(x));
         Ok(Encoded {
             head,
             encodings,
@@ -79,15 +83,8 @@ impl<'a> Encoded<'a> {
             q: q.words,
             k: k.words,
             scalings: candidates.map(|exponent| scaling.with_v_exponent(exponent)).collect(),
-            channels: Channels::new(formats.v, &a.v, a.dv),
+            channels: Channels::new(of_v.format, of_v.scale, &a.v, a.dv),
         })
-    }
-
-    /// Each value in a scaling, as it is rounded.
-    fn scaled_values(&self, scaling: &Scaling) -> impl ParallelIterator<Item = f64> {
-        let Attention { v, dv, .. } = &self.head.trace.attention;
-        let scaled = move |(i, &v): (usize, &f32)| scaling.scale_v(v) / self.channels.scale(i);
-        v.par_chunks_exact(*dv).flat_map_iter(move |row| row.iter().enumerate().map(scaled))
     }
 
     /// The number that an element of a result stands for, by its place in the result.
@@ -95,15 +92,14 @@ impl<'a> Encoded<'a> {
         self.channels.result(scaling, self.encodings.formats.o, i, o)
     }
 
-    /// The values in a scaling.
-    pub(crate) fn values(&self, scaling: &Scaling) -> Vec<u64> {
-        self.scaled_values(scaling).map(|v| round_to(self.encodings.formats.v, v)).collect()
-    }
-
-    /// Elements of V that saturate in a scaling.
-    pub(crate) fn saturated_values(&self, scaling: &Scaling) -> usize {
-        let format = self.encodings.formats.v;
-        self.scaled_values(scaling).filter(|&v| saturates(format, v)).count()
+    /// The values in a scaling, with their scales behind them.
+    pub(crate) fn values(&self, scaling: &Scaling) -> Rounded {
+        let Attention { v, dv, .. } = &self.head.trace.attention;
+        let [.., encoding] = row_encodings(self.encodings, scaling.rule);
+        let in_channel = |i: usize, v: f32| scaling.scale_v(v) / self.channels.scale(i);
+        // Rows together: a thread for each alone is more work than the row.
+        let pieces = v.par_chunks(dv * 256).map(|rows| Rounded::rows(encoding, *dv, rows, in_channel));
+        pieces.reduce(Rounded::default, Rounded::and)
     }
 
     /// The configuration for this head: its vector length and score shift.
@@ -151,8 +147,8 @@ impl<'a> Prepared<'a> {
     pub fn new(heads: &'a Heads, encodings: impl Into<Encodings>) -> Result<Self, HeadsError> {
         let encodings = encodings.into();
         let encode = |head| {
-            let encoded = Encoded::new(encodings, head)?;
-            let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling)).collect();
+            let encoded = Encoded::new(encodings, ScaleRule::default(), head)?;
+            let values = encoded.scalings.iter().map(|scaling| encoded.values(scaling).words).collect();
             Ok::<_, HeadsError>((encoded, values))
         };
         let heads = heads.heads.par_iter().map(encode);

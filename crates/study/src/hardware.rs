@@ -1,7 +1,7 @@
 //! The hardware error: the RustHDL core, cycle by cycle, against the bit-exact model that all other errors are of.
 
 use crate::errors::Encoded;
-use flashd_golden::{Model, QueryResult, v_exponent};
+use flashd_golden::{Model, QueryResult, values_exponent};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, Query, RunError, Workload, run_against};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::Scaling;
@@ -49,10 +49,10 @@ pub(crate) fn check(
     scaling: &Scaling,
     queries: usize,
 ) -> Result<HardwareCheck, RunError> {
-    let (d, dv) = (config.key_words(), config.dv());
-    let v = encoded.values(scaling);
-    let v_exponent = v_exponent(config.formats().v, &v);
-    let rows = encoded.q.chunks_exact(d).zip(&encoded.head.lengths).take(queries);
+    let words = config.port_words();
+    let v = encoded.values(scaling).words;
+    let v_exponent = values_exponent(config, &v);
+    let rows = encoded.q.chunks_exact(words.q).zip(&encoded.head.lengths).take(queries);
     let query = |(q, &n): (&[u64], &usize)| Query {
         q: q.to_vec(),
         keys: n.min(CHECKED_KEYS),
@@ -61,11 +61,10 @@ pub(crate) fn check(
     };
     let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys);
     let workload = Workload {
-        d,
-        dv,
+        words,
         queries: rows.map(query).collect(),
-        k: encoded.k[..reached * d].to_vec(),
-        v: v[..reached * dv].to_vec(),
+        k: encoded.k[..reached * words.k].to_vec(),
+        v: v[..reached * words.v].to_vec(),
     };
     let w = &workload;
     let results = w.results(&Model::new(config), true);
@@ -110,14 +109,14 @@ mod tests {
         let heads = Heads::synthetic(1, 64);
         let head = &heads.heads[0];
         let format = Format::BF16;
-        let encoded = Encoded::new(format, head).unwrap();
+        let encoded = Encoded::new(format, Default::default(), head).unwrap();
         let scaling = &encoded.scalings[0];
         let config = encoded.fitted(&CoreConfig::new(Design::FlashD, 16, format)).unwrap();
         let good = check(&encoded, &config, scaling, 2).unwrap();
         assert_eq!((good.queries, good.mismatches, good.max_error), (2, 0, 0.0));
         assert_eq!(good.keys as usize, 2 * CHECKED_KEYS);
         assert!(good.comparisons > good.keys);
-        let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling)[..64]);
+        let (q, k, v) = (&encoded.q[..16], &encoded.k[..64], &encoded.values(scaling).words[..64]);
         let workload = Workload::new(format, 16, q, k, v);
         let mut results = Model::new(&config).run(Head::new(q, k, v, &[4]).with_steps());
         assert!(against(&config, &workload, &results, &|_, o| format.value(o)).is_ok());

@@ -98,7 +98,7 @@ pub fn measure(
             let mut head = spread_head(seed, keys);
             for ((format, cores), heads) in sets.iter().zip(&mut heads) {
                 head = head.with_softcap(softcap_of(cores));
-                let on = on_head(&Encoded::new(*format, &head)?, cores, done)?;
+                let on = on_head(&Encoded::new(*format, Default::default(), &head)?, cores, done)?;
                 heads[0].push(on.input);
                 for (heads, total) in heads[1..].iter_mut().zip(on.cores) {
                     heads.push(total.accuracy);

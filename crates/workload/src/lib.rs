@@ -43,6 +43,6 @@ pub use visible::{AskedVisible, Visible};
 pub use quantise::{Scaling, ScalingError, ScoreScale, TensorScale, choose_scaling, v_candidates};
 // Rounding to encodings.
 pub use quantise::{
-    Channels, Quantised, Rounded, encode_row, quantise, round_to, round_value, saturates, scale_value,
-    scale_words,
+    Channels, Quantised, Rounded, RowEncoding, ScaleRule, quantise, round_to, round_value, row_encodings,
+    saturates,
 };

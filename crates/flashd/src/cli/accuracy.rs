@@ -1,12 +1,13 @@
 //! Arguments of `flashd accuracy` and `flashd figure`.
 
 use super::ByArg;
-use super::parse_positive;
 use super::{DATA, OUTPUT, RUN, WHAT};
+use super::{parse_positive, parse_scale_rule};
 use clap::{Args, Subcommand};
 use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
 use flashd_study::lengths::LENGTHS;
+use flashd_workload::ScaleRule;
 use std::path::PathBuf;
 
 #[derive(Args)]
@@ -33,6 +34,9 @@ pub struct AccuracyArgs {
     /// Also the errors with K minus its mean over the keys, and the gain
     #[arg(long, conflicts_with_all = ["no_traces", "channels"], help_heading = RUN)]
     pub smooth_k: bool,
+    /// Which powers of two E8M0 scales are: floor (OCP v1.0), ceil, rceil or even
+    #[arg(long, value_parser = parse_scale_rule, default_value = "rceil", value_name = "RULE", help_heading = RUN, hide_short_help = true)]
+    pub scale_rule: ScaleRule,
     /// What a row of the table is
     #[arg(long, value_enum, default_value = "model", help_heading = OUTPUT)]
     pub by: ByArg,

@@ -113,7 +113,7 @@ pub fn run(
         cycles_per_full_block: ArrayConfig::cycles_per_block(config.queries, keys),
         cycles_by_formula: ranges
             .map(|_| config.cycles(workload.blocks.iter().map(|b| (b.queries.len(), b.steps())))),
-        keys_times_queries: ranges.map(|_| results.len() * (workload.k.len() / workload.d)),
+        keys_times_queries: ranges.map(|_| results.len() * (workload.k.len() / workload.words.k)),
         keys_per_cycle: c.keys as f64 / c.cycles.max(1) as f64,
         cycles_per_query: c.cycles as f64 / c.queries.max(1) as f64,
         queries_per_value_read: c.v_reads_alone as f64 / c.v_reads.max(1) as f64,

@@ -13,7 +13,7 @@ use flashd_files::FolderLock;
 use flashd_golden::{Monitor, Step, Watch};
 use flashd_simulator::{Counters, Prepared, Reference, Scenario, prepare, run_model};
 use flashd_spec::config::{CoreConfig, Lengths};
-use flashd_workload::{Bias, Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
+use flashd_workload::{Bias, ScaleRule, Scaling, TensorScale, Trace, TraceEntry, Visible, list_dir};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::io::ErrorKind;
@@ -252,11 +252,12 @@ impl Work<'_> {
             sink: None,
             score_scale: head.score_scale(),
             tensor_scale: self.args.tensor_scale,
+            scale_rule: self.args.scale_rule,
             attention: head.attention,
         };
         // Only the choice of a power of two for V looks at the exact results.
         let chooses = self.args.tensor_scale == TensorScale::Auto
-            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.formats()).len() > 1;
+            && flashd_workload::v_candidates(scenario.attention.max_abs_v(), config.encodings()).len() > 1;
         let reference = if chooses { Reference::new(&scenario) } else { Reference::none() };
         let scenario = if self.args.smooth_k { scenario.smooth_k() } else { scenario };
         let prepared = prepare(config, &scenario, &reference)
@@ -275,6 +276,9 @@ impl Work<'_> {
             "{} {sizes:?} {visible:?} {config:?} {gaps:?} {scale:?}\n",
             env!("CARGO_PKG_VERSION")
         ));
+        if self.args.scale_rule != ScaleRule::default() {
+            hash.update(format!("{:?}\n", self.args.scale_rule));
+        }
         if self.args.smooth_k {
             hash.update("smooth k\n");
         }

@@ -2,7 +2,7 @@
 
 use super::Held;
 use flashd_golden::family::{Counts, Tensor};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Encodings, Format, Formats};
 use serde::Serialize;
 
 /// The format of a tensor; what is neither input nor output of a core has none.
@@ -45,17 +45,19 @@ impl Bytes {
     }
 
     fn new(format: Format, of: Formats, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
-        // With the scale behind a key's elements.
-        let (key, value) = (bytes(d + of.row_scale_words() as u64, of.k), bytes(d, of.v));
+        // With the scales behind elements.
+        let words = Encodings::from(of).words(d as usize, d as usize);
+        let (key, value) = (bytes(words.k as u64, of.k), bytes(words.v as u64, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
         let moved = |&tensor: &Tensor| {
             let elements = counts.reads(tensor) + counts.writes(tensor);
-            let scales = match tensor {
-                Tensor::Q | Tensor::K => elements / d * of.row_scale_words() as u64,
-                _ => 0,
+            let row = match tensor {
+                Tensor::Q => words.q,
+                Tensor::K => words.k,
+                Tensor::V => words.v,
+                _ => d as usize,
             };
-            let elements = elements + scales;
-            format_of(of, tensor).map(|format| bytes(elements, format))
+            format_of(of, tensor).map(|format| bytes(elements + elements / d * (row as u64 - d), format))
         };
         Bytes {
             format,

@@ -67,10 +67,11 @@ fn blocks_by_hand_and_arrays() {
             assert_eq!(accesses("streamed"), 2 * n * d + 2 * n.div_ceil(resident) * n * d);
             for bytes in p["bytes"].as_array().unwrap() {
                 let format: flashd_spec::format::Format = bytes["format"].as_str().unwrap().parse().unwrap();
-                if format.is_integer() {
-                    // A key has 16 bits more: its scale.
+                if !format.is_of_results() {
                     let bits = d * u64::from(format.width());
-                    assert_eq!(bytes["key"].as_u64(), Some((bits + 16).div_ceil(8)));
+                    // A key of integers has 16 bits more: its scale.
+                    let scale = if format.is_integer() { 16 } else { 0 };
+                    assert_eq!(bytes["key"].as_u64(), Some((bits + scale).div_ceil(8)));
                     assert_eq!(bytes["value"].as_u64(), Some(bits.div_ceil(8)));
                     continue;
                 }

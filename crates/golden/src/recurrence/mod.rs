@@ -125,7 +125,7 @@ impl FixedScore {
     pub(crate) fn new(n: &Numerics) -> Self {
         FixedScore {
             dot: n.dot,
-            is_score: n.scaled(),
+            is_score: n.is_exact() || n.has_significands(),
             tree_shift: n.score_shift + n.natural_fraction() as i32,
             guard: n.dot_guard as i32,
             score: Score::new(n),

@@ -13,6 +13,7 @@ use crate::dot::{
 };
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
+use crate::rows::tail_words;
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 use std::ops::Range;
@@ -77,7 +78,7 @@ impl<'a> Unit<'a> {
         by_tile: bool,
     ) -> Unit<'a> {
         let decoders = [n.formats.q, n.formats.k].map(Decoder::new);
-        let narrow = n.dot == Dot::Fused && !n.scaled() && fits_narrow(n, d, q_extent, k_extent);
+        let narrow = n.dot == Dot::Fused && tail_words(n) == 0 && fits_narrow(n, d, q_extent, k_extent);
         if let ([Some(decoder), Some(keys)], true) = (decoders, narrow) {
             let scaled = Scaled { decoder: keys, scale: pow2(term_shift(n)) as f32 };
             let all = if by_tile { Vec::new() } else { convert_all(isa, k, &scaled) };

@@ -3,6 +3,7 @@
 use super::isa::{Isa, Kernel};
 use crate::dot::{BLOCK, Block};
 use crate::round::{biased_exponent, pow2};
+use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};
 use rayon::prelude::*;
 
@@ -161,14 +162,30 @@ impl Magnitude {
 }
 
 impl Survey {
-    /// What is known of vectors whose magnitudes nobody asks for: which of them are special.
-    pub(crate) fn of_special(special: Vec<bool>) -> Survey {
-        let largest = vec![0; special.len()];
-        Survey { any_special: special.contains(&true), special, largest, extent: Extent::default() }
+    /// Looks at vectors of d words, of which the last `tail` are no encodings, on the threads of the current pool; of what is known of
+    /// them nothing is looked for. Nobody asks for magnitudes where there are such words, or exponents that f32 does not have.
+    pub(crate) fn of(
+        isa: Isa,
+        format: Format,
+        tail: usize,
+        d: usize,
+        bits: &[u64],
+        known: Special,
+    ) -> Survey {
+        let own = |special: Vec<bool>| (special.contains(&true), special);
+        match known.map(own) {
+            None => Survey::of_encodings(isa, format, d, bits),
+            Some((any_special, special)) if tail > 0 || format.exponent_bits > Format::BF16.exponent_bits => {
+                Survey { any_special, largest: vec![0; special.len()], special, extent: Extent::default() }
+            }
+            Some((any_special, special)) => {
+                Survey { special, any_special, ..Survey::of_encodings(isa, format, d, bits) }
+            }
+        }
     }
 
     /// Looks at vectors of d encodings, on the threads of the current pool.
-    pub fn of(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
+    pub fn of_encodings(isa: Isa, format: Format, d: usize, bits: &[u64]) -> Survey {
         let mut rows = vec![Row::default(); bits.len() / d];
         let together = PIECE.div_ceil(d);
         let pieces = rows.par_chunks_mut(together).zip(bits.par_chunks(together * d));

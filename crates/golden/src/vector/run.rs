@@ -13,9 +13,9 @@ use super::{Path, TILE, by_query};
 use crate::bias::{Bias, KeyBiases};
 use crate::carrier::Carriers;
 use crate::dot::BLOCK;
-use crate::head::Head;
+use crate::head::{Head, Prepared};
 use crate::model::{Model, QueryResult};
-use crate::scaled::special_rows;
+use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use rayon::prelude::*;
@@ -109,23 +109,29 @@ impl VectorModel {
     /// # Panics
     /// As [`VectorModel::run`].
     pub fn run_monitored(&self, head: Head, monitor: Monitor) -> VectorRun {
-        let (numerics, config) = (self.model.numerics(), self.model.config());
-        head.check(config);
         assert!(!head.record, "a monitor sees the steps, and none is kept");
-        let exponents = head.exponents(numerics.formats.v);
-        let head = Head { v_exponents: &exponents, ..head };
+        let (numerics, config) = (self.model.numerics(), self.model.config());
+        head.prepared(config, numerics, |prepared| self.run_prepared(prepared, monitor))
+    }
+
+    fn run_prepared(&self, Prepared { head, special }: Prepared, monitor: Monitor) -> VectorRun {
+        let (numerics, config) = (self.model.numerics(), self.model.config());
         let Head { q, k, v, restored, .. } = head;
-        let (dk, dv, partial, formats) = (config.key_words(), config.dv(), config.partial, numerics.formats);
-        let survey = |format, d, bits| Survey::of(self.isa, format, d, bits);
-        let keys = |format, bits| match numerics.scaled() {
-            true => Survey::of_special(special_rows(numerics, format, config.d, bits)),
-            false => survey(format, dk, bits),
-        };
+        let (tail, partial, formats) = (tail_words(numerics), config.partial, numerics.formats);
+        let (dk, dv) = (config.d + tail, config.dv());
         let small = q.len() + k.len() + v.len() <= SMALL;
+        let [q_special, k_special, v_special] = special;
+        let survey = |format, tail, d, bits, special| Survey::of(self.isa, format, tail, d, bits, special);
         let (q_survey, (k_survey, v_survey)) = both(
             small,
-            || keys(formats.q, q),
-            || both(small, || keys(formats.k, k), || survey(formats.v, dv, v)),
+            || survey(formats.q, tail, dk, q, q_special),
+            || {
+                both(
+                    small,
+                    || survey(formats.k, tail, dk, k, k_special),
+                    || survey(formats.v, 0, dv, v, v_special),
+                )
+            },
         );
         let surveys = [q_survey, k_survey, v_survey];
         let values = surveys[2].extent;
@@ -183,7 +189,7 @@ impl Task<'_> {
         }
         // A query alone would leave all lanes but one empty; two take as long as a block.
         let alone = lengths.len() == 1
-            && !self.numerics.scaled()
+            && tail_words(self.numerics) == 0
             && self.dk.is_multiple_of(BLOCK)
             && self.dv.is_multiple_of(BLOCK)
             && core.takes_elements();
@@ -198,7 +204,7 @@ impl Task<'_> {
         // Together: threads that have to be woken for each cost more than small tensors.
         let (unit, mut first) = both(
             q.len() + k.len() + v.len() <= SMALL,
-            || Unit::new(isa, self.numerics, self.dk - self.numerics.scale_words, [q, k], extents, by_tile),
+            || Unit::new(isa, self.numerics, self.dk - tail_words(self.numerics), [q, k], extents, by_tile),
             || groups.keys().next().map(|&exponent| prepare(exponent)),
         );
         let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };

@@ -49,17 +49,17 @@ pub struct ArrayOutputs {
 pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.core));
-    let (dk, dv, formats) = (config.core.key_words(), config.core.dv(), n.formats);
+    let (words, formats) = (config.core.port_words(), n.encodings.formats);
     let mut bench = Module::bench();
     let b = &mut bench;
     let scalars = if n.partial { n.scalar_bits(&config.core) } else { Vec::new() };
     let state_scalars: Vec<Wire> = scalars.into_iter().map(|bits| b.open(bits)).collect();
-    let state_o = b.opens(dv * usize::from(n.partial), config.core.accumulator_bits());
+    let state_o = b.opens(config.core.dv() * usize::from(n.partial), config.core.accumulator_bits());
     let core = CoreInputs {
-        q: &b.opens(dk, formats.q.width()),
+        q: &b.opens(words.q, formats.q.width()),
         q_valid: b.open(1),
-        v_exponent: config.core.has_value_exponent().then(|| b.open(formats.v.exponent_bits)),
-        k: &b.opens(dk, formats.k.width()),
+        v_exponent: config.core.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits)),
+        k: &b.opens(words.k, formats.k.width()),
         k_valid: b.open(1),
         k_last: b.open(1),
         k_mask: n.masks.then(|| b.open(1)),
@@ -67,7 +67,7 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
         k_state: n.partial.then(|| b.open(1)),
         state_scalars: &state_scalars,
         state_o: &state_o,
-        v: &b.opens(dv, formats.v.width()),
+        v: &b.opens(words.v, formats.v.width()),
     };
     let k_index = n.partial.then(|| b.open(config.index_bits()));
     let q_last = b.open(1);

@@ -13,8 +13,8 @@ use super::schedule::{SCORE_TO_VALUE, score_stage};
 use super::signals::Signals;
 use crate::rtl::{Module, Name, Tag, Wire};
 use crate::score::bias::{biased_score, key_bias};
+use crate::score::operand::Operand;
 use crate::score::softcap::capped_score;
-use crate::score::special::any_special;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
@@ -65,8 +65,12 @@ pub fn core(
 
         // Up to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
-        let q_special = any_special(m, "q_special", n.formats.q, &q, config.d);
-        let k_special = any_special(m, "k_special", n.formats.k, &k, config.d);
+        let (formats, scales) = (n.encodings.formats, n.encodings.scales);
+        let q_operand = Operand { format: formats.q, d: config.d, scale: scales.q };
+        let k_operand = Operand { format: formats.k, d: config.d, scale: scales.k };
+        let v_operand = Operand { format: formats.v, d: config.dv(), scale: scales.v };
+        let q_special = q_operand.any_special(m, "q_special", &q);
+        let k_special = k_operand.any_special(m, "k_special", &k);
         let bias = k_bias.map(|k_bias| key_bias(m, n, k_bias, k_special));
         let k_special = bias.as_ref().map_or(k_special, |(_, special)| *special);
         let keys = [
@@ -120,10 +124,11 @@ pub fn core(
         let blanks = k_mask.is_some() && kind.lanes.finish.is_none();
         let ends_query = blanks.then(|| m.call(("blank_end", 0), QueryEndsFunction {}, [valid, last])[0]);
         let o_empty = empty.map(|empty| m.register(("empty_q", 0), empty));
-        let v_special = any_special(m, "v_special", n.formats.v, &v, config.dv());
+        let v_special = v_operand.any_special(m, "v_special", &v);
         let v_special = delay(m, "late_v_special", v_special, early);
 
         // The lanes.
+        let v = v_operand.products(m, ("v_scaled", 0), &v);
         if let (Some(exponent), Some(result)) = (v_exponent, kind.result_exponent) {
             let exponent = m.register_if("v_exponent_q", q_valid, exponent);
             // The groups' own registers are the last stage of both ways.

@@ -23,10 +23,10 @@ use std::sync::Arc;
 function! {
     /// One term of the fused dot product.
     pub struct TermFunction { numerics: Arc<Numerics> }
-    name(this) = format!("{}_{}term", pair_ident(&this.numerics), if this.numerics.scaled() { "exact_" } else { "" });
+    name(this) = format!("{}_{}term", pair_ident(&this.numerics), if this.numerics.is_exact() { "exact_" } else { "" });
     doc = {
         let n = &this.numerics;
-        if n.scaled() {
+        if n.is_exact() {
             return "x + c = a * b; a from the query register, b from the key port.".into();
         }
         format!(
@@ -43,7 +43,7 @@ function! {
         let ub = unpack(fb, &canonical(fb, &b).named("b_finite"), "b");
         let product = ua.significand.mul(&ub.significand).named("product");
         let nonzero = ua.significand.any().and(&ub.significand.any()).named("nonzero");
-        if n.scaled() {
+        if n.is_exact() {
             let sign = ua.sign.xor(&ub.sign).named("negative");
             return [W::zero(1).concat(&product).xor(&sign.repeat(bits + 1)), sign];
         }

@@ -5,7 +5,8 @@
 //! | `dot` | products and adder tree | `q . k`, every operation rounded |
 //! | `fused_dot`, `term_sum` | terms and integer adders | `q . k`, rounded once |
 //! | `score` | the score, (1) | `s = q . k * scale * log2(e)` |
-//! | `scaled` | the score of integers, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
+//! | `operand` | elements with their scales | `q = q_element * q_scale` |
+//! | `scaled` | the score with scales of vectors, (1) | `s = q . k * q_scale * k_scale * scale * log2(e)` |
 //! | `saturate` | scores stay below 2^IS | |
 //! | `softcap` | its cap | `c tanh(s / c)` |
 //! | `bias` | what is added to it | `s + b * log2(e)` |
@@ -15,6 +16,7 @@
 pub mod bias;
 pub mod dot;
 pub mod fused_dot;
+pub mod operand;
 mod saturate;
 pub mod scaled;
 #[expect(clippy::module_inception, reason = "the unit that the folder is about")]

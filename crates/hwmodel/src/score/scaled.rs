@@ -1,15 +1,14 @@
-//! The score of integers with a scale for each query and each key, (1): `s = (q . k) q_scale k_scale 2^shift log2(e)`.
+//! The score with a scale for each query and each key, (1): `s = (q . k) q_scale k_scale 2^shift log2(e)`.
 //!
 //! ```text
-//!  q . k     integers: products and sums are exact
+//!  q . k     of integers: products and sums are exact; of others: elements have the powers of two of their scales
 //!  c         both scales' significands times log2(e), rounded to 16 bits, while the sum is formed
-//!  s         (q . k) c, right by the scales' exponents, rounded once
+//!  s         (q . k) c, rounded once; of integers right by the scales' exponents before that
 //! ```
 //!
-//! A scale is a positive bf16 number. A subnormal one counts as zero; one that is negative, Inf or NaN counts as zero and marks the query
-//! invalid.
+//! A scale that is not there, or is a power of two, has the significand one.
 
-use super::fused_dot::fused_dot;
+use super::operand::{Operand, flaws};
 use super::saturate::saturate;
 use crate::arith::fixed::clamp;
 use crate::arith::fused::{shift_right_signed, signed_times};
@@ -18,11 +17,13 @@ use crate::attention::schedule::dot_stages;
 use crate::function;
 use crate::rtl::{Module, Pins, Tag, VectorFunction, VectorLeaf, Wire};
 use crate::word::{Word, bits_for, ones};
-use flashd_spec::format::Format;
-use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_BITS, SCALE_PRODUCT_DROPPED, scaled_right};
+use flashd_spec::format::{Format, Scale, ScaleFormat};
+use flashd_spec::numerics::{
+    LOG2E, Numerics, SCALE_PRODUCT_BITS, SCALE_PRODUCT_DROPPED, SCALE_PRODUCT_FRACTION, scaled_right,
+};
 use std::sync::Arc;
 
-/// The format of scales.
+/// The format whose fields the product of both scales has.
 const SCALE: Format = Format::BF16;
 
 /// Width of the product of the sum of terms and `c`, with room for what scales above 1 move left.
@@ -35,60 +36,119 @@ fn right_bits(n: &Numerics) -> u32 {
     bits_for(product_bits(n).into())
 }
 
-/// Whether a scale counts as zero, and whether it is one that no scale may be.
-fn flaws<W: Word>(scale: &W) -> (W, W) {
-    let exponent = scale.slice(SCALE.fraction_bits, SCALE.exponent_bits);
-    let special = scale.msb().or(&exponent.all());
-    (special.or(&exponent.any().not()), special)
+/// Query and key as operands of d elements.
+pub(super) fn operands(n: &Numerics, d: usize) -> [Operand; 2] {
+    let (formats, scales) = (n.encodings.formats, n.encodings.scales);
+    [(formats.q, scales.q), (formats.k, scales.k)].map(|(format, scale)| Operand { format, d, scale })
 }
 
-function! {
-    /// Whether a query's or a key's scale is negative, Inf or NaN.
-    pub struct ScaleSpecialFunction {}
-    name(this) = "scale_special";
-    doc = "special = scale, a bf16 number, is negative, Inf or NaN.";
-    inputs { scale: SCALE.width() }
-    outputs { special: 1 }
-    eval<W> { [flaws(&scale).1] }
+/// Both scales, multiplied; those that are there.
+struct ScalesFunction {
+    q: Option<ScaleFormat>,
+    k: Option<ScaleFormat>,
+    /// With the sum of exponents.
+    exponents: bool,
 }
 
-function! {
-    /// Both scales, multiplied.
-    pub struct ScalesFunction {}
-    name(this) = "scales";
-    doc = "product = 1.f of q_scale * 1.f of k_scale, 0 where one counts as zero; exponents = sum of both exponent fields.";
-    inputs { q_scale: SCALE.width(), k_scale: SCALE.width() }
-    outputs { product: 2 * SCALE.precision(), exponents: SCALE.exponent_bits + 1 }
-    eval<W> {
-        let significand = |scale: &W| W::constant(1, 1).concat(&scale.slice(0, SCALE.fraction_bits));
-        let exponent = |scale: &W| scale.slice(SCALE.fraction_bits, SCALE.exponent_bits).zext(SCALE.exponent_bits + 1);
-        let product = significand(&q_scale).mul(&significand(&k_scale)).named("significands");
-        let zero = flaws(&q_scale).0.or(&flaws(&k_scale).0).named("zero");
-        [zero.not().repeat(product.width()).and(&product), exponent(&q_scale).add(&exponent(&k_scale))]
+impl ScalesFunction {
+    fn present(&self) -> impl Iterator<Item = (&'static str, ScaleFormat)> {
+        [("q_scale", self.q), ("k_scale", self.k)]
+            .into_iter()
+            .filter_map(|(name, scale)| Some((name, scale?)))
+    }
+}
+
+impl VectorFunction for ScalesFunction {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let word = |scale: Option<ScaleFormat>| match scale {
+            Some(ScaleFormat::Bf16) => "",
+            Some(_) => "_e8m0",
+            None => "_none",
+        };
+        let name = match (self.q, self.k) {
+            (Some(ScaleFormat::Bf16), Some(ScaleFormat::Bf16)) => "scales".to_string(),
+            _ => format!("scales{}_by{}", word(self.q), word(self.k)),
+        };
+        let name = if self.exponents { name } else { format!("{name}_significands") };
+        let exponents = if self.exponents { "; exponents = sum of both exponent fields" } else { "" };
+        let doc = format!(
+            "product = 1.f of q_scale * 1.f of k_scale, 0 where one counts as zero{exponents}.\nA scale that is not there is one."
+        );
+        let inputs = self.present().map(|(name, scale)| Pins::word(name, scale.bits())).collect();
+        let mut outputs = vec![Pins::word("product", 2 * SCALE.precision())];
+        outputs.extend(self.exponents.then(|| Pins::word("exponents", SCALE.exponent_bits + 1)));
+        (Tag::module(name, doc), inputs, outputs)
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let scales = || self.present().zip(inputs.iter().map(|words| &words[0]));
+        let zero = scales()
+            .map(|((_, format), scale)| flaws(format, scale).0)
+            .reduce(|a, b| a.or(&b))
+            .unwrap_or_else(|| W::zero(1))
+            .named("zero");
+        // 1.f, and the exponent field.
+        let parts = |((_, format), scale): ((&str, ScaleFormat), &W)| match format {
+            ScaleFormat::Bf16 => (
+                Some(W::constant(1, 1).concat(&scale.slice(0, SCALE.fraction_bits))),
+                scale.slice(SCALE.fraction_bits, SCALE.exponent_bits),
+            ),
+            _ => (None, scale.clone()),
+        };
+        let parts: Vec<(Option<W>, W)> = scales().map(parts).collect();
+        let width = 2 * SCALE.precision();
+        let mut significands = parts.iter().filter_map(|(significand, _)| significand.as_ref());
+        let product = match (significands.next(), significands.next()) {
+            (Some(a), Some(b)) => a.mul(b),
+            (Some(a), None) => a.append_zeros(SCALE.fraction_bits).zext(width),
+            _ => W::constant(width, 1 << (2 * SCALE.fraction_bits)),
+        };
+        let product = product.named("significands");
+        let product = vec![zero.not().repeat(width).and(&product)];
+        if !self.exponents {
+            return vec![product];
+        }
+        let wide = SCALE.exponent_bits + 1;
+        let exponents = match &parts[..] {
+            [(_, a), (_, b)] => a.zext(wide).add(&b.zext(wide)),
+            [(_, a)] => a.zext(wide).add(&W::constant(wide, SCALE.bias as u64)),
+            _ => W::constant(wide, 2 * SCALE.bias as u64),
+        };
+        vec![product, vec![exponents]]
     }
 }
 
 function! {
     /// What the sum of products is multiplied by.
-    pub struct ScaleProductFunction { numerics: Arc<Numerics> }
-    name(this) = format!("scale_in_base_2_{}", right_bits(&this.numerics));
-    doc = format!(
-        "multiplier = product * log2(e) to {SCALE_PRODUCT_BITS} bits, rounded half up; (q . k) multiplier goes right by places = {} - exponents, at least 0.",
-        scaled_right(&this.numerics).0
-    );
-    inputs { product: 2 * SCALE.precision(), exponents: SCALE.exponent_bits + 1 }
-    outputs { multiplier: SCALE_PRODUCT_BITS, places: right_bits(&this.numerics) }
+    pub struct ScaleMultiplierFunction {}
+    name(this) = "scale_in_base_2";
+    doc = format!("multiplier = product * log2(e) to {SCALE_PRODUCT_BITS} bits, rounded half up.");
+    inputs { product: 2 * SCALE.precision() }
+    outputs { multiplier: SCALE_PRODUCT_BITS }
     eval<W> {
-        let n = &this.numerics;
         let product = product.mul(&W::constant(bits_for(LOG2E), LOG2E)).named("in_base_2");
         let half = W::constant(product.width(), 1 << (SCALE_PRODUCT_DROPPED - 1));
-        let c = product.add(&half).named("rounded").drop_low(SCALE_PRODUCT_DROPPED);
+        [product.add(&half).named("rounded").drop_low(SCALE_PRODUCT_DROPPED)]
+    }
+}
+
+function! {
+    /// Where the product of a sum of integers goes.
+    pub struct ScalePlacesFunction { numerics: Arc<Numerics> }
+    name(this) = format!("scale_places_{}", right_bits(&this.numerics));
+    doc = format!(
+        "(q . k) multiplier goes right by places = {} - exponents, at least 0.", scaled_right(&this.numerics).0
+    );
+    inputs { exponents: SCALE.exponent_bits + 1 }
+    outputs { places: right_bits(&this.numerics) }
+    eval<W> {
+        let n = &this.numerics;
         let (most, _) = scaled_right(n);
         let wide = (exponents.width() + 1).max(bits_for(most.unsigned_abs().into()) + 1);
         let most = W::constant(wide, most as i64 as u64 & ones(wide));
         let right = most.sub(&exponents.zext(wide)).named("distance");
         let right = right.msb().not().repeat(wide - 1).and(&right.slice(0, wide - 1)).named("not_left");
-        [c, clamp(&right, right_bits(n))]
+        [clamp(&right, right_bits(n))]
     }
 }
 
@@ -121,53 +181,65 @@ function! {
     }
 }
 
-/// Words of a port as one, the low one first.
-struct JoinedWords {
-    words: usize,
-    width: u32,
-}
-
-impl VectorFunction for JoinedWords {
-    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
-        let JoinedWords { words, width } = *self;
-        let tag = Tag::module(format!("joined_{words}_{width}"), "y = the words of x, the first one lowest.");
-        let y = Pins::word("y", words as u32 * width);
-        (tag, vec![Pins::vector("x", words, width)], vec![y])
+function! {
+    /// The natural score times the significands of scales.
+    pub struct SignificandsFunction { numerics: Arc<Numerics> }
+    name(this) = format!("natural_to_scaled_score_{}_{}", this.numerics.natural_bits(), this.numerics.score_bits());
+    doc = {
+        let n = &this.numerics;
+        format!(
+            "score = natural * multiplier * 2^-{SCALE_PRODUCT_FRACTION}, {} integer and {} fraction bits, rounded half up, saturating.",
+            n.score_integer, n.score_fraction
+        )
+    };
+    inputs { natural: this.numerics.natural_bits(), multiplier: SCALE_PRODUCT_BITS }
+    outputs { score: this.numerics.score_bits() }
+    eval<W> {
+        let n = &this.numerics;
+        let product = signed_times(&natural, &multiplier).named("product");
+        let drop = SCALE_PRODUCT_FRACTION + n.natural_fraction() - n.score_fraction;
+        let wide = product.width() + 1;
+        let half = W::constant(wide, 1 << (drop - 1));
+        let rounded = product.sext(wide).add(&half).named("rounded").drop_low(drop);
+        [saturate(&rounded, n.score_bits() - 1)]
     }
+}
 
-    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
-        let joined = inputs[0].iter().rev().cloned().reduce(|high, low| high.concat(&low));
-        vec![joined.into_iter().collect()]
+/// What a sum is multiplied by, of a query in its register and a key with a scale behind one or both, when the sum is there: the
+/// multiplier, and places to the right, which only sums of integers go.
+pub(super) fn multiplier(
+    m: &mut Module,
+    n: &Arc<Numerics>,
+    d: usize,
+    q: &[Wire],
+    k: &[Wire],
+) -> (Wire, Option<Wire>) {
+    let [q_operand, k_operand] = operands(n, d);
+    // Scales of blocks are in the elements already, and so are the exponents of those of vectors but of exact integers.
+    let of_vector = |operand: Operand| {
+        let format = operand.scale.format()?;
+        (operand.scale == Scale::Row || n.is_exact()).then_some(format)
+    };
+    let function =
+        ScalesFunction { q: of_vector(q_operand), k: of_vector(k_operand), exponents: n.is_exact() };
+    let mut numbers = Vec::new();
+    if function.q.is_some() {
+        numbers.extend(q_operand.scales(m, "q_scale", q));
     }
-}
-
-/// The scale behind the elements of a query or a key.
-pub(crate) fn scale_of(m: &mut Module, name: &str, words: &[Wire]) -> Wire {
-    m.leaf(name, VectorLeaf::new(JoinedWords { words: words.len(), width: words[0].width() }), words)[0]
-}
-
-/// From query and key, integers with scales behind them, to the score in base 2, after the dot product's registers.
-pub(super) fn scaled_score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
-    let tag = Tag::module("score_unit", "Score s = q . k * q_scale * k_scale * scale * log2(e).").dissolved();
-    around.part("score", tag, |m| {
-        m.clock();
-        let (q, k) = (m.inputs("q", q), m.inputs("k", k));
-        let q_scale = scale_of(m, "q_scale", &q[d..]);
-        let k_scale = scale_of(m, "k_scale", &k[d..]);
-        let [product, exponents] = m.call("scales", ScalesFunction {}, [q_scale, k_scale]);
-        // Two multiplications, in a stage each if there are two.
-        let stages = dot_stages(n.tree_levels) as usize;
-        let before = stages.min(1);
-        let product = delay(m, "late_product", product, before);
+    if function.k.is_some() {
+        numbers.extend(k_operand.scales(m, "k_scale", k));
+    }
+    let both = m.leaf("scales", VectorLeaf::new(function), &numbers);
+    // Two multiplications, in a stage each if there are two.
+    let stages = dot_stages(n.tree_levels) as usize;
+    let before = stages.min(1);
+    let product = delay(m, "late_product", both[0], before);
+    let [multiplier] = m.call("base_2", ScaleMultiplierFunction {}, [product]);
+    let multiplier = delay(m, "late_multiplier", multiplier, stages - before);
+    let places = both.get(1).map(|&exponents| {
         let exponents = delay(m, "late_exponents", exponents, before);
-        let function = ScaleProductFunction { numerics: n.clone() };
-        let [multiplier, places] = m.call("base_2", function, [product, exponents]);
-        let stages = stages - before;
-        let multiplier = delay(m, "late_multiplier", multiplier, stages);
-        let places = delay(m, "late_places", places, stages);
-        let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
-        let function = ScaledScoreFunction { numerics: n.clone() };
-        let [score] = m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
-        m.output("score", score)
-    })
+        let [places] = m.call("places", ScalePlacesFunction { numerics: n.clone() }, [exponents]);
+        delay(m, "late_places", places, stages - before)
+    });
+    (multiplier, places)
 }

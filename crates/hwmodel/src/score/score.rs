@@ -6,7 +6,7 @@
 use super::dot::dot_product;
 use super::fused_dot::fused_dot;
 use super::saturate::saturate;
-use super::scaled::scaled_score;
+use super::scaled::{ScaledScoreFunction, SignificandsFunction, multiplier, operands};
 use crate::arith::to_fixed;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
@@ -89,28 +89,41 @@ function! {
 
 /// From query and key, `d` elements of any encoding each, to the score in base 2, after the dot product's registers.
 ///
-/// Behind the elements stand the words of a scale, if there are scales.
+/// Behind the elements stand the words of scales, if there are scales.
 pub fn score(around: &mut Module, n: &Arc<Numerics>, d: usize, q: &[Wire], k: &[Wire]) -> Wire {
-    if n.scaled() {
-        return scaled_score(around, n, d, q, k);
-    }
-    let tag = Tag::module("score_unit", "Score s = q . k * scale * log2(e).").dissolved();
-    around.part("score", tag, |m| {
+    let doc = match n.is_exact() || n.has_significands() {
+        true => "Score s = q . k * q_scale * k_scale * scale * log2(e).",
+        false => "Score s = q . k * scale * log2(e).",
+    };
+    around.part("score", Tag::module("score_unit", doc).dissolved(), |m| {
         m.clock();
-        let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
         let numerics = || n.clone();
-        let [natural] = match n.dot {
-            Dot::Fused => {
-                let sum = fused_dot(m, ("fused", 0), n, &q, &k);
-                let function = TotalToScoreFunction { numerics: numerics() };
-                m.call(("exact", 0), function, [sum.total, sum.carry])
+        if n.dot == Dot::Tree {
+            let (q, k) = (m.inputs("q", &q[..d]), m.inputs("k", &k[..d]));
+            let dot = dot_product(m, ("dot", 0), n, &q, &k);
+            let [natural] = m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot]);
+            let [score] = m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]);
+            return m.output("score", score);
+        }
+        let (q, k) = (m.inputs("q", q), m.inputs("k", k));
+        let scales = (n.is_exact() || n.has_significands()).then(|| multiplier(m, n, d, &q, &k));
+        if let Some((multiplier, Some(places))) = scales {
+            let sum = fused_dot(m, ("fused", 0), n, &q[..d], &k[..d]);
+            let function = ScaledScoreFunction { numerics: numerics() };
+            let [score] = m.call("scaled", function, [sum.total, sum.carry, multiplier, places]);
+            return m.output("score", score);
+        }
+        let [q_operand, k_operand] = operands(n, d);
+        let (q, k) = (q_operand.products(m, ("q_scaled", 0), &q), k_operand.products(m, ("k_scaled", 0), &k));
+        let sum = fused_dot(m, ("fused", 0), n, &q, &k);
+        let function = TotalToScoreFunction { numerics: numerics() };
+        let [natural] = m.call(("exact", 0), function, [sum.total, sum.carry]);
+        let [score] = match scales {
+            Some((multiplier, _)) => {
+                m.call("scaled", SignificandsFunction { numerics: numerics() }, [natural, multiplier])
             }
-            Dot::Tree => {
-                let dot = dot_product(m, ("dot", 0), n, &q, &k);
-                m.call(("rounded", 0), DotToScoreFunction { numerics: numerics() }, [dot])
-            }
+            None => m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]),
         };
-        let [score] = m.call("base_2", BaseTwoFunction { numerics: numerics() }, [natural]);
         m.output("score", score)
     })
 }

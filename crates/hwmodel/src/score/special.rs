@@ -1,23 +1,10 @@
 //! Detection of Inf and NaN in a whole vector.
 
-use super::scaled::{ScaleSpecialFunction, scale_of};
 use crate::arith;
 use crate::netlist::{Net, verilog_body};
-use crate::rtl::{Leaf, Module, Pins, Tag, Wire};
+use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::{Num, Word};
 use flashd_spec::format::Format;
-
-/// Whether something of a vector is Inf or NaN: one of its d elements, which integers never are, or the scale behind them.
-pub fn any_special(m: &mut Module, name: &str, format: Format, x: &[Wire], d: usize) -> Wire {
-    let (elements, scale) = x.split_at(d);
-    match scale.is_empty() {
-        false => {
-            let scale = scale_of(m, &format!("{name}_scale"), scale);
-            m.call((name, 0), ScaleSpecialFunction {}, [scale])[0]
-        }
-        true => m.leaf(name, AnySpecial { format, elements: d }, elements)[0],
-    }
-}
 
 /// Whether any element of a vector is Inf or NaN.
 pub struct AnySpecial {

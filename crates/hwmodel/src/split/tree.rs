@@ -23,15 +23,15 @@ use std::sync::Arc;
 pub fn build(config: &SplitConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = &Arc::new(Numerics::new(&config.core));
-    let (dk, dv, formats, parts) = (config.core.key_words(), config.core.dv(), n.formats, config.parts);
+    let (words, formats, parts) = (config.core.port_words(), n.encodings.formats, config.parts);
     let mut bench = Module::bench();
     let b = &mut bench;
     // Keys and values are one for each part and stand one after another; so do masks, a bit each.
-    let q = b.opens(dk, formats.q.width());
-    let (k, v) = (b.opens(parts * dk, formats.k.width()), b.opens(parts * dv, formats.v.width()));
+    let q = b.opens(words.q, formats.q.width());
+    let (k, v) = (b.opens(parts * words.k, formats.k.width()), b.opens(parts * words.v, formats.v.width()));
     let ([q_valid, k_valid, k_last], k_mask) = ([(); 3].map(|()| b.open(1)), b.opens(parts, 1));
     let k_bias = b.opens(if n.bias { parts } else { 0 }, BIAS.width());
-    let v_exponent = config.core.has_value_exponent().then(|| b.open(formats.v.exponent_bits));
+    let v_exponent = config.core.has_value_exponent().then(|| b.open(n.formats.v.exponent_bits));
     let doc = format!(
         "{parts} cores for one query, each with a part of its keys, and the merges of their results."
     );
@@ -112,7 +112,7 @@ fn cores(
     [k_mask, k_bias]: [&[Wire]; 2],
     shared: &CoreInputs,
 ) -> Vec<CoreOutputs> {
-    let (dk, dv) = (config.core.key_words(), config.core.dv());
+    let words = config.core.port_words();
     let [low] = m.call("low", LowFunction {}, []);
     let scalars = config.core.state_scalars().iter().zip(n.scalar_bits(&config.core));
     let scalars: Vec<Wire> = scalars
@@ -121,8 +121,8 @@ fn cores(
         })
         .collect();
     let [zero] = m.call("zero", ZeroFunction { width: MergeKind::of(&config.core).accumulator_bits(n) }, []);
-    let accumulators = vec![zero; dv];
-    (shared.k.chunks(dk).zip(shared.v.chunks(dv)).zip(k_mask).enumerate())
+    let accumulators = vec![zero; config.core.dv()];
+    (shared.k.chunks(words.k).zip(shared.v.chunks(words.v)).zip(k_mask).enumerate())
         .map(|(p, ((k, v), &k_mask))| {
             let (k_mask, k_bias, k_state) = (Some(k_mask), k_bias.get(p).copied(), Some(low));
             let (state_scalars, state_o) = (&scalars[..], &accumulators[..]);

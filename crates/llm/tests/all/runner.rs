@@ -126,6 +126,7 @@ fn a_core_gives_what_the_bit_exact_model_gives() {
                         visible: Visible::new(true),
                         score_scale,
                         tensor_scale,
+                        scale_rule: Default::default(),
                     };
                     prepare(&core, &scenario, &Reference::new(&scenario)).unwrap()
                 })

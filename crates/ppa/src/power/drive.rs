@@ -9,7 +9,7 @@ use crate::Target;
 use crate::netlist::{Net, Netlist, Simulation};
 use flashd_simulator::RESET_CYCLES;
 use flashd_simulator::array::ArrayInputs;
-use flashd_spec::config::{ArrayConfig, Lengths};
+use flashd_spec::config::ArrayConfig;
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::BIAS;
 use rayon::prelude::*;
@@ -160,7 +160,7 @@ impl<'a> Ports<'a> {
     fn new(target: &Target, netlist: &'a Netlist) -> Result<Self, PowerError> {
         let config = target.core();
         let Formats { q, k, v, o } = config.formats();
-        let Lengths { k: dk, v: dv } = config.port_words();
+        let words = config.port_words();
         let bits = |d: usize, format: Format| d * format.width() as usize;
         let wide = |name: &str, is_input: bool, bits: usize| -> Result<&'a [Net], PowerError> {
             let port = netlist.port(name).filter(|port| port.is_input == is_input);
@@ -194,9 +194,9 @@ impl<'a> Ports<'a> {
             },
             widths: [q, k, v, o].map(|format| format.width() as usize),
             rst: bit("rst", true)?,
-            q: wide("q", true, bits(dk, q))?,
+            q: wide("q", true, bits(words.q, q))?,
             q_valid: bit("q_valid", true)?,
-            k: wide("k", true, bits(dk, k))?,
+            k: wide("k", true, bits(words.k, k))?,
             k_valid: bit("k_valid", true)?,
             k_last: bit("k_last", true)?,
             k_mask: config.masks.then(|| bit("k_mask", true)).transpose()?,
@@ -204,14 +204,14 @@ impl<'a> Ports<'a> {
                 true => wide("k_bias", true, target.queries() * BIAS.width() as usize)?,
                 false => &[],
             },
-            v: wide("v", true, bits(dv, v))?,
+            v: wide("v", true, bits(words.v, v))?,
             v_step: bit("v_step", false)?,
             v_ren: bit("v_ren", false)?,
-            o: wide("o", false, bits(dv, o))?,
+            o: wide("o", false, bits(config.dv(), o))?,
             o_valid: bit("o_valid", false)?,
             o_invalid: bit("o_invalid", false)?,
             v_exponent: match config.has_value_exponent() {
-                true => wide("v_exponent", true, v.exponent_bits as usize)?,
+                true => wide("v_exponent", true, config.products().v.exponent_bits as usize)?,
                 false => &[],
             },
             o_overflow: config.has_value_exponent().then(|| bit("o_overflow", false)).transpose()?,

@@ -133,7 +133,7 @@ fn streams_carry_rows_of_the_right_or_the_nearest_width() {
             assert!(
                 workload.queries.iter().all(|query| query.q.len() == d && query.keys * d <= workload.k.len())
             );
-            assert_eq!((workload.d, workload.v.len()), (d, workload.k.len()));
+            assert_eq!((workload.words.k, workload.v.len()), (d, workload.k.len()));
         }
         let first_rows: std::collections::HashSet<_> =
             workloads.iter().map(|workload| &workload.queries[0].q).collect();

@@ -2,7 +2,7 @@
 
 use super::{PowerError, PowerOptions};
 use crate::Target;
-use flashd_golden::v_exponent;
+use flashd_golden::values_exponent;
 use flashd_simulator::array::ArrayWorkload;
 use flashd_simulator::{Query, RESET_CYCLES, Workload};
 use flashd_spec::config::{ArrayConfig, CoreConfig, Lengths, TRANSFER_CYCLES};
@@ -59,7 +59,7 @@ pub(super) fn streams(target: &Target, options: &PowerOptions) -> Result<Streams
             let (head, lengths) = &sources[stream % sources.len()];
             let turn = stream / sources.len();
             let turns = streams.div_ceil(sources.len());
-            let workload = one_stream(head, lengths, turn * head.queries / turns, steps);
+            let workload = one_stream(config, head, lengths, turn * head.queries / turns, steps);
             let workload = if config.bias { with_slope(workload) } else { workload };
             match target {
                 Target::Core(_) => Feed::Core(workload),
@@ -167,8 +167,15 @@ fn rounded(config: &CoreConfig, attention: &Attention) -> Result<Quantised, Powe
 
 /// Rows one after another from `first` on, around the end, until there are `steps` keys; `lengths` says how many each
 /// row sees.
-fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -> Workload {
-    let v_exponent = v_exponent(head.formats.v, &head.v);
+fn one_stream(
+    config: &CoreConfig,
+    head: &Quantised,
+    lengths: &[usize],
+    first: usize,
+    steps: usize,
+) -> Workload {
+    let words = config.port_words();
+    let v_exponent = values_exponent(config, &head.v);
     let mut queries = Vec::new();
     let mut total = 0;
     let mut row = first;
@@ -183,8 +190,8 @@ fn one_stream(head: &Quantised, lengths: &[usize], first: usize, steps: usize) -
     }
     // Keys that no query reaches need not be kept 64 times.
     let reached = queries.iter().map(|query| query.keys).max().unwrap_or(0);
-    let (k, v) = (head.k[..reached * head.key_words()].to_vec(), head.v[..reached * head.dv].to_vec());
-    Workload { d: head.key_words(), dv: head.dv, queries, k, v }
+    let (k, v) = (head.k[..reached * words.k].to_vec(), head.v[..reached * words.v].to_vec());
+    Workload { words, queries, k, v }
 }
 
 /// Cycles of a stream before counting starts: reset, the first query, and twice the pipeline, so that everything

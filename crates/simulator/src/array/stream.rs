@@ -60,6 +60,8 @@ pub struct ArrayDriver<'a> {
     /// Widths of the elements of q, k and v.
     widths: [u32; 3],
     exponent_mask: u64,
+    /// Accumulators of a partial result.
+    dv: usize,
     /// Cores with a bias, all or none.
     biased: usize,
     /// With masks: the largest place of a key.
@@ -90,7 +92,8 @@ impl<'a> ArrayDriver<'a> {
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
             },
             widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
-            exponent_mask: formats.v.exponent_mask(),
+            exponent_mask: config.core.products().v.exponent_mask(),
+            dv: config.core.dv(),
             biased: if config.core.bias { config.queries } else { 0 },
             last_place: config.core.masks.then(|| ones(config.key_index_bits())),
             query: (0, 0),
@@ -125,9 +128,9 @@ impl<'a> ArrayDriver<'a> {
 
     /// The inputs of a cycle, `previous` being the outputs of the last one.
     pub fn next(&mut self, cycle: u64, previous: &ArrayOutputs, inputs: &mut ArrayInputs) -> ArrayOffer {
-        let (w, d) = (self.workload, self.workload.d);
+        let (w, words) = (self.workload, self.workload.words);
         let mut i = std::mem::take(&mut inputs.core);
-        for (bus, elements) in [(&mut i.q, d), (&mut i.k, d), (&mut i.v, w.dv)] {
+        for (bus, elements) in [&mut i.q, &mut i.k, &mut i.v].into_iter().zip(words.all()) {
             bus.resize(elements, 0);
         }
         *inputs = ArrayInputs {
@@ -167,7 +170,7 @@ impl<'a> ArrayDriver<'a> {
             i.state.clear();
             i.state.extend(scalars.iter().map(|&width| noise(width)));
             i.state_o.clear();
-            i.state_o.extend((0..w.dv).map(|_| noise(*accumulator)));
+            i.state_o.extend((0..self.dv).map(|_| noise(*accumulator)));
             (i.k_state, inputs.k_index) = (noise(1) == 1, noise(*place));
         }
         if self.reset_cycles > 0 {
@@ -185,7 +188,7 @@ impl<'a> ArrayDriver<'a> {
         let asked = self.asked.pop_front().unwrap_or(Asked::Nothing);
         if let Asked::Value(key) = asked {
             i.v.clear();
-            i.v.extend_from_slice(&w.v[key * w.dv..(key + 1) * w.dv]);
+            i.v.extend_from_slice(&w.v[key * words.v..(key + 1) * words.v]);
         } else {
             self.noise(&mut i.v, self.widths[2]);
         }
@@ -225,7 +228,7 @@ impl<'a> ArrayDriver<'a> {
                 BlockStep::Key(place) => {
                     let key = block.first_key + place;
                     i.k.clear();
-                    i.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
+                    i.k.extend_from_slice(&w.k[key * words.k..(key + 1) * words.k]);
                     for (query, bias) in i.k_bias.iter_mut().enumerate().take(block.queries.len()) {
                         *bias = block.bias(query, place);
                     }

@@ -2,6 +2,7 @@
 
 use crate::core::workload::{Query, Workload};
 use flashd_golden::{PartialState, QueryResult};
+use flashd_spec::format::Words;
 use std::ops::Range;
 
 /// Queries that meet the same keys at the same time.
@@ -74,15 +75,13 @@ impl QueryBlock {
 /// What a run streams through an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrayWorkload {
-    /// Elements of a query and of a key.
-    pub d: usize,
-    /// Elements of a value.
-    pub dv: usize,
+    /// Words of a query, a key and a value.
+    pub words: Words,
     /// Blocks, one after another.
     pub blocks: Vec<QueryBlock>,
-    /// Keys, `[keys, d_k]` encodings.
+    /// Keys, `[keys, words.k]`.
     pub k: Vec<u64>,
-    /// Values, `[keys, d_v]` encodings.
+    /// Values, `[keys, words.v]`.
     pub v: Vec<u64>,
     /// For cores with masks: keys that no query sees, from the first; those for which nothing is said are seen.
     pub padding: Vec<bool>,
@@ -98,7 +97,7 @@ impl ArrayWorkload {
         };
         let blocks = equal_keys.flat_map(|run| run.chunks(most.max(1)).map(block)).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { words: workload.words, blocks, k, v, padding: Vec::new() }
     }
 
     /// A workload's queries in blocks of `most`, each with its own range of the keys. A block has the keys
@@ -108,7 +107,7 @@ impl ArrayWorkload {
     /// If there is not one range for each query or one goes beyond the keys.
     pub fn windows(workload: &Workload, most: usize, ranges: &[Range<usize>]) -> Self {
         assert_eq!(ranges.len(), workload.queries.len(), "there must be one range for each query");
-        let total = workload.k.len() / workload.d;
+        let total = workload.k.len() / workload.words.k;
         assert!(ranges.iter().all(|r| r.end <= total), "a range goes beyond the keys");
         let most = most.max(1);
         let block = |(queries, ranges): (&[Query], &[Range<usize>])| {
@@ -130,7 +129,7 @@ impl ArrayWorkload {
         };
         let blocks = workload.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect();
         let (k, v) = (workload.k.clone(), workload.v.clone());
-        ArrayWorkload { d: workload.d, dv: workload.dv, blocks, k, v, padding: Vec::new() }
+        ArrayWorkload { words: workload.words, blocks, k, v, padding: Vec::new() }
     }
 
     /// Its queries one by one, in order.
@@ -162,7 +161,7 @@ impl ArrayWorkload {
         };
         let queries = self.blocks.iter().flat_map(|b| (0..b.queries.len()).map(move |i| query(b, i)));
         let (k, v) = (self.k.clone(), self.v.clone());
-        Workload { d: self.d, dv: self.dv, queries: queries.collect(), k, v }
+        Workload { words: self.words, queries: queries.collect(), k, v }
     }
 
     /// The same blocks with their keys in tiles of at most `tile` keys: each tile is a block whose queries start from the states of the

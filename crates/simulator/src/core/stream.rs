@@ -51,6 +51,8 @@ pub struct CoreDriver<'a> {
     loaded: usize,
     /// The next value to read: (query, step).
     value: (usize, usize),
+    /// Accumulators of a partial result.
+    dv: usize,
     /// What was asked for in the cycles before, the oldest first.
     asked: VecDeque<Asked>,
     /// Queries whose partial result's scalars may be asked for next, the first of them.
@@ -72,7 +74,8 @@ impl<'a> CoreDriver<'a> {
                 Gaps::Random(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
             },
             widths: [formats.q, formats.k, formats.v].map(|format| format.width()),
-            exponent_mask: formats.v.exponent_mask(),
+            exponent_mask: config.products().v.exponent_mask(),
+            dv: config.dv(),
             masks: config.masks,
             bias: config.bias,
             partial: config
@@ -106,11 +109,11 @@ impl<'a> CoreDriver<'a> {
 
     /// The inputs of the next cycle, `previous` being the outputs of the last one.
     pub fn next(&mut self, previous: &Outputs, inputs: &mut Inputs) -> Accepted {
-        let (w, d) = (self.workload, self.workload.d);
+        let (w, words) = (self.workload, self.workload.words);
         // Outputs of a reset cycle mean nothing.
         let quiet = Outputs::default();
         let previous = if inputs.rst { &quiet } else { previous };
-        for (bus, elements) in [(&mut inputs.q, d), (&mut inputs.k, d), (&mut inputs.v, w.dv)] {
+        for (bus, elements) in [&mut inputs.q, &mut inputs.k, &mut inputs.v].into_iter().zip(words.all()) {
             bus.resize(elements, 0);
         }
         *inputs = Inputs {
@@ -147,7 +150,7 @@ impl<'a> CoreDriver<'a> {
                 let query = &w.queries[self.query];
                 if let Some(key) = query.key(self.step) {
                     inputs.k.clear();
-                    inputs.k.extend_from_slice(&w.k[key * d..(key + 1) * d]);
+                    inputs.k.extend_from_slice(&w.k[key * words.k..(key + 1) * words.k]);
                     inputs.k_mask = query.masks(key);
                     inputs.k_bias.fill(query.bias(key));
                 } else {
@@ -198,7 +201,7 @@ impl<'a> CoreDriver<'a> {
         inputs.state.clear();
         inputs.state.extend(widths.iter().map(|&width| noise(width)));
         inputs.state_o.clear();
-        inputs.state_o.extend((0..self.workload.dv).map(|_| noise(*accumulator)));
+        inputs.state_o.extend((0..self.dv).map(|_| noise(*accumulator)));
         if previous.state_ren {
             let rest = &self.workload.queries[self.restored.min(self.workload.queries.len())..];
             if let Some(n) = rest.iter().position(|query| query.restore.is_some()) {
@@ -213,7 +216,7 @@ impl<'a> CoreDriver<'a> {
     /// The value or the accumulators that the previous cycle asked for; otherwise the bus keeps what it carries, or
     /// noise.
     fn drive_value(&mut self, previous: &Outputs, inputs: &mut Inputs) {
-        let (w, d) = (self.workload, self.workload.dv);
+        let (w, d) = (self.workload, self.workload.words.v);
         let query = w.queries.get(self.value.0).filter(|_| previous.v_ren);
         self.asked.push_back(match query.map(|query| query.key(self.value.1)) {
             None => Asked::Nothing,

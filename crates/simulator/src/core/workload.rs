@@ -1,14 +1,14 @@
 //! What a run streams through a core: queries, and what each sees of the keys.
 
-use flashd_golden::{Biases, Head, Masked, Model, PartialState, QueryResult, v_exponent};
-use flashd_spec::config::Lengths;
-use flashd_spec::format::Format;
+use flashd_golden::{Biases, Head, Masked, Model, PartialState, QueryResult, v_exponent, values_exponent};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::{Format, Words};
 use std::ops::Range;
 
 /// One query and the keys it attends to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// d encodings.
+    /// d encodings, and the words of their scales.
     pub q: Vec<u64>,
     /// First key; 0 but for tiles of keys.
     pub from: usize,
@@ -60,28 +60,36 @@ impl Query {
 /// What a run streams through a core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
-    /// Elements of a query and of a key.
-    pub d: usize,
-    /// Elements of a value.
-    pub dv: usize,
+    /// Words of a query, a key and a value.
+    pub words: Words,
     /// Queries, one after another.
     pub queries: Vec<Query>,
-    /// Keys, `[keys, d_k]` encodings.
+    /// Keys, `[keys, words.k]`.
     pub k: Vec<u64>,
-    /// Values, `[keys, d_v]` encodings.
+    /// Values, `[keys, words.v]`.
     pub v: Vec<u64>,
 }
 
 impl Workload {
-    /// Every query against all keys.
-    ///
-    /// `v_exponent` comes from the values, which are in `format`.
-    pub fn new(format: Format, lengths: impl Into<Lengths>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
-        let Lengths { k: d, v: dv } = lengths.into();
-        let v_exponent = v_exponent(format, v);
-        let keys = k.len() / d;
+    /// Every query against all keys, without scales. `v_exponent` is that of the values, which are in `format`.
+    pub fn new(format: Format, lengths: impl Into<Words>, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+        Workload::with_exponent(lengths.into(), v_exponent(format, v), q, k, v)
+    }
+
+    /// Every query against all keys, as on the ports of a core.
+    pub fn of_core(config: &CoreConfig, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+        Workload::with_exponent(config.port_words(), values_exponent(config, v), q, k, v)
+    }
+
+    fn with_exponent(words: Words, v_exponent: u64, q: &[u64], k: &[u64], v: &[u64]) -> Self {
+        let keys = k.len() / words.k;
         let query = |q: &[u64]| Query { q: q.to_vec(), keys, v_exponent, ..Query::default() };
-        Workload { d, dv, queries: q.chunks_exact(d).map(query).collect(), k: k.to_vec(), v: v.to_vec() }
+        Workload {
+            words,
+            queries: q.chunks_exact(words.q).map(query).collect(),
+            k: k.to_vec(),
+            v: v.to_vec(),
+        }
     }
 
     /// The same keys for every query; each sees only a range of them: for cores with masks.
@@ -115,8 +123,8 @@ impl Workload {
     /// weight, and no value: the state begins with `L = sink` or `m = sink, l = 1`, and `o = 0`.
     #[must_use]
     pub fn with_sink(mut self, bias: u64) -> Self {
-        self.k.splice(0..0, std::iter::repeat_n(0, self.d));
-        self.v.splice(0..0, std::iter::repeat_n(0, self.dv));
+        self.k.splice(0..0, std::iter::repeat_n(0, self.words.k));
+        self.v.splice(0..0, std::iter::repeat_n(0, self.words.v));
         for query in &mut self.queries {
             query.keys += 1;
             query.biases.insert(0, bias);

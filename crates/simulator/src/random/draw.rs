@@ -151,7 +151,10 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         k_format: None,
         v_format: None,
         o_format: None,
-        scales: any(rng, &[None, Some(Scale::Row), Some(Scale::None)]),
+        scales: None,
+        q_scales: None,
+        k_scales: None,
+        v_scales: None,
         dot: any(rng, &[None, Some(Dot::Tree), Some(Dot::Fused)]),
         lane: seldom(rng, 4, |rng| LaneBits {
             o: rng.random_range(8..=28),
@@ -175,8 +178,31 @@ fn core(rng: &mut ChaCha8Rng, longest: usize) -> CoreConfig {
         state_fraction_bits: seldom(rng, 3, |rng| rng.random_range(score_fraction_bits..=26)).unwrap_or(18),
     };
     let core = seldom(rng, 4, |rng| mixed(rng, &core, most)).unwrap_or(core);
+    let core = scaled(rng, core);
     core.without_what_does_not_apply()
 }
+
+/// The same with scales that its formats take: those of all operands at once, or of each.
+fn scaled(rng: &mut ChaCha8Rng, core: CoreConfig) -> CoreConfig {
+    let Formats { q, k, v, .. } = core.formats();
+    let mut of = |n, formats: &[Format], values: bool| {
+        seldom(rng, n, |rng| {
+            let takes = |scale: &Scale| formats.iter().all(|&format| scale.takes(format));
+            let all = SCALES.into_iter().filter(takes).filter(|scale| !values || *scale != Scale::Row);
+            any(rng, &all.collect::<Vec<_>>())
+        })
+    };
+    match of(6, &[q, k, v], true) {
+        Some(scale) => CoreConfig { scales: Some(scale), ..core },
+        None => {
+            let (q_scales, k_scales) = (of(4, &[q], false), of(4, &[k], false));
+            CoreConfig { q_scales, k_scales, v_scales: of(4, &[v], true), ..core }
+        }
+    }
+}
+
+/// All scales.
+const SCALES: [Scale; 5] = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, Scale::Nvfp4];
 
 /// The same with other formats or another length of the values.
 fn mixed(rng: &mut ChaCha8Rng, core: &CoreConfig, most: usize) -> CoreConfig {

@@ -42,7 +42,7 @@ impl Unread {
             let key = |(n, step)| Some((query.key(n)?, step));
             result.steps.iter().enumerate().filter_map(key)
         });
-        Unread::of(w.k.len() / w.d, steps)
+        Unread::of(w.k.len() / w.words.k, steps)
     }
 
     /// Of queries that all meet the same keys, the first ones.
@@ -53,8 +53,9 @@ impl Unread {
     /// Puts Inf and NaN into these rows of keys and values, where their formats have such.
     pub(super) fn fill(&self, config: &CoreConfig, k: &mut [u64], v: &mut [u64], rng: &mut ChaCha8Rng) {
         let formats = config.formats();
-        let keys = (&self.keys, formats.k, config.d, k);
-        for (rows, format, d, vectors) in [keys, (&self.values, formats.v, config.dv(), v)] {
+        let words = config.port_words();
+        let keys = (&self.keys, formats.k, config.d, words.k, k);
+        for (rows, format, d, words, vectors) in [keys, (&self.values, formats.v, config.dv(), words.v, v)] {
             let specials = format.sign_bit() - 1 - format.max_finite();
             if specials == 0 {
                 continue;
@@ -62,7 +63,7 @@ impl Unread {
             for &row in rows {
                 let all = rng.random();
                 let one = rng.random_range(0..d);
-                for (place, x) in vectors[row * d..(row + 1) * d].iter_mut().enumerate() {
+                for (place, x) in vectors[row * words..][..d].iter_mut().enumerate() {
                     if all || place == one {
                         let sign = if rng.random() { format.sign_bit() } else { 0 };
                         *x = (format.max_finite() + rng.random_range(1..=specials)) | sign;

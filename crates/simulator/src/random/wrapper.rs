@@ -3,7 +3,7 @@
 use crate::array::{ArrayWorkload, QueryBlock};
 use crate::selftest::operands;
 use crate::wrapper::{Mask, WrapperBlock, WrapperWorkload};
-use flashd_golden::v_exponent;
+use flashd_golden::values_exponent;
 use flashd_spec::bits::ones;
 use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
@@ -61,7 +61,7 @@ pub(super) fn streams(
     let equal = shapes.iter().all(|&(_, keys)| keys == shapes[0].1);
     WrapperWorkload {
         blocks,
-        v_exponent: v_exponent(core.formats().v, &v).saturating_sub(low),
+        v_exponent: values_exponent(core, &v).saturating_sub(low),
         mask: mask(core.masks, places, rng),
         position: if core.masks { rng.random_range(0..=places.min(20)) } else { 0 },
         stride: if core.masks { rng.random_range(0..=1) } else { 0 },
@@ -78,7 +78,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     let round = rng.random_range(0..crate::selftest::ROUND_KINDS);
     let pool = most.max(config.array.queries);
     let [q, k, v] = operands(core, round, pool, rng);
-    let exponent = v_exponent(core.formats().v, &v);
+    let exponent = values_exponent(core, &v);
     let shapes = shapes(config, keys, most, rng);
     let queries: usize = shapes.iter().map(|(queries, _)| queries).sum();
     // Places that a register cannot count to would need one more.
@@ -103,5 +103,5 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     };
     let blocks = shapes.iter().map(block).collect();
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
-    ArrayWorkload { d: core.d, dv: core.dv(), blocks, k, v, padding }
+    ArrayWorkload { words: core.port_words(), blocks, k, v, padding }
 }

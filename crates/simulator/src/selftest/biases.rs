@@ -3,6 +3,7 @@
 use super::data::{Operand, raw};
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
+use flashd_spec::format::Scale;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::round_to;
 use rand::RngExt;
@@ -35,7 +36,7 @@ pub(super) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mu
             (0..keys).map(|_| if rng.random() { round(hides) } else { 0 }).collect()
         }
         // Vectors of one element: a key's, with Inf and NaN among them.
-        _ => raw(Operand { format: BIAS, d: 1 }, keys, rng),
+        _ => raw(Operand { format: BIAS, d: 1, scale: Scale::None }, keys, rng),
     };
     for (bias, _) in biases.iter_mut().zip(masked).filter(|(_, masked)| **masked) {
         if rng.random() {

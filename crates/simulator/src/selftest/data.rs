@@ -1,12 +1,12 @@
 //! The data of a round: queries, keys, and kinds of vectors. Values: [`super::values`].
 
-use super::scaled;
+use super::scaled::{self, with_scales};
 use super::values::values;
 use flashd_spec::bits::ones;
-use flashd_spec::config::{CoreConfig, Scale};
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::config::CoreConfig;
+use flashd_spec::format::{Encodings, Format, Scale};
 use flashd_spec::numerics::Numerics;
-use flashd_workload::{encode_row, round_to, round_value, synthetic};
+use flashd_workload::{RowEncoding, ScaleRule, round_value, synthetic};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use std::ops::RangeInclusive;
@@ -143,21 +143,22 @@ impl Operands {
     }
 }
 
-/// What vectors are made of: a format, and d elements.
+/// What vectors are made of: a format, d elements, and what multiplies them.
 #[derive(Clone, Copy)]
 pub(super) struct Operand {
     pub(super) format: Format,
     pub(super) d: usize,
+    pub(super) scale: Scale,
 }
 
 impl Operand {
     fn queries_and_keys(config: &CoreConfig) -> (Operand, Operand) {
-        let (Formats { q, k, .. }, d) = (config.formats(), config.d);
-        (Operand { format: q, d }, Operand { format: k, d })
+        let (Encodings { formats, scales }, d) = (config.encodings(), config.d);
+        (Operand { format: formats.q, d, scale: scales.q }, Operand { format: formats.k, d, scale: scales.k })
     }
 
     pub(super) fn values(config: &CoreConfig) -> Operand {
-        Operand { format: config.formats().v, d: config.dv() }
+        Operand { format: config.formats().v, d: config.dv(), scale: config.scales().v }
     }
 }
 
@@ -171,22 +172,13 @@ fn queries_and_keys(
 ) -> (Vec<u64>, Vec<u64>) {
     let (queries, keys) = Operand::queries_and_keys(config);
     let d = queries.d;
-    let scales = config.scales() == Scale::Row;
+    let exact = config.encodings().is_exact();
     let has_integers = queries.format.is_integer() || keys.format.is_integer();
-    let encode = |Operand { format, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
-        let scaled = |factor: f64| x.iter().map(move |&x| f64::from(x) * factor);
-        match scales {
-            true => scaled(factor)
-                .collect::<Vec<f64>>()
-                .chunks(d)
-                .flat_map(|row| encode_row(format, row))
-                .collect(),
-            false => scaled(factor * fill(format)).map(|x| round_to(format, x)).collect(),
-        }
-    };
-    let encodings = |operand: Operand, x: Vec<u64>, rng: &mut ChaCha8Rng| match scales {
-        true => scaled::with_scales(operand, &x, rng),
-        false => x,
+    let encode = |Operand { format, scale, .. }: Operand, x: &[f32], factor: f64| -> Vec<u64> {
+        let fill = if scale == Scale::None { fill(format) } else { 1.0 };
+        let scaled: Vec<f64> = x.iter().map(|&x| f64::from(x) * factor * fill).collect();
+        let encoding = RowEncoding { format, scale, rule: ScaleRule::default() };
+        scaled.chunks(d).flat_map(|row| encoding.encode(row).0).collect()
     };
     match kind {
         Scores::Trained => {
@@ -196,19 +188,22 @@ fn queries_and_keys(
         }
         Scores::Raw => {
             let (q, k) = (raw(queries, pool, rng), raw(keys, pool, rng));
-            (encodings(queries, q, rng), encodings(keys, k, rng))
+            (with_scales(queries, q, rng), with_scales(keys, k, rng))
         }
         Scores::Equal => {
             let a = synthetic::equal_scores(rng.random(), pool, d);
             (encode(queries, &a.q.repeat(pool), 1.0), encode(keys, &a.k, 1.0))
         }
-        Scores::Ends if !has_integers && rng.random() => complements(queries, keys, pool, rng),
+        Scores::Ends if !has_integers && rng.random() => {
+            let (q, k) = complements(queries, keys, pool, rng);
+            (with_scales(queries, q, rng), with_scales(keys, k, rng))
+        }
         Scores::Ends => {
             let low = rng.random();
             let (q, k) = (end(queries, pool, low, END, rng), end(keys, pool, !low, END, rng));
-            (encodings(queries, q, rng), encodings(keys, k, rng))
+            (with_scales(queries, q, rng), with_scales(keys, k, rng))
         }
-        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges if scales => {
+        Scores::Jumps | Scores::Tails | Scores::Octaves | Scores::Edges if exact => {
             let keys = scores.iter().flat_map(|&score| scaled::key(config, score.into()));
             (scaled::query(config).repeat(pool), keys.collect())
         }
@@ -277,7 +272,7 @@ fn edges(config: &CoreConfig, pool: usize, rng: &mut ChaCha8Rng) -> Vec<f32> {
 
 /// Vectors whose elements come from the lowest exponents of the format, or from the highest ones.
 pub(super) fn end(
-    Operand { format, d }: Operand,
+    Operand { format, d, .. }: Operand,
     pool: usize,
     low: bool,
     octaves: u64,
@@ -331,7 +326,7 @@ fn format_value(format: Format, x: f32) -> f32 {
 }
 
 /// Vectors of raw encodings: any exponent, close exponents, corner cases, and in one vector of eight Inf and NaN.
-pub(super) fn raw(Operand { format, d }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(super) fn raw(Operand { format, d, .. }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let magnitudes = format.sign_bit() - 1;
     let corners = [
         0,

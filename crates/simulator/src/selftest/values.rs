@@ -1,6 +1,7 @@
 //! The values of a round.
 
 use super::data::{END, Operand, Scores, end, fill, raw, with_exponent};
+use super::scaled::with_scales;
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{round_to, synthetic};
 use rand::RngExt;
@@ -22,8 +23,8 @@ pub(super) fn values(
     rng: &mut ChaCha8Rng,
 ) -> Vec<u64> {
     let operand = Operand::values(config);
-    let Operand { format, d } = operand;
-    match (kind, rng.random_range(0..3)) {
+    let Operand { format, d, .. } = operand;
+    let elements = match (kind, rng.random_range(0..3)) {
         (Scores::Raw, _) => raw(operand, pool, rng),
         (Scores::Ends, which) => end(operand, pool, which == 0, END, rng),
         // After a weight of next to nothing, the largest values leave as little as the smallest ones bring.
@@ -47,13 +48,14 @@ pub(super) fn values(
             let a = synthetic::attention_like(rng.random(), 1, pool, d);
             a.v.iter().map(|&x| round_to(format, f64::from(x) * fill(format))).collect()
         }
-    }
+    };
+    with_scales(operand, elements, rng)
 }
 
 /// Values that follow others, by what they and their weights bring to a sum, v exp(s): each takes away what the last one of its own
 /// brought, so that the low bits of a weight, a product or a sum are the high ones of a result, or adds to it from
 /// octaves below, or is one of its own.
-fn followers(Operand { format, d }: Operand, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
+fn followers(Operand { format, d, .. }: Operand, scores: &[f32], rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut v = vec![0; scores.len() * d];
     for element in 0..d {
         let (mut own, mut score_then) = (0.0, 0.0);
@@ -82,7 +84,7 @@ fn followers(Operand { format, d }: Operand, scores: &[f32], rng: &mut ChaCha8Rn
 
 /// Zeros and small numbers in runs: a sum that is zero meets a term whose exponent is no larger than the distances that an adder
 /// shifts by, so that nothing but the zero's own hidden and sticky bits keep it out of the rounding.
-fn after_zeros(Operand { format, d }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
+fn after_zeros(Operand { format, d, .. }: Operand, pool: usize, rng: &mut ChaCha8Rng) -> Vec<u64> {
     let mut runs = vec![(false, 0); d];
     let mut element = |(zero, left): &mut (bool, usize)| {
         if *left == 0 {

@@ -6,7 +6,7 @@ use crate::core::engine::Inputs;
 use crate::core::stream::RESET_CYCLES;
 use crate::gaps::Gaps;
 use flashd_spec::bits::ones;
-use flashd_spec::config::{Lengths, SplitConfig};
+use flashd_spec::config::SplitConfig;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BIAS;
 use rand::{RngExt, SeedableRng};
@@ -98,14 +98,14 @@ impl<'a> SplitDriver<'a> {
         let load = !reset && idle && self.loaded < source.lengths().len() && !self.chance(3);
         let arriving = if reset { Vec::new() } else { self.asked.pop_front().unwrap_or_default() };
         let w = &source.workload;
-        let (formats, Lengths { k: dk, v: dv }) = (self.config.core.formats(), self.config.core.port_words());
-        let sent = k.iter().flat_map(|&key| self.vector(&w.k, (dk, formats.k), key)).collect();
+        let (formats, words) = (self.config.core.formats(), self.config.core.port_words());
+        let sent = k.iter().flat_map(|&key| self.vector(&w.k, (words.k, formats.k), key)).collect();
         let values = (0..parts).map(|p| arriving.get(p).copied().flatten());
-        let v = values.flat_map(|key| self.vector(&w.v, (dv, formats.v), key)).collect();
-        let exponent = self.noise(formats.v.exponent_bits);
+        let v = values.flat_map(|key| self.vector(&w.v, (words.v, formats.v), key)).collect();
+        let exponent = self.noise(self.config.core.products().v.exponent_bits);
         let (q, v_exponent) = match load {
             true => (source.query(self.loaded, 0).q.clone(), source.query(self.loaded, 0).v_exponent),
-            false => (self.vector(&w.k, (dk, formats.q), None), exponent),
+            false => (self.vector(&w.k, (words.q, formats.q), None), exponent),
         };
         let idle_last = !send && self.chance(2);
         let k_bias = match self.config.core.bias {

@@ -68,9 +68,9 @@ impl WaveDesign<'_> {
         let of_core = stages(self.core());
         let ports = match self {
             WaveDesign::Core(_) => return of_core,
-            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.key_words(), 1),
+            WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.port_words().k, 1),
             WaveDesign::Split(config) => {
-                around("Split: ports", &SPLIT_FLAGS, config.core.key_words(), config.parts)
+                around("Split: ports", &SPLIT_FLAGS, config.core.port_words().k, config.parts)
             }
         };
         [ports].into_iter().chain(of_core.into_iter().map(in_first_core)).collect()

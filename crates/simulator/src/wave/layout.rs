@@ -16,7 +16,7 @@ use super::numbers::rows::{
 };
 use flashd_hwmodel::attention::schedule::FrontSchedule;
 use flashd_hwmodel::catalogue::{Stages, v_step_latency};
-use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant, Scale};
+use flashd_spec::config::{CoreConfig, Datapath, Dot, Fa2Variant, FlashDVariant};
 use flashd_spec::numerics::Numerics;
 
 /// How a signal is drawn.
@@ -312,7 +312,12 @@ fn score_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
 /// From the dot product to the score.
 fn dot_rows(config: &CoreConfig) -> Vec<(&'static str, &'static str)> {
     match (config.dot(), config.follows_the_paper()) {
-        (Dot::Fused, _) if config.scales() == Scale::Row => &[
+        (Dot::Fused, _) if config.encodings().has_significands() => &[
+            ("score.fused_0.total", "dot product q k scale"),
+            ("score.base_2.multiplier", "significands of scales, log2(e)"),
+            ("score.score", "score s, log2 units"),
+        ],
+        (Dot::Fused, _) if config.encodings().is_exact() => &[
             ("score.fused_0.total", "dot product q k"),
             ("score.base_2.multiplier", "q scale, k scale, log2(e)"),
             ("score.score", "score s, log2 units"),

@@ -188,9 +188,9 @@ impl Numbers {
         let n = &self.numerics;
         let lane = n.lane;
         Some(match quantity {
-            Quantity::Port => Number::Float(n.formats.q),
-            Quantity::Key => Number::Float(n.formats.k),
-            Quantity::PortValue => Number::Float(n.formats.v),
+            Quantity::Port => Number::Float(n.encodings.formats.q),
+            Quantity::Key => Number::Float(n.encodings.formats.k),
+            Quantity::PortValue => Number::Float(n.encodings.formats.v),
             Quantity::Result => Number::Float(n.formats.o),
             Quantity::Value => Number::Float(self.lane.value),
             Quantity::Weight => Number::Float(self.lane.weight),
@@ -199,7 +199,7 @@ impl Numbers {
             // A bit more a level.
             Quantity::Term => {
                 let width = width.clamp(n.term_bits(), n.term_bits() + n.tree_levels);
-                fixed(true, width, if n.scaled() { 0 } else { n.natural_fraction() + n.dot_guard })
+                fixed(true, width, if n.is_exact() { 0 } else { n.natural_fraction() + n.dot_guard })
             }
             Quantity::Natural => fixed(true, n.natural_bits(), n.natural_fraction()),
             Quantity::Score => fixed(true, n.score_bits(), n.score_fraction),

@@ -23,7 +23,7 @@ fn workload(core: &CoreConfig, blocks: &[(usize, usize)]) -> ArrayWorkload {
     let blocks = blocks.iter().map(|&(n, keys)| {
         QueryBlock::new((0..n).map(|_| (next.next().unwrap().to_vec(), exponent)).collect(), keys)
     });
-    ArrayWorkload { d: core.d, dv: core.dv(), blocks: blocks.collect(), k, v, padding: Vec::new() }
+    ArrayWorkload { words: core.port_words(), blocks: blocks.collect(), k, v, padding: Vec::new() }
 }
 
 fn check(config: &ArrayConfig, w: &ArrayWorkload, disturbance: &Disturbance) -> ArrayRun {
@@ -160,8 +160,7 @@ fn a_value_that_a_core_did_not_ask_for_does_not_disturb_it() {
             let exponent = flashd_golden::v_exponent(format, &[one]);
             let queries: Vec<_> = q.iter().map(|q| (q.to_vec(), exponent)).collect();
             let w = ArrayWorkload {
-                d: 4,
-                dv: 4,
+                words: 4.into(),
                 blocks: vec![QueryBlock::new(queries, 3); 3],
                 k: k.concat(),
                 v: v.to_vec(),

@@ -19,6 +19,7 @@ fn scenario(attention: Attention) -> Scenario {
         visible: Visible::default(),
         score_scale: ScoreScale::Auto,
         tensor_scale: TensorScale::None,
+        scale_rule: Default::default(),
     }
 }
 

@@ -23,7 +23,7 @@ fn integer_cores(d: usize) -> Vec<CoreConfig> {
     for kind in KINDS {
         for formats in formats {
             let plain = CoreConfig::with_datapath(kind.datapath, d, formats.q).with_formats(formats);
-            let none = plain.can_be_scaled().then_some(Scale::None);
+            let none = Some(Scale::None);
             cores.push(CoreConfig { scales: none, ..plain.clone() });
             cores.push(CoreConfig { masks: true, partial: plain.can_be_partial() && d > 2, ..plain });
         }

@@ -14,7 +14,7 @@ fn workload(config: &mut CoreConfig, attention: &Attention, causal: bool) -> Wor
             .unwrap();
     config.score_shift = Some(scaling.score_shift);
     let q = quantise(fmt, scaling, attention);
-    let all = Workload::new(fmt, q.d, &q.q, &q.k, &q.v);
+    let all = Workload::of_core(config, &q.q, &q.k, &q.v);
     let ranges = Visible::new(causal).ranges(attention);
     all.with_lengths(ranges.into_iter().map(|range| range.end))
 }

@@ -15,6 +15,7 @@ mod partial;
 mod pipeline;
 mod random;
 mod real;
+mod scales;
 mod selftest;
 mod shared_log;
 mod softcap;

@@ -120,7 +120,7 @@ fn a_masked_key_changes_nothing() {
             for (query, result) in w.queries.iter().zip(&run.results) {
                 let seen: Vec<usize> = (0..query.keys).filter(|&key| !query.masks(key)).collect();
                 let rows = |x: &[u64]| -> Vec<u64> {
-                    seen.iter().flat_map(|key| x[key * w.d..(key + 1) * w.d].to_vec()).collect()
+                    seen.iter().flat_map(|key| x[key * w.words.k..(key + 1) * w.words.k].to_vec()).collect()
                 };
                 let (k, v) = (rows(&w.k), rows(&w.v));
                 let alone =

@@ -45,6 +45,7 @@ fn long_vectors_in_lockstep() {
                 visible: Default::default(),
                 score_scale: Default::default(),
                 tensor_scale: Default::default(),
+                scale_rule: Default::default(),
             };
             let prepared = prepare(&config, &s, &Reference::new(&s)).unwrap();
             let run = run(&prepared.config, &prepared.workload, Gaps::None, &mut [])

@@ -129,8 +129,19 @@ pub static ABOUT: &[About] = &[
         field: "scales",
         group: Group::Formats,
         short: "",
-        why: "row puts a positive bf16 scale behind the elements of each query and each key on the port. none \
-    leaves the port as wide as the elements; the host folds one power of two for the whole tensor into --score-shift.",
+        why: "What stands behind the elements of a vector on the port. row: a positive bf16 number for each query \
+    and each key; row-e8m0: a power of two for each vector. mx is OCP MX, a power of two for each 32 elements of fp8, fp6, fp4 or \
+    int8, and nvfp4 an e4m3 number for each 16 elements of fp4-e2m1; both are of values too. none leaves the port as wide as the \
+    elements; the host folds one power of two for the whole tensor into --score-shift.",
+    },
+    About { field: "q_scales", group: Group::Formats, short: "", why: "" },
+    About { field: "k_scales", group: Group::Formats, short: "", why: "" },
+    About {
+        field: "v_scales",
+        group: Group::Formats,
+        short: "",
+        why: "Values take no row: FLASH-D's v - o would need a product in each lane before it, where a power of two is an \
+    exponent.",
     },
     About {
         field: "masks",

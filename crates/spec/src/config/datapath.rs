@@ -2,7 +2,7 @@
 //! model and waves have for the same [`Datapath`].
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
-use crate::format::Formats;
+use crate::format::{Encodings, Formats};
 use serde::{Deserialize, Serialize};
 
 /// A datapath: a recurrence with the arithmetic of its state and of its lanes.
@@ -122,7 +122,8 @@ pub struct Kind {
     /// that follow the paper are there to show what it draws, which hands no state out. `room` is what is left of a budget, `m` FA2's
     /// maximum or reference.
     pub state: &'static [&'static str],
-    /// The formats in which it is its design's default: fixed-point lanes are narrower than wide significands.
+    /// The formats, of elements with their scales, in which it is its design's default: fixed-point lanes are narrower than wide
+    /// significands.
     pub ships: fn(Formats) -> bool,
     /// The widest scalar of the state.
     pub scalar: WidestScalar,
@@ -335,21 +336,22 @@ pub static KINDS: [&Kind; 12] = [
 ];
 
 impl Datapath {
-    /// FLASH-D as it ships, but for formats of v and o whose significand is too wide for fixed-point lanes, and FA2 as it ships.
-    pub fn shipped(design: Design, formats: impl Into<Formats>) -> Datapath {
-        Self::best(design, formats.into(), |_| true)
+    /// FLASH-D as it ships, but for values with their scales and results whose significand is too wide for fixed-point lanes, and FA2 as it ships.
+    pub fn shipped(design: Design, encodings: impl Into<Encodings>) -> Datapath {
+        Self::best(design, encodings.into(), |_| true)
     }
 
     /// FLASH-D with a weight unit, as it ships.
-    pub fn with_weight(weight: WeightUnit, formats: impl Into<Formats>) -> Datapath {
-        Self::best(Design::FlashD, formats.into(), |kind| kind.weight == Some(weight))
+    pub fn with_weight(weight: WeightUnit, encodings: impl Into<Encodings>) -> Datapath {
+        Self::best(Design::FlashD, encodings.into(), |kind| kind.weight == Some(weight))
     }
 
     /// The one that ships among those of a design that fit, or the first of them.
-    fn best(design: Design, formats: Formats, fits: impl Fn(&Kind) -> bool) -> Datapath {
+    fn best(design: Design, encodings: Encodings, fits: impl Fn(&Kind) -> bool) -> Datapath {
+        let products = encodings.products();
         let mut all = KINDS.into_iter().filter(|kind| kind.design == design && fits(kind));
         let first = all.clone().next().unwrap_or(KINDS[0]);
-        all.find(|kind| (kind.ships)(formats)).unwrap_or(first).datapath
+        all.find(|kind| (kind.ships)(products)).unwrap_or(first).datapath
     }
 
     /// Its row.

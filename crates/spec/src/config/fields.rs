@@ -102,8 +102,12 @@ impl CoreFields {
             self.get("design").ok_or_else(|| missing("design", "is missing: flash-d or fa2".into()))?;
         let lengths = self.lengths()?;
         let formats = self.formats();
-        let plain = CoreConfig::with_datapath(self.datapath(design, formats), lengths.k, formats.q);
-        let mut config = plain.with_lengths(lengths).with_formats(formats);
+        let any = CoreConfig::new(design, lengths.k, formats.q).with_lengths(lengths).with_formats(formats);
+        // Which datapath ships depends on the scales of values.
+        let [scales, q_scales, k_scales, v_scales] =
+            ["scales", "q_scales", "k_scales", "v_scales"].map(|field| self.get(field));
+        let scaled = CoreConfig { scales, q_scales, k_scales, v_scales, ..any.clone() };
+        let mut config = CoreConfig { datapath: self.datapath(design, scaled.encodings()), ..any };
         for option in OPTIONS.iter().filter(|option| !option.is_frame()) {
             let Some(given) = self.0.get(option.field) else { continue };
             if option.applies_to(&config) {
@@ -141,8 +145,8 @@ impl CoreFields {
 
     /// The datapath that a design and the words for its variants select: the shipped one where they leave a choice. A word that the
     /// design does not have decides nothing here and is reported by [`Self::config`].
-    fn datapath(&self, design: Design, formats: Formats) -> Datapath {
-        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, formats).kind()];
+    fn datapath(&self, design: Design, encodings: Encodings) -> Datapath {
+        let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, encodings).kind()];
         kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
         type Word = fn(&Kind) -> Value;
         let words: [(&str, Word); 3] = [
@@ -163,7 +167,7 @@ impl CoreFields {
 
 /// Whether earlier versions wrote this value for a core that does not have the option.
 fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
-    let shipped = Datapath::shipped(core.design(), core.formats()).kind();
+    let shipped = Datapath::shipped(core.design(), core.encodings()).kind();
     let written = match option.field {
         "weight" => vec![value::json(WeightUnit::Lse)],
         "fa2" => vec![value::json(Fa2Variant::SharedScale)],

@@ -48,16 +48,6 @@ pub enum Dot {
     Fused,
 }
 
-/// What the elements of queries and keys are multiplied by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scale {
-    /// Nothing: what a tensor is scaled by, the host folds into `score_shift`.
-    None,
-    /// Integers: a scale for each query and for each key, a positive bf16 number, which comes behind the elements on their port.
-    Row,
-}
-
 /// The output update that goes with FLASH-D's log-sum-exp weight unit; the paper's has its own, every operation in
 /// the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use super::*;
 
 impl CoreConfig {
-    /// The eighteen shipped cores: three designs, three vector lengths, two formats.
+    /// The twenty-four shipped cores: FLASH-D and FA2 with three vector lengths in three formats, and the paper's weight unit in two.
     pub fn shipped() -> Vec<CoreConfig> {
         let mut cores = Vec::new();
         for format in [Format::BF16, Format::FP8_E4M3] {
@@ -13,6 +13,9 @@ impl CoreConfig {
                 cores.push(CoreConfig { datapath: FlashDVariant::Paper.into(), ..flash_d });
                 cores.push(CoreConfig::new(Design::Fa2, d, format));
             }
+        }
+        for d in [16, 64, 256] {
+            cores.extend(Design::ALL.map(|design| CoreConfig::new(design, d, Format::INT8)));
         }
         cores
     }

@@ -7,7 +7,7 @@ impl CoreConfig {
     /// `flash_d_bf16_d64`, `flash_d_paper_bf16_d64`, `fa2_literal_fp8_e4m3_d16`, `fa2_k_fp8_e4m3_v_fp8_e4m3_bf16_dk192_dv128`.
     pub fn name(&self) -> String {
         let mut parts = vec![value::word(&self.design()).replace('-', "_")];
-        if self.datapath != Datapath::shipped(self.design(), self.formats()) {
+        if self.datapath != Datapath::shipped(self.design(), self.encodings()) {
             parts.push(self.kind().suffix.into());
         }
         let other = |option: &&CoreOption| option.in_force(self) != option.in_force(&option.reset(self));

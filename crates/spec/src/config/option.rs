@@ -197,7 +197,7 @@ impl CoreConfig {
     /// The flags that select this configuration: `--design fa2 --d 16 --format bf16` and what is not default.
     pub fn flags(&self) -> String {
         let default =
-            CoreConfig { datapath: Datapath::shipped(self.design(), self.formats()), ..self.plain() };
+            CoreConfig { datapath: Datapath::shipped(self.design(), self.encodings()), ..self.plain() };
         let mut flags = Vec::new();
         for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
             let value = option.configured(self);

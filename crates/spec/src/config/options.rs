@@ -30,6 +30,32 @@ const ROW: CoreOption = CoreOption {
 
 const FORMAT_ROW: CoreOption = CoreOption { value_name: "FORMAT", default: "that of --format", ..ROW };
 
+const SCALED: Applies = (
+    |c| !c.follows_the_paper(),
+    "paper and literal have every operation in one format, and nothing that multiplies a sum",
+);
+
+const SCALES_ROW: CoreOption =
+    CoreOption { value_name: "SCALES", default: "that of --scales", applies: SCALED, ..ROW };
+
+/// What queries and keys are multiplied by where nothing is said of each.
+fn scales_of_both(c: &CoreConfig) -> Scale {
+    let Scales { q, k, .. } = c.formats().scales();
+    c.scales.unwrap_or(if q == Scale::None { k } else { q })
+}
+
+/// What a name has of a scale.
+fn scale_suffix(operand: &str, scale: Scale) -> String {
+    let scale = match scale {
+        Scale::None => "noscale",
+        Scale::Row => "rowscale",
+        Scale::RowE8m0 => "rowe8m0",
+        Scale::Mx => "mx",
+        Scale::Nvfp4 => "nv",
+    };
+    operand.to_string() + scale
+}
+
 /// The JSON of an operand's format, if it is not that of the queries.
 fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
     let format = of(c.formats());
@@ -37,7 +63,7 @@ fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
 }
 
 /// All options, in the order of names.
-pub static OPTIONS: [CoreOption; 29] = [
+pub static OPTIONS: [CoreOption; 32] = [
     CoreOption {
         field: "design",
         value_name: "DESIGN",
@@ -79,8 +105,8 @@ pub static OPTIONS: [CoreOption; 29] = [
     CoreOption {
         field: "format",
         value_name: "FORMAT",
-        help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32, or int8 or int4 with results in \
-               bf16",
+        help: "Number format of queries, keys, values and results: bf16, fp8-e4m3, fp8-e5m2, fp16 or fp32, or int8, int4, \
+               fp6-e3m2, fp6-e2m3 or fp4-e2m1 with results in bf16",
         default: "bf16",
         access: access::<Format>(|c| json(c.format), |c| json(c.format), with_the_datapath),
         ..ROW
@@ -114,7 +140,7 @@ pub static OPTIONS: [CoreOption; 29] = [
         field: "o_format",
         value_name: "FORMAT",
         help: "Format of results",
-        default: "that of --format, or bf16 where that is an integer",
+        default: "that of --format, or bf16 where that is an integer or below 8 bits",
         applies: (|c| c.formats().o != c.format.of_results(), FORMATS_DIFFER),
         access: access::<Format>(
             |c| json((c.formats().o != c.format.of_results()).then_some(c.formats().o)),
@@ -162,15 +188,38 @@ pub static OPTIONS: [CoreOption; 29] = [
     CoreOption {
         field: "scales",
         value_name: "SCALES",
-        help: "What queries and keys are multiplied by",
-        default: "row where both are integers, none otherwise",
-        applies: (
-            CoreConfig::can_be_scaled,
-            "only queries and keys that are integers of one width have scales",
+        help: "What queries and keys are multiplied by, and values where it is by blocks",
+        default: "row where they are integers, none otherwise",
+        applies: SCALED,
+        suffix: |c| Some(scale_suffix("", scales_of_both(c))),
+        access: access::<Scale>(
+            |c| json(c.scales),
+            |c| json(scales_of_both(c)),
+            |c, v| set(&mut c.scales, v),
         ),
-        suffix: |c| Some(if c.scales() == Scale::None { "noscale" } else { "rowscale" }.into()),
-        access: access::<Scale>(|c| json(c.scales), |c| json(c.scales()), |c, v| set(&mut c.scales, v)),
         ..ROW
+    },
+    CoreOption {
+        field: "q_scales",
+        help: "What queries are multiplied by",
+        suffix: |c| Some(scale_suffix("q", c.scales().q)),
+        access: access::<Scale>(|c| json(c.q_scales), |c| json(c.scales().q), |c, v| set(&mut c.q_scales, v)),
+        ..SCALES_ROW
+    },
+    CoreOption {
+        field: "k_scales",
+        help: "What keys are multiplied by",
+        suffix: |c| Some(scale_suffix("k", c.scales().k)),
+        access: access::<Scale>(|c| json(c.k_scales), |c| json(c.scales().k), |c, v| set(&mut c.k_scales, v)),
+        ..SCALES_ROW
+    },
+    CoreOption {
+        field: "v_scales",
+        help: "What values are multiplied by",
+        default: "that of --scales where it is by blocks, none otherwise",
+        suffix: |c| Some(scale_suffix("v", c.scales().v)),
+        access: access::<Scale>(|c| json(c.v_scales), |c| json(c.scales().v), |c, v| set(&mut c.v_scales, v)),
+        ..SCALES_ROW
     },
     CoreOption {
         field: "lane",

@@ -44,6 +44,7 @@ impl CoreConfig {
         require(state >= score, "state_fraction_bits", || format!("{state} is outside {score} to 26"))?;
         self.validate_softcap()?;
         self.validate_formats()?;
+        self.validate_scales()?;
         self.validate_lane()?;
         self.validate_partial()?;
         self.validate_precision()?;
@@ -79,14 +80,15 @@ impl CoreConfig {
     /// The units that the datapath has take these formats.
     fn validate_formats(&self) -> Result<(), ConfigError> {
         let formats = self.formats();
-        require(!formats.o.is_integer(), "o_format", || {
+        require(formats.o.is_of_results(), "o_format", || {
+            let what = if formats.o.is_integer() { "an integer" } else { "of fewer than 8 bits" };
             format!(
-                "{} is an integer; results are floats: bf16 (for int8 and int4 if left out), fp16, fp32, fp8-e4m3 or fp8-e5m2",
+                "{} is {what}; results are floats: bf16 (for int8, int4, fp6 and fp4 if left out), fp16, fp32, fp8-e4m3 or fp8-e5m2",
                 formats.o
             )
         })?;
-        let integer = formats.by_operand().into_iter().find(|(_, format)| format.is_integer());
-        if let Some((operand, format)) = integer {
+        let narrow = formats.by_operand().into_iter().find(|(_, format)| !format.is_of_results());
+        if let Some((operand, format)) = narrow {
             let field = match operand {
                 "q" => "format",
                 "k" => "k_format",
@@ -107,7 +109,7 @@ impl CoreConfig {
                 return refused("dot", "tree", "which rounds every product to a format of floats");
             }
             // Its sum alone can go beyond the lanes' range, and tells so beside values beyond their exponent, which integers have not.
-            if self.fa2() == Some(Fa2Variant::Fixed) && formats.v.is_integer() {
+            if self.fa2() == Some(Fa2Variant::Fixed) && self.products().v.is_integer() {
                 return require(false, "v_format", || {
                     format!(
                         "{} with --fa2 fixed: take log-reference or shared-log-reference, whose sum stays in its range",
@@ -146,6 +148,36 @@ impl CoreConfig {
         })
     }
 
+    /// Operands have elements that their scales are for, and a dot product that takes them.
+    fn validate_scales(&self) -> Result<(), ConfigError> {
+        let formats = self.formats();
+        let fields = [
+            (self.q_scales, "q_scales", formats.q),
+            (self.k_scales, "k_scales", formats.k),
+            (self.v_scales, "v_scales", formats.v),
+        ];
+        for ((own, field, format), (operand, scale)) in fields.into_iter().zip(self.scales().by_operand()) {
+            let field = if own.is_some() { field } else { "scales" };
+            let scale_word = scale.word();
+            require(scale.takes(format), field, || {
+                let takes = match scale {
+                    Scale::Nvfp4 => "fp4-e2m1".to_string(),
+                    _ => Format::MX.map(|format| format.to_string()).join(", "),
+                };
+                format!("{scale_word} with --{operand}-format {format}: its blocks are of {takes}")
+            })?;
+            require(operand != "v" || scale != Scale::Row, field, || {
+                "row is a product with each element of v: take row-e8m0, or a scale a channel, which the host has".into()
+            })?;
+            require(operand == "v" || scale == Scale::None || self.dot() != Dot::Tree, field, || {
+                format!(
+                    "{scale_word} for {operand} with --dot tree, which rounds every product to one format"
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     fn validate_partial(&self) -> Result<(), ConfigError> {
         if !self.partial {
             return Ok(());
@@ -172,10 +204,10 @@ impl CoreConfig {
     }
 
     fn validate_precision(&self) -> Result<(), ConfigError> {
-        let Formats { v: format, .. } = self.formats();
+        let Formats { v: format, .. } = self.products();
         match self.accumulator {
             Some(Accumulator::Fraction(bits)) => {
-                let (lo, hi) = (self.formats().lane_precision() - 1, 23);
+                let (lo, hi) = (self.products().lane_precision() - 1, 23);
                 require((lo..=hi).contains(&bits), "accumulator", || {
                     format!("{bits} is outside {lo} to {hi}")
                 })?;

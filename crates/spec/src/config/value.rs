@@ -80,11 +80,14 @@ impl Choice for WeightUnit {
 impl Choice for Scale {
     fn all() -> Vec<(Self, &'static str)> {
         vec![
-            (Scale::None, "None; the host folds what tensors are scaled by into the score's shift"),
             (
-                Scale::Row,
-                "A bf16 scale for each query and each key, behind its elements on the port; for integers",
+                Scale::None,
+                "None; the host folds what tensors are scaled by into the score's shift or the results",
             ),
+            (Scale::Row, "A bf16 number a vector, behind its elements on the port; not of values"),
+            (Scale::RowE8m0, "A power of two a vector, E8M0"),
+            (Scale::Mx, "OCP MX: a power of two, E8M0, for each 32 elements of fp8, fp6, fp4 or int8"),
+            (Scale::Nvfp4, "NVFP4: an e4m3 number for each 16 elements of fp4-e2m1"),
         ]
     }
 }

@@ -1,6 +1,6 @@
 //! A format for each operand of a core, and what stands beside the numbers on its ports.
 
-use super::Format;
+use super::{Format, Scale, Scales};
 use serde::Serialize;
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Formats {
     pub o: Format,
 }
 
-/// One format for all; results of integers are bf16.
+/// One format for all; results of integers and of floats below eight bits are bf16.
 impl From<Format> for Formats {
     fn from(format: Format) -> Self {
         Formats { q: format, k: format, v: format, o: format.of_results() }
@@ -56,14 +56,10 @@ impl Formats {
         }
     }
 
-    /// Whether queries and keys can have scales: they are integers of one width.
-    pub fn can_be_scaled(&self) -> bool {
-        self.q.is_integer() && self.q == self.k
-    }
-
-    /// Words of a scale, a bf16 number, behind the elements of a query and of a key; 0 where there can be none.
-    pub fn row_scale_words(&self) -> usize {
-        if self.can_be_scaled() { Format::BF16.width().div_ceil(self.q.width()) as usize } else { 0 }
+    /// The scales that go with them where nothing else is said: a bf16 number for each query and each key that are integers.
+    pub fn scales(&self) -> Scales {
+        let of = |format: Format| if format.is_integer() { Scale::Row } else { Scale::None };
+        Scales { q: of(self.q), k: of(self.k), v: Scale::None }
     }
 
     /// As part of a name: that of all, or each that is not the queries': `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
@@ -76,25 +72,98 @@ impl Formats {
 /// How operands are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encodings {
-    /// The formats.
+    /// The formats of elements.
     pub formats: Formats,
-    /// Words of a scale behind the elements of a query and of a key; 0 where there are none.
-    pub scale_words: usize,
+    /// What they are multiplied by.
+    pub scales: Scales,
 }
 
-/// With scales, if there can be.
-impl<F: Into<Formats>> From<F> for Encodings {
-    fn from(formats: F) -> Encodings {
-        let formats = formats.into();
-        Encodings { formats, scale_words: formats.row_scale_words() }
+/// Words on the ports: elements, and the scales behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Words {
+    /// Of a query.
+    pub q: usize,
+    /// Of a key.
+    pub k: usize,
+    /// Of a value.
+    pub v: usize,
+}
+
+impl Words {
+    /// Each, in this order.
+    pub fn all(self) -> [usize; 3] {
+        [self.q, self.k, self.v]
     }
 }
 
-/// The formats, and what is not so by default: `int8`, or `int8 without scales`.
+/// One length of all, without scales.
+impl From<usize> for Words {
+    fn from(d: usize) -> Words {
+        Words { q: d, k: d, v: d }
+    }
+}
+
+/// With the scales that go with the formats where nothing else is said.
+impl<F: Into<Formats>> From<F> for Encodings {
+    fn from(formats: F) -> Encodings {
+        let formats = formats.into();
+        Encodings { formats, scales: formats.scales() }
+    }
+}
+
+impl Encodings {
+    /// Whether products and sums of q and k are exact integers, which both scales multiply at the end: integers, and no blocks.
+    pub fn is_exact(&self) -> bool {
+        let Scales { q, k, .. } = self.scales;
+        let integers = self.formats.q.is_integer() && self.formats.k.is_integer();
+        let any = q != Scale::None || k != Scale::None;
+        integers && any && ![q, k].into_iter().any(Scale::is_of_blocks)
+    }
+
+    /// Whether the score is the sum of products times the significands of scales: those of bf16 scales, where products are not exact.
+    pub fn has_significands(&self) -> bool {
+        let Scales { q, k, .. } = self.scales;
+        !self.is_exact() && [q, k].contains(&Scale::Row)
+    }
+
+    /// What a core multiplies: elements with the powers of two of their scales, and the result. Where sums are exact, q and k are the
+    /// integers that they are.
+    pub fn products(&self) -> Formats {
+        let Encodings { formats, scales } = self;
+        let of_scores = |scale: Scale, format| if self.is_exact() { format } else { scale.product(format) };
+        Formats {
+            q: of_scores(scales.q, formats.q),
+            k: of_scores(scales.k, formats.k),
+            v: scales.v.product(formats.v),
+            o: formats.o,
+        }
+    }
+
+    /// Words of queries and keys of d elements and of values of dv.
+    pub fn words(&self, d: usize, dv: usize) -> Words {
+        let Encodings { formats, scales } = self;
+        Words {
+            q: d + scales.q.words(formats.q, d),
+            k: d + scales.k.words(formats.k, d),
+            v: dv + scales.v.words(formats.v, dv),
+        }
+    }
+}
+
+/// The formats, and what is not so by default: `int8`, `int8 without scales`, or `fp8-e4m3, q scales mx, k scales mx`.
 impl fmt::Display for Encodings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plain = self.scale_words == self.formats.row_scale_words();
-        write!(f, "{}{}", self.formats, if plain { "" } else { " without scales" })
+        write!(f, "{}", self.formats)?;
+        let plain = self.formats.scales();
+        if self.scales == Scales::NONE && plain != Scales::NONE {
+            return f.write_str(" without scales");
+        }
+        let Scales { q, k, v } = self.scales;
+        if q == k && k == v && self.scales != plain {
+            return write!(f, ", scales {}", q.word());
+        }
+        let others = self.scales.by_operand().into_iter().zip(plain.by_operand()).filter(|(a, b)| a != b);
+        others.map(|((operand, scale), _)| write!(f, ", {operand} scales {}", scale.word())).collect()
     }
 }
 

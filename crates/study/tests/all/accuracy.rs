@@ -21,7 +21,7 @@ fn designs(format: Format) -> Vec<CoreConfig> {
 }
 
 fn measured(heads: &Heads, cores: &[CoreConfig], by: By) -> FormatAccuracy {
-    measure(heads, cores[0].encodings(), cores, by, 0, &|| {}).unwrap()
+    measure(heads, (cores[0].encodings(), Default::default()), cores, by, 0, &|| {}).unwrap()
 }
 
 #[test]
@@ -118,7 +118,8 @@ fn the_hardware_error_is_measured() {
     let done = || {
         calls.fetch_add(1, Ordering::Relaxed);
     };
-    let all = measure(&heads, Format::BF16.into(), &cores, By::Model, 1, &done).unwrap();
+    let all =
+        measure(&heads, (Format::BF16.into(), Default::default()), &cores, By::Model, 1, &done).unwrap();
     assert_eq!(calls.into_inner(), cores.len() * heads.heads.len());
     for check in all.rows.iter().flat_map(|row| &row.cores).map(|core| core.hardware.unwrap()) {
         assert_eq!((check.queries, check.mismatches, check.max_error), (1, 0, 0.0));
@@ -129,8 +130,11 @@ fn the_hardware_error_is_measured() {
 #[test]
 fn other_formats_and_invalid_cores_are_refused() {
     let heads = Heads::load(&sample(), 64).unwrap();
-    let refused =
-        |core| measure(&heads, Format::BF16.into(), &[core], By::Model, 0, &|| {}).unwrap_err().to_string();
+    let refused = |core| {
+        measure(&heads, (Format::BF16.into(), Default::default()), &[core], By::Model, 0, &|| {})
+            .unwrap_err()
+            .to_string()
+    };
     let fa2 = CoreConfig::new(Design::Fa2, 16, Format::FP16);
     assert!(refused(fa2.clone()).contains("format: fp16"));
     assert!(refused(CoreConfig { segments: 7, format: Format::BF16, ..fa2 }).contains("segments: 7"));

@@ -10,37 +10,34 @@ mod scaling;
 mod search;
 
 pub use round::{round_to, round_value, saturates};
-pub use scales::{Channels, encode_row, scale_value, scale_words};
+pub use scales::{Channels, RowEncoding, ScaleRule};
 pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
-use crate::tensor::{Attention, pad_rows};
+use crate::tensor::Attention;
 use flashd_spec::config::Lengths;
-use flashd_spec::format::{Encodings, Format, Formats};
-use std::iter::repeat_n;
+use flashd_spec::format::{Encodings, Words};
 
 /// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantised {
-    /// The formats of the encodings, and of the result.
-    pub formats: Formats,
+    /// The formats of the encodings and of the result, and the scales.
+    pub encodings: Encodings,
     /// How the tensors were scaled.
     pub scaling: Scaling,
     /// Elements of a row of `q` and of `k`, d_k.
     pub d: usize,
-    /// Words of the scale behind them; 0 where there are no scales.
-    pub scale_words: usize,
     /// Length of a row of `v`, d_v.
     pub dv: usize,
     /// Rows of `q`.
     pub queries: usize,
     /// Rows of `k` and of `v`.
     pub keys: usize,
-    /// Queries, `[queries, d_k + scale_words]`.
+    /// Queries, `[queries, d_k]`, each with the words of its scales behind it.
     pub q: Vec<u64>,
-    /// Keys, `[keys, d_k + scale_words]`.
+    /// Keys, `[keys, d_k]`, likewise.
     pub k: Vec<u64>,
-    /// Values, `[keys, d_v]`.
+    /// Values, `[keys, d_v]`, likewise.
     pub v: Vec<u64>,
     /// What the channels of V were divided by.
     pub channels: Channels,
@@ -62,48 +59,54 @@ pub struct Rounded {
 }
 
 impl Rounded {
-    /// Rounds rows of `d` elements, each element scaled by its place in the row first; with `scales`, each row gets a scale of its own.
-    pub fn rows(
-        format: Format,
-        d: usize,
-        scales: bool,
-        data: &[f32],
-        scale: impl Fn(usize, f32) -> f64,
-    ) -> Rounded {
+    /// Rounds rows of `d` elements, each element scaled by its place in the row first.
+    pub fn rows(encoding: RowEncoding, d: usize, data: &[f32], scale: impl Fn(usize, f32) -> f64) -> Rounded {
         let mut rounded = Rounded::default();
         for row in data.chunks(d.max(1)) {
-            let scaled = row.iter().enumerate().map(|(place, &x)| scale(place, x));
-            let from = rounded.words.len();
-            if scales {
-                rounded.words.extend(encode_row(format, &scaled.collect::<Vec<_>>()));
-            } else {
-                rounded.words.extend(scaled.map(|x| {
-                    rounded.saturated += usize::from(saturates(format, x));
-                    round_to(format, x)
-                }));
-            }
-            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && format.magnitude(**bits) == 0;
-            rounded.vanished += row.iter().zip(&rounded.words[from..]).filter(vanished).count();
+            let scaled: Vec<f64> = row.iter().enumerate().map(|(place, &x)| scale(place, x)).collect();
+            let (words, saturated) = encoding.encode(&scaled);
+            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && encoding.format.magnitude(**bits) == 0;
+            rounded.vanished += row.iter().zip(&words).filter(vanished).count();
+            rounded.saturated += saturated;
+            rounded.words.extend(words);
         }
         rounded
     }
+
+    /// These rows, and others behind them.
+    #[must_use]
+    pub fn and(mut self, behind: Rounded) -> Rounded {
+        self.words.extend(behind.words);
+        self.saturated += behind.saturated;
+        self.vanished += behind.vanished;
+        self
+    }
 }
 
-/// Scales and rounds a head: one rounding for each element. Integers get a scale for each query and key if the core takes it, and for each
-/// channel of V.
+/// How vectors of q, k and v are rounded.
+pub fn row_encodings(encodings: Encodings, rule: ScaleRule) -> [RowEncoding; 3] {
+    let Encodings { formats, scales } = encodings;
+    [(formats.q, scales.q), (formats.k, scales.k), (formats.v, scales.v)].map(|(format, scale)| RowEncoding {
+        format,
+        scale,
+        rule,
+    })
+}
+
+/// Scales and rounds a head: one rounding for each element. Vectors and blocks get the scales that the core takes, and integer values
+/// without any one for each channel.
 pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &Attention) -> Quantised {
-    let Encodings { formats, scale_words } = encodings.into();
-    let channels = Channels::new(formats.v, &attention.v, attention.dv);
-    let scales = scale_words > 0;
-    let q = Rounded::rows(formats.q, attention.d, scales, &attention.q, |_, x| scaling.scale_q(x));
-    let k = Rounded::rows(formats.k, attention.d, scales, &attention.k, |_, x| scaling.scale_k(x));
+    let encodings = encodings.into();
+    let [of_q, of_k, of_v] = row_encodings(encodings, scaling.rule);
+    let channels = Channels::new(of_v.format, of_v.scale, &attention.v, attention.dv);
+    let q = Rounded::rows(of_q, attention.d, &attention.q, |_, x| scaling.scale_q(x));
+    let k = Rounded::rows(of_k, attention.d, &attention.k, |_, x| scaling.scale_k(x));
     let in_channel = |channel, x| scaling.scale_v(x) / channels.scale(channel);
-    let v = Rounded::rows(formats.v, attention.dv, false, &attention.v, in_channel);
+    let v = Rounded::rows(of_v, attention.dv, &attention.v, in_channel);
     Quantised {
-        formats,
+        encodings,
         scaling,
         d: attention.d,
-        scale_words,
         dv: attention.dv,
         queries: attention.queries,
         keys: attention.keys,
@@ -117,29 +120,29 @@ pub fn quantise(encodings: impl Into<Encodings>, scaling: Scaling, attention: &A
 }
 
 impl Quantised {
-    /// Words of a row of `q` and of `k`.
-    pub fn key_words(&self) -> usize {
-        self.d + self.scale_words
+    /// Words of the rows of `q`, `k` and `v`.
+    pub fn words(&self) -> Words {
+        self.encodings.words(self.d, self.dv)
     }
 
     /// The attention output that belongs to an element of a core's result, by its place in the result.
     pub fn result(&self, channel: usize, bits: u64) -> f64 {
-        self.channels.result(&self.scaling, self.formats.o, channel, bits)
+        self.channels.result(&self.scaling, self.encodings.formats.o, channel, bits)
     }
 
     /// Row i of Q.
     pub fn query(&self, i: usize) -> &[u64] {
-        &self.q[i * self.key_words()..][..self.key_words()]
+        row(&self.q, self.words().q, i)
     }
 
     /// Row j of K.
     pub fn key(&self, j: usize) -> &[u64] {
-        &self.k[j * self.key_words()..][..self.key_words()]
+        row(&self.k, self.words().k, j)
     }
 
     /// Row j of V.
     pub fn value(&self, j: usize) -> &[u64] {
-        &self.v[j * self.dv..][..self.dv]
+        row(&self.v, self.words().v, j)
     }
 
     /// The same head in rows of these lengths, filled with +0, for a core that is wider than the head. The scaling
@@ -150,16 +153,17 @@ impl Quantised {
     pub fn pad_to(&self, lengths: impl Into<Lengths>) -> Quantised {
         let Lengths { k: d, v: dv } = lengths.into();
         assert!(d >= self.d, "rows of {} elements do not fit into {d}", self.d);
+        assert!(dv >= self.dv, "rows of {} elements do not fit into {dv}", self.dv);
+        let [of_q, of_k, of_v] = row_encodings(self.encodings, self.scaling.rule);
+        let words = self.words();
         // Scales stay behind the elements.
-        let pad = |data: &[u64]| -> Vec<u64> {
-            let rows = data.chunks_exact(self.key_words().max(1)).map(|row| row.split_at(self.d));
-            let zeros = repeat_n(&0, d - self.d);
-            rows.flat_map(|(elements, scale)| elements.iter().chain(zeros.clone()).chain(scale).copied())
-                .collect()
+        let pad = |encoding: RowEncoding, data: &[u64], words: usize, from, to| -> Vec<u64> {
+            data.chunks_exact(words.max(1)).flat_map(|row| encoding.padded(from, to, row)).collect()
         };
-        let (q, k) = (pad(&self.q), pad(&self.k));
-        let channels = self.channels.clone();
-        Quantised { d, dv, q, k, v: pad_rows(&self.v, self.dv, dv, 0), channels, ..*self }
+        let q = pad(of_q, &self.q, words.q, self.d, d);
+        let k = pad(of_k, &self.k, words.k, self.d, d);
+        let v = pad(of_v, &self.v, words.v, self.dv, dv);
+        Quantised { d, dv, q, k, v, channels: self.channels.clone(), ..*self }
     }
 
     /// The numbers that the encodings stand for, in the scale of the original tensors: what a core sees. Exact
@@ -168,25 +172,23 @@ impl Quantised {
     /// `score_scale` on these tensors gives the same score as `score_shift` on the encodings, to f64 rounding:
     /// the remainder is taken out of Q again.
     pub fn dequantised(&self) -> [Vec<f64>; 3] {
-        let value = |format: Format, bits: u64, factor: f64, exponent: i32| {
-            round::scale_by_power_of_two(format.value(bits), -exponent) / factor
+        let s = &self.scaling;
+        let [of_q, of_k, of_v] = row_encodings(self.encodings, s.rule);
+        let words = self.words();
+        let rows = |encoding: RowEncoding, data: &[u64], words: usize, d: usize, exponent: i32| -> Vec<f64> {
+            let row = |row: &[u64]| encoding.decode(d, row);
+            let values = data.chunks_exact(words.max(1)).flat_map(row);
+            values.map(|x| round::scale_by_power_of_two(x, -exponent)).collect()
         };
-        let rows = |format: Format, data: &[u64], factor: f64, exponent: i32| -> Vec<f64> {
-            let row = |row: &[u64]| -> Vec<f64> {
-                let (elements, scale) = row.split_at(self.d);
-                let by = scale_value(scale, format);
-                elements.iter().map(|&bits| value(format, bits, factor, exponent) * by).collect()
-            };
-            data.chunks_exact(self.key_words().max(1)).flat_map(row).collect()
-        };
-        let (s, formats) = (&self.scaling, self.formats);
-        let of_v = |(i, &bits): (usize, &u64)| {
-            value(formats.v, bits, 1.0, s.v_exponent) * self.channels.scale(i % self.dv)
-        };
-        [
-            rows(formats.q, &self.q, s.q_factor, s.q_exponent),
-            rows(formats.k, &self.k, 1.0, s.k_exponent),
-            self.v.iter().enumerate().map(of_v).collect(),
-        ]
+        let mut q = rows(of_q, &self.q, words.q, self.d, s.q_exponent);
+        q.iter_mut().for_each(|q| *q /= s.q_factor);
+        let mut v = rows(of_v, &self.v, words.v, self.dv, s.v_exponent);
+        v.iter_mut().enumerate().for_each(|(i, v)| *v *= self.channels.scale(i % self.dv));
+        [q, rows(of_k, &self.k, words.k, self.d, s.k_exponent), v]
     }
+}
+
+/// Row i of rows of so many words.
+fn row(data: &[u64], words: usize, i: usize) -> &[u64] {
+    &data[i * words..][..words]
 }

@@ -1,9 +1,56 @@
-//! Scales of integers: one for each query and each key, which the core gets, and one for each channel of V, which the host keeps.
+//! Scales: those of vectors and of blocks, which the core gets, and one for each channel of integer values, which the host keeps.
 
-use super::round::round_to;
-use super::scaling::Scaling;
-use flashd_spec::bits::{joined, ones};
-use flashd_spec::format::Format;
+use super::round::{floor_log2, round_to, saturates, scale_by_power_of_two};
+use super::scaling::{Scaling, is_narrow};
+use flashd_spec::bits::{pack, packed};
+use flashd_spec::format::{Format, Scale, ScaleFormat};
+use serde::{Deserialize, Serialize};
+
+/// Which power of two a block's scale is, E8M0, m being the block's largest magnitude, M the largest number of its elements, e the
+/// exponent of M and F the bits of their fraction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScaleRule {
+    /// `2^(floor(log2 m) - e)`: OCP Microscaling v1.0. Up to half of the elements between M and the next power of two saturate.
+    Floor,
+    /// `2^(ceil(log2 m) - e)`: nothing saturates, and a bit of range is left unless m is a power of two.
+    Ceil,
+    /// `2^ceil(log2(m / M))`: the smallest with which nothing saturates.
+    #[default]
+    Rceil,
+    /// `2^(floor(log2 r) - e)`, r being m rounded to F bits of fraction, half up.
+    Even,
+}
+
+impl ScaleRule {
+    /// All of them, each with what it is in words.
+    pub const ALL: [(ScaleRule, &'static str); 4] = [
+        (ScaleRule::Floor, "2^(floor(log2 m) - e), OCP v1.0: some elements saturate"),
+        (ScaleRule::Ceil, "2^(ceil(log2 m) - e): nothing saturates"),
+        (ScaleRule::Rceil, "2^ceil(log2(m / M)): the smallest with which nothing saturates"),
+        (ScaleRule::Even, "as floor, of m rounded to the elements' fraction"),
+    ];
+
+    /// The exponent for a largest magnitude m, which is positive and finite, of elements whose largest is `most`, with `fraction` bits
+    /// of fraction.
+    fn exponent(self, m: f64, most: f64, fraction: u32) -> i32 {
+        let (e, floor) = (floor_log2(most), floor_log2(m));
+        let is_power = scale_by_power_of_two(m, -floor) == 1.0;
+        match self {
+            ScaleRule::Floor => floor - e,
+            ScaleRule::Ceil => floor + i32::from(!is_power) - e,
+            ScaleRule::Rceil => {
+                // The estimate is right or one too small: m / M is in (1/2, 2).
+                let estimate = floor - e;
+                estimate + i32::from(m > scale_by_power_of_two(most, estimate))
+            }
+            ScaleRule::Even => {
+                let significand = scale_by_power_of_two(m, fraction as i32 - floor);
+                floor + i32::from((significand + 0.5).floor() >= f64::from(2u32 << fraction)) - e
+            }
+        }
+    }
+}
 
 /// The bits of the smallest bf16 number that is not below `x`, which is positive and finite.
 fn bf16_not_below(x: f64) -> u64 {
@@ -12,41 +59,117 @@ fn bf16_not_below(x: f64) -> u64 {
     if format.value(nearest) < x { (nearest + 1).min(format.max_finite()) } else { nearest }
 }
 
-/// The words of a scale behind elements of `width` bits each, the low one first.
-pub fn scale_words(scale: u64, width: u32) -> impl Iterator<Item = u64> {
-    let words = Format::BF16.width().div_ceil(width);
-    (0..words).map(move |word| scale >> (word * width) & ones(width))
+/// The scale of zeros: the smallest power of two, as gfloat has it, or one.
+fn zeros(format: ScaleFormat) -> u64 {
+    if format == ScaleFormat::E8m0 { 0 } else { format.one() }
 }
 
-/// The number that is the scale in the words behind a vector's elements of a format; one where there are none.
-pub fn scale_value(words: &[u64], format: Format) -> f64 {
-    match words.is_empty() {
-        true => 1.0,
-        false => Format::BF16.value(joined(words, format.width())),
+/// How a vector's elements are scaled and rounded.
+#[derive(Clone, Copy, Debug)]
+pub struct RowEncoding {
+    /// Of elements.
+    pub format: Format,
+    /// What multiplies them.
+    pub scale: Scale,
+    /// Which power of two that is, where it is one.
+    pub rule: ScaleRule,
+}
+
+impl RowEncoding {
+    /// The largest number of an element: with a wide range, which has no use for more, one.
+    fn most(self) -> f64 {
+        let unit = f64::from(self.scale.element_exponent(self.format)).exp2();
+        if is_narrow(self.format) { self.format.value(self.format.max_finite()) * unit } else { 1.0 }
+    }
+
+    /// The scale of elements whose largest magnitude is this; of zeros and where m is not finite that of [`zeros`].
+    fn scale_for(self, format: ScaleFormat, m: f64) -> u64 {
+        if !(m > 0.0 && m.is_finite()) {
+            return zeros(format);
+        }
+        match format {
+            ScaleFormat::Bf16 => {
+                let ratio = m / self.most();
+                // Of numbers so small that no scale is: one.
+                if ratio > 0.0 { bf16_not_below(ratio) } else { format.one() }
+            }
+            ScaleFormat::E8m0 => {
+                let exponent = self.rule.exponent(m, self.most(), self.format.fraction_bits);
+                (exponent + ScaleFormat::E8M0_BIAS).clamp(0, 254) as u64
+            }
+            // To nearest, as NVFP4 has it; not to zero, which would lose the block.
+            ScaleFormat::E4m3 => round_to(Format::FP8_E4M3, m / self.most()).max(1),
+        }
+    }
+
+    /// What an element is divided by before it is rounded to its format.
+    fn unit(self, format: ScaleFormat, scale: u64) -> f64 {
+        format.value(scale).0 * f64::from(self.scale.element_exponent(self.format)).exp2()
+    }
+
+    /// A vector's words: elements to nearest, ties to even, and its scales behind them; and how many elements saturated. A bf16 scale is
+    /// the largest magnitude over the largest element, rounded up, so that none saturates.
+    pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
+        let RowEncoding { format, scale, .. } = self;
+        let Some(encoding) = scale.format() else {
+            let saturated = row.iter().filter(|&&x| saturates(format, x)).count();
+            return (row.iter().map(|&x| round_to(format, x)).collect(), saturated);
+        };
+        let (mut words, mut numbers, mut saturated) = (Vec::new(), Vec::new(), 0);
+        for block in row.chunks(scale.shared_by(row.len()).max(1)) {
+            let m = block.iter().fold(0f64, |m, x| m.max(x.abs()));
+            let number = self.scale_for(encoding, m);
+            let by = self.unit(encoding, number);
+            saturated += block.iter().filter(|&&x| saturates(format, x / by)).count();
+            words.extend(block.iter().map(|x| round_to(format, x / by)));
+            numbers.push(number);
+        }
+        words.extend(pack(&numbers, encoding.bits(), format.width()));
+        (words, saturated)
+    }
+
+    /// The numbers that the first d of a vector's words stand for, with the scales behind them.
+    pub fn decode(self, d: usize, words: &[u64]) -> Vec<f64> {
+        let RowEncoding { format, scale, .. } = self;
+        let (elements, scales) = words.split_at(d);
+        let by = |i: usize| match scale.format() {
+            None => 1.0,
+            Some(encoding) => {
+                let number = packed(scales, format.width(), encoding.bits(), i / scale.shared_by(d));
+                self.unit(encoding, number)
+            }
+        };
+        elements.iter().enumerate().map(|(i, &bits)| format.value(bits) * by(i)).collect()
+    }
+
+    /// A vector's words with zeros behind its d elements, so that there are `to`.
+    pub(super) fn padded(self, d: usize, to: usize, words: &[u64]) -> Vec<u64> {
+        let RowEncoding { format, scale, .. } = self;
+        let (elements, scales) = words.split_at(d);
+        let mut padded = elements.to_vec();
+        padded.resize(to, 0);
+        if let Some(encoding) = scale.format() {
+            let own = scale.count(d);
+            let number = |i| match i < own {
+                true => packed(scales, format.width(), encoding.bits(), i),
+                false => zeros(encoding),
+            };
+            let numbers: Vec<u64> = (0..scale.count(to)).map(number).collect();
+            padded.extend(pack(&numbers, encoding.bits(), format.width()));
+        }
+        padded
     }
 }
 
-/// A row as integers with its scale behind them: the largest magnitude over the largest integer, rounded up to bf16, so that no element
-/// saturates; each element then is rounded to nearest, ties to even.
-pub fn encode_row(format: Format, row: &[f64]) -> Vec<u64> {
-    let largest = row.iter().fold(0f64, |largest, x| largest.max(x.abs()));
-    // Of zeros, or of numbers so small that no scale is: one.
-    let ratio = largest / format.max_finite() as f64;
-    let scale = if ratio > 0.0 && ratio.is_finite() { bf16_not_below(ratio) } else { Format::BF16.one() };
-    let by = Format::BF16.value(scale);
-    let elements = row.iter().map(|x| round_to(format, x / by));
-    elements.chain(scale_words(scale, format.width())).collect()
-}
-
-/// What the channels of V are divided by before they are rounded, where values are integers: each channel's largest magnitude over the
-/// largest integer. The host multiplies the results by it. One for floats, whose channels are as they are.
+/// What the channels of V are divided by before they are rounded, where values are integers without scales of their own: each channel's
+/// largest magnitude over the largest integer. The host multiplies the results by it. One for others, whose channels are as they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Channels(Vec<f64>);
 
 impl Channels {
-    /// Those of values, `[keys, dv]`, that are to be rounded to a format.
-    pub fn new(format: Format, v: &[f32], dv: usize) -> Channels {
-        if !format.is_integer() {
+    /// Those of values, `[keys, dv]`, that are to be rounded to a format with a scale.
+    pub fn new(format: Format, scale: Scale, v: &[f32], dv: usize) -> Channels {
+        if !format.is_integer() || scale != Scale::None {
             return Channels::default();
         }
         let mut largest = vec![0f64; dv];

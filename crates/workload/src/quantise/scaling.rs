@@ -1,8 +1,9 @@
 //! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
 
 use super::round::{floor_log2, scale_by_power_of_two};
+use super::scales::ScaleRule;
 use flashd_spec::config::SCORE_SHIFT_RANGE;
-use flashd_spec::format::{Format, Formats, Subnormals};
+use flashd_spec::format::{Encodings, Format, Formats, Scale, Subnormals};
 use serde::{Deserialize, Serialize};
 
 /// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the
@@ -25,6 +26,13 @@ pub struct Scaling {
     pub score_shift: i32,
     /// What is left of the score scale without its power of two, in (1/2, 1]: multiplied into Q.
     pub q_factor: f64,
+    /// Which powers of two the scales of vectors and blocks are, where they are such.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub rule: ScaleRule,
+}
+
+fn is_default(rule: &ScaleRule) -> bool {
+    *rule == ScaleRule::default()
 }
 
 /// The factor between `q . k` and the score.
@@ -99,7 +107,15 @@ impl Scaling {
             return Err(ScalingError::ShiftOutOfRange { scale, shift: score_shift });
         }
         let q_factor = scale_by_power_of_two(scale, -score_shift);
-        Ok(Scaling { score_scale: scale, q_exponent: 0, k_exponent: 0, v_exponent: 0, score_shift, q_factor })
+        Ok(Scaling {
+            score_scale: scale,
+            q_exponent: 0,
+            k_exponent: 0,
+            v_exponent: 0,
+            score_shift,
+            q_factor,
+            rule: ScaleRule::default(),
+        })
     }
 
     /// The same score with other powers of two in Q and K: the shift undoes them.
@@ -113,6 +129,12 @@ impl Scaling {
     #[must_use]
     pub fn with_v_exponent(self, v_exponent: i32) -> Scaling {
         Scaling { v_exponent, ..self }
+    }
+
+    /// The same with another rule for scales that are powers of two.
+    #[must_use]
+    pub fn with_rule(self, rule: ScaleRule) -> Scaling {
+        Scaling { rule, ..self }
     }
 
     /// Whether a core can be configured with the shift.
@@ -152,12 +174,22 @@ pub(super) fn is_narrow(format: Format) -> bool {
     format.subnormals == Subnormals::Supported
 }
 
-/// The largest power of two by which a tensor can be multiplied before its largest element overflows.
-pub(super) fn filling_exponent(max_abs: f64, format: Format) -> i32 {
+/// The largest number that a tensor of a format and scales can have before something saturates, where it needs a power of two of its own:
+/// numbers of a narrow range without scales, and with scales whose range is narrow.
+pub(super) fn range_of(format: Format, scale: Scale) -> Option<f64> {
+    let largest = |format: Format| format.value(format.max_finite());
+    match scale {
+        Scale::None => is_narrow(format).then(|| largest(format)),
+        Scale::Row | Scale::RowE8m0 | Scale::Mx => None,
+        Scale::Nvfp4 => Some(largest(format) * largest(Format::FP8_E4M3)),
+    }
+}
+
+/// The largest power of two by which a tensor can be multiplied before its largest element is beyond `largest`.
+pub(super) fn filling_exponent(max_abs: f64, largest: f64) -> i32 {
     if max_abs == 0.0 {
         return 0;
     }
-    let largest = format.value(format.max_finite());
     let estimate = floor_log2(largest) - floor_log2(max_abs);
     if scale_by_power_of_two(max_abs, estimate) <= largest { estimate } else { estimate - 1 }
 }
@@ -170,13 +202,13 @@ const V_HEADROOM: i32 = 10;
 /// FLASH-D's output is a mean of values, so V can fill the range; FlashAttention-2's accumulator is a sum over
 /// all keys and wants headroom. Which loses least is for the model of the core to say. Formats with a wide
 /// exponent range have one candidate, 0.
-pub fn v_candidates(max_abs_v: f64, formats: impl Into<Formats>) -> Vec<i32> {
-    let Formats { v, o, .. } = formats.into();
-    // A result is at most the largest value: both have to fit.
-    // Integers have a scale for each channel instead.
-    let filling = [v, o].into_iter().filter(|format| is_narrow(*format) && !v.is_integer());
-    let filling = filling.map(|format| filling_exponent(max_abs_v, format)).min();
-    let Some(filling) = filling.filter(|_| max_abs_v != 0.0) else {
+pub fn v_candidates(max_abs_v: f64, encodings: impl Into<Encodings>) -> Vec<i32> {
+    let Encodings { formats: Formats { v, o, .. }, scales } = encodings.into();
+    // A result is at most the largest value: both have to fit. Integers without scales have one for each channel instead.
+    let channels = v.is_integer() && scales.v == Scale::None;
+    let ranges = [range_of(v, scales.v), range_of(o, Scale::None)].into_iter().flatten();
+    let filling = ranges.map(|largest| filling_exponent(max_abs_v, largest)).min();
+    let Some(filling) = filling.filter(|_| max_abs_v != 0.0 && !channels) else {
         return vec![0];
     };
     (filling - V_HEADROOM..=filling).rev().collect()

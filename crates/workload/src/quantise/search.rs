@@ -5,10 +5,10 @@
 //! of the score, and the search measures just that, on a sample.
 
 use super::scaling::{
-    Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, is_narrow, v_candidates,
+    Scaling, ScalingError, ScoreScale, TensorScale, filling_exponent, range_of, v_candidates,
 };
 use crate::tensor::{Attention, max_abs};
-use flashd_spec::format::{Encodings, Format};
+use flashd_spec::format::{Encodings, Scale};
 use std::collections::HashMap;
 
 /// Queries in the sample, evenly spaced.
@@ -40,15 +40,16 @@ pub fn choose_scaling(
     tensor: TensorScale,
     round: &dyn Fn(f64) -> f64,
 ) -> Result<Scaling, ScalingError> {
-    let Encodings { formats, scale_words } = encodings.into();
+    let encodings = encodings.into();
+    let Encodings { formats, scales } = encodings;
     let unscaled = Scaling::unscaled(score, attention.d)?;
     if tensor == TensorScale::None {
         return Ok(unscaled);
     }
-    let v_exponent = v_candidates(attention.max_abs_v(), formats)[0];
+    let v_exponent = v_candidates(attention.max_abs_v(), encodings)[0];
     let unscaled = unscaled.with_v_exponent(v_exponent);
-    // What scales of queries and keys do needs no power of two.
-    if scale_words > 0 || ![formats.q, formats.k].into_iter().any(is_narrow) {
+    let ranges = [range_of(formats.q, scales.q), range_of(formats.k, scales.k)];
+    if ranges == [None; 2] {
         return Ok(unscaled);
     }
     let max_q = max_abs(&attention.q) * unscaled.q_factor;
@@ -56,18 +57,18 @@ pub fn choose_scaling(
     if max_q == 0.0 || max_k == 0.0 {
         return Ok(unscaled);
     }
-    // Operands of two formats, and integers, go to a dot product that rounds once: each fills the range of its own.
-    if formats.q != formats.k || formats.q.is_integer() {
-        let fill =
-            |max: f64, format: Format| if is_narrow(format) { filling_exponent(max, format) } else { 0 };
-        let filled = unscaled.with_exponents(fill(max_q, formats.q), fill(max_k, formats.k));
+    // Operands of two formats, integers, and those with scales go to a dot product that rounds once: each fills the range of its own.
+    let alone = formats.q == formats.k && [scales.q, scales.k] == [Scale::None; 2] && !formats.q.is_integer();
+    let [of_q, of_k] = ranges;
+    let fill = |max: f64, range: Option<f64>| range.map_or(0, |largest| filling_exponent(max, largest));
+    if !alone {
+        let filled = unscaled.with_exponents(fill(max_q, of_q), fill(max_k, of_k));
         return Ok(if filled.is_valid() { filled } else { unscaled });
     }
-    let format = formats.q;
     let sample = Sample::new(attention, &unscaled);
-    let filling = (filling_exponent(max_q, format), filling_exponent(max_k, format));
+    let filling = (fill(max_q, of_q), fill(max_k, of_k));
     // Sums fill the range first: products of two full operands are far beyond it.
-    let filling_total = filling_exponent(sample.largest_term, format).min(filling.0 + filling.1);
+    let filling_total = fill(sample.largest_term, of_q).min(filling.0 + filling.1);
     let measure = |total: i32, skew: i32| {
         // The room that is left below the filling exponents, divided between Q and K.
         let room = filling.0 + filling.1 - total;

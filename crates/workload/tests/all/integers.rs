@@ -1,9 +1,10 @@
 //! Integers: their encodings, the scales of rows and channels, and what they stand for.
 
-use flashd_spec::format::{Encodings, Format};
+use flashd_spec::bits::packed;
+use flashd_spec::format::{Encodings, Format, Scale, Scales};
 use flashd_workload::synthetic::attention_like;
 use flashd_workload::{
-    Attention, Quantised, Scaling, ScoreScale, encode_row, quantise, round_to, scale_value,
+    Attention, Quantised, RowEncoding, ScaleRule, Scaling, ScoreScale, quantise, round_to,
 };
 
 /// Two's complement, read plainly; the lowest counts as the one above it.
@@ -39,9 +40,11 @@ fn a_row_fills_its_integers_and_none_saturates() {
         [&[1.0, -0.5, 0.25], &[1e-3, -7e-5], &[300.0, 299.0, -300.0], &[0.0, 0.0], &[1e-45, 0.0]];
     for (_, format) in Format::INTEGERS {
         for row in rows {
-            let words = encode_row(format, row);
+            let encoding = RowEncoding { format, scale: Scale::Row, rule: ScaleRule::default() };
+            let (words, saturated) = encoding.encode(row);
+            assert_eq!(saturated, 0);
             let (elements, scale) = words.split_at(row.len());
-            let by = scale_value(scale, format);
+            let by = Format::BF16.value(packed(scale, format.width(), 16, 0));
             assert!(by > 0.0 && f64::from(by as f32) == by && (by as f32).to_bits() & 0xffff == 0, "bf16");
             let largest = row.iter().fold(0f64, |m, x| m.max(x.abs()));
             let most = format.max_finite() as f64;
@@ -69,7 +72,7 @@ fn a_head_is_its_integers_times_their_scales() {
     head.k[16..32].iter_mut().for_each(|k| *k *= 1e-4);
     let scaling = Scaling::unscaled(ScoreScale::Auto, 16).unwrap();
     let with = quantise(Format::INT8, scaling, &head);
-    assert_eq!((with.scale_words, with.q.len(), with.k.len()), (2, 20 * 18, 30 * 18));
+    assert_eq!((with.words().q, with.q.len(), with.k.len()), (18, 20 * 18, 30 * 18));
     assert_eq!((with.saturated, with.query(3).len()), ([0; 3], 18));
     let [q, k, v] = with.dequantised();
     assert_eq!((q.len(), k.len(), v.len()), (20 * 16, 30 * 16, 30 * 16));
@@ -86,7 +89,7 @@ fn a_head_is_its_integers_times_their_scales() {
     }
     // Without scales a small row keeps next to nothing.
     let formats = Format::INT8.into();
-    let without = quantise(Encodings { formats, scale_words: 0 }, scaling, &head);
+    let without = quantise(Encodings { formats, scales: Scales::NONE }, scaling, &head);
     assert_eq!(without.k.len(), 30 * 16);
     let [_, coarse, _] = without.dequantised();
     assert!(mean_distance(&k, &head.k) < 0.1 * mean_distance(&coarse, &head.k));
@@ -98,7 +101,7 @@ fn padding_stands_before_the_scale() {
     let scaling = Scaling::unscaled(ScoreScale::Auto, 5).unwrap();
     let narrow = quantise(Format::INT4, scaling, &head);
     let wide: Quantised = narrow.pad_to(8);
-    assert_eq!((narrow.scale_words, narrow.key_words(), wide.key_words()), (4, 9, 12));
+    assert_eq!((narrow.words().k, wide.words().k), (9, 12));
     for row in 0..3 {
         let (own, padded) = (narrow.key(row), wide.key(row));
         assert_eq!((&padded[..5], &padded[5..8], &padded[8..]), (&own[..5], &[0; 3][..], &own[5..]));

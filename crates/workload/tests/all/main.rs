@@ -8,6 +8,7 @@ mod flips;
 mod hostile;
 mod integers;
 mod quantise;
+mod references;
 mod round;
 mod synthetic;
 mod tensor;

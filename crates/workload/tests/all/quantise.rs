@@ -20,7 +20,7 @@ fn exact_score(head: &Attention, i: usize, j: usize, scale: f64) -> f64 {
 
 /// The score as a core computes it: every product and every sum of neighbours rounded.
 fn core_score(head: &Quantised, i: usize, j: usize) -> f64 {
-    let format = head.formats.q;
+    let format = head.encodings.formats.q;
     let round = |x: f64| round_value(format, x);
     let products = head.query(i).iter().zip(head.key(j));
     let mut level: Vec<f64> = products.map(|(&q, &k)| round(format.value(q) * format.value(k))).collect();

@@ -11,13 +11,13 @@ use flashd_golden::{Action, Biases, Head, Model, QueryResult, decode};
 use flashd_spec::config::{
     Accumulator, BUDGET_FRACTIONS, CoreConfig, Design, Dot, Hold, LaneBits, Lengths, Update,
 };
-use flashd_spec::format::{Format, Formats};
+use flashd_spec::format::{Format, Formats, Scale};
 use flashd_spec::numerics::{BIAS, BUDGET_STATE_FRACTION, Numerics};
 use lanes::Lanes;
 use rand::RngExt;
 use rayon::prelude::*;
 use scalar::{Lane, Scalar};
-use scales::{scale_of, with_scales};
+use scales::operands as scaled_operands;
 
 /// The operands of one query.
 struct Operands {
@@ -52,10 +52,10 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
         v[place] = format.sign_bit() | (format.max_finite() + 1);
         v[0] = format.sign_bit();
     }
-    if config.key_words() > d {
-        (q, k) = (with_scales(rng, config, &q), with_scales(rng, config, &k));
-    }
-    let own = flashd_golden::v_exponent(format, &v);
+    let [of_q, of_k, of_v] = scaled_operands(config);
+    (q, k, v) = (of_q.with_scales(rng, q), of_k.with_scales(rng, k), of_v.with_scales(rng, v));
+    let format = config.products().v;
+    let own = flashd_golden::values_exponent(config, &v);
     let v_exponent = match rng.random_range(0..4) {
         // Integers have one exponent.
         _ if format.is_integer() => own,
@@ -76,8 +76,8 @@ fn operands(rng: &mut crate::common::Rng, config: &CoreConfig, keys: usize) -> O
 fn check(config: &CoreConfig, o: &Operands, case: &str) {
     config.validate().expect("a valid configuration");
     let n = Numerics::new(config);
-    let (Lengths { k: d, v: dv }, formats) = (config.port_words(), config.formats());
-    let keys = o.k.len() / d;
+    let (words, formats) = (config.port_words(), config.formats());
+    let keys = o.k.len() / words.k;
     let model = Model::new(config);
     let lengths = [keys];
     let head = Head::new(&o.q, &o.k, &o.v, &lengths);
@@ -85,15 +85,11 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
     let head = Head { biases: config.bias.then_some(&bias as Biases), ..head };
     let result = &model.run(head.with_exponents(&[o.v_exponent]).with_steps())[0];
     let mut scalar = Scalar::new(config, &n);
-    let mut lanes = Lanes::new(dv, o.v_exponent);
-    let special = |format: Format, bits: &[u64]| bits.iter().any(|&b| format.is_special(b));
-    let special_row = |format: Format, row: &[u64]| match d > config.d {
-        true => scale_of(config, row).2,
-        false => special(format, row),
-    };
-    let (mut invalid, mut overflow) = (special_row(formats.q, &o.q), false);
+    let mut lanes = Lanes::new(config.dv(), o.v_exponent);
+    let [of_q, of_k, of_v] = scaled_operands(config);
+    let (mut invalid, mut overflow) = (of_q.is_special(&o.q), false);
     for (i, step) in result.steps.iter().enumerate() {
-        let (k, v) = (&o.k[i * d..][..d], &o.v[i * dv..][..dv]);
+        let (k, v) = (&o.k[i * words.k..][..words.k], &o.v[i * words.v..][..words.v]);
         let bias = config.bias.then_some(o.biases[i]);
         let wanted = scalar.step(&o.q, k, bias);
         let action = match wanted.lane {
@@ -104,8 +100,8 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
         let got = (step.s as i128, step.x as i128, step.w as i128, step.upper, step.action);
         let want = (wanted.s, wanted.x, wanted.w, wanted.upper, action);
         assert_eq!(got, want, "{}, {case}, key {i}", config.name());
-        lanes.step(&scalar, wanted.lane, v);
-        invalid |= special_row(formats.k, k) || action != Action::Hold && special(formats.v, v);
+        lanes.step(&scalar, wanted.lane, &of_v.products(v));
+        invalid |= of_k.is_special(k) || action != Action::Hold && of_v.is_special(v);
         invalid |= bias.is_some_and(|bias| bias & 0x7f80 == 0x7f80);
         overflow |= wanted.overflow;
     }
@@ -122,7 +118,7 @@ fn check(config: &CoreConfig, o: &Operands, case: &str) {
 
 /// Widths, thresholds and shifts away from the defaults.
 fn vary(rng: &mut crate::common::Rng, config: &mut CoreConfig) {
-    let f = config.formats().lane_precision() - 1;
+    let f = config.products().lane_precision() - 1;
     config.segments = [4, 8, 16, 32][rng.random_range(0..4)];
     config.dot = [None, Some(Dot::Tree)][rng.random_range(0..2)];
     config.bias = rng.random_range(0..2) == 0;
@@ -185,7 +181,15 @@ fn check_mixed(seed: u64, rounds: u64) {
             _ => formats,
         };
         config = config.with_formats(formats);
-        config.d = [2, 5, 16][rng.random_range(0..3)];
+        let mut any = |format: Format| {
+            let all = [Scale::None, Scale::Row, Scale::RowE8m0, Scale::Mx, Scale::Nvfp4];
+            let all: Vec<Scale> = all.into_iter().filter(|scale| scale.takes(format)).collect();
+            (rng.random_range(0..3) > 0).then(|| all[rng.random_range(0..all.len())])
+        };
+        let (q_scales, k_scales) = (any(formats.q), any(formats.k));
+        let v_scales = any(formats.v).filter(|scale| *scale != Scale::Row);
+        config = CoreConfig { q_scales, k_scales, v_scales, ..config };
+        config.d = [2, 5, 16, 35][rng.random_range(0..4)];
         config.dv = Some([2, 3, 17][rng.random_range(0..3)]).filter(|dv| *dv != config.d);
         if config.validate().is_err() {
             return;

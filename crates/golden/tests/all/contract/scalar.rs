@@ -1,5 +1,6 @@
 //! The scalar units' contract in wide integers, read off its formulas one by one.
 
+use super::scales::operands;
 use crate::common::Dyadic;
 use flashd_spec::config::{CoreConfig, Design, Dot, Fa2Variant, Hold, Update};
 use flashd_spec::format::Format;
@@ -186,9 +187,12 @@ impl<'a> Scalar<'a> {
     }
 
     pub fn step(&mut self, q: &[u64], k: &[u64], bias: Option<u64>) -> Outcome {
-        let s = match q.len() > self.config.d {
-            true => self.scaled_score(q, k),
-            false => self.score(self.natural(q, k)),
+        let [of_q, of_k, _] = operands(self.config);
+        let natural = || self.natural(&of_q.products(q), &of_k.products(k));
+        let s = match (self.n.is_exact(), self.n.has_significands()) {
+            (true, _) => self.exact_score(q, k),
+            (_, true) => self.multiplied_score(natural(), q, k),
+            _ => self.score(natural()),
         };
         let limit = (1i128 << (self.n.score_integer + self.score_fraction())) - 1;
         // A bias saturates before it is added, as the score does.

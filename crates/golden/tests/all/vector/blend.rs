@@ -14,7 +14,7 @@ fn values_are_those_of_the_reference() {
         let v: Vec<u64> = (0..1u64 << format.width().min(16)).map(|bits| bits << high).collect();
         for exponent in [1, 2, format.exponent_mask() / 2, format.exponent_mask() - 1] {
             for isa in Isa::available() {
-                let survey = Survey::of(isa, format, 2, &v);
+                let survey = Survey::of_encodings(isa, format, 2, &v);
                 let mut values = vec![0; v.len()];
                 core.operands(isa, &v, exponent, &mut values);
                 let overflow = core.overflow(&survey, exponent);

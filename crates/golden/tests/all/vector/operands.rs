@@ -18,7 +18,7 @@ fn surveys_see_what_the_values_are() {
         let all = encodings(format);
         for (bits, d) in [(&all[..], 8), (&all[1..40], 3), (&all[..1], 1), (&[], 2)] {
             for isa in Isa::available() {
-                let survey = Survey::of(isa, format, d, bits);
+                let survey = Survey::of_encodings(isa, format, d, bits);
                 let rows = bits.chunks(d);
                 let special: Vec<bool> =
                     rows.map(|row| row.iter().any(|&bits| format.is_special(bits))).collect();

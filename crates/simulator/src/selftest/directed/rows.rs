@@ -1,8 +1,8 @@
 //! Keys of given scores.
 
 use super::super::scaled;
-use flashd_spec::config::{CoreConfig, Dot, Scale};
-use flashd_workload::{round_to, round_value};
+use flashd_spec::config::{CoreConfig, Dot};
+use flashd_workload::{RowEncoding, ScaleRule, round_value, row_encodings};
 
 /// Axes that a score is spread over, and how much finer the last one is, where there is one to spare.
 const AXES: usize = 4;
@@ -12,14 +12,16 @@ const FINER: f64 = 1.0 / 128.0;
 pub(super) struct Rows {
     config: CoreConfig,
     pub(super) q: Vec<u64>,
-    /// What a one of the key brings to the natural score, by axis; empty where keys have scales.
+    keys: RowEncoding,
+    /// What a one of the key brings to the natural score, by axis; empty where products are exact and keys have scales.
     axes: Vec<f64>,
 }
 
 impl Rows {
     pub(super) fn new(config: &CoreConfig) -> Rows {
-        if config.scales() == Scale::Row {
-            return Rows { config: config.clone(), q: scaled::query(config), axes: Vec::new() };
+        let [encoding, keys, _] = row_encodings(config.encodings(), ScaleRule::default());
+        if config.encodings().is_exact() {
+            return Rows { config: config.clone(), q: scaled::query(config), axes: Vec::new(), keys };
         }
         let count = config.d.min(AXES);
         let mut axes = vec![1.0; count];
@@ -28,11 +30,11 @@ impl Rows {
             axes[count - 1] = FINER;
         }
         let one = f64::from(-config.score_shift()).exp2();
-        let mut q = vec![0; config.d];
+        let mut q = vec![0.0; config.d];
         for (q, axis) in q.iter_mut().zip(&axes) {
-            *q = round_to(config.format, one * axis);
+            *q = one * axis;
         }
-        Rows { config: config.clone(), q, axes }
+        Rows { config: config.clone(), q: encoding.encode(&q).0, axes, keys }
     }
 
     /// A key of this natural score, as near as the format can bring it.
@@ -40,12 +42,12 @@ impl Rows {
         if self.axes.is_empty() {
             return scaled::key(&self.config, score);
         }
-        let mut k = vec![0; self.config.d];
+        let mut k = vec![0.0; self.config.d];
         let mut rest = score;
         for (k, axis) in k.iter_mut().zip(&self.axes) {
-            *k = round_to(self.config.formats().k, rest / axis);
-            rest -= round_value(self.config.formats().k, rest / axis) * axis;
+            *k = round_value(self.keys.format, rest / axis);
+            rest -= *k * axis;
         }
-        k
+        self.keys.encode(&k).0
     }
 }

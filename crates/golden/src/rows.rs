@@ -1,0 +1,181 @@
+//! Operands as units take them: elements with their scales multiplied, and which vectors make a query invalid.
+
+use crate::round::{decode, encode};
+use flashd_spec::bits::packed;
+use flashd_spec::config::{CoreConfig, Lengths};
+use flashd_spec::format::{Encodings, Format, Scale, ScaleFormat};
+use flashd_spec::numerics::Numerics;
+use std::borrow::Cow;
+
+/// Words behind the elements of a query and of a key where something multiplies their sum: [`VectorScale`]'s.
+pub(crate) fn tail_words(n: &Numerics) -> usize {
+    if n.is_exact() || n.has_significands() { 2 } else { 0 }
+}
+
+/// What a whole vector is multiplied by: `significand 2^(exponent - 134)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct VectorScale {
+    /// 128 to 255, or 0 for a scale that counts as zero.
+    pub(crate) significand: u64,
+    pub(crate) exponent: i32,
+}
+
+impl VectorScale {
+    const ONE: VectorScale = VectorScale { significand: 128, exponent: 127 };
+
+    fn of(format: ScaleFormat, bits: u64) -> VectorScale {
+        let (value, special) = format.value(bits);
+        match format {
+            _ if special => VectorScale::default(),
+            ScaleFormat::E8m0 => VectorScale { significand: 128, exponent: bits as i32 },
+            _ if value == 0.0 => VectorScale::default(),
+            _ => VectorScale { significand: 128 + (bits & 0x7f), exponent: (bits >> 7 & 0xff) as i32 },
+        }
+    }
+
+    /// From the words behind a vector's elements.
+    pub(crate) fn in_words(words: &[u64]) -> VectorScale {
+        VectorScale { significand: words[0], exponent: words[1] as i32 }
+    }
+}
+
+/// A tensor of vectors as units take them.
+pub(crate) struct Rows<'a> {
+    /// Elements of each vector, those of queries and keys with [`tail_words`] behind them.
+    pub(crate) words: Cow<'a, [u64]>,
+    /// For each vector, whether it makes a query invalid; none where that is for the elements to say, which are as they came.
+    pub(crate) special: Special,
+}
+
+/// Whether one of a vector's encodings is Inf or NaN.
+pub(crate) fn any_special(format: Format, row: &[u64]) -> bool {
+    row.iter().any(|&bits| format.is_special(bits))
+}
+
+impl Rows<'_> {
+    /// Whether the first vector makes a query invalid, elements being of a format.
+    pub(crate) fn first_is_special(&self, format: Format) -> bool {
+        self.special.as_ref().map_or_else(|| any_special(format, &self.words), |special| special[0])
+    }
+}
+
+/// Which vectors make a query invalid, as far as it is known.
+pub(crate) type Special = Option<Vec<bool>>;
+
+/// How a tensor comes, and how units take it.
+struct Layout {
+    format: Format,
+    scale: Scale,
+    d: usize,
+    /// Words of a vector on the port.
+    port: usize,
+    /// What elements become; none where they stay as they are.
+    product: Option<Format>,
+    tail: usize,
+}
+
+impl Layout {
+    fn rows<'a>(&self, words: &'a [u64]) -> Rows<'a> {
+        if self.scale == Scale::None && self.tail == 0 {
+            return Rows { words: words.into(), special: None };
+        }
+        let special = words.chunks_exact(self.port).map(|row| self.is_special(row)).collect();
+        let mut all = Vec::with_capacity(words.len() / self.port * (self.d + self.tail));
+        for row in words.chunks_exact(self.port) {
+            let scales = self.scales(row);
+            match self.product {
+                None => all.extend(&row[..self.d]),
+                Some(to) => all.extend((0..self.d).map(|i| self.product(row[i], &scales, i, to))),
+            }
+            if self.tail > 0 {
+                let VectorScale { significand, exponent } = match (self.scale.format(), &scales[..]) {
+                    (Some(format), &[bits]) if !self.scale.is_of_blocks() => VectorScale::of(format, bits),
+                    _ => VectorScale::ONE,
+                };
+                all.extend([significand, exponent as u64]);
+            }
+        }
+        Rows { words: all.into(), special: Some(special) }
+    }
+
+    /// The numbers behind the elements.
+    fn scales(&self, row: &[u64]) -> Vec<u64> {
+        let Some(format) = self.scale.format() else { return Vec::new() };
+        let number = |i| packed(&row[self.d..], self.format.width(), format.bits(), i);
+        (0..self.scale.count(self.d)).map(number).collect()
+    }
+
+    /// An element times its scale, or the power of two of that.
+    fn product(&self, bits: u64, scales: &[u64], i: usize, to: Format) -> u64 {
+        let Some(format) = self.scale.format() else { return bits };
+        let scale = scales[i / self.scale.shared_by(self.d)];
+        let by = match format {
+            ScaleFormat::Bf16 => {
+                let VectorScale { significand, exponent } = VectorScale::of(format, scale);
+                if significand == 0 { 0.0 } else { f64::from(exponent - 127).exp2() }
+            }
+            _ => format.value(scale).0,
+        };
+        let unit = f64::from(self.scale.element_exponent(self.format)).exp2();
+        encode(to, decode(self.format, bits) * unit * by)
+    }
+
+    fn is_special(&self, row: &[u64]) -> bool {
+        let scales = || self.scales(row).into_iter();
+        let of_scale = self.scale.format().is_some_and(|format| scales().any(|bits| format.value(bits).1));
+        of_scale || any_special(self.format, &row[..self.d])
+    }
+}
+
+fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
+    let (formats, scales, words) = (n.encodings.formats, n.encodings.scales, config.port_words());
+    let Lengths { k: d, v: dv } = config.lengths();
+    let changed = |scale: Scale, to: Format, stays: bool| (scale != Scale::None && !stays).then_some(to);
+    let (exact, tail) = (n.is_exact(), tail_words(n));
+    [
+        Layout {
+            format: formats.q,
+            scale: scales.q,
+            d,
+            port: words.q,
+            product: changed(scales.q, n.formats.q, exact),
+            tail,
+        },
+        Layout {
+            format: formats.k,
+            scale: scales.k,
+            d,
+            port: words.k,
+            product: changed(scales.k, n.formats.k, exact),
+            tail,
+        },
+        Layout {
+            format: formats.v,
+            scale: scales.v,
+            d: dv,
+            port: words.v,
+            product: changed(scales.v, n.formats.v, false),
+            tail: 0,
+        },
+    ]
+}
+
+/// Queries, keys and values, in this order.
+pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3]) -> [Rows<'a>; 3] {
+    let [q, k, v] = layouts(config, n);
+    let [of_q, of_k, of_v] = tensors;
+    [q.rows(of_q), k.rows(of_k), v.rows(of_v)]
+}
+
+/// What fixed-point lanes of a core scale values to, which come as on its port: [`crate::v_exponent`] of them with their scales.
+pub fn values_exponent(config: &CoreConfig, v: &[u64]) -> u64 {
+    exponent_of_values(config.encodings(), config.dv(), v)
+}
+
+/// The same of values of d elements each.
+pub fn exponent_of_values(encodings: Encodings, d: usize, v: &[u64]) -> u64 {
+    let (format, scale) = (encodings.formats.v, encodings.scales.v);
+    let (to, port) = (encodings.products().v, d + scale.words(format, d));
+    let product = (scale != Scale::None).then_some(to);
+    crate::v_exponent(to, &Layout { format, scale, d, port, product, tail: 0 }.rows(v).words)
+}

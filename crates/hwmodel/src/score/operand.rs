@@ -1,0 +1,271 @@
+//! An operand's elements with their scales: what the dot product and the lanes multiply.
+//!
+//! ```text
+//!  port    | scales | element d-1 | ... | element 0 |
+//!  product   element 2^e, or element * scale for e4m3 scales: a float whose exponents reach as far as those of both together
+//! ```
+//!
+//! Nothing is rounded. A power of two adds to the exponent; e4m3 scales multiply the significand, two bits by four. Of a bf16 scale this
+//! is the power of two alone: its significand is one for the whole sum, which [`super::scaled`] multiplies. Subnormal elements and integers
+//! are normalised, so that everything behind has one kind of number.
+
+use super::special::AnySpecial;
+use crate::arith::normalise::normalise_within;
+use crate::arith::{canonical, unpack};
+use crate::attention::any_flag::AnyFlag;
+use crate::function;
+use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, VectorLeaf, Wire};
+use crate::word::{Word, bits_for, ones};
+use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
+use std::iter::repeat_n;
+
+/// An operand: the format of its elements, how many there are, and what multiplies them.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// Format of elements.
+    pub format: Format,
+    /// Their number.
+    pub d: usize,
+    /// Scales.
+    pub scale: Scale,
+}
+
+impl Operand {
+    /// What stands behind the elements, number by number; nothing where there are no scales.
+    pub(crate) fn scales(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Vec<Wire> {
+        let Some(format) = self.scale.format() else { return Vec::new() };
+        let words = &words[self.d..];
+        let packed = PackedNumbers {
+            words: words.len(),
+            width: self.format.width(),
+            numbers: self.scale.count(self.d),
+            bits: format.bits(),
+        };
+        m.leaf(name, VectorLeaf::new(packed), words)
+    }
+
+    /// The elements of a vector with their scales.
+    pub fn products(self, around: &mut Module, name: impl Into<Name>, words: &[Wire]) -> Vec<Wire> {
+        let Operand { format, d, scale } = self;
+        let Some(encoding) = scale.format() else { return words.to_vec() };
+        let tag = Tag::module(
+            format!("{}_{}_{d}", scale_ident(scale), format.ident()),
+            format!(
+                "y = elements of x in {format} times the {} behind them, exact, as {}.",
+                words_of(scale),
+                scale.product(format)
+            ),
+        );
+        around.part(name, tag, |m| {
+            let x = m.inputs("x", words);
+            let scales = self.scales(m, "scales", &x);
+            let parts: Vec<[Wire; 2]> = (scales.iter().enumerate())
+                .map(|(i, &number)| m.call(("scale", i), ScalePartsFunction { encoding }, [number]))
+                .collect();
+            let of_elements = parts.iter().flat_map(|parts| repeat_n(*parts, scale.shared_by(d)));
+            let products: Vec<Wire> = (x[..d].iter().zip(of_elements).enumerate())
+                .map(|(i, (&element, [significand, exponent]))| {
+                    let function = ElementFunction { format, scale };
+                    m.call(("element", i), function, [element, significand, exponent])[0]
+                })
+                .collect();
+            m.outputs("y", &products)
+        })
+    }
+
+    /// Whether something of a vector makes the query invalid: an element that is Inf or NaN, or a scale that none may be.
+    pub fn any_special(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Wire {
+        let (elements, format) = (&words[..self.d], self.format);
+        let Some(encoding) = self.scale.format() else {
+            return m.leaf(name, AnySpecial { format, elements: self.d }, elements)[0];
+        };
+        let tag = Tag::module(
+            format!("{}_{}_any_special_{}", scale_ident(self.scale), format.ident(), self.d),
+            "any = some element is Inf or NaN, or some scale is one that none may be.",
+        );
+        m.part((name, 0), tag, |m| {
+            let x = m.inputs("x", words);
+            let scales = self.scales(m, "scales", &x);
+            let mut flags: Vec<Wire> = (scales.iter().enumerate())
+                .map(|(i, &number)| m.call(("scale", i), ScaleSpecialFunction { encoding }, [number])[0])
+                .collect();
+            if format.sign_bit() - 1 > format.max_finite() {
+                flags.push(m.leaf(("elements", 0), AnySpecial { format, elements: self.d }, &x[..self.d])[0]);
+            }
+            let doc = "Some element or some scale is special.";
+            let any = match flags[..] {
+                [flag] => flag,
+                _ => m.leaf(("any", 0), AnyFlag { count: flags.len(), doc }, &flags)[0],
+            };
+            m.output("any", any)
+        })
+    }
+}
+
+/// A scale as a part of names.
+fn scale_ident(scale: Scale) -> &'static str {
+    match scale {
+        Scale::None => "plain",
+        Scale::Row => "row",
+        Scale::RowE8m0 => "row_e8m0",
+        Scale::Mx => "mx",
+        Scale::Nvfp4 => "nvfp4",
+    }
+}
+
+/// What stands behind the elements, in words.
+fn words_of(scale: Scale) -> &'static str {
+    match scale {
+        Scale::None => "nothing",
+        Scale::Row => "power of two of the bf16 scale",
+        Scale::RowE8m0 => "E8M0 scale",
+        Scale::Mx => "E8M0 scales, one for 32 elements,",
+        Scale::Nvfp4 => "e4m3 scales, one for 16 elements,",
+    }
+}
+
+/// Numbers that stand one after another in words, the low one first.
+struct PackedNumbers {
+    words: usize,
+    width: u32,
+    numbers: usize,
+    bits: u32,
+}
+
+impl VectorFunction for PackedNumbers {
+    fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
+        let PackedNumbers { words, width, numbers, bits } = *self;
+        let tag = Tag::module(
+            format!("packed_{numbers}_{bits}_in_{words}_{width}"),
+            "y = the numbers in the words of x, the first one lowest.",
+        );
+        (tag, vec![Pins::vector("x", words, width)], vec![Pins::vector("y", numbers, bits)])
+    }
+
+    fn eval<W: Word>(&self, inputs: &[Vec<W>]) -> Vec<Vec<W>> {
+        let (width, bits) = (self.width as usize, self.bits as usize);
+        let number = |i: usize| {
+            // From the highest word that has a part of it to the lowest.
+            let (from, to) = (i * bits, (i + 1) * bits);
+            let words = (from / width..to.div_ceil(width)).rev();
+            let part = |word: usize| {
+                let (low, high) = (from.max(word * width), to.min((word + 1) * width));
+                inputs[0][word].slice((low - word * width) as u32, (high - low) as u32)
+            };
+            words.map(part).reduce(|high, low| high.concat(&low))
+        };
+        vec![(0..self.numbers).filter_map(number).collect()]
+    }
+}
+
+/// Whether a scale counts as zero, and whether it is one that no scale may be.
+pub(super) fn flaws<W: Word>(encoding: ScaleFormat, scale: &W) -> (W, W) {
+    let Some(format) = encoding.float() else {
+        let special = scale.all();
+        return (special.clone(), special);
+    };
+    let magnitude = scale.slice(0, format.width() - 1);
+    match format.subnormals {
+        Subnormals::Flushed => {
+            let exponent = scale.slice(format.fraction_bits, format.exponent_bits);
+            let special = scale.msb().or(&exponent.all());
+            (special.or(&exponent.any().not()), special)
+        }
+        Subnormals::Supported => {
+            let special = scale.msb().and(&magnitude.any()).or(&magnitude.all());
+            (special.or(&magnitude.any().not()), special)
+        }
+    }
+}
+
+function! {
+    /// Whether a scale is one that none may be.
+    pub struct ScaleSpecialFunction { encoding: ScaleFormat }
+    name(this) = match this.encoding {
+        ScaleFormat::Bf16 => "scale_special",
+        ScaleFormat::E8m0 => "e8m0_special",
+        ScaleFormat::E4m3 => "e4m3_scale_special",
+    };
+    doc = match this.encoding {
+        ScaleFormat::Bf16 => "special = scale, a bf16 number, is negative, Inf or NaN.",
+        ScaleFormat::E8m0 => "special = scale is NaN.",
+        ScaleFormat::E4m3 => "special = scale, an e4m3 number, is negative or NaN.",
+    };
+    inputs { scale: this.encoding.bits() }
+    outputs { special: 1 }
+    eval<W> { [flaws(this.encoding, &scale).1] }
+}
+
+/// Bits of a scale's exponent field.
+fn exponent_bits(encoding: ScaleFormat) -> u32 {
+    encoding.float().map_or(encoding.bits(), |format| format.exponent_bits)
+}
+
+/// Bits of what of a scale's significand each element is multiplied by: one says whether the scale counts as zero.
+fn significand_bits(encoding: ScaleFormat) -> u32 {
+    if encoding == ScaleFormat::E4m3 { Format::FP8_E4M3.precision() } else { 1 }
+}
+
+function! {
+    /// A scale taken apart.
+    pub struct ScalePartsFunction { encoding: ScaleFormat }
+    name(this) = match this.encoding {
+        ScaleFormat::Bf16 => "scale_parts",
+        ScaleFormat::E8m0 => "e8m0_parts",
+        ScaleFormat::E4m3 => "e4m3_scale_parts",
+    };
+    doc = match this.encoding {
+        ScaleFormat::E4m3 => "significand = 1.f, or 0.f of a subnormal, 0 where scale counts as zero; exponent = its field, at least 1.",
+        _ => "significand = 0 where scale counts as zero; exponent = its field.",
+    };
+    inputs { scale: this.encoding.bits() }
+    outputs { significand: significand_bits(this.encoding), exponent: exponent_bits(this.encoding) }
+    eval<W> {
+        let counts = flaws(this.encoding, &scale).0.not();
+        match this.encoding {
+            ScaleFormat::E8m0 => [counts, scale],
+            ScaleFormat::Bf16 => [counts, scale.slice(Format::BF16.fraction_bits, Format::BF16.exponent_bits)],
+            ScaleFormat::E4m3 => {
+                let u = unpack(Format::FP8_E4M3, &scale, "scale");
+                [counts.repeat(u.significand.width()).and(&u.significand), u.exponent]
+            }
+        }
+    }
+}
+
+function! {
+    /// An element with its scale.
+    pub struct ElementFunction { format: Format, scale: Scale }
+    name(this) = format!("{}_{}_element", scale_ident(this.scale), this.format.ident());
+    doc = format!(
+        "y = x * scale as {}: exact. Inf and NaN count as 0.", this.scale.product(this.format)
+    );
+    inputs {
+        x: this.format.width(), significand: this.scale.format().map_or(1, significand_bits),
+        exponent: this.scale.format().map_or(1, exponent_bits)
+    }
+    outputs { y: this.scale.product(this.format).width() }
+    eval<W> {
+        let (from, to) = (this.format, this.scale.product(this.format));
+        let u = unpack(from, &canonical(from, &x).named("finite"), "x");
+        let (scaled, scale_bias) = match this.scale.format() {
+            Some(ScaleFormat::E4m3) => (u.significand.mul(&significand).named("significands"), Format::FP8_E4M3.bias),
+            _ => (significand.repeat(u.significand.width()).and(&u.significand), ScaleFormat::E8M0_BIAS),
+        };
+        let width = scaled.width();
+        let (normal, zeros) = match (from.subnormals, width == from.precision()) {
+            (Subnormals::Flushed, true) => (scaled.clone(), W::zero(1)),
+            _ => normalise_within(&scaled, width - 1),
+        };
+        // Of the top bit of the product, whose place a product of two significands is one above.
+        let places = i32::from(width > from.precision());
+        let offset = to.bias - from.bias - scale_bias + this.scale.element_exponent(from) + places;
+        let wide = to.exponent_bits.max(bits_for(offset.unsigned_abs().into())).max(exponent.width()).max(zeros.width()) + 2;
+        let sum = u.exponent.zext(wide).add(&exponent.zext(wide)).named("exponents");
+        let offset = W::constant(wide, offset as i64 as u64 & ones(wide));
+        let field = sum.add(&offset).sub(&zeros.named("leading_zeros").zext(wide)).slice(0, to.exponent_bits);
+        let nonzero = normal.msb().named("nonzero");
+        let magnitude = field.concat(&normal.slice(0, width - 1));
+        [u.sign.concat(&nonzero.repeat(magnitude.width()).and(&magnitude))]
+    }
+}
