@@ -332,7 +332,7 @@ pub struct SimulateArgs {
     /// The same in GTKWave's compressed format, about a tenth of the size
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub fst: Option<PathBuf>,
-    /// Write which step is in which stage when: a page (.html) or a Konata log (.log)
+    /// Write which step is in which stage: a page (.html) or a Konata log (.log)
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub pipeline: Option<PathBuf>,
     /// Signals in the wave: default, all, or patterns with * separated by commas

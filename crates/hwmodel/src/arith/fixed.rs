@@ -1,6 +1,6 @@
 //! Between floats and the lanes' fixed point, whose unit is set by the exponent of the largest value.
 //!
-//! `x`, the exponent field of the largest |v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
+//! `x`, the exponent field of max|v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
 //! hold fractions of that.
 
 use super::normalise::normalise_filled;

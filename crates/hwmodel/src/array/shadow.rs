@@ -7,7 +7,7 @@ use crate::rtl::{Module, Tag, Wire};
 pub struct Query {
     /// The query, d words.
     pub q: Vec<Wire>,
-    /// With fixed-point lanes: exponent field of the largest |v|.
+    /// With fixed-point lanes: exponent field of max|v|.
     pub exponent: Option<Wire>,
     /// With masks: the first key that it sees, and the first one that it sees no more.
     pub limits: Vec<Wire>,

@@ -10,7 +10,7 @@ pub struct CoreInputs<'a> {
     pub q: &'a [Wire],
     /// The query register loads.
     pub q_valid: Wire,
-    /// Of fixed-point lanes: exponent field of the largest |v|, loaded with the query.
+    /// Of fixed-point lanes: exponent field of max|v|, loaded with the query.
     pub v_exponent: Option<Wire>,
     /// Key, d words.
     pub k: &'a [Wire],

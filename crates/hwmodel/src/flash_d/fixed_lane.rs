@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  v  | sign | VW - 1 fraction |          relative to the largest exponent of V, rounded
-//!  o  | sign | OW - 1 fraction       |    |o| <= max |v|: no guard bits, no final scale
+//!  o  | sign | OW - 1 fraction       |    |o| <= max|v|: no guard bits, no final scale
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!

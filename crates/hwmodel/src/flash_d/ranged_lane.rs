@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Both are then fractions of `2^(E - bias + 1)`, which [`FixedUpdateFunction`] takes as those of
-//! [`fixed_lane`](super::fixed_lane). A first key sets E. A step that reads no value changes nothing. `|o| <= max |v|` of
+//! [`fixed_lane`](super::fixed_lane). A first key sets E. A step that reads no value changes nothing. `|o| <= max|v|` of
 //! the values of this lane, so nothing overflows, and the host says nothing of their size: a lane is as exact for a small
 //! channel of V as for a large one. One subtraction, `x - E - 1`, gives both distances: its complement is `E - x`.
 //!

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// The results: zeros for an empty query.
 ///
 /// From the last merge: its accumulators `o`; they are a result (`done`); beside the results, there was no key (`empty`). Of fixed-point
-/// lanes, beside the accumulators, `x`: exponent field of the largest |v|. FA2, a cycle before the accumulators: the sum, and whether it
+/// lanes, beside the accumulators, `x`: exponent field of max|v|. FA2, a cycle before the accumulators: the sum, and whether it
 /// is a result's.
 pub fn result(
     around: &mut Module,

@@ -33,7 +33,7 @@ pub struct HostOutputs {
     pub busy: Option<Wire>,
     /// Keys of a block, 32 bits.
     pub length: Wire,
-    /// Of fixed-point lanes only: exponent field of the largest |v|.
+    /// Of fixed-point lanes only: exponent field of max|v|.
     pub v_exponent: Option<Wire>,
     /// With masks: the first key that the next query sees.
     pub q_from: Option<Wire>,

@@ -32,7 +32,7 @@ pub enum RegisterName {
     Blocks,
     /// Keys of a block; 0 for as many as its packet has.
     Length,
-    /// Exponent field of the largest |v|, which each query is loaded with. Of fixed-point lanes.
+    /// Exponent field of max|v|, which each query is loaded with. Of fixed-point lanes.
     VExponent,
     /// Which keys a query sees: all, those up to its place, or the last few of these. Of cores with masks, as the next three.
     MaskMode,

@@ -15,7 +15,7 @@ pub struct Inputs {
     pub q: Vec<u64>,
     /// Load `q` and `v_exponent`, which hold until the next load and count from the next cycle on.
     pub q_valid: bool,
-    /// Exponent field of the largest |v| that the query will meet. Meant for cores with fixed-point lanes; others have no such port.
+    /// Exponent field of max|v| that the query will meet. Meant for cores with fixed-point lanes; others have no such port.
     pub v_exponent: u64,
     /// The key, d encodings.
     pub k: Vec<u64>,

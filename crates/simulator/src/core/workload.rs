@@ -17,7 +17,7 @@ pub struct Query {
     pub keys: usize,
     /// The partial result that the query starts from, in a core with partial results.
     pub restore: Option<PartialState>,
-    /// Exponent field of the largest |v| that fixed-point lanes can hold in this query.
+    /// Exponent field of max|v| that fixed-point lanes can hold in this query.
     pub v_exponent: u64,
     /// Keys that the query does not see, from the first; it sees those for which nothing is said.
     pub masked: Vec<bool>,

@@ -34,7 +34,7 @@ pub struct WrapperBlock {
 pub struct WrapperWorkload {
     /// The blocks.
     pub blocks: Vec<WrapperBlock>,
-    /// Register V_EXPONENT: exponent field of the largest |v|.
+    /// Register V_EXPONENT: exponent field of max|v|.
     pub v_exponent: u64,
     /// Registers MASK_MODE and WINDOW.
     pub mask: Mask,
