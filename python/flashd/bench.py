@@ -27,7 +27,9 @@ def shapes(core):
 
 
 def value_exponent(core):
-    """The exponent field of fixed-point lanes for `vector`, whose numbers are below 4."""
+    """The exponent field of fixed-point lanes for `vector`, whose numbers are below 4; 0 of cores that are given none."""
+    if not core._core.has_v_exponent:
+        return 0
     _, _, bias, largest = core._core.row("v")
     return min(bias + 1, largest)
 
