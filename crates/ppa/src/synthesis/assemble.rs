@@ -2,7 +2,7 @@
 
 use super::buffers::{self, Effort, Interface};
 use super::cache::{Cache, Digest};
-use super::candidates::Candidate;
+use super::candidates::{self, Candidate};
 use super::library_file::CellLibrary;
 use super::split::SourceModule;
 use super::structure::JsonModule;
@@ -27,9 +27,20 @@ pub(crate) struct Choice {
 pub(crate) struct Parts {
     pub modules: Vec<SourceModule>,
     pub candidates: Vec<Vec<Candidate>>,
+    /// Whether a module has its faster mappings.
+    pub complete: Vec<bool>,
 }
 
 impl Parts {
+    /// Adds the faster mappings of a module. Its smallest one stays the first.
+    pub(super) fn complete(&mut self, module: usize, faster: Vec<Candidate>) {
+        let mut known = std::mem::take(&mut self.candidates[module]).into_iter();
+        if let Some(smallest) = known.next() {
+            self.candidates[module] = candidates::joined(smallest, known.chain(faster));
+        }
+        self.complete[module] = true;
+    }
+
     /// Chosen netlists, buffered bottom up, written into the cache.
     pub(super) fn assemble(
         &self,

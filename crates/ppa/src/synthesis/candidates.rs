@@ -3,7 +3,7 @@
 use super::cache::{Cache, Digest};
 use super::compressor;
 use super::library_file::CellLibrary;
-use super::recipe::{self, Arithmetic, GOALS};
+use super::recipe::{self, Arithmetic, Wanted};
 use super::split::SourceModule;
 use super::structure::JsonModule;
 use super::tools::Tools;
@@ -42,14 +42,14 @@ pub(crate) struct Candidate {
     pub json: PathBuf,
 }
 
-/// The candidates of a module, smallest (and slowest) first. From the cache if this module has been mapped
-/// before to this library.
+/// Candidates of a module, smallest (and slowest) first. From the cache if this module has been mapped so before to this library.
 pub(crate) fn candidates(
     tools: &Tools,
     library: &CellLibrary,
     cache: &Cache,
     module: &SourceModule,
     headers: &[&str],
+    wanted: Wanted,
 ) -> Result<(Vec<Candidate>, bool), PpaError> {
     let mut digest = Digest::new()
         .field("flow", RECIPE)
@@ -57,6 +57,7 @@ pub(crate) fn candidates(
         .field("sta", &tools.sta_version)
         .field("library", &library.digest)
         .field("roles", format!("{:?}", library.roles))
+        .field("wanted", format!("{wanted:?}"))
         .field("module", &module.text);
     for header in headers {
         digest = digest.field("child", header);
@@ -64,7 +65,7 @@ pub(crate) fn candidates(
     let mut fresh = false;
     let entry = cache.entry("modules", &digest.finish(), |folder| {
         fresh = true;
-        let all = map(tools, library, folder, module, headers)?;
+        let all = map(tools, library, folder, module, headers, wanted)?;
         keep(folder, all)
     })?;
     let index = entry.join(INDEX);
@@ -98,6 +99,7 @@ pub(super) fn map(
     folder: &Path,
     module: &SourceModule,
     headers: &[&str],
+    wanted: Wanted,
 ) -> Result<Vec<Candidate>, PpaError> {
     let temporary = std::env::temp_dir();
     let work =
@@ -112,7 +114,7 @@ pub(super) fn map(
     write("module.v", &(black_boxes + &module.text))?;
     tools.run_yosys(work, &recipe::words_script(&module.name), &module.name)?;
     let words = JsonModule::read(&work.join("words.json"), &module.name)?;
-    let stems = map_words(tools, library, work, module, &words, &write)?;
+    let stems = map_words(tools, library, work, module, &words, wanted, &write)?;
 
     let mut candidates = Vec::new();
     let mut estimates = Vec::new();
@@ -142,6 +144,7 @@ fn map_words(
     work: &Path,
     module: &SourceModule,
     words: &JsonModule,
+    wanted: Wanted,
     write: &dyn Fn(&str, &str) -> Result<(), PpaError>,
 ) -> Result<Vec<(String, String)>, PpaError> {
     let shapes = compressor::shapes(words);
@@ -150,7 +153,7 @@ fn map_words(
     let head = recipe::mapping_head(&library.path);
     let load = library.roles.load * 1e15;
     write("constraints", &format!("set_driving_cell {}\nset_load {load}\n", library.roles.driver))?;
-    for goal in GOALS {
+    for goal in wanted.goals() {
         write(&format!("{}.abc", goal.key), &goal.abc_script())?;
     }
     let tried = |key: &str| recipe::tried(key, words.cells.len());
@@ -164,7 +167,7 @@ fn map_words(
         }
         let gates = arithmetic.script(&files) + &recipe::flip_flop_script(&library.path);
         whole += &gates;
-        for goal in GOALS.iter().filter(|goal| tried(goal.key)) {
+        for goal in wanted.goals().iter().filter(|goal| tried(goal.key)) {
             let stem = format!("{}_{}", arithmetic.key, goal.key);
             let cells = recipe::goal_script(goal, &library.path, &library.roles.constants, &stem);
             whole += &cells;
@@ -189,6 +192,12 @@ fn own_area(library: &CellLibrary, module: &SourceModule, netlist: &JsonModule) 
         })?;
     }
     Ok(area)
+}
+
+/// The smallest candidate, which is kept as the first one, and those of all others that are worth choosing.
+pub(crate) fn joined(smallest: Candidate, rest: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
+    let faster = rest.into_iter().filter(|c| c.delay < smallest.delay * WORTHWHILE).collect();
+    std::iter::once(smallest).chain(worthwhile(faster)).collect()
 }
 
 /// Without those that another one beats in area and delay.

@@ -3,11 +3,12 @@
 use super::assemble::{Choice, Parts};
 use super::buffers::Effort;
 use super::candidates;
+use super::recipe::Wanted;
 use super::select::{self, Hierarchy};
 use super::split::{self, SourceModule};
-use super::{Cache, CellLibrary, Mapped, Tools};
+use super::{Cache, Candidate, CellLibrary, Mapped, Tools};
 use crate::figures::{AreaFigures, ArrayShape, CoreFigures, ModuleArea, Part, Run, TimingFigures};
-use crate::timing::{self, Analysis, CLOCK};
+use crate::timing::{self, Analysis, CLOCK, TimedPath};
 use crate::{PpaError, Target};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -20,6 +21,8 @@ const MAX_ROUNDS: usize = 24;
 
 /// Without a clock asked for, area is saved as far as this costs: a part of the shortest period.
 const NEARLY_FASTEST: f64 = 1.001;
+/// In search of that period, paths that take this part of the present one are made faster together with the worst.
+const NEARLY_WORST: f64 = 0.85;
 
 /// What is being done.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +73,16 @@ pub struct MappedCore {
     pub timing: TimingFigures,
 }
 
+/// Timing runs of a search.
+struct Rounds<'a> {
+    done: usize,
+    progress: &'a (dyn Fn(Progress) + Sync),
+}
+
+fn no_run() -> PpaError {
+    PpaError::Unexpected { what: "timing".to_string(), detail: "no run".to_string() }
+}
+
 /// One point of the search.
 struct Trial {
     mapped: Mapped,
@@ -78,9 +91,9 @@ struct Trial {
 }
 
 impl Flow {
-    /// Maps a core: every distinct module in all ways that it has not been mapped yet, then chooses for each
-    /// the smallest with which the core meets its clock. If the clock cannot be met, the fastest core found is
-    /// returned, with negative slack.
+    /// Maps a core: every distinct module in all ways of least area that it has not been mapped in yet, those on paths that are too
+    /// slow in the faster ways, too, and chooses for each the smallest with which the core meets its clock. If the clock cannot be
+    /// met, the fastest core found is returned, with negative slack.
     ///
     /// # Errors
     /// An invalid configuration, a tool that fails, files that cannot be written.
@@ -108,8 +121,7 @@ impl Flow {
         if self.flat {
             modules = vec![SourceModule::flattened(modules)];
         }
-        let parts = self.parts(modules, progress)?;
-        let trial = self.choose(&parts, progress)?;
+        let trial = self.choose(self.parts(modules, progress)?, progress)?;
         let unit = self.library.time_unit_ns();
         let clock = self.clock_ns.unwrap_or(trial.period);
         let timing = TimingFigures {
@@ -122,20 +134,36 @@ impl Flow {
         Ok(MappedCore { mapped: trial.mapped, timing })
     }
 
-    /// Maps the modules, two at a time.
+    /// The modules with their smallest mappings.
     fn parts(
         &self,
         modules: Vec<SourceModule>,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Parts, PpaError> {
+        let all: Vec<usize> = (0..modules.len()).collect();
+        let complete = vec![false; modules.len()];
+        let candidates = self.candidates(&modules, &all, Wanted::Smallest, progress)?;
+        Ok(Parts { candidates, complete, modules })
+    }
+
+    /// Mappings of some modules, two modules at a time.
+    fn candidates(
+        &self,
+        modules: &[SourceModule],
+        which: &[usize],
+        wanted: Wanted,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Vec<Vec<Candidate>>, PpaError> {
         let headers: HashMap<&str, &str> =
             modules.iter().map(|m| (m.name.as_str(), m.header.as_str())).collect();
         let done = AtomicUsize::new(0);
-        let of = modules.len();
-        let map = |module: &SourceModule| {
+        let of = which.len();
+        let map = |&index: &usize| {
+            let module = &modules[index];
             let children: Vec<&str> = module.children.iter().map(|c| headers[c.as_str()]).collect();
+            let (tools, library, cache) = (&self.tools, &self.library, &self.cache);
             let (candidates, fresh) =
-                candidates::candidates(&self.tools, &self.library, &self.cache, module, &children)?;
+                candidates::candidates(tools, library, cache, module, &children, wanted)?;
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             progress(Progress::Module { name: module.name.clone(), done, of, cached: !fresh });
             Ok(candidates)
@@ -144,43 +172,90 @@ impl Flow {
             .num_threads(MODULES_AT_A_TIME)
             .build()
             .map_err(|e| PpaError::Unexpected { what: "thread pool".to_string(), detail: e.to_string() })?;
-        let candidates: Result<_, PpaError> = pool.install(|| modules.par_iter().map(map).collect());
-        Ok(Parts { candidates: candidates?, modules })
+        pool.install(|| which.par_iter().map(map).collect())
     }
 
-    fn choose(&self, parts: &Parts, progress: &(dyn Fn(Progress) + Sync)) -> Result<Trial, PpaError> {
-        let smallest = vec![Choice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
-        let mut round = 0;
-        let mut time = |choices: Vec<Choice>, clock: f64| -> Result<Trial, PpaError> {
-            round += 1;
-            let trial = self.time(parts, &choices, clock)?;
-            let area = trial.mapped.area();
-            progress(Progress::Timing { round, period: trial.period, area });
-            Ok(trial)
-        };
+    /// Gives the modules on some paths their faster mappings, too.
+    fn complete(
+        &self,
+        parts: &mut Parts,
+        hierarchy: &Hierarchy,
+        paths: &[&TimedPath],
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<(), PpaError> {
+        let mut which: Vec<usize> = paths.iter().flat_map(|path| hierarchy.modules(path)).collect();
+        which.sort_unstable();
+        which.dedup();
+        which.retain(|&module| !parts.complete[module]);
+        let faster = self.candidates(&parts.modules, &which, Wanted::Faster, progress)?;
+        for (module, faster) in which.into_iter().zip(faster) {
+            parts.complete(module, faster);
+        }
+        Ok(())
+    }
+
+    /// The shortest period that can be had: whatever is on the slowest paths gets its fastest mapping, until nothing on the worst path
+    /// has a faster one.
+    fn fastest(
+        &self,
+        parts: &mut Parts,
+        rounds: &mut Rounds,
+        choices: &mut Vec<Choice>,
+    ) -> Result<Trial, PpaError> {
+        let mut best: Option<Trial> = None;
+        for _ in 0..MAX_ROUNDS {
+            let trial = self.time(parts, choices, 1.0, rounds)?;
+            let hierarchy = hierarchy(&trial.mapped);
+            let worst = trial.analysis.worst.time();
+            let slow: Vec<&TimedPath> =
+                trial.analysis.paths.iter().filter(|path| path.time() >= NEARLY_WORST * worst).collect();
+            self.complete(parts, &hierarchy, &slow, rounds.progress)?;
+            let before = choices.clone();
+            for path in slow {
+                let (on, around) = (hierarchy.modules(path), hierarchy.around(path));
+                on.into_iter().for_each(|module| choices[module].candidate = parts.candidates[module].len() - 1);
+                around.into_iter().for_each(|module| choices[module].effort = Effort::Quick);
+            }
+            if best.as_ref().is_none_or(|best| trial.period < best.period) {
+                best = Some(trial);
+            }
+            if *choices == before {
+                break;
+            }
+        }
+        best.ok_or_else(no_run)
+    }
+
+    fn choose(
+        &self,
+        mut parts: Parts,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Trial, PpaError> {
+        let mut choices = vec![Choice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
+        let mut rounds = Rounds { done: 0, progress };
         let mut best: Option<Trial> = None;
         let clock = match self.clock_ns {
             Some(clock) => clock,
             None => {
-                let fastest: Vec<Choice> = parts
-                    .candidates
-                    .iter()
-                    .map(|c| Choice { candidate: c.len() - 1, effort: Effort::Quick })
-                    .collect();
-                let trial = time(fastest, 1.0)?;
+                let trial = self.fastest(&mut parts, &mut rounds, &mut choices.clone())?;
                 let period = trial.period;
                 best = Some(trial);
                 period * NEARLY_FASTEST
             }
         };
-        let mut choices = smallest;
         for _ in 0..MAX_ROUNDS {
-            let trial = time(choices.clone(), clock)?;
+            let trial = self.time(&parts, &choices, clock, &mut rounds)?;
             let met = trial.period <= clock;
             let hierarchy = hierarchy(&trial.mapped);
             let unit = self.library.time_unit_ns();
-            let changed =
-                !met && select::improve(parts, &hierarchy, &mut choices, &trial.analysis.paths, clock / unit);
+            let mut changed = false;
+            if !met {
+                let slow: Vec<&TimedPath> =
+                    trial.analysis.paths.iter().filter(|path| path.slack < 0.0).collect();
+                self.complete(&mut parts, &hierarchy, &slow, progress)?;
+                changed =
+                    select::improve(&parts, &hierarchy, &mut choices, &trial.analysis.paths, clock / unit);
+            }
             if met || best.as_ref().is_none_or(|best| trial.period < best.period) {
                 best = Some(trial);
             }
@@ -189,14 +264,22 @@ impl Flow {
             }
         }
         // The loop has run at least once.
-        best.ok_or_else(|| PpaError::Unexpected { what: "timing".to_string(), detail: "no run".to_string() })
+        best.ok_or_else(no_run)
     }
 
-    fn time(&self, parts: &Parts, choices: &[Choice], clock: f64) -> Result<Trial, PpaError> {
+    fn time(
+        &self,
+        parts: &Parts,
+        choices: &[Choice],
+        clock: f64,
+        rounds: &mut Rounds,
+    ) -> Result<Trial, PpaError> {
         let mapped = parts.assemble(&self.library, &self.cache, choices, CLOCK)?;
         let registered = registered(&mapped);
         let analysis = timing::analyse(&self.tools, &self.library, &self.cache, &mapped, &registered, clock)?;
         let period = clock - analysis.worst.slack * self.library.time_unit_ns();
+        rounds.done += 1;
+        (rounds.progress)(Progress::Timing { round: rounds.done, period, area: mapped.area() });
         Ok(Trial { mapped, analysis, period })
     }
 

@@ -29,6 +29,7 @@ mod structure;
 mod tools;
 
 pub(crate) use cache::Digest;
+pub(crate) use candidates::Candidate;
 
 pub use cache::Cache;
 pub use clean::{KEPT_BYTES, KEPT_DAYS, Removed, SPARED_DAYS};

@@ -19,6 +19,15 @@ pub(crate) struct Arithmetic {
     chain: Option<FullAdder>,
 }
 
+/// Which mappings of a module are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Those of least area: all that a module off the slow paths needs, and a fifth of the work.
+    Smallest,
+    /// The faster ones.
+    Faster,
+}
+
 /// What the mapper aims at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Goal {
@@ -46,7 +55,7 @@ const CLEAN: &str = "strash; ifraig; scorr; dc2; strash; &get -n; ";
 /// From small and slow to large and fast. `&nf -R` lets the mapper exceed the shortest delay by so many
 /// percent; `buffer -p` buffers what flip-flops and ports drive too. (`mfs3` would
 /// save one more percent, but ABC of Yosys 0.23 now and then crashes in it.)
-pub(crate) const GOALS: [Goal; 5] = [
+pub(crate) static GOALS: [Goal; 5] = [
     Goal { key: "area", words: "least area", script: "&dch -f; &nf -R 1000 -F 8; &put" },
     Goal {
         key: "sized",
@@ -69,6 +78,17 @@ pub(crate) const GOALS: [Goal; 5] = [
         script: "&dch -f; &synch2; &nf; &put; buffer -p -N 8; topo; upsize; dnsize",
     },
 ];
+
+impl Wanted {
+    /// The goals of these mappings.
+    pub(super) fn goals(self) -> &'static [Goal] {
+        let (smallest, faster) = GOALS.split_at(1);
+        match self {
+            Wanted::Smallest => smallest,
+            Wanted::Faster => faster,
+        }
+    }
+}
 
 impl Goal {
     /// Script for Yosys' `abc -script`.

@@ -17,6 +17,16 @@ pub(crate) struct Hierarchy {
 }
 
 impl Hierarchy {
+    /// Modules on a path.
+    pub(crate) fn modules(&self, path: &TimedPath) -> Vec<usize> {
+        self.on_path(path).0.into_iter().map(|(module, _)| module).collect()
+    }
+
+    /// Modules that contain what is on a path.
+    pub(crate) fn around(&self, path: &TimedPath) -> Vec<usize> {
+        self.on_path(path).1
+    }
+
     /// Modules on a path with the time spent in each, and those that contain them.
     fn on_path(&self, path: &TimedPath) -> (Vec<(usize, f64)>, Vec<usize>) {
         let mut times: Vec<(usize, f64)> = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::adders::FullAdder;
 use super::candidates;
+use super::recipe::Wanted;
 use super::{Cache, CellLibrary, Flow, Progress, Tools};
 use crate::PpaError;
 use crate::liberty::Library;
@@ -9,6 +10,7 @@ use crate::netlist::{Netlist, Simulation};
 use flashd_spec::config::{CoreConfig, Design};
 use flashd_spec::format::Format;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The flow with the default library, or `None` (with a message) where tools or library are missing.
 fn flow(cache: &Path, clock_ns: Option<f64>) -> Option<Flow> {
@@ -44,7 +46,8 @@ const PAIR: &str = "module pair (\n    input  wire clk,\n    input  wire [5:0] a
 fn every_mapping_equals_its_source(flow: &Flow) {
     let module = super::split::split("sums.v", SUMS).unwrap().remove(0);
     let folder = tempfile::tempdir().unwrap();
-    let candidates = candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[]).unwrap();
+    let map = |wanted| candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[], wanted).unwrap();
+    let candidates = [Wanted::Smallest, Wanted::Faster].map(map).concat();
     // Prefix adders, trees and chains of gates, trees and chains of cells; each for every goal.
     assert_eq!(candidates.len(), 25);
     std::fs::write(folder.path().join("gold.v"), SUMS).unwrap();
@@ -92,14 +95,21 @@ fn a_design_is_mapped_timed_and_kept() {
     let sum: f64 = path.through.iter().map(|(_, delay)| delay).sum();
     assert!(sum > 0.8 * slow.timing.minimum_period && sum <= slow.timing.minimum_period);
 
-    // Everything that the first run made serves the second; the faster design is larger.
+    // What the first run made serves the second, which adds faster mappings; the faster design is larger.
     flow.clock_ns = None;
-    let all_cached = |progress| {
-        assert!(!matches!(progress, Progress::Module { cached: false, .. }), "{progress:?}");
+    let fresh = AtomicUsize::new(0);
+    let count = |progress| {
+        if matches!(progress, Progress::Module { cached: false, .. }) {
+            fresh.fetch_add(1, Ordering::Relaxed);
+        }
     };
-    let fast = flow.map_verilog("pair.v", PAIR, "pair", &all_cached).unwrap();
+    let fast = flow.map_verilog("pair.v", PAIR, "pair", &count).unwrap();
     assert!(fast.timing.minimum_period < slow.timing.minimum_period);
     assert!(fast.mapped.area() > slow.mapped.area());
+    assert_eq!(fresh.swap(0, Ordering::Relaxed), 2);
+    // Then everything is there, and gives the same.
+    let again = flow.map_verilog("pair.v", PAIR, "pair", &count).unwrap();
+    assert_eq!((fresh.load(Ordering::Relaxed), again.mapped.area()), (0, fast.mapped.area()));
     let missing = flow.map_verilog("pair.v", PAIR, "core", &|_| {}).unwrap_err().to_string();
     assert!(missing.contains("core is not the top module"), "{missing}");
 }

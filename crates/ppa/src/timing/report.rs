@@ -19,6 +19,11 @@ pub(crate) struct TimedPath {
 }
 
 impl TimedPath {
+    /// Its delay, with that of the flip-flop that launches it.
+    pub(crate) fn time(&self) -> f64 {
+        self.gates.iter().map(|(_, delay)| delay).sum()
+    }
+
     /// Delay in each module instance on the way, in order. The empty path is the top module.
     pub(crate) fn by_instance(&self) -> Vec<(String, f64)> {
         let mut through: Vec<(String, f64)> = Vec::new();
