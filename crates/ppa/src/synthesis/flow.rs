@@ -213,7 +213,8 @@ impl Flow {
             let before = choices.clone();
             for path in slow {
                 let (on, around) = (hierarchy.modules(path), hierarchy.around(path));
-                on.into_iter().for_each(|module| choices[module].candidate = parts.candidates[module].len() - 1);
+                on.into_iter()
+                    .for_each(|module| choices[module].candidate = parts.candidates[module].len() - 1);
                 around.into_iter().for_each(|module| choices[module].effort = Effort::Quick);
             }
             if best.as_ref().is_none_or(|best| trial.period < best.period) {
@@ -226,11 +227,7 @@ impl Flow {
         best.ok_or_else(no_run)
     }
 
-    fn choose(
-        &self,
-        mut parts: Parts,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<Trial, PpaError> {
+    fn choose(&self, mut parts: Parts, progress: &(dyn Fn(Progress) + Sync)) -> Result<Trial, PpaError> {
         let mut choices = vec![Choice { candidate: 0, effort: Effort::Legal }; parts.modules.len()];
         let mut rounds = Rounds { done: 0, progress };
         let mut best: Option<Trial> = None;

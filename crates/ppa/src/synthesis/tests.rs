@@ -46,7 +46,8 @@ const PAIR: &str = "module pair (\n    input  wire clk,\n    input  wire [5:0] a
 fn every_mapping_equals_its_source(flow: &Flow) {
     let module = super::split::split("sums.v", SUMS).unwrap().remove(0);
     let folder = tempfile::tempdir().unwrap();
-    let map = |wanted| candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[], wanted).unwrap();
+    let map =
+        |wanted| candidates::map(&flow.tools, &flow.library, folder.path(), &module, &[], wanted).unwrap();
     let candidates = [Wanted::Smallest, Wanted::Faster].map(map).concat();
     // Prefix adders, trees and chains of gates, trees and chains of cells; each for every goal.
     assert_eq!(candidates.len(), 25);
