@@ -31,7 +31,7 @@ pub(super) struct Fst {
 
 enum State {
     Declares(Box<FstWriter<BufWriter<File>>>),
-    Records(BufWriter<File>, Blocks),
+    Records(BufWriter<File>, Box<Blocks>),
     /// Between the two, and after an error there.
     Failed,
 }
@@ -137,7 +137,7 @@ impl Sink for Fst {
         let header = Header { version: WRITER.into(), ..Header::default() };
         self.head()?.write_header(header).map_err(failed)?;
         if let State::Declares(out) = std::mem::replace(&mut self.state, State::Failed) {
-            self.state = State::Records(out.finish().map_err(failed)?, Blocks::new(&self.kinds));
+            self.state = State::Records(out.finish().map_err(failed)?, Box::new(Blocks::new(&self.kinds)));
         }
         Ok(())
     }

@@ -149,7 +149,7 @@ impl Deflate {
             // What is left is no match of one byte or two.
             let part = match length {
                 ..=LONGEST => length,
-                ..261 => LONGEST - SHORTEST,
+                259 | 260 => LONGEST - SHORTEST,
                 _ => LONGEST,
             };
             self.tokens.push(MATCH | (part as u32) << 16 | (distance as u32 - 1));
