@@ -14,7 +14,7 @@ mod sweep;
 mod units;
 
 pub use accuracy::*;
-pub use core::Selection;
+pub use core::{Selection, with_range};
 pub use cosim::*;
 pub use golden::*;
 pub use manual::*;

@@ -5,7 +5,7 @@ use crate::cli::examples::EXAMPLES;
 use crate::cli::{self, ReferenceArgs};
 use crate::list;
 use crate::output::{Failure, print};
-use flashd_spec::config::{CoreConfig, CoreOption, Design, Group, Range};
+use flashd_spec::config::{CoreConfig, CoreOption, Design, Group};
 use std::path::Path;
 
 /// A part by its name.
@@ -117,15 +117,7 @@ fn refused(option: &CoreOption) -> String {
 }
 
 fn meaning(option: &CoreOption) -> String {
-    let range = match option.range {
-        Range::Any => String::new(),
-        Range::Between(lo, hi) => format!(", {lo} to {hi}"),
-        Range::OneOf(all) => {
-            let all: Vec<String> = all.iter().map(i64::to_string).collect();
-            format!(": {}", all.join(", "))
-        }
-    };
-    format!("{}{range}. {}", option.help, option.about().why).trim_end().to_string()
+    format!("{}. {}", cli::with_range(option), option.about().why).trim_end().to_string()
 }
 
 fn formats() -> String {

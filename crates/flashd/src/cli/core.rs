@@ -17,8 +17,8 @@ pub struct Selection {
 
 const CONFIG: &str = "config";
 
-/// The line of `--help`: what it is, which numbers it takes, and its default.
-fn help(option: &CoreOption) -> String {
+/// What an option is, and which numbers it takes.
+pub fn with_range(option: &CoreOption) -> String {
     let numbers = match option.range {
         Range::Any => String::new(),
         Range::Between(lo, hi) => format!(", {lo} to {hi}"),
@@ -29,11 +29,16 @@ fn help(option: &CoreOption) -> String {
             format!(": {} or {last}", others.join(", "))
         }
     };
+    format!("{}{numbers}", option.help)
+}
+
+/// The line of `--help`: the same, and its default.
+fn help(option: &CoreOption) -> String {
     let default = match option.default {
         "" => String::new(),
         default => format!(" (default: {default})"),
     };
-    format!("{}{numbers}{default}", option.help)
+    format!("{}{default}", with_range(option))
 }
 
 /// The same with the words that it takes, and the reasons for one or the other.

@@ -29,3 +29,19 @@ pub fn printed_json(out: Output) -> Value {
     assert!(out.stderr.is_empty());
     serde_json::from_slice(&out.stdout).unwrap()
 }
+
+/// The words of a command, as far as quotes go.
+pub fn words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    for c in line.chars() {
+        match (c, quote) {
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(q)) if c == q => quote = None,
+            (' ', None) => words.push(String::new()),
+            _ => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|w| !w.is_empty());
+    words
+}

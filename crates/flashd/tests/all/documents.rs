@@ -6,7 +6,7 @@ mod markdown;
 mod reproduce;
 mod workshop;
 
-use crate::common::root;
+use crate::common::{root, words};
 use markdown::{Command, commands};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -230,22 +230,6 @@ fn what_is_left_out_is_there() {
     for command in all.iter().filter(|command| command.output.is_some()) {
         assert!(is_run(command), "{}: {} has an output and is not run", command.place, command.text);
     }
-}
-
-/// The words of a command, as far as quotes go.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for c in line.chars() {
-        match (c, quote) {
-            ('\'' | '"', None) => quote = Some(c),
-            (c, Some(q)) if c == q => quote = None,
-            (' ', None) => words.push(String::new()),
-            _ => words.last_mut().unwrap().push(c),
-        }
-    }
-    words.retain(|w| !w.is_empty());
-    words
 }
 
 /// Also those that are not run are commands of this program.

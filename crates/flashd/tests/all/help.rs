@@ -1,6 +1,6 @@
 //! Help, examples, completions, the manual, errors in JSON, how much is said, and the pages that the program writes.
 
-use crate::common::root;
+use crate::common::{root, words};
 use flashd::{commands, examples};
 use std::fs;
 use std::path::Path;
@@ -13,16 +13,6 @@ fn run_in(folder: &Path, arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The words of a line, as far as double quotes go.
-fn words(line: &str) -> Vec<String> {
-    let parts = line.split('"').enumerate();
-    let words = parts.flat_map(|(i, part)| match i % 2 {
-        0 => part.split_whitespace().map(String::from).collect(),
-        _ => vec![part.to_string()],
-    });
-    words.collect()
 }
 
 /// One screen: what `-h` prints of each command, with its examples.

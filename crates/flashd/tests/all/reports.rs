@@ -1,6 +1,6 @@
 //! The keys of JSON reports and manifests: the reference has every one, and no other.
 
-use crate::common::{data, root};
+use crate::common::{data, root, words};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -70,10 +70,7 @@ fn leaves(value: &Value, at: &str, found: &mut BTreeSet<String>) {
 
 /// What a command prints with `--json`, or the manifest that it writes.
 fn run(line: &str, manifest: bool, folder: &Path) -> Value {
-    let words = line.split('"').enumerate().flat_map(|(i, part)| match i % 2 {
-        0 => part.split_whitespace().map(String::from).collect::<Vec<_>>(),
-        _ => vec![part.to_string()],
-    });
+    let words = words(line).into_iter();
     let words = words.map(|word| match word.as_str() {
         "q.npy" | "k.npy" | "v.npy" => data(&format!("{HEAD}-{word}")),
         path if path.contains('/') => root().join(path).display().to_string(),
