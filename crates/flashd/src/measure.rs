@@ -27,7 +27,9 @@ pub fn map(flow: &Flow, target: &Target, bar: &ProgressBar) -> Result<(CoreFigur
                 format!("timing run {round}: {period:.3} ns, {area:.0} um2")
             }
         };
-        bar.suspend(|| step(|| format!("{} {text}", bar.prefix())));
+        // The words are made before: the bar is locked while it is suspended.
+        let said = format!("{} {text}", bar.prefix());
+        bar.suspend(|| step(|| said));
         bar.set_message(text);
     };
     Ok(flow.figures(target, &progress)?)

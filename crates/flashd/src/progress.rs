@@ -124,7 +124,9 @@ impl Deref for Work {
 impl Drop for Work {
     fn drop(&mut self) {
         drop(self.lines.take());
-        self.bar.suspend(|| step(|| state(&self.bar)));
+        // The words are made before: the bar is locked while it is suspended.
+        let ended = state(&self.bar);
+        self.bar.suspend(|| step(|| ended));
         self.bar.finish_and_clear();
     }
 }
