@@ -38,11 +38,12 @@ fn documents() -> Vec<String> {
 }
 
 /// Commands that are not run, by a part of them, and why. Those of sections with longer checks are not run either.
-const NOT_RUN: [(&str, &str); 27] = [
+const NOT_RUN: [(&str, &str); 28] = [
     ("scripts/test", "it runs every check, these tests among them"),
     ("scripts/lint rtl-out", "scripts/test lints all cores, which takes minutes"),
     ("cargo xtask cosim", "scripts/test runs it"),
     ("check-random", "scripts/test runs it"),
+    ("references::", "it needs packages that scripts/venv installs"),
     ("faults::drawn", "a hundred simulations take minutes"),
     ("gtkwave ", "it needs a screen"),
     ("python3 -c", "it needs NumPy"),
@@ -82,8 +83,13 @@ fn has(command: &Command, part: &str) -> bool {
     command.text.contains(part)
 }
 
+/// The page of commands, whose examples `help::the_examples_run` runs as far as they are quick.
+const COMMANDS: &str = "docs/reference/commands.md";
+
 fn is_run(command: &Command) -> bool {
-    !command.long && !NOT_RUN.iter().any(|(part, _)| has(command, part))
+    !command.long
+        && !command.place.starts_with(COMMANDS)
+        && !NOT_RUN.iter().any(|(part, _)| has(command, part))
 }
 
 fn is_later(command: &Command) -> bool {
