@@ -59,7 +59,7 @@ pub struct GoldenArgs {
     #[arg(long, value_name = "top-left|bottom-right", value_parser = align_parser(), help_heading = DATA, hide_short_help = true)]
     pub causal_align: Option<CausalAlign>,
     /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number
-    #[arg(long, value_parser = parse_scale, default_value = "auto", value_name = "auto|none|X", help_heading = DATA, hide_short_help = true)]
+    #[arg(long, value_parser = parse_scale, allow_negative_numbers = true, default_value = "auto", value_name = "auto|none|X", help_heading = DATA, hide_short_help = true)]
     pub scale: ScoreScale,
     /// Print the result as JSON
     #[arg(long, help_heading = OUTPUT)]

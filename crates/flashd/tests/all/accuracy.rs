@@ -117,7 +117,7 @@ fn weights_are_drawn() {
         assert!(text.contains(&format!("{unit}, bf16, 8 segments")), "{text}");
         assert!(std::fs::read_to_string(&svg).unwrap().starts_with("<svg"));
         let curves = json(&args)["curves"].as_array().unwrap().len();
-        assert_eq!(curves, if rest.is_empty() { 4 } else { 2 });
+        assert_eq!(curves, if rest.is_empty() { 5 } else { 2 });
     }
 }
 

@@ -304,7 +304,7 @@ fn bad_files_are_refused_and_nothing_is_written() {
 #[test]
 fn list_and_pwl_speak_json() {
     let list: serde_json::Value = serde_json::from_slice(&flashd(&["list", "--json"]).stdout).unwrap();
-    assert_eq!(list["configurations"].as_array().unwrap().len(), 18);
+    assert_eq!(list["configurations"].as_array().unwrap().len(), 24);
     let folder = tempfile::tempdir().unwrap();
     let out = flashd(&["pwl", "--json", "--out", folder.path().to_str().unwrap()]);
     let tables: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
