@@ -272,11 +272,7 @@ bool flashd_steps_key(FlashdSteps *steps,
 //
 // # Safety
 // As flashd_steps_key.
-bool flashd_steps_biased_key(FlashdSteps *steps,
-                             const uint32_t *k,
-                             uint32_t bias,
-                             bool masked,
-                             FlashdStep *step);
+bool flashd_steps_biased_key(FlashdSteps *steps, const uint32_t *k, uint32_t bias, bool masked, FlashdStep *step);
 
 // The value of the key before, value_words encodings.
 //

@@ -33,7 +33,7 @@ pub fn run(args: &GenerateArgs) -> Result<(), Failure> {
 enum Asked {
     Unit { unit: FormatUnit, format: Format, segments: u32 },
     Targets(Vec<Target>),
-    Wrapper(WrapperConfig),
+    Wrapper(Box<WrapperConfig>),
 }
 
 /// The names of the modules that the arguments select.
@@ -75,7 +75,7 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
         )),
-        (Target::Array(array), true) => Ok(Asked::Wrapper(wrapper(args, in_file, array)?)),
+        (Target::Array(array), true) => Ok(Asked::Wrapper(Box::new(wrapper(args, in_file, array)?))),
         (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
         (target, false) => Ok(Asked::Targets(vec![target])),
     }

@@ -113,10 +113,10 @@ fn list(json: bool) -> Result<(), Failure> {
 
 /// The heads, and what they are called together.
 fn heads(args: &GoldenArgs) -> Result<(String, Vec<GoldenHead>), Failure> {
-    if let ScoreScale::Value(scale) = args.scale {
-        if !(scale.is_finite() && scale > 0.0) {
-            return Err(Failure::input(format!("--scale: {scale} is not a finite number above 0")));
-        }
+    if let ScoreScale::Value(scale) = args.scale
+        && !(scale.is_finite() && scale > 0.0)
+    {
+        return Err(Failure::input(format!("--scale: {scale} is not a finite number above 0")));
     }
     if args.causal_align.is_some() && !args.causal && args.data.is_none() {
         return Err(Failure::input(

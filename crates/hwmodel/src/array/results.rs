@@ -129,7 +129,12 @@ pub fn result_select(
         let state = choose_all(m, "state_element", &own.state, &behind.state);
         let scalars = (own.scalars.iter().zip(&behind.scalars).enumerate())
             .map(|(i, (&own, &behind))| {
-                m.call(("chosen_scalar", i), SelectFunction { width: own.width() }, [take, own, behind])[0]
+                // Of widths of their own: no elements of one vector.
+                m.call(
+                    format!("chosen_scalar_{i}"),
+                    SelectFunction { width: own.width() },
+                    [take, own, behind],
+                )[0]
             })
             .collect();
         QueryResult { o, state, scalars, valid, flags }.hand_out(m)
@@ -158,7 +163,7 @@ pub fn kept_result(
         let flags = m.registers_if("flag_q", next.valid, &next.flags);
         let state = m.registers_if("state_q", next.valid, &next.state);
         let scalars = (next.scalars.iter().enumerate())
-            .map(|(i, &scalar)| m.register_if(("scalar_q", i), next.valid, scalar))
+            .map(|(i, &scalar)| m.register_if(format!("scalar_{i}_q"), next.valid, scalar))
             .collect();
         QueryResult { o, state, scalars, valid, flags }.hand_out(m)
     })

@@ -159,7 +159,6 @@ pub fn array(
                     state_scalars: &state_scalars,
                     state_o: &state_o,
                     v: &v,
-                    ..inputs
                 };
                 core(m, ("core", b), &config.core, n, &inputs)
             })

@@ -81,7 +81,7 @@ fn scores_are_capped_before_the_bias() {
             }
             let result = run(&core, &w, Gaps::None, &mut []).unwrap();
             let difference = 2.0 * score.tanh() + bias;
-            let share = 1.0 / (1.0 + (-difference as f64).exp());
+            let share = 1.0 / (1.0 + (-difference).exp());
             let o = Format::BF16.value(result.results[0].o[0]);
             assert!((o - 8.0 * share).abs() < 0.04, "{}: {score}, {bias}: {o}, {}", core.name(), 8.0 * share);
             let own = result.counters.latency;

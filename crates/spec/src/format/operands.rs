@@ -162,8 +162,8 @@ impl fmt::Display for Encodings {
         if q == k && k == v && self.scales != plain {
             return write!(f, ", scales {}", q.word());
         }
-        let others = self.scales.by_operand().into_iter().zip(plain.by_operand()).filter(|(a, b)| a != b);
-        others.map(|((operand, scale), _)| write!(f, ", {operand} scales {}", scale.word())).collect()
+        let mut others = self.scales.by_operand().into_iter().zip(plain.by_operand()).filter(|(a, b)| a != b);
+        others.try_for_each(|((operand, scale), _)| write!(f, ", {operand} scales {}", scale.word()))
     }
 }
 
