@@ -192,7 +192,8 @@ fn scaled(rng: &mut ChaCha8Rng, core: CoreConfig) -> CoreConfig {
             any(rng, &all.collect::<Vec<_>>())
         })
     };
-    match of(6, &[q, k, v], true) {
+    // Of all operands at once, a scale of rows leaves out the values.
+    match of(6, &[q, k, v], false) {
         Some(scale) => CoreConfig { scales: Some(scale), ..core },
         None => {
             let (q_scales, k_scales) = (of(4, &[q], false), of(4, &[k], false));

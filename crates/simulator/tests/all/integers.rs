@@ -62,8 +62,6 @@ fn what_cannot_be_is_refused_by_both_names() {
     assert!(refused(fixed).starts_with("--v-format: int8 with --fa2 fixed"));
     let o = int8().with_formats(Formats { o: Format::INT8, ..Format::INT8.into() });
     assert!(refused(o).starts_with("--o-format: int8 is an integer; results are floats"));
-    let floats = CoreConfig { scales: Some(Scale::Row), ..CoreConfig::new(Design::Fa2, 8, Format::BF16) };
-    assert!(refused(floats).starts_with("--scales"));
 }
 
 #[test]

@@ -67,6 +67,10 @@ fn every_value_of_every_option_is_drawn() {
     let budgets = (4..=22).map(|f| json!({ "budget": f }));
     let fractions = (2..=23).map(|f| json!({ "fraction": f }));
     let wide = ["bf16", "fp16", "fp32"].map(|f| json!({ "float": f }));
+    let scales: Vec<Value> = [Value::Null]
+        .into_iter()
+        .chain(["none", "row", "row-e8m0", "mx", "nvfp4"].map(Value::from))
+        .collect();
     for (field, values) in [
         ("design", words::<Design>()),
         ("d", numbers(2..=64)),
@@ -80,13 +84,26 @@ fn every_value_of_every_option_is_drawn() {
         ("fa2", words::<Fa2Variant>()),
         ("dot", text(vec![Value::Null, "tree".into(), "fused".into()])),
         ("update", words::<Update>()),
-        ("scales", text(vec![Value::Null, "row".into(), "none".into()])),
+        ("scales", text(scales.clone())),
+        ("q_scales", text(scales.clone())),
+        ("k_scales", text(scales.clone())),
+        ("v_scales", text(scales.iter().filter(|scale| **scale != "row").cloned().collect())),
         ("lane", text(vec![Value::Null])),
         ("lane.o", numbers(8..=28)),
         ("lane.v", numbers(4..=20)),
         ("lane.w", numbers(3..=12)),
         ("value_stage", text(vec![Value::Null, true.into(), false.into()])),
         ("masks", text(vec![true.into(), false.into()])),
+        ("bias", text(vec![true.into(), false.into()])),
+        (
+            "softcap",
+            text(
+                [Value::Null]
+                    .into_iter()
+                    .chain([1.0, 2.5, 15.0, 20.0, 30.0, 50.0, 200.0].map(Value::from))
+                    .collect(),
+            ),
+        ),
         ("partial", text(vec![true.into(), false.into()])),
         ("value_latency", numbers(1..=16)),
         ("hold", text([Value::Null, "none".into(), "static".into()].into_iter().chain(budgets).collect())),
