@@ -178,8 +178,7 @@ pub fn lazy_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInp
         let StepFlags { first: first_q, step: step_q, update: update_q } = exp.register(m, "");
         let sum_q = m.state_if("sum_q", n.sum_bits(), update_q);
         let [sum] = m.call("sum", LazySumFunction { numerics: numerics() }, [sum_q, delta_q, e_q, first_q]);
-        let at_sum = state.map(|state| state.later(m, 2));
-        let next = at_sum.map_or(sum, |state| state.sum_or(m, sum));
+        let next = state.map_or(sum, |state| state.sum_or_later(m, sum, 2));
         m.next(sum_q, next);
         let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };
         let [r, right] = m.call("reciprocal", function, [sum_q, finish]);

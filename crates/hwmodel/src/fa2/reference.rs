@@ -155,8 +155,7 @@ pub fn maximum_reference(around: &mut Module, n: &Arc<Numerics>, inputs: &Scalar
         let sum_q = m.state_if("sum_q", n.sum_bits(), update_q);
         let function = ShiftedSumFunction { numerics: numerics() };
         let [sum, overflow] = m.call("sum", function, [sum_q, delta_q, e_q, first_q]);
-        let at_sum = state.map(|state| state.later(m, 2));
-        let next = at_sum.map_or(sum, |state| state.sum_or(m, sum));
+        let next = state.map_or(sum, |state| state.sum_or_later(m, sum, 2));
         m.next(sum_q, next);
         let overflow_q = m.register_if("overflow_q", update_q, overflow);
         let function = SumReciprocalFunction { numerics: numerics(), bits: n.sum_bits() };

@@ -63,6 +63,13 @@ impl State {
         m.call(("restored_m", 0), restore, [next, self.maximum, self.step])[0]
     }
 
+    /// What the register of the sum takes, so many cycles behind that of the reference.
+    pub(super) fn sum_or_later(&self, m: &mut Module, next: Wire, cycles: usize) -> Wire {
+        let step = delay(m, ("state_q", 0), self.step, cycles);
+        let sum = delay(m, ("state_l_q", 0), self.sum, cycles);
+        State { step, sum, ..*self }.sum_or(m, next)
+    }
+
     /// The same of the sum's.
     pub(super) fn sum_or(&self, m: &mut Module, next: Wire) -> Wire {
         let restore = RestoreFunction { width: next.width() };

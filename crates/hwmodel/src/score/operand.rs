@@ -31,10 +31,9 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// What stands behind the elements, number by number; nothing where there are no scales.
+    /// What stands in the words behind the elements, number by number; nothing where there are no scales.
     pub(crate) fn scales(self, m: &mut Module, name: &'static str, words: &[Wire]) -> Vec<Wire> {
         let Some(format) = self.scale.format() else { return Vec::new() };
-        let words = &words[self.d..];
         let packed = PackedNumbers {
             words: words.len(),
             width: self.format.width(),
@@ -58,7 +57,7 @@ impl Operand {
         );
         around.part(name, tag, |m| {
             let x = m.inputs("x", words);
-            let scales = self.scales(m, "scales", &x);
+            let scales = self.scales(m, "scales", &x[d..]);
             let parts: Vec<[Wire; 2]> = (scales.iter().enumerate())
                 .map(|(i, &number)| m.call(("scale", i), ScalePartsFunction { encoding }, [number]))
                 .collect();
@@ -83,14 +82,17 @@ impl Operand {
             format!("{}_{}_any_special_{}", scale_ident(self.scale), format.ident(), self.d),
             "any = some element is Inf or NaN, or some scale is one that none may be.",
         );
+        // Only what can be Inf or NaN is looked at.
+        let looked_at = if format.sign_bit() - 1 > format.max_finite() { self.d } else { 0 };
         m.part((name, 0), tag, |m| {
-            let x = m.inputs("x", words);
-            let scales = self.scales(m, "scales", &x);
+            let x = m.inputs("x", &words[self.d - looked_at..]);
+            let (elements, behind) = x.split_at(looked_at);
+            let scales = self.scales(m, "scales", behind);
             let mut flags: Vec<Wire> = (scales.iter().enumerate())
                 .map(|(i, &number)| m.call(("scale", i), ScaleSpecialFunction { encoding }, [number])[0])
                 .collect();
-            if format.sign_bit() - 1 > format.max_finite() {
-                flags.push(m.leaf(("elements", 0), AnySpecial { format, elements: self.d }, &x[..self.d])[0]);
+            if !elements.is_empty() {
+                flags.push(m.leaf(("elements", 0), AnySpecial { format, elements: self.d }, elements)[0]);
             }
             let doc = "Some element or some scale is special.";
             let any = match flags[..] {

@@ -224,10 +224,10 @@ pub(super) fn multiplier(
         ScalesFunction { q: of_vector(q_operand), k: of_vector(k_operand), exponents: n.is_exact() };
     let mut numbers = Vec::new();
     if function.q.is_some() {
-        numbers.extend(q_operand.scales(m, "q_scale", q));
+        numbers.extend(q_operand.scales(m, "q_scale", &q[q_operand.d..]));
     }
     if function.k.is_some() {
-        numbers.extend(k_operand.scales(m, "k_scale", k));
+        numbers.extend(k_operand.scales(m, "k_scale", &k[k_operand.d..]));
     }
     let both = m.leaf("scales", VectorLeaf::new(function), &numbers);
     // Two multiplications, in a stage each if there are two.

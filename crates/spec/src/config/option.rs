@@ -2,6 +2,7 @@
 
 use super::value::{OptionValue, Word, json};
 use super::*;
+use crate::format::Scales;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -224,6 +225,11 @@ impl CoreConfig {
     pub fn derived(&self) -> serde_json::Map<String, Value> {
         let open =
             OPTIONS.iter().filter(|option| option.applies_to(self) && option.configured(self).is_null());
-        open.map(|option| (option.field.to_string(), option.in_force(self))).collect()
+        // Where nothing is scaled or capped there is nothing to say of it.
+        let unscaled = self.scales() == Scales::NONE;
+        let says = |option: &&CoreOption| {
+            !option.in_force(self).is_null() && !(unscaled && option.field.ends_with("scales"))
+        };
+        open.filter(says).map(|option| (option.field.to_string(), option.in_force(self))).collect()
     }
 }
