@@ -1,4 +1,4 @@
-//! The reading of [`Word`] functions as Verilog: expressions are recorded and printed as named wires.
+//! The reading of [`Word`](crate::word::Word) functions as Verilog: expressions are recorded and printed as named wires.
 
 mod keywords;
 mod narrow;

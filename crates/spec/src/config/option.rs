@@ -228,7 +228,7 @@ impl CoreConfig {
         // Where nothing is scaled or capped there is nothing to say of it.
         let unscaled = self.scales() == Scales::NONE;
         let says = |option: &&CoreOption| {
-            !option.in_force(self).is_null() && !(unscaled && option.field.ends_with("scales"))
+            !(option.in_force(self).is_null() || unscaled && option.field.ends_with("scales"))
         };
         open.filter(says).map(|option| (option.field.to_string(), option.in_force(self))).collect()
     }
