@@ -24,6 +24,7 @@ import flashd
 CALLS = int(os.environ.get("FLASHD_CALLS", "100"))
 SEED = int(os.environ.get("FLASHD_SEED", "20261123"))
 FORMATS = ("bf16", "fp16", "fp8-e4m3", "fp8-e5m2", "fp32", "int8", "int4")
+SCALES = ("none", "row", "row-e8m0", "mx", "nvfp4")
 DATAPATHS = [("flash-d", {"update": u}) for u in ("fixed", "ranged", "fused", "rounded")] + [("flash-d", {"weight": "paper"})]
 DATAPATHS += [("fa2", {"fa2": name}) for name in (
     "shared-scale", "separate-scale", "fixed", "log-reference", "shared-log-reference", "lazy-reference", "literal")]
@@ -74,6 +75,9 @@ class SameBits(unittest.TestCase):
                 elif rng.integers(3) == 0:
                     form = "formats"
                     options |= {f"{operand}_format": str(rng.choice(FORMATS)) for operand in rng.choice(["q", "k", "v", "o"], 2, False)}
+                if not fmt.startswith("int") and rng.integers(4) == 0:
+                    form = "operand scales"
+                    options |= {f"{operand}_scales": str(rng.choice(SCALES)) for operand in rng.choice(["q", "k", "v"], 2, False)}
                 if rng.integers(4) == 0:
                     form = "bias"
                     options["bias"] = True
@@ -138,7 +142,7 @@ class SameBits(unittest.TestCase):
         # Some datapaths are not in every format.
         self.assertGreaterEqual(len(compared), min(CALLS, len(DATAPATHS) * len(FORMATS)) * 0.6)
         if CALLS >= 100:
-            self.assertEqual(set(forms), {"plain", "lengths", "scales", "no scales", "formats", "bias"})
+            self.assertEqual(set(forms), {"plain", "lengths", "scales", "no scales", "formats", "operand scales", "bias"})
         print(f"{sum(forms.values())} compared, {dict(forms)}, the others refused as by the command line")
 
 

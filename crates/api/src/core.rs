@@ -26,7 +26,7 @@ impl Core {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
         let config = fields.config().map_err(Error::input)?;
         config.validate().map_err(Error::input)?;
-        Core::new(config)
+        Ok(Core { config, models: Mutex::default() })
     }
 
     /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
@@ -58,19 +58,6 @@ impl Core {
         }
         let config = fields.config().map_err(|e| Error::Input(e.by_flag()))?;
         config.validate().map_err(|e| Error::Input(e.by_flag()))?;
-        Core::new(config)
-    }
-
-    /// Callers know one number of words for queries and keys.
-    fn new(config: CoreConfig) -> Result<Core, Error> {
-        let words = config.port_words();
-        if words.q != words.k {
-            let problem = format!(
-                "k_scales: {} words of a query and {} of a key; a core that is called has as many of both: give both scales, or none",
-                words.q, words.k
-            );
-            return Err(Error::Input(problem));
-        }
         Ok(Core { config, models: Mutex::default() })
     }
 

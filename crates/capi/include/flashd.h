@@ -22,7 +22,9 @@ typedef struct {
   uint32_t d;
   // Elements of a value and of a result.
   uint32_t dv;
-  // Words of a query and of a key in encodings: d, and those of a scale, where rows have scales.
+  // Words of a query in encodings: d, and those of its scales, where queries have any.
+  uint32_t query_words;
+  // Words of a key in encodings: d, and those of its scales, where keys have any.
   uint32_t key_words;
   // Words of a value in encodings.
   uint32_t value_words;
@@ -108,7 +110,7 @@ typedef struct {
   uintptr_t queries;
   // Rows of k and v.
   uintptr_t keys;
-  // [queries, key_words]: a row is d elements, and behind them the words of its scale in a core whose rows have scales.
+  // [queries, query_words]: a row is d elements, and behind them the words of its scales in a core whose queries have scales.
   const uint32_t *q;
   // [keys, key_words].
   const uint32_t *k;
@@ -208,8 +210,8 @@ bool flashd_attention(const FlashdCore *core,
 // Pointers are null or point to what they are said to, o to queries * dv words.
 bool flashd_attention_raw(const FlashdCore *core, const FlashdRawHead *head, uint32_t *o, FlashdCounts *counts);
 
-// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of key_words (v: value_words, o: dv)
-// words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
+// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of query_words (k: key_words,
+// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
 // its scale, where rows have scales. Nothing else is scaled.
 //
 // # Safety
@@ -242,10 +244,10 @@ FlashdSteps *flashd_steps_new(const FlashdCore *core);
 // `steps` comes from flashd_steps_new and is not used again.
 void flashd_steps_free(FlashdSteps *steps);
 
-// Loads a query of key_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+// Loads a query of query_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
 //
 // # Safety
-// `steps` comes from flashd_steps_new; `q` is null or points to key_words words.
+// `steps` comes from flashd_steps_new; `q` is null or points to query_words words.
 bool flashd_steps_query(FlashdSteps *steps,
                         const uint32_t *q,
                         uint32_t v_exponent);

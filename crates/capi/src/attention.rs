@@ -41,7 +41,7 @@ pub struct FlashdRawHead {
     pub queries: usize,
     /// Rows of k and v.
     pub keys: usize,
-    /// [queries, key_words]: a row is d elements, and behind them the words of its scale in a core whose rows have scales.
+    /// [queries, query_words]: a row is d elements, and behind them the words of its scales in a core whose queries have scales.
     pub q: *const u32,
     /// [keys, key_words].
     pub k: *const u32,
@@ -193,8 +193,8 @@ pub unsafe extern "C" fn flashd_attention_raw(
     .is_some()
 }
 
-/// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of key_words (v: value_words, o: dv)
-/// words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
+/// Numbers as encodings of an operand, "q", "k", "v" or "o": rows of d (v and o: dv) numbers become rows of query_words (k: key_words,
+/// v: value_words, o: dv) words. Each number is rounded to nearest, ties to even; what is too large becomes the largest number; behind a row come the words of
 /// its scale, where rows have scales. Nothing else is scaled.
 ///
 /// # Safety

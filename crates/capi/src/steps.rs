@@ -46,10 +46,10 @@ pub unsafe extern "C" fn flashd_steps_free(steps: *mut FlashdSteps) {
     }
 }
 
-/// Loads a query of key_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
+/// Loads a query of query_words encodings; v_exponent is what fixed-point lanes scale values to, other lanes ignore it. What was under way is dropped.
 ///
 /// # Safety
-/// `steps` comes from flashd_steps_new; `q` is null or points to key_words words.
+/// `steps` comes from flashd_steps_new; `q` is null or points to query_words words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn flashd_steps_query(steps: *mut FlashdSteps, q: *const u32, v_exponent: u32) -> bool {
     kept(|| {

@@ -19,7 +19,9 @@ pub struct FlashdInfo {
     pub d: u32,
     /// Elements of a value and of a result.
     pub dv: u32,
-    /// Words of a query and of a key in encodings: d, and those of a scale, where rows have scales.
+    /// Words of a query in encodings: d, and those of its scales, where queries have any.
+    pub query_words: u32,
+    /// Words of a key in encodings: d, and those of its scales, where keys have any.
     pub key_words: u32,
     /// Words of a value in encodings.
     pub value_words: u32,
@@ -210,6 +212,7 @@ pub unsafe extern "C" fn flashd_core_info(core: *const FlashdCore, info: *mut Fl
         let told = FlashdInfo {
             d: lengths.k as u32,
             dv: lengths.v as u32,
+            query_words: words.q as u32,
             key_words: words.k as u32,
             value_words: words.v as u32,
             q_width: formats.q.width(),

@@ -57,7 +57,7 @@ static void run(const char *json) {
     if (!core) return;
     FlashdInfo info;
     check(flashd_core_info(core, &info), "info");
-    check(info.d == D && info.dv == D && info.key_words == D && info.q_width == 16, "the core is what was asked for");
+    check(info.d == D && info.dv == D && info.query_words == D && info.key_words == D && info.q_width == 16, "the core is what was asked for");
 
     static float q[QUERIES * D], k[KEYS * D], v[KEYS * D], o[QUERIES * D];
     /* Large scores, so that steps are held. */
