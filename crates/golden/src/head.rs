@@ -1,6 +1,6 @@
 //! What a run of a model takes: the operands, and what each query sees of them.
 
-use crate::model::PartialState;
+use crate::result::PartialState;
 use crate::round::{given_exponent, v_exponent};
 use crate::rows::{Special, rows};
 use flashd_spec::config::CoreConfig;

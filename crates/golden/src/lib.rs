@@ -32,6 +32,7 @@ mod lanes;
 mod merge;
 mod model;
 mod recurrence;
+mod result;
 mod round;
 mod rows;
 mod run;
@@ -50,7 +51,7 @@ pub mod family;
 
 // What a run takes, and what comes of it.
 pub use head::{Biases, Head, Masked};
-pub use model::{Action, PartialState, QueryResult, Step};
+pub use result::{Action, PartialState, QueryResult, Step};
 // The bit-exact model of a core, and of what merges partial results.
 pub use merge::Merge;
 pub use model::Model;

@@ -2,8 +2,8 @@
 
 use crate::base2::Base2;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
-use crate::model::{PartialState, QueryResult};
 use crate::recurrence::{FactorWeight, RoundedWeight, WeightForm, divide, exponential_factor, scaled};
+use crate::result::{PartialState, QueryResult};
 use crate::round::{encode, given_exponent};
 use crate::scalar::Scalar;
 use flashd_spec::bits::{ones, signed};

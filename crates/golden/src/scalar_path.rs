@@ -3,8 +3,9 @@
 use crate::carrier::Carriers;
 use crate::dot::dot_unit;
 use crate::lanes::Lanes;
-use crate::model::{Model, Step, Visit};
+use crate::model::{Model, Visit};
 use crate::recurrence::Recurrence;
+use crate::result::Step;
 use crate::rows::{rows, tail_words};
 use flashd_spec::numerics::Numerics;
 

@@ -5,8 +5,9 @@
 use crate::bias::BiasUnit;
 use crate::carrier::Carriers;
 use crate::lanes::Lanes;
-use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
+use crate::model::{Model, Visit};
 use crate::recurrence::{KeyScore, Recurrence};
+use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::{encode, given_exponent};
 use crate::rows::rows;
 use flashd_spec::config::CoreConfig;

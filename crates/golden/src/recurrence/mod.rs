@@ -16,7 +16,7 @@ pub(crate) use lse::{FactorWeight, Lse, RoundedWeight, WeightForm};
 pub(crate) use paper::{Literal, Paper};
 
 use crate::base2::{Score, round_half_up};
-use crate::model::Action;
+use crate::result::Action;
 use crate::scalar::fixed;
 use crate::softcap::CapUnit;
 use flashd_spec::config::Dot;

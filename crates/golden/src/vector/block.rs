@@ -7,7 +7,7 @@ use super::layout::Layout;
 use super::operands::{PIECE, Survey};
 use super::watch::{Steps, Tally};
 use crate::dot::Block;
-use crate::model::{PartialState, QueryResult};
+use crate::result::{PartialState, QueryResult};
 use rayon::prelude::*;
 use std::ops::Range;
 

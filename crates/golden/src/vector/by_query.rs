@@ -8,8 +8,9 @@ use super::operands::Survey;
 use super::run::Task;
 use crate::dot::BLOCK;
 use crate::lanes::Lanes;
-use crate::model::{Action, Model, PartialState, QueryResult, Step, Visit};
+use crate::model::{Model, Visit};
 use crate::recurrence::Recurrence;
+use crate::result::{Action, PartialState, QueryResult, Step};
 use crate::round::encode;
 use flashd_spec::format::Format;
 

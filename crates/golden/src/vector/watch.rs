@@ -3,8 +3,8 @@
 use super::TILE;
 use crate::base2::Factor;
 use crate::dot::{BLOCK, Block};
-use crate::model::Action;
-pub(crate) use crate::model::Step;
+use crate::result::Action;
+pub(crate) use crate::result::Step;
 use crate::round::{decode, pow2};
 use flashd_spec::config::{Arithmetic, CoreConfig, Update, WeightUnit};
 use flashd_spec::format::Format;
