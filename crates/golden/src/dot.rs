@@ -6,31 +6,13 @@
 //! carrier), but turns a half into more than a half. So the nearest integer is the term, and adding up integers
 //! of the carrier's width gives the exact sum.
 
+use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Integer};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
 use crate::scaled::{ScaledUnit, SignificandsUnit};
 use flashd_spec::config::Dot;
 use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
-
-/// Queries whose dot products are formed together, one array lane each.
-pub(crate) const BLOCK: usize = 16;
-
-/// One number for each query of a block.
-pub(crate) type Block<C> = [C; BLOCK];
-
-/// The dot product unit with the keys of one run.
-pub(crate) trait DotUnit: Send + Sync {
-    /// Takes up to [`BLOCK`] queries.
-    fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a>;
-}
-
-/// The dot product unit with the queries of a block.
-pub(crate) trait BlockDot {
-    /// The results for one key. A tree gives the dot products themselves, values of the format; the fused unit
-    /// the integer sum of its terms; and one that multiplies by scales the score, an integer.
-    fn dots(&mut self, key: usize) -> Block<f64>;
-}
 
 /// The unit of a core for a run's operands.
 pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
@@ -130,21 +112,6 @@ pub(crate) fn exponent(format: Format, bits: u64) -> f64 {
         0.0 => f64::NEG_INFINITY,
         _ => biased_exponent(format, bits) as f64,
     }
-}
-
-/// Element j of all queries of a block, for every j.
-pub(crate) fn transpose<C: Copy + Default>(
-    d: usize,
-    queries: &[u64],
-    of: impl Fn(u64) -> C,
-) -> Vec<Block<C>> {
-    let mut transposed = vec![Block::<C>::default(); d];
-    for (lane, bits) in queries.chunks(d).enumerate() {
-        for (row, &b) in transposed.iter_mut().zip(bits) {
-            row[lane] = of(b);
-        }
-    }
-    transposed
 }
 
 /// Products, then the adder tree level by level, every result rounded to the format.

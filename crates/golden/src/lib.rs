@@ -25,6 +25,7 @@
 
 mod base2;
 mod bias;
+mod block;
 mod carrier;
 mod dot;
 mod head;

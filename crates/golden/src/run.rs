@@ -1,7 +1,7 @@
 //! One run of a model: blocks of queries, key after key, through dot product, recurrence and lanes.
 
 use crate::bias::KeyBiases;
-use crate::dot::{BLOCK, DotUnit};
+use crate::block::{BLOCK, DotUnit};
 use crate::head::Head;
 use crate::lanes::Lanes;
 use crate::recurrence::{KeyScore, Recurrence};

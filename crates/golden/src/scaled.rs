@@ -4,7 +4,7 @@
 //! both scales times `log2(e)`, rounded to 16 bits. Of others the powers of two are in the elements, and `c` multiplies the natural score.
 
 use crate::base2::{Score, round_half_up};
-use crate::dot::{BLOCK, Block, BlockDot, DotUnit, transpose};
+use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::round::decode;
 use crate::rows::VectorScale;
 use flashd_spec::format::Format;

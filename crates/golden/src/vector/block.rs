@@ -6,7 +6,7 @@ use super::isa::Isa;
 use super::layout::Layout;
 use super::operands::{PIECE, Survey};
 use super::watch::{Steps, Tally};
-use crate::dot::Block;
+use crate::block::Block;
 use crate::result::{PartialState, QueryResult};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -193,7 +193,7 @@ impl<T: Copy + Default> Outputs<T> {
     pub(crate) fn new(d: usize, layout: Layout) -> Self {
         let vectors = match layout {
             Layout::Queries => d,
-            Layout::Elements => d / crate::dot::BLOCK,
+            Layout::Elements => d / crate::block::BLOCK,
         };
         Outputs { vectors: vec![Block::default(); vectors], layout }
     }
@@ -202,7 +202,7 @@ impl<T: Copy + Default> Outputs<T> {
     pub(crate) fn of(&self, query: usize) -> impl Iterator<Item = T> {
         let (lanes, first) = match self.layout {
             Layout::Queries => (1, query),
-            Layout::Elements => (crate::dot::BLOCK, 0),
+            Layout::Elements => (crate::block::BLOCK, 0),
         };
         self.vectors.iter().flat_map(move |vector| vector[first..first + lanes].iter().copied())
     }
@@ -211,7 +211,7 @@ impl<T: Copy + Default> Outputs<T> {
     pub(crate) fn of_mut(&mut self, query: usize) -> impl Iterator<Item = &mut T> {
         let (lanes, first) = match self.layout {
             Layout::Queries => (1, query),
-            Layout::Elements => (crate::dot::BLOCK, 0),
+            Layout::Elements => (crate::block::BLOCK, 0),
         };
         self.vectors.iter_mut().flat_map(move |vector| vector[first..first + lanes].iter_mut())
     }
@@ -226,12 +226,12 @@ pub(crate) fn lane<const ELEMENTS: bool>(i: usize) -> usize {
 /// The values of N vectors of accumulators from one on, in a key's row.
 #[inline(always)]
 pub(crate) fn row<T, const N: usize, const ELEMENTS: bool>(row: &[T], start: usize) -> &[T] {
-    let width = if ELEMENTS { crate::dot::BLOCK } else { 1 };
+    let width = if ELEMENTS { crate::block::BLOCK } else { 1 };
     &row[start * width..(start + N) * width]
 }
 
 /// The value for a lane of the n-th of these vectors.
 #[inline(always)]
 pub(crate) fn value<T: Copy, const ELEMENTS: bool>(row: &[T], n: usize, i: usize) -> T {
-    if ELEMENTS { row[n * crate::dot::BLOCK + i] } else { row[n] }
+    if ELEMENTS { row[n * crate::block::BLOCK + i] } else { row[n] }
 }

@@ -1,12 +1,11 @@
 //! Cores without kernels of their own: the model's recurrence and lanes, query by query, a tile of keys at a time.
 
-use super::VectorRun;
 use super::block::{BlockCore, TileWork};
 use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::Survey;
-use super::run::Task;
-use crate::dot::BLOCK;
+use super::task::{Task, VectorRun};
+use crate::block::BLOCK;
 use crate::lanes::Lanes;
 use crate::model::{Model, Visit};
 use crate::recurrence::Recurrence;

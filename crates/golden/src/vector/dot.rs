@@ -7,10 +7,9 @@ use super::TILE;
 use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, convert, convert_all};
+use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Constants, Integer};
-use crate::dot::{
-    BLOCK, Block, BlockDot, DotUnit, dot_unit, exponent, sums_fit_i32, term_limits, term_shift, transpose,
-};
+use crate::dot::{dot_unit, exponent, sums_fit_i32, term_limits, term_shift};
 use crate::recurrence::KeyScore;
 use crate::round::{decode, pow2};
 use crate::rows::tail_words;

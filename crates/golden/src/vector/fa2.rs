@@ -4,7 +4,7 @@ use super::block::TileWork;
 use super::table::{Factors, Lookup, Rounding};
 use super::watch::{Masks, Step as Watched};
 use crate::base2::{Base2, Factor};
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::recurrence::Sum;
 use crate::result::Action;
 use crate::round::{encode, pow2};

@@ -12,7 +12,7 @@
 
 use super::block::{lane, row, value};
 use super::lse::Blend;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use flashd_spec::config::LaneBits;
 
 /// Most places that a factor scales by: what is shifted further has vanished.

@@ -11,7 +11,7 @@
 use super::block::{lane, row, value};
 use super::fa2::Scale;
 use super::rounding::{Quick, Rounding};
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::lanes::{FloatLanes, FloatOp, Lanes};
 use crate::round::{Rounder, pow2};
 use flashd_spec::format::{Format, Formats};

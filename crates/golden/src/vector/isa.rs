@@ -1,6 +1,6 @@
 //! Vector instructions, chosen when the program runs: one binary serves every machine.
 //!
-//! A kernel is plain Rust over arrays of [`crate::dot::BLOCK`] lanes. It is compiled once for each set of
+//! A kernel is plain Rust over arrays of [`crate::block::BLOCK`] lanes. It is compiled once for each set of
 //! instructions, and the compiler fills the vectors; nothing is written for one set alone.
 
 use std::fmt;

@@ -4,7 +4,7 @@ use super::block::TileWork;
 use super::table::{Factors, Lookup};
 use super::watch::Masks;
 use crate::base2::Base2;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::result::{Action, Step};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};

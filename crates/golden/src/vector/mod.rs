@@ -38,6 +38,7 @@ mod run;
 mod scale;
 mod score;
 mod table;
+mod task;
 mod watch;
 mod weights;
 
@@ -45,8 +46,9 @@ pub use blend::Blending;
 pub use isa::Isa;
 pub use operands::{Convert, Decoder, Extent, Survey, convert_all};
 pub use plain::plain_attention;
-pub use run::{VectorModel, VectorRun};
+pub use run::VectorModel;
 pub use table::{Factors, Lookup};
+pub use task::VectorRun;
 pub use watch::{Monitor, StepCounts, StepUnits, Watch};
 
 /// Keys that go through a kernel together.

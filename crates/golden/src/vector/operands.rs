@@ -1,7 +1,7 @@
 //! Encodings as the numbers that kernels compute with.
 
 use super::isa::{Isa, Kernel};
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::round::{biased_exponent, pow2};
 use crate::rows::Special;
 use flashd_spec::format::{Format, Subnormals};

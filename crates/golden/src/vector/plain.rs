@@ -2,7 +2,7 @@
 
 use super::TILE;
 use super::isa::{Isa, Kernel};
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use rayon::prelude::*;
 
 /// FlashAttention-2 in f32, not bit-exact to anything: every query against all keys, the score being `q . k scale`.

@@ -9,7 +9,7 @@ use super::TILE;
 use super::block::{lane, row, value};
 use super::fixed::{BlendLanes, BlendStep, FEW, TOGETHER};
 use super::lse::Blend;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use flashd_spec::bits::ones;
 use flashd_spec::config::LaneBits;
 use flashd_spec::format::{Format, Subnormals};

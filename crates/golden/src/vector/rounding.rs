@@ -1,8 +1,8 @@
 //! The roundings of FA2's float lanes in f32.
 
 use super::block::{lane, value};
+use crate::block::{BLOCK, Block};
 use crate::carrier::Carrier;
-use crate::dot::{BLOCK, Block};
 use crate::round::pow2;
 use flashd_spec::format::Format;
 

@@ -1,47 +1,19 @@
-//! A run: blocks of queries on the threads of the pool, tile after tile.
+//! The model for whole workloads: surveys the operands and chooses a core.
 
 use super::blend::Blending;
-use super::block::{AnyCore, AnyValues, Source, TileWork};
-use super::dot::{Dots, Unit};
 use super::isa::Isa;
-use super::layout::Layout;
 use super::operands::{Extent, Survey};
 use super::ranging::Ranging;
 use super::scale::ScalingCore;
-use super::watch::{Monitor, RESTORE, StepCounts, Steps, Tally};
-use super::{Path, TILE, by_query};
-use crate::bias::{Bias, KeyBiases};
+use super::task::{SMALL, Task, VectorRun, both};
+use super::watch::Monitor;
+use super::{Path, by_query};
 use crate::carrier::Carriers;
-use crate::dot::BLOCK;
 use crate::head::{Head, Prepared};
 use crate::model::Model;
-use crate::result::QueryResult;
 use crate::rows::tail_words;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
-use rayon::prelude::*;
-use std::collections::BTreeMap;
-use std::ops::Range;
-
-/// So few blocks convert keys and values tile by tile, each for itself: writing all of them to memory takes longer.
-const FEW_BLOCKS: usize = 3;
-
-/// Elements of operands that are looked at and converted in less time than it takes to wake another thread.
-const SMALL: usize = 1 << 14;
-
-/// The results of both, one after the other if they are small.
-fn both<A: Send, B: Send>(small: bool, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if small { (a(), b()) } else { rayon::join(a, b) }
-}
-
-/// Results and counts of a run, query by query.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VectorRun {
-    /// Results without steps.
-    pub results: Vec<QueryResult>,
-    /// What the steps did.
-    pub counts: Vec<StepCounts>,
-}
 
 /// The bit-exact model of one core, made for whole workloads: the results of [`Model`] without its steps, and counts.
 #[derive(Clone, Debug)]
@@ -152,203 +124,5 @@ impl VectorModel {
             }
         }
         self.model.with_core(by_query::ByQuery(task), Carriers::Fastest)
-    }
-}
-
-/// The values for one exponent.
-struct Values<'a> {
-    operands: Box<dyn AnyValues + 'a>,
-    overflow: Vec<bool>,
-    any_overflow: bool,
-    layout: Layout,
-}
-
-/// A run before its core is known.
-pub(crate) struct Task<'a> {
-    pub(crate) isa: Isa,
-    pub(crate) numerics: &'a Numerics,
-    pub(crate) dk: usize,
-    pub(crate) dv: usize,
-    /// States are handed out.
-    pub(crate) partial: bool,
-    pub(crate) head: Head<'a>,
-    pub(crate) monitor: Monitor<'a>,
-    /// Of queries, keys and values.
-    pub(crate) surveys: [Survey; 3],
-}
-
-impl Task<'_> {
-    /// All queries.
-    pub(crate) fn run(&self, core: &dyn AnyCore) -> VectorRun {
-        let Head { q, k, v, lengths, v_exponents, .. } = self.head;
-        let [q_survey, k_survey, v_survey] = &self.surveys;
-        let extents = [q_survey.extent, k_survey.extent];
-        // The queries of a block share their values, and so their exponent.
-        let mut groups = BTreeMap::<u64, Vec<usize>>::new();
-        for (query, &exponent) in v_exponents.iter().enumerate() {
-            groups.entry(exponent).or_default().push(query);
-        }
-        // A query alone would leave all lanes but one empty; two take as long as a block.
-        let alone = lengths.len() == 1
-            && tail_words(self.numerics) == 0
-            && self.dk.is_multiple_of(BLOCK)
-            && self.dv.is_multiple_of(BLOCK)
-            && core.takes_elements();
-        let layout = if alone { Layout::Elements } else { Layout::Queries };
-        let blocks: usize = groups.values().map(|queries| queries.len().div_ceil(BLOCK)).sum();
-        let (isa, d, by_tile) = (self.isa, self.dv, blocks <= FEW_BLOCKS);
-        let prepare = |exponent: u64| {
-            let overflow = core.overflow(v, v_survey, exponent);
-            let operands = core.values(Source { isa, v, d, exponent, by_tile, layout });
-            Values { operands, any_overflow: overflow.contains(&true), overflow, layout }
-        };
-        // Together: threads that have to be woken for each cost more than small tensors.
-        let (unit, mut first) = both(
-            q.len() + k.len() + v.len() <= SMALL,
-            || Unit::new(isa, self.numerics, self.dk - tail_words(self.numerics), [q, k], extents, by_tile),
-            || groups.keys().next().map(|&exponent| prepare(exponent)),
-        );
-        let mut run = VectorRun { results: vec![QueryResult::default(); lengths.len()], counts: Vec::new() };
-        run.counts.resize(lengths.len(), StepCounts::default());
-        for (exponent, mut queries) in groups {
-            // A block goes from the first key of any of its queries to the last one.
-            queries.sort_by_key(|&query| self.head.keys(query).start);
-            let values = first.take().unwrap_or_else(|| prepare(exponent));
-            let block = |queries: &[usize]| self.block(&unit, &values, queries);
-            let blocks: Vec<_> = queries.par_chunks(BLOCK).map(block).collect();
-            for (query, (result, counts)) in queries.iter().zip(blocks.into_iter().flatten()) {
-                run.results[*query] = result;
-                run.counts[*query] = counts;
-            }
-        }
-        run
-    }
-
-    /// What the queries of a block have added to the scores of a tile; whether some of that is Inf or NaN, for each query.
-    fn biases(
-        &self,
-        biases: &KeyBiases,
-        queries: &[usize],
-        keys: &Range<usize>,
-        work: &mut TileWork,
-    ) -> [bool; BLOCK] {
-        let mut special = [false; BLOCK];
-        work.dots.biased = true;
-        for (place, key) in keys.clone().enumerate() {
-            for (i, &query) in queries.iter().enumerate() {
-                // A caller need not have any for keys that a query does not see.
-                let seen = work.seen[place][i] != 0;
-                let bias = if seen { biases.of(query, key) } else { Bias::default() };
-                work.dots.biases[place][i] = bias.score;
-                special[i] |= bias.special;
-            }
-        }
-        special
-    }
-
-    /// The queries of one block.
-    fn block(&self, unit: &Unit, values: &Values, queries: &[usize]) -> Vec<(QueryResult, StepCounts)> {
-        let Head { q, masked, .. } = self.head;
-        let [q_survey, k_survey, v_survey] = &self.surveys;
-        let operands: Vec<u64> =
-            queries.iter().flat_map(|&i| &q[i * self.dk..(i + 1) * self.dk]).copied().collect();
-        let mut dots = unit.block(&operands, values.layout);
-        let mut block = values.operands.start();
-        let mut work = TileWork {
-            dots: Dots::new(),
-            seen: [[0; BLOCK]; TILE],
-            read: [[0; BLOCK]; TILE],
-            overflow: [0; BLOCK],
-            tally: Tally::default(),
-            watched: Steps::new(),
-        };
-        let mut results = vec![QueryResult { empty: true, ..QueryResult::default() }; queries.len()];
-        let mut totals = vec![StepCounts::default(); queries.len()];
-        for (i, &query) in queries.iter().enumerate() {
-            let Some(partial) = self.head.restored(query) else { continue };
-            block.restore(i, partial);
-            results[i].empty = false;
-            results[i].invalid = q_survey.special[query];
-            totals[i].restored = 1;
-            if let Some(watch) = self.monitor.watch {
-                watch(query, 0, &[RESTORE]);
-            }
-            if let Some(progress) = self.monitor.progress {
-                progress(1);
-            }
-        }
-        let ranges: Vec<Range<usize>> = queries.iter().map(|&query| self.head.keys(query)).collect();
-        let biases = KeyBiases::new(self.numerics, self.head.biases);
-        let mut everyone = [0; BLOCK];
-        everyone[..queries.len()].fill(-1);
-        let first = ranges.iter().map(|keys| keys.start).min().unwrap_or(0);
-        let longest = ranges.iter().map(|keys| keys.end).max().unwrap_or(0);
-        for start in (first..longest).step_by(TILE) {
-            let keys = start..(start + TILE).min(longest);
-            // Most tiles are seen whole by every query.
-            let whole = masked.is_none()
-                && ranges.iter().all(|range| range.start <= keys.start && keys.end <= range.end);
-            if whole {
-                work.seen[..keys.len()].fill(everyone);
-            }
-            for (seen, key) in work.seen.iter_mut().zip(keys.clone()).filter(|_| !whole) {
-                *seen = [0; BLOCK];
-                for ((seen, &query), range) in seen.iter_mut().zip(queries).zip(&ranges) {
-                    let meets = range.contains(&key);
-                    *seen = -i32::from(meets && !masked.is_some_and(|hides| hides(query, key)));
-                }
-            }
-            work.tally = Tally::default();
-            dots.tile(self.isa, keys.clone(), &mut work.dots);
-            let special_biases = biases.any().then(|| self.biases(&biases, queries, &keys, &mut work));
-            block.tile(keys.clone(), self.monitor.watch.is_some(), &mut work);
-            let mut steps = 0;
-            for (i, &query) in queries.iter().enumerate() {
-                let from = ranges[i].start.clamp(keys.start, keys.end);
-                let met = ranges[i].end.clamp(from, keys.end) - from;
-                let place = from - keys.start;
-                let seen = match whole {
-                    true => met,
-                    false => work.seen[place..place + met].iter().filter(|seen| seen[i] != 0).count(),
-                };
-                let (total, result) = (&mut totals[i], &mut results[i]);
-                total.keys += met as u64;
-                total.masked += (met - seen) as u64;
-                total.held += work.tally.held[i] as u64;
-                total.loads += work.tally.loads[i] as u64;
-                result.empty &= seen == 0;
-                result.invalid |= seen > 0 && q_survey.special[query];
-                result.invalid |= special_biases.is_some_and(|special| special[i]);
-                result.overflow |= work.overflow[i] != 0;
-                steps += met as u64;
-                if let Some(watch) = self.monitor.watch.filter(|_| met > 0) {
-                    let step = total.restored as usize + from - ranges[i].start;
-                    watch(query, step, work.watched.of(i, place..place + met));
-                }
-            }
-            if let Some(progress) = self.monitor.progress {
-                progress(steps);
-            }
-            if k_survey.any_special || v_survey.any_special || values.any_overflow {
-                for (place, key) in keys.enumerate() {
-                    let (k, v, over) = (k_survey.special[key], v_survey.special[key], values.overflow[key]);
-                    for (i, result) in results.iter_mut().enumerate() {
-                        let (seen, read) = (work.seen[place][i] != 0, work.read[place][i] != 0);
-                        result.invalid |= (k && seen) || (v && read);
-                        result.overflow |= over && read;
-                    }
-                }
-            }
-        }
-        for (i, result) in results.iter_mut().enumerate() {
-            match result.empty {
-                true => result.o = vec![0; self.dv],
-                false => {
-                    block.finish(i, result);
-                    result.state = self.partial.then(|| block.save(i));
-                }
-            }
-        }
-        results.into_iter().zip(totals).collect()
     }
 }

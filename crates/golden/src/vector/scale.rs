@@ -8,7 +8,7 @@ use super::isa::{Isa, Kernel};
 use super::layout::Layout;
 use super::operands::{Convert, Decoder, Extent, Survey, convert};
 use super::score::ScoreLanes;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::lanes::Lanes;
 use crate::model::{Model, fits_f32};
 use crate::recurrence::{Fa2, Recurrence};

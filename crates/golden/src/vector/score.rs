@@ -3,7 +3,7 @@
 use super::dot::Dots;
 use super::table::Rounding;
 use crate::base2::Score;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::recurrence::FixedScore;
 use crate::softcap::CapUnit;
 use flashd_spec::numerics::{LOG2E, Numerics};

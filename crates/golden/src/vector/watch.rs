@@ -2,7 +2,7 @@
 
 use super::TILE;
 use crate::base2::Factor;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::result::Action;
 pub(crate) use crate::result::Step;
 use crate::round::{decode, pow2};

@@ -6,7 +6,7 @@ use super::fixed::{BlendLanes, BlendStep};
 use super::isa::{Isa, Kernel};
 use super::lse::{Blend, LseLanes, State};
 use super::score::ScoreLanes;
-use crate::dot::{BLOCK, Block};
+use crate::block::{BLOCK, Block};
 use crate::model::Model;
 
 /// The units before the lanes, and the part of the lanes that all of them have.
