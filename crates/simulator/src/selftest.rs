@@ -12,7 +12,9 @@ mod biases;
 mod data;
 mod directed;
 mod scaled;
+mod scores;
 mod values;
+mod vectors;
 
 pub use directed::Coverage;
 
@@ -26,12 +28,13 @@ use crate::gaps::Gaps;
 use crate::record::VectorWriter;
 use crate::split;
 use biases::biases;
-use data::{Operands, Scores};
+use data::Operands;
 use directed::Directed;
 use flashd_golden::{Model, values_exponent};
 use flashd_spec::config::{ArrayConfig, CoreConfig, SplitConfig};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use scores::Scores;
 use std::io::Write;
 use std::ops::Add;
 use values::values;

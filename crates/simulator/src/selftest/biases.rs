@@ -1,6 +1,6 @@
 //! What is added to the scores of a query's keys.
 
-use super::data::{Operand, raw};
+use super::vectors::{Operand, raw};
 use flashd_spec::bits::ones;
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::Scale;

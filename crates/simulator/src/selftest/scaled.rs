@@ -1,6 +1,6 @@
 //! Vectors with scales.
 
-use super::data::Operand;
+use super::vectors::Operand;
 use flashd_spec::bits::{ones, pack};
 use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Scale, ScaleFormat};

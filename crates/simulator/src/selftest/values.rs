@@ -1,7 +1,8 @@
 //! The values of a round.
 
-use super::data::{END, Operand, Scores, end, fill, raw, with_exponent};
 use super::scaled::with_scales;
+use super::scores::Scores;
+use super::vectors::{END, Operand, end, fill, raw, with_exponent};
 use flashd_spec::config::CoreConfig;
 use flashd_workload::{round_to, synthetic};
 use rand::RngExt;

@@ -4,13 +4,15 @@
 //! ([`Scaling`]). In narrow formats Q, K and V are multiplied by powers of two on top ([`choose_scaling`]),
 //! which the shift and the reader of the results undo exactly.
 
+mod channels;
 mod round;
 mod scales;
 mod scaling;
 mod search;
 
+pub use channels::Channels;
 pub use round::{round_to, round_value, saturates};
-pub use scales::{Channels, RowEncoding, ScaleRule};
+pub use scales::{RowEncoding, ScaleRule};
 pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 

@@ -1,9 +1,8 @@
-//! Scales: those of vectors and of blocks, which the core gets, and one for each channel of integer values, which the host keeps.
+//! The scales of vectors and of blocks, which the core gets.
 
 use super::round::{floor_log2, round_to, saturates, scale_by_power_of_two};
-use super::scaling::{Scaling, is_narrow};
 use flashd_spec::bits::{pack, packed};
-use flashd_spec::format::{Format, Scale, ScaleFormat};
+use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use serde::{Deserialize, Serialize};
 
 /// Which power of two a block's scale is, E8M0, m being the block's largest magnitude, M the largest number of its elements, e the
@@ -50,6 +49,12 @@ impl ScaleRule {
             }
         }
     }
+}
+
+/// Whether tensors need a power of two of their own: where the exponent range is narrow. A format that flushes
+/// subnormal numbers has the range of float32, and nothing is to be gained.
+pub(super) fn is_narrow(format: Format) -> bool {
+    format.subnormals == Subnormals::Supported
 }
 
 /// The bits of the smallest bf16 number that is not below `x`, which is positive and finite.
@@ -158,37 +163,5 @@ impl RowEncoding {
             padded.extend(pack(&numbers, encoding.bits(), format.width()));
         }
         padded
-    }
-}
-
-/// What the channels of V are divided by before they are rounded, where values are integers without scales of their own: each channel's
-/// largest magnitude over the largest integer. The host multiplies the results by it. One for others, whose channels are as they are.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Channels(Vec<f64>);
-
-impl Channels {
-    /// Those of values, `[keys, dv]`, that are to be rounded to a format with a scale.
-    pub fn new(format: Format, scale: Scale, v: &[f32], dv: usize) -> Channels {
-        if !format.is_integer() || scale != Scale::None {
-            return Channels::default();
-        }
-        let mut largest = vec![0f64; dv];
-        for row in v.chunks_exact(dv) {
-            largest.iter_mut().zip(row).for_each(|(largest, &x)| *largest = largest.max(f64::from(x).abs()));
-        }
-        let scale = |largest: f64| {
-            if largest > 0.0 && largest.is_finite() { largest / format.max_finite() as f64 } else { 1.0 }
-        };
-        Channels(largest.into_iter().map(scale).collect())
-    }
-
-    /// What a channel is divided by; one beyond the last, where rows are padded.
-    pub fn scale(&self, channel: usize) -> f64 {
-        self.0.get(channel).copied().unwrap_or(1.0)
-    }
-
-    /// The attention output that belongs to an element of a core's result in a format, by its place in the result.
-    pub fn result(&self, scaling: &Scaling, format: Format, channel: usize, bits: u64) -> f64 {
-        scaling.result(format, bits) * self.scale(channel)
     }
 }

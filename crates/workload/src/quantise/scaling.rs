@@ -1,9 +1,9 @@
 //! The scales of a head: what is multiplied into the tensors, what the core shifts and what is undone.
 
 use super::round::{floor_log2, scale_by_power_of_two};
-use super::scales::ScaleRule;
+use super::scales::{ScaleRule, is_narrow};
 use flashd_spec::config::SCORE_SHIFT_RANGE;
-use flashd_spec::format::{Encodings, Format, Formats, Scale, Subnormals};
+use flashd_spec::format::{Encodings, Format, Formats, Scale};
 use serde::{Deserialize, Serialize};
 
 /// How a head is scaled before it is rounded. All powers of two are undone exactly: those of Q and K in the
@@ -166,12 +166,6 @@ impl Scaling {
     pub fn result(&self, format: Format, bits: u64) -> f64 {
         scale_by_power_of_two(format.value(bits), -self.v_exponent)
     }
-}
-
-/// Whether tensors need a power of two of their own: where the exponent range is narrow. A format that flushes
-/// subnormal numbers has the range of float32, and nothing is to be gained.
-pub(super) fn is_narrow(format: Format) -> bool {
-    format.subnormals == Subnormals::Supported
 }
 
 /// The largest number that a tensor of a format and scales can have before something saturates, where it needs a power of two of its own:
