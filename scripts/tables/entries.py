@@ -38,6 +38,7 @@ def _mapped(what, measure, time, **named):
 
 ENTRIES = {
     "accuracy": Entry("errors by group of heads", errors.heads, "10 min", heads=True),
+    "accuracy-pairs": Entry("errors of the cores whose area and power are compared", errors.pairs, "5 min", heads=True),
     "accuracy-lengths": Entry("errors over the number of keys", errors.lengths, "5 min"),
     "accuracy-widths": Entry("errors by the precision of lanes", errors.widths, "20 min", heads=True),
     "channels": Entry("errors where one channel of V is large", errors.channels, "1 min"),

@@ -81,6 +81,24 @@ def widths(context):
     return table
 
 
+PAIRED = ("flash-d", "flash-d --update rounded", "flash-d --update fixed --value-stage true", "fa2", "fa2 --fa2 shared-log-reference",
+          "flash-d --weight paper", "fa2 --fa2 literal")
+"""Cores whose area and power are compared in pairs."""
+
+
+def pairs(context):
+    """Mean errors of the cores that are compared in area and power, and of the best and the worst group of heads."""
+    reports = [context.flashd(f"accuracy --every 8 --check 0 --no-lengths --format {fmt} -q", heads=True, cores=[f"--design {core}" for core in PAIRED])
+               for fmt in ("bf16", "fp8-e4m3")]
+    rows = [report["traces"]["formats"][0]["rows"] for report in reports]
+    table = Table(["core", "bf16: mean", "best group", "worst", "fp8-e4m3: mean", "best group", "worst"], labels=1)
+    for i, core in enumerate(rows[0][0]["cores"]):
+        means = [[row["cores"][i]["mean"] for row in groups] for groups in rows]
+        cells = [number(percent(x), lambda x: digits(x, 4)) for of in means for x in (sum(of) / len(of), min(of), max(of))]
+        table.add([f"`{core['core']}`"], cells)
+    return table
+
+
 def hold_lengths(context):
     """Errors of hold rules over the number of keys."""
     rules = ("budget:9", "12", "none")
@@ -140,17 +158,19 @@ def skips_best(context):
     """The rule that saves most at a largest added error below the limit, by group of heads."""
     report = context.flashd("skips", heads=True)
     most, least = sorted((percent(share) for share in report["paper_skipped"]), reverse=True)
-    table = Table(["heads of", "static holds", "best T", "saves", "best of all", "saves", "over the paper", "best below 0.1 % for any N", "saves"], 1)
+    table = Table(["heads of", "static skips", "best T", "saves", "best of all", "saves", "over the paper", "best below 0.1 % for any N", "saves"], 1)
     for group in report["groups"]:
         allowed = [r for r in group["rules"] if r["exact"]["max_error"] < report["limit"]]
         best = lambda which: max((r for r in allowed if which(r)), key=lambda r: r["exact"]["held"], default=None)
         static = next(r for r in group["rules"] if r["rule"] == "static")
+        # As in the paper's table: steps that hold o, and those that replace it.
+        skipped = percent(static["exact"]["held"] + static["exact"]["loaded"])
         share = lambda r: number(percent(r and r["exact"]["held"]))
         name = lambda r: Cell(f"`{r['rule']}`" if r else "none")
         fixed, any_rule = best(lambda r: r["rule"].startswith("hold:")), best(lambda r: True)
         bounded = best(lambda r: r["bound_for_any_n"] and r["bound"] < report["limit"])
         over = [percent(any_rule["exact"]["held"]) / paper for paper in (most, least)]
-        cells = [share(static), name(fixed), share(fixed), name(any_rule), share(any_rule), Cell(f"{over[0]:.1f} to {over[1]:.1f}", tuple(over))]
+        cells = [number(skipped), name(fixed), share(fixed), name(any_rule), share(any_rule), Cell(f"{over[0]:.1f} to {over[1]:.1f}", tuple(over))]
         table.add([group["group"]], [*cells, name(bounded), share(bounded)])
     return table
 

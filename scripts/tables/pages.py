@@ -4,6 +4,8 @@ A table that can be made again has a comment before it:
 
     <!-- reproduce NAME -->                 with the full data
     <!-- reproduce NAME on the sample -->   its form on the bundled heads
+
+Beneath it a line says where its figures come from (`runs`).
 """
 
 import re
@@ -78,11 +80,13 @@ def as_markdown(table):
 
 @dataclass
 class Place:
-    """A table in a document: its file, and the lines of it."""
+    """A table in a document: its file, the lines of it, what is said beneath, and the line behind all of it."""
 
     path: Path
     first: int
     lines: list
+    said: str
+    end: int
 
     @property
     def columns(self):
@@ -111,7 +115,11 @@ def places_of(root=ROOT):
                 continue
             first = next((j for j in range(i + 1, len(lines)) if lines[j].strip()), len(lines))
             end = next((j for j in range(first, len(lines)) if not lines[j].startswith("|")), len(lines))
-            found[mark[1], bool(mark[2])] = Place(path, first, lines[first:end])
+            below = next((j for j in range(end, len(lines)) if lines[j].strip()), len(lines))
+            behind = end
+            if below < len(lines) and lines[below].startswith("Run: "):
+                behind = next((j for j in range(below, len(lines)) if not lines[j].strip()), len(lines))
+            found[mark[1], bool(mark[2])] = Place(path, first, lines[first:end], " ".join(lines[below:behind]), behind)
     return found
 
 
@@ -155,14 +163,12 @@ def differences(table, place, limit):
     return wrong, compared
 
 
-def write(table, place):
-    """Puts measured rows in place of those of the document; what was not measured stays."""
-    old = {tuple(row[: table.labels]): line for row, line in zip(place.rows, place.lines[2:])} if place.lines else {}
-    new = as_markdown(table).splitlines()
-    measured = {label(row, table.labels) for row in table.rows}
-    kept = [line for key, line in old.items() if key not in measured and any(key[: len(s)] == tuple(s) for s, _ in table.missing)]
+def replace(place, new):
+    """Puts lines in place of a table and of what is said beneath."""
     lines = place.path.read_text(encoding="utf-8").splitlines()
-    lines[place.first : place.first + len(place.lines)] = new + kept
+    # A table that is written for the first time has other text behind it.
+    behind = [] if place.end > place.first or place.end >= len(lines) else [""]
+    lines[place.first : place.end] = new + behind
     temporary = place.path.with_suffix(".tmp")
     temporary.write_text("\n".join(lines) + "\n", encoding="utf-8")
     temporary.replace(place.path)

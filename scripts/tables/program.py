@@ -26,6 +26,8 @@ class Context:
         self.root = ROOT
         self._program = None
         self._said = {}
+        self.commands = []
+        """What a table has asked flashd, as the documents write it: heads in `traces`, ASAP7's cells in `asap7.lib`."""
 
     def has(self, tool):
         """Whether the machine has a tool, or the file by which it is known."""
@@ -52,6 +54,8 @@ class Context:
         if heads and self.data is not None:
             command += ["--data", str(self.data)]
         key = tuple(command)
+        names = {str(self.data): "traces", str(self.liberty): "asap7.lib"}
+        self.commands.append(f"flashd {shlex.join(names.get(word, word) for word in command)}".replace(f"{self.root}/", ""))
         if key not in self._said:
             print(f"$ flashd {shlex.join(command)}", file=sys.stderr)
             ran = subprocess.run([self.program, *command, "--json"], cwd=ROOT, stdout=subprocess.PIPE)

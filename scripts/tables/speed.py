@@ -17,7 +17,11 @@ def throughput(context):
         out = Path(folder) / "bench.json"
         if subprocess.run(["scripts/bench", "--out", out], cwd=context.root).returncode != 0:
             raise Problem("scripts/bench failed")
-        runs = json.loads(out.read_text())["runs"]
+        return of_runs(json.loads(out.read_text())["runs"])
+
+
+def of_runs(runs):
+    """The table of what scripts/bench wrote."""
     rate = lambda run, engine: run["engines"][engine]["keys"] / run["engines"][engine]["seconds"]
     find = lambda core, queries, threads: next(r for r in runs if (r["core"], r["queries"], r["threads"]) == (core, queries, threads))
     table = Table(["core, d", "64 queries", "over Verilator", "of plain f32", "one query", "over Verilator", "of plain f32",

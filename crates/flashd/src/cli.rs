@@ -27,6 +27,7 @@ pub use units::*;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgAction, Args, Parser, Subcommand, ValueEnum};
 use flashd_simulator::RtlEngine;
+use flashd_spec::config::OPTIONS;
 use flashd_spec::format::Format;
 use flashd_workload::{CausalAlign, ScaleRule, ScoreScale, TensorScale};
 use std::path::PathBuf;
@@ -47,15 +48,26 @@ pub struct Cli {
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = OUTPUT, display_order = 1001)]
     pub quiet: bool,
     /// Say each step, with the seconds since the start
-    #[arg(short, long, global = true, help_heading = OUTPUT, display_order = 1002)]
+    #[arg(short, long, global = true, help_heading = OUTPUT, display_order = 1002, hide_short_help = true)]
     pub verbose: bool,
 }
+
+/// Options of a core that `-h` shows for every command that has them; the others only for `generate`, which makes cores.
+const EVERYWHERE: [&str; 3] = ["design", "d", "format"];
 
 /// The command line with the examples of each command.
 pub fn command() -> clap::Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).global(true);
     let help = help.help("Print help (--help: everything)").help_heading(OUTPUT).display_order(1003);
-    examples::with_examples(<Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help))
+    let command = <Cli as clap::CommandFactory>::command().disable_help_flag(true).arg(help);
+    examples::with_examples(command.mut_subcommands(|command| {
+        let makes_cores = command.get_name() == "generate";
+        let rare = |arg: &Arg| {
+            let of_a_core = OPTIONS.iter().any(|option| option.field == arg.get_id().as_str());
+            of_a_core && !EVERYWHERE.contains(&arg.get_id().as_str())
+        };
+        command.mut_args(|arg| if !makes_cores && rare(&arg) { arg.hide_short_help(true) } else { arg })
+    }))
 }
 
 #[derive(Subcommand)]
@@ -294,7 +306,7 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     pub tile: Option<usize>,
     /// P cores for each query, each with a part of the keys, 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"], help_heading = RUN)]
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"], help_heading = AROUND)]
     pub parts: Option<usize>,
     /// With --masks: the number of keys that each query sees, one for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', help_heading = DATA, hide_short_help = true)]

@@ -45,7 +45,48 @@ fn tables_are_those_of_their_pages() {
         // What was measured can be written.
         workshop.run(&command("scripts/reproduce --sample skips --update")).unwrap();
         workshop.run(&command("scripts/reproduce --sample skips")).unwrap();
+        // With where it comes from, beneath and in the run; this copy is no clone.
+        let page = fs::read_to_string(workshop.repository().join("docs/results/2026-11/sample.md")).unwrap();
+        let line = lines_beneath(&page).find(|(name, _)| name == "skips on the sample").unwrap().1;
+        assert!(line.starts_with("Run: 20") && line.contains(", no clone; flashd 0."), "{line}");
+        let run = workshop.repository().join("docs/results/2026-11/runs/skips-sample.json");
+        let run: serde_json::Value = serde_json::from_slice(&fs::read(run).unwrap()).unwrap();
+        assert_eq!(run["runs"][0]["heads"]["files"], 15);
+        assert_eq!(run["runs"][0]["rows"][0][0][0], "`static`");
     }
+}
+
+/// What stands beneath each marked table of a page, by what its mark says.
+fn lines_beneath(page: &str) -> impl Iterator<Item = (String, String)> {
+    page.split("<!-- reproduce ").skip(1).map(|rest| {
+        let (mark, behind) = rest.split_once(" -->").unwrap();
+        let mut lines = behind.lines().skip_while(|line| line.is_empty() || line.starts_with('|'));
+        (mark.to_string(), lines.next().unwrap_or_default().to_string())
+    })
+}
+
+/// Beneath every table a line says where its figures come from, and tables with a run are those of the run, written anew from it.
+#[test]
+fn tables_are_those_of_their_runs() {
+    let workshop = Workshop::new(&super::root());
+    let printed = workshop.run(&command("scripts/reproduce --from-runs")).unwrap();
+    let mut kept = 0;
+    for file in super::documents() {
+        let text = fs::read_to_string(super::root().join(&file)).unwrap();
+        assert!(text == fs::read_to_string(workshop.repository().join(&file)).unwrap(), "{file}");
+        for (mark, line) in lines_beneath(&text) {
+            assert!(line.starts_with("Run: "), "{file}: {mark}: {line}");
+            let none = printed.lines().any(|printed| printed == format!("{mark}: no run is kept"));
+            assert_eq!(line.starts_with("Run: none is kept: "), none, "{file}: {mark}");
+            kept += usize::from(!none);
+        }
+    }
+    assert!(kept > 4, "{kept}");
+    // The run counts, not the page.
+    change(&workshop, "<!-- reproduce throughput -->", "| 121.1 |", "| 121.2 |");
+    workshop.run(&command("scripts/reproduce --from-runs")).unwrap();
+    let page = fs::read_to_string(workshop.repository().join("docs/results/2026-11/throughput.md")).unwrap();
+    assert!(page.contains("| 121.1 |"));
 }
 
 /// Every mark of a page is the name of a table, and every table is on a page.
