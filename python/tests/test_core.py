@@ -145,6 +145,37 @@ class SameBits(unittest.TestCase):
             self.assertEqual(set(forms), {"plain", "lengths", "scales", "no scales", "formats", "operand scales", "bias"})
         print(f"{sum(forms.values())} compared, {dict(forms)}, the others refused as by the command line")
 
+    def test_caps_and_sinks(self):
+        """A cap is an option of the core; a sink is a first key of zeros that adds it, as docs/guide/bindings.md says."""
+        rng = np.random.default_rng(SEED)
+        n, d, sink = 11, 16, 1.5
+        q, k, v = (3 * rng.normal(size=(n, d)).astype(np.float32) for _ in range(3))
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            for name, x in (("q", q), ("k", k), ("v", v)):
+                np.save(folder / f"{name}.npy", x)
+
+            def simulated(core, *flags):
+                ran = program("simulate", *core.flags.split(), "--engine", "model", "--causal", *flags, "--o", folder / "o.npy",
+                              *(word for name in "qkv" for word in (f"--{name}", folder / f"{name}.npy")))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                return bits(np.load(folder / "o.npy"))
+
+            for design in ("flash-d", "fa2"):
+                plain = flashd.Core(design, d=d).attention(q, k, v, causal=True)
+                core = flashd.Core(design, d=d, softcap=2)
+                capped = core.attention(q, k, v, causal=True)
+                np.testing.assert_array_equal(bits(capped), simulated(core))
+                self.assertFalse(np.array_equal(plain, capped))
+
+                core = flashd.Core(design, d=d, bias=True)
+                front = np.zeros((1, d), np.float32)
+                added = np.zeros((n, n + 1), np.float32)
+                added[:, 0] = sink
+                sunk = core.attention(q, np.concatenate([front, k]), np.concatenate([front, v]), mask=added, causal=True)
+                np.testing.assert_array_equal(bits(sunk), simulated(core, "--sink", sink))
+                self.assertFalse(np.array_equal(plain, sunk))
+
 
 class Arrays(unittest.TestCase):
     """Shapes and types."""

@@ -277,3 +277,21 @@ fn outputs_are_compared() {
         assert_eq!(agrees(documented, printed), same, "{documented}");
     }
 }
+
+/// The book's preprocessor: links that leave the book become paths in the repository, and pages called README are mdBook's index.
+#[test]
+fn the_book_has_no_link_that_leaves_it() {
+    let page = "[a](../../testbench/README.md#b) [c](core.md#d) [e](../results/README.md) ![f](../../g.svg) [h](https://i.example)";
+    let chapter =
+        serde_json::json!({"Chapter": {"path": "guide/verify.md", "content": page, "sub_items": []}});
+    let book = serde_json::json!([{}, {"items": [chapter, "Separator"]}]);
+    let mut python = process::Command::new("python3");
+    python.arg(root().join("docs/links.py")).stdin(process::Stdio::piped()).stdout(process::Stdio::piped());
+    let mut child = python.spawn().unwrap();
+    serde_json::to_writer(child.stdin.take().unwrap(), &book).unwrap();
+    let out: serde_json::Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(
+        out["items"][0]["Chapter"]["content"],
+        "a (`testbench/README.md` in the repository) [c](core.md#d) [e](../results/index.md) ![f](../../g.svg) [h](https://i.example)"
+    );
+}

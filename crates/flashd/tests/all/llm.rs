@@ -3,6 +3,7 @@
 use crate::common::refusal;
 use flashd_llm::{Checkpoint, Config, RecordHeads, Runner};
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// Numbers in -1 to 1.
@@ -58,14 +59,19 @@ fn tokenizer() -> Vec<u8> {
     file
 }
 
+/// A model, its tokenizer and a text, as model.bin, tokenizer.bin and text.txt.
+pub fn write_files(folder: &Path) {
+    std::fs::write(folder.join("model.bin"), model().to_bytes()).unwrap();
+    std::fs::write(folder.join("tokenizer.bin"), tokenizer()).unwrap();
+    std::fs::write(folder.join("text.txt"), "a text to predict, a text").unwrap();
+}
+
 struct Files(tempfile::TempDir);
 
 impl Files {
     fn new() -> Files {
         let files = Files(tempfile::tempdir().unwrap());
-        std::fs::write(files.path("model.bin"), model().to_bytes()).unwrap();
-        std::fs::write(files.path("tokenizer.bin"), tokenizer()).unwrap();
-        std::fs::write(files.path("text.txt"), "a text to predict, a text").unwrap();
+        write_files(files.0.path());
         files
     }
 
