@@ -25,9 +25,12 @@ pub struct EquivalentOptions {
     /// Names of designs that both have, NAME.v (default: all of NEW)
     #[arg(value_name = "NAME")]
     names: Vec<String>,
-    /// Whole designs, in at most 300 s of processor time for each step
+    /// Whole designs
     #[arg(long)]
     whole: bool,
+    /// Processor time for each step of the proof of a whole design
+    #[arg(long, value_name = "S", default_value_t = 300, requires = "whole", value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
     /// Designs at a time (default: one for each processor)
     #[arg(long, value_name = "N", requires = "whole")]
     jobs: Option<usize>,
@@ -49,6 +52,7 @@ pub fn equivalent(options: &EquivalentOptions) -> Outcome {
             &options.new,
             &options.names,
             options.jobs,
+            options.seconds,
             options.stimuli,
         );
     }

@@ -9,9 +9,6 @@ use crate::work::{self, read};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// Processor time for each step of a proof.
-const SECONDS: u64 = 300;
-
 /// Of the stimuli.
 const SEED: u32 = 1;
 
@@ -29,8 +26,15 @@ enum Verdict {
 
 /// Proves that designs which both folders have, in the folders below them as well, do the same in every cycle. Registers are matched by
 /// their names: ABC compares what they take and the outputs as functions of registers and inputs; where some have other names, Yosys
-/// looks for pairs by structure and proves the rest by induction. With `stimuli`, what is not proved runs side by side for so many cycles.
-pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>, stimuli: Option<u32>) -> Outcome {
+/// looks for pairs by structure and proves the rest by induction; each step takes so many `seconds` of processor time at most. With `stimuli`, what is not proved runs side by side for so many cycles.
+pub fn whole(
+    old: &Path,
+    new: &Path,
+    names: &[String],
+    jobs: Option<usize>,
+    seconds: u64,
+    stimuli: Option<u32>,
+) -> Outcome {
     let designs: Vec<PathBuf> = (guard::names(new)?.into_iter())
         .filter(|path| {
             let name = work::name(path);
@@ -50,7 +54,7 @@ pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>, stim
     }
     let verdicts: Vec<Verdict> = pool(jobs)?.install(|| {
         let prove = |path: &PathBuf| -> Outcome<Verdict> {
-            let verdict = compare(&old.join(path), &new.join(path), stimuli)?;
+            let verdict = compare(&old.join(path), &new.join(path), seconds, stimuli)?;
             let name = path.display();
             match &verdict {
                 Verdict::Text => println!("same {name} (text)"),
@@ -79,7 +83,7 @@ pub fn whole(old: &Path, new: &Path, names: &[String], jobs: Option<usize>, stim
 }
 
 /// Compares two files of a design.
-fn compare(old: &Path, new: &Path, stimuli: Option<u32>) -> Outcome<Verdict> {
+fn compare(old: &Path, new: &Path, seconds: u64, stimuli: Option<u32>) -> Outcome<Verdict> {
     if read(old)? == read(new)? {
         return Ok(Verdict::Text);
     }
@@ -102,14 +106,14 @@ fn compare(old: &Path, new: &Path, stimuli: Option<u32>) -> Outcome<Verdict> {
     let registers_as_ports = format!("{both}expose -evert-dff -shared old new");
     // A register that is left inside has no partner of its name.
     let none_inside = "select -assert-none t:*dff* t:*latch* t:$mem*";
-    if miter(folder.path(), &registers_as_ports, none_inside, Some(SECONDS), SECONDS)?.has(EQUIVALENT) {
+    if miter(folder.path(), &registers_as_ports, none_inside, Some(seconds), seconds)?.has(EQUIVALENT) {
         return Ok(Verdict::Proved("ABC"));
     }
     let script = format!(
         "{both}equiv_make old new equiv; hierarchy -top equiv; clean -purge
          equiv_struct -icells; equiv_simple -undef; equiv_induct; equiv_status -assert"
     );
-    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(SECONDS))?;
+    let said = limited(yosys_command(folder.path(), &["-q"], &script), Some(seconds))?;
     if said.ok() {
         return Ok(Verdict::Proved("Yosys"));
     }
