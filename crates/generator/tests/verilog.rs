@@ -20,7 +20,8 @@ fn modules(verilog: &str) -> Vec<&str> {
 
 #[test]
 fn cores_are_small_and_every_module_is_emitted_once() {
-    let variants = [Format::BF16, Format::FP8_E4M3].map(|format| CoreConfig::variants(256, format));
+    // The shipped ones have up to 256 elements. The others have the same modules at any length.
+    let variants = [Format::BF16, Format::FP8_E4M3].map(|format| CoreConfig::variants(32, format));
     for config in CoreConfig::shipped().into_iter().chain(variants.into_iter().flatten()) {
         let files = core_files(&config).unwrap();
         let verilog = &files[0].text;
@@ -114,8 +115,10 @@ fn manifest_states_the_contract() {
 
 #[test]
 fn an_array_instantiates_its_core_and_emits_it_once() {
-    for core in CoreConfig::variants(6, Format::BF16) {
-        for queries in [1, 2, 3, 8] {
+    for (i, core) in CoreConfig::variants(6, Format::BF16).into_iter().enumerate() {
+        let alone = &core_files(&core).unwrap()[0].text;
+        // One query, and an even, an odd or a large number of them in turn.
+        for queries in [1, [2, 3, 8][i % 3]] {
             let config = ArrayConfig::new(core.clone(), queries);
             let files = array_files(&config).unwrap();
             let verilog = &files[0].text;
@@ -134,7 +137,6 @@ fn an_array_instantiates_its_core_and_emits_it_once() {
             let cores = manifest.modules.iter().find(|m| m.name == core.name()).unwrap();
             assert_eq!(cores.instances, queries);
             // The core's text equals its own file.
-            let alone = &core_files(&core).unwrap()[0].text;
             let own = |text: &str| -> String {
                 let start = text.find(&format!("module {} (", core.name())).unwrap();
                 text[start..].split("endmodule").next().unwrap().to_string()

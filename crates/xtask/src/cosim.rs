@@ -10,7 +10,6 @@ use clap::Args;
 use flashd_spec::config::{CoreConfig, Fa2Variant, FlashDVariant, Hold, Lengths, WeightUnit};
 use flashd_spec::format::{Format, Formats};
 use rayon::prelude::*;
-use std::cmp::Reverse;
 use std::path::Path;
 
 /// Processor time for one testbench in Icarus.
@@ -20,8 +19,8 @@ const SECONDS: u64 = 600;
 ///
 /// In Icarus, which knows X: the emitted testbench of every variant and mixed precision at d = 8, of shipped d = 16 cores, of a d = 64
 /// core, and of cores, arrays and split keys with masks, partial results and late values. In Verilator, by `flashd cosim`: 20,000 keys
-/// each through FLASH-D and FA2 as shipped with d = 16, and in bf16 with d = 64, odd vector lengths, formats, widths and arrays. FLASHD names the
-/// flashd executable; by default it is built. Verilator's executables are kept in target/cosim.
+/// each through FLASH-D and FA2 as shipped with d = 16, odd vector lengths, formats, widths and arrays. FLASHD names the flashd
+/// executable; by default it is built. Verilator's executables are kept in target/cosim.
 #[derive(Args)]
 pub struct CosimOptions {
     /// All shipped cores with N keys each, and more odd configurations with 100,000; d = 256 takes Verilator some minutes to compile
@@ -209,13 +208,11 @@ fn segmented(segments: u32, core: CoreConfig) -> CoreConfig {
     CoreConfig { segments, ..core }
 }
 
-/// Shipped cores but `paper`, the longest first: no processor waits for them at the end. Longer ones are more of the same modules, and
-/// Verilator takes minutes to compile them: --long has them all.
+/// The shortest shipped cores, but `paper`. Longer ones are more of the same modules, and Verilator takes minutes to compile them: --long
+/// has them all.
 fn shipped() -> Vec<Selection> {
     let mut cores = CoreConfig::shipped();
-    let is_short = |core: &CoreConfig| core.d == 16 || (core.d == 64 && core.format == Format::BF16);
-    cores.retain(|core| core.weight() != Some(WeightUnit::Paper) && is_short(core));
-    cores.sort_by_key(|core| Reverse(core.d));
+    cores.retain(|core| core.weight() != Some(WeightUnit::Paper) && core.d == 16);
     cores.into_iter().map(Selection::core).collect()
 }
 

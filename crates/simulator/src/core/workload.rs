@@ -205,7 +205,7 @@ impl Workload {
         self.tiled_by(tile, |round| round.results(model, false))
     }
 
-    /// [`Workload::tiled`] with states from whatever gives results.
+    /// [`Workload::tiled`] with states from whatever gives results: of a tile of each query that has one left.
     ///
     /// # Panics
     /// As there.
@@ -216,20 +216,22 @@ impl Workload {
         let most = self.queries.iter().map(tiles).max().unwrap_or(0);
         let mut states: Vec<Option<PartialState>> = self.queries.iter().map(|q| q.restore.clone()).collect();
         let mut queries: Vec<Vec<Query>> = vec![Vec::new(); self.queries.len()];
+        let mut round = self.clone();
         for n in 0..most {
-            let of_query = |(query, state): (&Query, &Option<PartialState>)| {
-                let from = (query.from + n * tile).min(query.keys);
+            // A long query is not the reason to run the short ones in each of its rounds.
+            let has_tile = |(_, query): &(usize, &Query)| query.from + n * tile < query.keys;
+            let of_query = |(i, query): (usize, &Query)| {
+                let from = query.from + n * tile;
                 let keys = (from + tile).min(query.keys);
-                Query { from, keys, restore: state.clone(), ..query.clone() }
+                (i, Query { from, keys, restore: states[i].take(), ..query.clone() })
             };
-            let round: Vec<Query> = self.queries.iter().zip(&states).map(of_query).collect();
-            let round = Workload { queries: round, ..self.clone() };
+            let (places, tiles): (Vec<usize>, Vec<Query>) =
+                self.queries.iter().enumerate().filter(has_tile).map(of_query).unzip();
+            round.queries = tiles;
             let results = run(&round);
-            for (i, (query, result)) in round.queries.into_iter().zip(results).enumerate() {
+            for ((i, query), result) in places.into_iter().zip(round.queries.drain(..)).zip(results) {
                 states[i] = result.state;
-                if query.from < query.keys {
-                    queries[i].push(query);
-                }
+                queries[i].push(query);
             }
         }
         Workload { queries: queries.into_iter().flatten().collect(), ..self.clone() }
