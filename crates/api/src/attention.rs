@@ -44,7 +44,7 @@ pub struct Settings {
     pub lengths: Option<Vec<usize>>,
     /// Keys hidden from queries, true for hidden: `[queries, keys]` for all heads or `[heads, queries, keys]`.
     pub hidden: Option<Vec<bool>>,
-    /// What is added to scores, in natural units: `[queries, keys]` for all heads or `[heads, queries, keys]`. Takes a core with a bias.
+    /// Numbers to add to scores, in natural units: `[queries, keys]` for all heads or `[heads, queries, keys]`. Takes a core with a bias.
     pub bias: Option<Vec<f32>>,
     /// Factor between `q . k` and the score.
     pub score_scale: ScoreScale,
@@ -91,11 +91,11 @@ impl Watch {
 pub struct Run {
     /// `[heads, queries, d_v]`.
     pub o: Vec<f32>,
-    /// What came of each head.
+    /// The outcome of each head.
     pub heads: Vec<HeadRun>,
 }
 
-/// What came of a head beside its results.
+/// The outcome of a head, without its results.
 #[derive(Clone, Debug)]
 pub struct HeadRun {
     /// Counts and cycles of the core.
@@ -117,7 +117,7 @@ pub struct HeadRun {
 }
 
 impl Run {
-    /// What `flashd simulate` fails with where results are wrong.
+    /// The message with which `flashd simulate` fails where results are wrong.
     pub fn overflow(&self) -> Option<String> {
         let queries = match self.heads.iter().map(|head| head.overflowed).sum() {
             0 => return None,
@@ -180,7 +180,7 @@ fn of_head<T: Clone>(name: &str, all: &[T], head: usize, shape: [usize; 4]) -> R
 }
 
 impl Settings {
-    /// What a head's queries see.
+    /// The keys that a head's queries see.
     fn visible(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Visible, Error> {
         let [heads, _, queries, keys] = shape;
         let masks = core.config().masks;
@@ -204,7 +204,7 @@ impl Settings {
         Ok(visible)
     }
 
-    /// What is added to a head's scores.
+    /// The numbers to add to a head's scores.
     fn bias(&self, core: &Core, head: usize, shape: [usize; 4]) -> Result<Bias, Error> {
         let Some(biases) = &self.bias else { return Ok(Bias::None) };
         if !core.config().bias {

@@ -21,7 +21,7 @@ impl Core {
     /// The core of a configuration file's text.
     ///
     /// # Errors
-    /// What the command line says behind `--config FILE:`.
+    /// The command line's words behind `--config FILE:`.
     pub fn from_json(text: &str) -> Result<Core, Error> {
         let fields: CoreFields = flashd_files::from_json(text).map_err(Error::input)?;
         let config = fields.config().map_err(Error::input)?;
@@ -32,7 +32,7 @@ impl Core {
     /// The core of options as they are typed, by their names in JSON; a switch is `true` or `false`.
     ///
     /// # Errors
-    /// What the command line says of its flags.
+    /// The command line's words about its flags.
     pub fn from_options<'a>(options: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Core, Error> {
         let mut fields = CoreFields::default();
         for (name, text) in options {

@@ -45,7 +45,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Why something was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was given cannot be used.
+    /// The caller gave something that cannot be used.
     #[error("{0}")]
     Input(String),
     /// The caller ended it.
@@ -68,7 +68,7 @@ impl From<StepError> for Error {
     }
 }
 
-/// What unwinds through a run that its [`Watch`] ends.
+/// The payload that unwinds through a run when its [`Watch`] ends it.
 struct Cancelled;
 
 /// Runs what must not panic across a border between languages.

@@ -21,13 +21,13 @@ pub struct RawHead<'a> {
     pub lengths: Option<&'a [usize]>,
     /// Keys hidden from queries, `[queries, keys]`.
     pub hidden: Option<&'a [bool]>,
-    /// What is added to scores, `[queries, keys]` bf16 encodings.
+    /// Numbers to add to scores, `[queries, keys]` bf16 encodings.
     pub bias: Option<&'a [u64]>,
-    /// What fixed-point lanes scale values to; the largest value's for none given.
+    /// The exponent to which fixed-point lanes scale values; without one, that of the largest value.
     pub v_exponent: Option<u64>,
 }
 
-/// What came of it.
+/// The results, with their flags and counts.
 #[derive(Clone, Debug)]
 pub struct RawRun {
     /// Of each query.
@@ -212,7 +212,7 @@ pub fn unpack(words: &[u32], bits: u32, elements: usize) -> Vec<u64> {
     (0..elements).map(element).collect()
 }
 
-/// Elements as a packed bus; what does not fit in `words` is left out, what is left of them becomes 0.
+/// Packs elements into `words` words: elements beyond them are left out, words beyond the elements are 0.
 pub fn pack(elements: &[u64], bits: u32, words: &mut [u32]) {
     words.fill(0);
     for (i, &element) in elements.iter().enumerate() {

@@ -50,12 +50,12 @@ impl<'a, A: Attention> Runner<'a, A> {
         &self.logits
     }
 
-    /// What does the attention.
+    /// The implementation of attention that runs.
     pub fn attention(&self) -> &A {
         &self.attention
     }
 
-    /// What does the attention, to change it between two sequences.
+    /// The same, to change it between two sequences.
     pub fn attention_mut(&mut self) -> &mut A {
         &mut self.attention
     }

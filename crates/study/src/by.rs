@@ -3,7 +3,7 @@
 use flashd_workload::Trace;
 use serde::Serialize;
 
-/// What a row of figures stands for.
+/// The heads that share a row of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {

@@ -24,7 +24,7 @@ pub(crate) struct Encoded<'a> {
     pub(crate) scalings: Vec<Scaling>,
     /// Elements of Q and K, in this order, that saturated.
     pub(crate) saturated: [usize; 2],
-    /// What the channels of V are divided by.
+    /// Divisors of the channels of V.
     pub(crate) channels: Channels,
 }
 

@@ -21,7 +21,7 @@ pub enum HeadsError {
         folder: PathBuf,
         /// The head.
         name: String,
-        /// What it has, and what is needed.
+        /// The sizes that it has, and those that are needed.
         problem: String,
     },
     /// A head's score scale is beyond the cores'.
@@ -43,11 +43,11 @@ pub struct Head {
     pub queries: Vec<usize>,
     /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
-    /// What scores are capped by, `c tanh(s / c)`.
+    /// The cap c of scores, `c tanh(s / c)`.
     pub softcap: Option<f64>,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d_v]`.
     pub exact: Vec<f64>,
-    /// What errors are fractions of.
+    /// The magnitude of which errors are fractions.
     pub magnitudes: Magnitudes,
 }
 

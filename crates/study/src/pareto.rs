@@ -1,6 +1,6 @@
 //! Fronts and knees: which of many points are worth having, and where more cost stops paying.
 
-/// What a core costs and how far off it is; of both less is better.
+/// Cost and error of a core; less is better for both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Area, power or any other cost.

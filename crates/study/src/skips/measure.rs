@@ -121,7 +121,7 @@ fn in_f64(head: &Head, rules: &[Rule]) -> Vec<Tally> {
     })
 }
 
-/// What a rule makes of a query.
+/// The result of a query under a rule.
 pub(super) struct Outcome {
     /// Weight of every key in the result, up to a common factor.
     pub(super) weights: Vec<f64>,
@@ -150,7 +150,7 @@ pub(super) fn outcome(rule: &Rule, s: &[f64], softmax: &[f64]) -> Outcome {
     }
 }
 
-/// What of each step's value is left in the result: `w_i` times `1 - w_j` of all later ones.
+/// The share of each step's value in the result: `w_i` times `1 - w_j` of all later ones.
 fn remaining(steps: &[StaticStep]) -> Vec<f64> {
     let mut left = 1.0;
     let mut weights = vec![0.0; steps.len()];

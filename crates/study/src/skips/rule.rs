@@ -90,7 +90,7 @@ fn budgets(fractions: &[u32], decay: Decay) -> impl Iterator<Item = Rule> {
     fractions.iter().map(move |&fraction| Rule::Budget { fraction, reserve: RESERVE, decay })
 }
 
-/// What is compared on heads unless rules are named: the paper's rule, FLASH-D's and FA2's thresholds, and rules that
+/// The rules to compare on heads by default: the paper's rule, FLASH-D's and FA2's thresholds, and rules that
 /// hold the more cautiously the more they have held. Budgets are those for the accumulators of cores in a format.
 pub fn default_rules(thresholds: &[f64], format: Format) -> Vec<Rule> {
     let coarse = |decay| Decay::Coarse(decay, REGISTER);
@@ -108,7 +108,7 @@ pub fn default_rules(thresholds: &[f64], format: Format) -> Vec<Rule> {
     rules
 }
 
-/// What is compared on constructed streams unless rules are named.
+/// The rules to compare on constructed streams by default.
 pub fn default_worst_rules(thresholds: &[f64]) -> Vec<Rule> {
     let mut rules = vec![Rule::Static];
     rules.extend(thresholds.iter().map(|&t| Rule::Hold(t)));

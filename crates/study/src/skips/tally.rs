@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-/// What a rule did, counted.
+/// Counts of a rule's decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Pairs of a query and a key that it sees.

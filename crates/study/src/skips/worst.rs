@@ -35,7 +35,7 @@ pub struct StreamHolds {
     pub held: u64,
     /// Result after the last key.
     pub result: f64,
-    /// What is right.
+    /// The exact result.
     pub exact: f64,
     /// Largest error after any number of its keys.
     pub max_error: f64,
@@ -56,7 +56,7 @@ pub struct WorstCase {
     pub held: u64,
     /// The error.
     pub error: f64,
-    /// What the error cannot exceed with so many keys held; none for the static rule.
+    /// The bound of the error with so many keys held; the static rule has none.
     pub bound: Option<f64>,
     /// The error of the core that has the rule on the same stream.
     pub core_error: Option<f64>,
