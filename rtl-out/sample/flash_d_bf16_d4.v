@@ -178,10 +178,11 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
     input  wire [63:0] v,
     output wire [63:0] o
 );
+    wire [13:0] factor;
     reg  reads_q;
     reg  update_q;
     reg  finish_q;
-    reg  [14:0] w_q;
+    reg  [13:0] w_q;
     reg  upper_q;
     reg  load_q;
     reg  loads_q;
@@ -200,7 +201,7 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
 
     always @(posedge clk) begin
         if (update) begin
-            w_q <= w;
+            w_q <= factor;
             upper_q <= upper;
             load_q <= load;
         end
@@ -212,6 +213,10 @@ module flash_d_staged_ranged_lane_bf16_23_13_9_group_4 (
         end
     end
 
+    // y = {right - 1, m} of u = {right, m} up to 1/2; right - 1 saturates. u = 0 has m = 0 and any right.
+    wire [5:0] factor_right_less_one = w[14:9] - 6'h1;
+    wire [4:0] factor_clamped = {5{factor_right_less_one[5]}} | factor_right_less_one[4:0];
+    assign factor = {factor_clamped, w[8:0]};
     flash_d_staged_ranged_lane_bf16_23_13_9 u_lane_0 (
         .clk(clk),
         .v(v[16*0 +: 16]),
@@ -266,7 +271,7 @@ endmodule
 module flash_d_staged_ranged_lane_bf16_23_13_9 (
     input  wire clk,
     input  wire [15:0] v,
-    input  wire [14:0] w,
+    input  wire [13:0] w,
     input  wire upper,
     input  wire load,
     input  wire update,
@@ -292,21 +297,19 @@ module flash_d_staged_ranged_lane_bf16_23_13_9 (
     always @(posedge clk) begin
         if (update) begin
             o_q <= step;
-            e_q <= ahead_q;
         end
+    end
+
+    always @(posedge clk) begin
+        e_q <= ahead_q;
+        value_q <= value_fixed;
+        rises_q <= value_rises;
+        right_q <= value_right;
     end
 
     always @(posedge clk) begin
         if (value_moves) begin
             ahead_q <= value_x;
-        end
-    end
-
-    always @(posedge clk) begin
-        if (accept) begin
-            value_q <= value_fixed;
-            rises_q <= value_rises;
-            right_q <= value_right;
         end
     end
 
@@ -360,12 +363,12 @@ module fixed_23_to_bf16 (
     assign y = {o_when_done[16], encoded};
 endmodule
 
-// o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or
+// o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right - 1, m}. The distance of o and v is v - t - 1 or
 // t - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.
 module fixed_even_update_23_13_9 (
     input  wire [12:0] v,
     input  wire [22:0] o,
-    input  wire [14:0] w,
+    input  wire [13:0] w,
     input  wire upper,
     input  wire load,
     output wire [22:0] o_next
@@ -385,10 +388,7 @@ module fixed_even_update_23_13_9 (
     wire v_is_below = difference[13];
     wire [12:0] distance = difference[12:0] ^ {13{v_is_below}};
     wire [21:0] product = {9'b0, distance} * {13'b0, w[8:0]};
-    /* verilator lint_off UNUSEDSIGNAL */
-    wire [24:0] shifted = {product, 3'h0} >> w[14:9];
-    /* verilator lint_on UNUSEDSIGNAL */
-    wire [23:0] way_halves = shifted[23:0];
+    wire [23:0] way_halves = {product, 2'h0} >> w[13:9];
     wire [22:0] way = way_halves[23:1];
     wire minus = v_is_below ^ upper;
     wire [22:0] addend = way ^ {23{minus}};

@@ -28,6 +28,8 @@ pub struct LaneKind {
     pub free: &'static [&'static str],
     /// An enable of words that is no flag.
     pub takes: Option<&'static str>,
+    /// What the group makes of the factor `w` before its copies.
+    pub factor: Option<fn(&mut Module, &Arc<Numerics>, Wire) -> Wire>,
 }
 
 /// What a lane gets.
@@ -146,7 +148,7 @@ pub fn group(
         let finish = kind.finish.map(|(name, lane)| (port(m, name), lane));
         // Values that are integers have no exponent.
         let given = |name: &&str| !EXPONENTS.contains(name) || inputs.scalars.get(name).is_some();
-        let words: Vec<_> = (kind.words.iter().filter(|(name, _)| given(name)))
+        let mut words: Vec<_> = (kind.words.iter().filter(|(name, _)| given(name)))
             .map(|&(name, enable)| (port(m, name), enable))
             .collect();
         let free: Vec<_> = kind.free.iter().filter(|name| given(name)).map(|name| port(m, name)).collect();
@@ -155,6 +157,11 @@ pub fn group(
         let ends_query = m.optional_input("ends_query", inputs.ends_query);
         let v = m.inputs("v", inputs.v);
         m.reserve_ports(&["o", "outside"]);
+        if let Some(factor) = kind.factor {
+            for ((_, w), _) in words.iter_mut().filter(|((name, _), _)| *name == "w") {
+                *w = factor(m, n, *w);
+            }
+        }
 
         let enables: Signals =
             flags.iter().map(|(port, _)| *port).chain(finish.map(|(port, _)| port)).chain(takes).collect();

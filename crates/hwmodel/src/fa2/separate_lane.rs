@@ -50,6 +50,7 @@ pub const SEPARATE: LaneKind = LaneKind {
     words: &[("e", "update"), ("moved", "update"), ("load", "update"), ("r", "finish"), ("right", "finish")],
     free: &[],
     takes: None,
+    factor: None,
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {

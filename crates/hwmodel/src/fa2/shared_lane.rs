@@ -74,6 +74,7 @@ pub const SHARED: LaneKind = LaneKind {
     lane,
     words: &[("e", "take"), ("moved", "update"), ("load", "update")],
     takes: Some("take"),
+    factor: None,
     ..SEPARATE
 };
 

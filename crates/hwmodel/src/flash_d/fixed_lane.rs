@@ -13,11 +13,11 @@
 
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::arith::prefix::prefix_sum;
-use crate::attention::factor::factor_bits;
+use crate::attention::factor::{factor_bits, right_bits};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::partial::{restore_ports, restored};
 use crate::function;
-use crate::rtl::{Module, Name, Tag};
+use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
 use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{Numerics, fixed_result_bits};
@@ -56,6 +56,39 @@ function! {
     }
 }
 
+/// Places that the product with the factor's significand is moved left by, where positive, to stand in half places of o; then it goes
+/// right by what the factor asks for beyond the first place, which all factors ask for: `u <= 1/2`.
+fn half_places_left(bits: LaneBits) -> i32 {
+    bits.o as i32 - bits.v as i32 + 1 - bits.w as i32
+}
+
+/// Width of the right shift that a lane gets: further there is nothing left of its product in half places of o.
+fn lane_right_bits(n: &Numerics) -> u32 {
+    let bits = lane_bits(n);
+    let product = bits.v + bits.w + half_places_left(bits).max(0) as u32;
+    bits_for(product.into()).min(right_bits(n))
+}
+
+/// Width of the factor as a lane gets it.
+fn lane_factor_bits(n: &Numerics) -> u32 {
+    lane_right_bits(n) + lane_bits(n).w
+}
+
+function! {
+    /// The factor as the lanes of a group get it: what each would do to it is done once.
+    pub struct LaneFactorFunction { numerics: Arc<Numerics> }
+    name(this) = format!("lane_factor_{}_{}", lane_bits(&this.numerics).w, lane_right_bits(&this.numerics));
+    doc = "y = {right - 1, m} of u = {right, m} up to 1/2; right - 1 saturates. u = 0 has m = 0 and any right.";
+    inputs { w: factor_bits(&this.numerics, lane_bits(&this.numerics).w) }
+    outputs { y: lane_factor_bits(&this.numerics) }
+    eval<W> {
+        let bits = lane_bits(&this.numerics).w;
+        let (m, right) = (w.slice(0, bits), w.drop_low(bits));
+        let right = right.sub(&W::constant(right.width(), 1)).named("right_less_one");
+        [clamp(&right, lane_right_bits(&this.numerics)).concat(&m)]
+    }
+}
+
 function! {
     /// The accumulator's next value.
     ///
@@ -66,10 +99,10 @@ function! {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);
         format!("fixed_{}update_{o}_{v}_{w}", if this.even { "even_" } else { "" })
     };
-    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
+    doc = "o_next = upper ? v + u * (o - v) : o + u * (v - o), u = {right - 1, m}. The distance of o and v is v - t - 1 or\nt - v, t being o cut to v's places; its product is rounded half up. The result lies between o and v.";
     inputs {
         v: lane_bits(&this.numerics).v, o: lane_bits(&this.numerics).o,
-        w: factor_bits(&this.numerics, lane_bits(&this.numerics).w), upper: 1, load: 1
+        w: lane_factor_bits(&this.numerics), upper: 1, load: 1
     }
     outputs { o_next: lane_bits(&this.numerics).o }
     eval<W> {
@@ -88,10 +121,10 @@ function! {
         let below = difference.msb().named("v_is_below");
         let distance = difference.slice(0, bits.v).xor(&below.repeat(bits.v)).named("distance");
         let product = distance.mul(&m).named("product");
-        // To half places of o: << (low + 1), >> (WM - 1 + right).
-        let half_places = product.append_zeros(low + 1);
-        let shift = clamp(&right, bits_for(half_places.width() as u64));
-        let way = half_places.shr(&shift).drop_low(bits.w - 1).named("way_halves");
+        // To half places of o: << (low + 1), >> (WM + right - 1).
+        let left = half_places_left(bits);
+        let way = product.append_zeros(left.max(0) as u32).shr(&right);
+        let way = way.drop_low((-left).max(0) as u32).named("way_halves");
         let whole = way.drop_low(1);
         let whole = whole.zext(whole.width().max(bits.o)).slice(0, bits.o).named("way");
         let base = upper.select(&v.append_zeros(low), &o).named("base");
@@ -122,6 +155,11 @@ function! {
     }
 }
 
+/// The factor as the lanes of a group take it.
+pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
+    m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
+}
+
 /// One element of o: the value to fixed point and the update in one stage.
 pub const FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_fixed_lane", n),
@@ -131,6 +169,7 @@ pub const FIXED: LaneKind = LaneKind {
     words: WORDS,
     free: &["x"],
     takes: None,
+    factor: Some(lane_factor),
 };
 
 /// The same with a stage for the value before the update, whose operands then are registers. On a step that holds, neither weight,

@@ -14,7 +14,7 @@
 //! others: an error of a 32nd of v's last place at most, and even on average. Because every channel fills its range, v needs a bit
 //! less than under one exponent for all. `docs/theory/lanes.md` has the forms that were measured.
 
-use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_ident};
+use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
 use crate::arith::{canonical, unpack};
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
@@ -124,10 +124,12 @@ pub const RANGED: LaneKind = LaneKind {
     words: WORDS,
     free: &[],
     takes: None,
+    factor: Some(lane_factor),
 };
 
-/// The same with a stage for the value before the update, which also finds the exponent. On a step that holds, neither weight, value
-/// nor accumulator toggle.
+/// The same with a stage for the value before the update, which also finds the exponent. On a step that holds, neither weight nor
+/// accumulator toggle, and what stands for the value only if the port does: a core reads no value then. Without an enable these
+/// registers save a multiplexer a bit; what they hold counts only where `update` is.
 pub const STAGED_RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_ranged_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
@@ -174,7 +176,7 @@ fn lane(
 
         // With a stage for it, all that the value gives waits for the weight.
         let mut wait = |name: &'static str, wire| match early {
-            Some([accept, _]) => m.register_if(name, accept, wire),
+            Some(_) => m.register(name, wire),
             None => wire,
         };
         let [value, rises, right] =
@@ -186,7 +188,8 @@ fn lane(
             None => (restore, o),
         });
         let e = match early {
-            Some(_) => m.register_if("e_q", update, ahead),
+            // A value is always a cycle ahead of its update.
+            Some(_) => m.register("e_q", ahead),
             None => ahead,
         };
         let o = m.state_if("o_q", lane_bits(n).o, update);

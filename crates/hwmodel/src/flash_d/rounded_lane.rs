@@ -17,6 +17,7 @@ pub const ROUNDED: LaneKind = LaneKind {
     words: &[("w", "update"), ("upper", "update"), ("load", "update")],
     free: &[],
     takes: None,
+    factor: None,
 };
 
 fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs) -> LaneOutputs {

@@ -8,7 +8,7 @@ use crate::attention::factor::FactorForm;
 use crate::attention::lane::{LaneOperandsFunction, lane_suffix};
 use crate::fa2::shared_lane::FactorProductFunction;
 use crate::fa2::widths::{accumulator_bits, delta_bits};
-use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits};
+use crate::flash_d::fixed_lane::{FixedUpdateFunction, lane_bits, lane_factor};
 use crate::flash_d::fused_lane::fused_update;
 use crate::flash_d::ranged_lane::{RangedStateFunction, state_bits};
 use crate::flash_d::rounded_lane::{Operands, rounded_update};
@@ -136,6 +136,17 @@ impl MergeKind {
                 "One element of o in fixed point: o = upper ? a * e + b : a + b * e, and half of that with w's top bit."
             }
         }
+    }
+
+    /// What the lanes of a group share, with the factor as they take it.
+    pub(super) fn shared(self, m: &mut Module, n: &Arc<Numerics>, inputs: SharedInputs) -> SharedInputs {
+        let [(name, w), rest @ ..] = inputs;
+        let w = match self {
+            MergeKind::Fixed | MergeKind::Ranged => lane_factor(m, &Arc::new(merge_numerics(n)), w),
+            _ => w,
+        };
+        let [upper, take_b, keep_a] = rest;
+        [(name, w), upper, take_b, keep_a]
     }
 
     /// What both parts make of their accumulators.

@@ -34,6 +34,7 @@ fn group(
         let shared = shared.map(|(name, wire)| (name, m.input(name, wire)));
         let (a, b) = (m.inputs("a", a), m.inputs("b", b));
 
+        let shared = kind.shared(m, n, shared);
         let enable = m.register_reset("update_q", 0, valid);
         let shared = shared.map(|(name, wire)| (name, m.register_if(format!("{name}_q"), valid, wire)));
         let parts = a.iter().zip(&b).enumerate();
