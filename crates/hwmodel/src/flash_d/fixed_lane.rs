@@ -69,8 +69,8 @@ fn lane_right_bits(n: &Numerics) -> u32 {
     bits_for(product.into()).min(right_bits(n))
 }
 
-/// Width of the factor as a lane gets it.
-fn lane_factor_bits(n: &Numerics) -> u32 {
+/// Width of the factor as a lane gets it: `{right - 1, m}`.
+pub fn lane_factor_bits(n: &Numerics) -> u32 {
     lane_right_bits(n) + lane_bits(n).w
 }
 

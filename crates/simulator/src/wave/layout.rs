@@ -11,7 +11,7 @@ mod to_the_letter;
 
 use super::numbers::rows::{
     self, EXPONENTIAL, EXPONENTIAL_FACTOR, FA2_LANE, FIXED_LANE, FIXED_OPERAND, FLOAT_LANE, FUSED_LANE,
-    LITERAL_LANE, LSE, MAXIMUM, RANGED_LANE, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT,
+    LANE_FACTOR, LITERAL_LANE, LSE, MAXIMUM, RANGED_LANE, REFERENCE, ROUNDED_LANE, SHARED_LANE, SUM, WEIGHT,
     WEIGHT_FACTOR,
 };
 use flashd_hwmodel::attention::schedule::FrontSchedule;
@@ -149,11 +149,11 @@ pub(super) fn kind(config: &CoreConfig) -> &'static WaveKind {
         },
         FlashD(FlashDVariant::Ranged) => &WaveKind {
             stages: |config| flash_d::stages(config, flash_d::ranged_lane),
-            numbers: &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, RANGED_LANE],
+            numbers: &[LSE, LANE_FACTOR, WEIGHT_FACTOR, FIXED_OPERAND, RANGED_LANE],
         },
         FlashD(FlashDVariant::Fixed) => &WaveKind {
             stages: |config| flash_d::stages(config, flash_d::fixed_lane),
-            numbers: &[LSE, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
+            numbers: &[LSE, LANE_FACTOR, WEIGHT_FACTOR, FIXED_OPERAND, FIXED_LANE],
         },
         Fa2(Fa2Variant::SeparateScale) => {
             &WaveKind { stages: fa2::stages, numbers: &[FA2_LANE, FLOAT_LANE, EXPONENTIAL, MAXIMUM, SUM] }

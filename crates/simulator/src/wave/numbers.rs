@@ -20,7 +20,7 @@
 //! | what is left of that budget | unsigned, R, 1 being all | |
 //! | running sum | unsigned, FL | the format |
 //! | reciprocal `r 2^-right` of the sum | unsigned, the table's fraction; signed integer | the format |
-//! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right` | |
+//! | factor of the lanes that is not rounded to the format | `m 2^-(WM - 1) 2^-right`; in FLASH-D's fixed-point lanes right less one | |
 //! | fixed-point lanes' value and accumulator | signed fractions of `2^(v_exponent - bias + 1)` or of `2^(E - bias + 1)` | |
 //!
 //! A term of the fused dot product is `x + c` with a carry c on its way to an adder's free input: the value beside
@@ -36,6 +36,7 @@ use flashd_hwmodel::attention::lane::LaneFormats;
 use flashd_hwmodel::fa2;
 use flashd_hwmodel::fa2::reference::reference_bits;
 use flashd_hwmodel::fa2::shared_log_reference::fine_reference_bits;
+use flashd_hwmodel::flash_d::fixed_lane::lane_factor_bits;
 use flashd_hwmodel::score::sum::sum_exponent_bits;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::config::{CoreConfig, Design, Dot, Hold};
@@ -223,6 +224,11 @@ impl Numbers {
             }
             Quantity::SumExponent => fixed(true, sum_exponent_bits(), 0),
             Quantity::Factor => self.factor,
+            Quantity::LaneFactor => {
+                let significand = lane?.w;
+                // A place of the shift is the significand's.
+                Number::Factor { width: lane_factor_bits(n), significand, fraction: significand }
+            }
             Quantity::FixedValue => lane.map(|lane| fixed(true, lane.v, lane.v - 1))?,
             Quantity::FixedAccumulator => {
                 let width = |o| match self.fa2 {

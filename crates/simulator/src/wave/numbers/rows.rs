@@ -54,6 +54,8 @@ pub(in crate::wave) enum Quantity {
     SumExponent,
     /// The lanes' factor as significand and right shift.
     Factor,
+    /// The same as FLASH-D's fixed-point lanes get it, its shift less one.
+    LaneFactor,
     /// A fixed-point lane's value.
     FixedValue,
     /// A fixed-point lane's accumulator.
@@ -132,6 +134,14 @@ pub(in crate::wave) const BUDGET: &[Row] = &[
 /// FLASH-D's factor where it is not rounded to the format.
 pub(in crate::wave) const WEIGHT_FACTOR: &[Row] =
     &[("w", Factor), ("w.x", Factor), ("w.y", Factor), ("w_q", Factor)];
+
+/// The same as its group makes it for fixed-point lanes, and they get it.
+pub(in crate::wave) const LANE_FACTOR: &[Row] = &[
+    ("factor.y", LaneFactor),
+    ("group.w_q", LaneFactor),
+    ("lane.w", LaneFactor),
+    ("lane.step.w", LaneFactor),
+];
 
 /// FLASH-D's weight rounded to a format.
 pub(in crate::wave) const WEIGHT: &[Row] =

@@ -296,6 +296,15 @@ impl Checks<'_> {
         let path = self.factor_path();
         assert_eq!(vcd.bits(path, cycle), step.w, "{at}");
         assert_eq!(vcd.real(&format!("{path}_real"), cycle), value, "{at}");
+        if config.design() == Design::FlashD && config.has_fixed_lanes() {
+            // Copied for updates only; what is too small for a lane has another shift there.
+            let copied = vcd.real("group_0.w_q.q_real", cycle + 1);
+            let reaches = value * power(config.lane_bits().o as i32) >= 1.0;
+            assert!(
+                vcd.bits("group_0.update_q.q", cycle + 1) == 0 || !reaches || copied == value,
+                "{at}: {copied}"
+            );
+        }
         if config.design() == Design::FlashD && config.weight() == Some(WeightUnit::Lse) {
             let upper = vcd.bits("weight.upper", cycle) != 0;
             let w = if upper { 1.0 - value } else { value };
