@@ -58,7 +58,7 @@ fn tables_are_those_of_their_pages() {
 
 /// What stands beneath each marked table of a page, by what its mark says.
 fn lines_beneath(page: &str) -> impl Iterator<Item = (String, String)> {
-    page.split("<!-- reproduce ").skip(1).map(|rest| {
+    page.split("\n<!-- reproduce ").skip(1).map(|rest| {
         let (mark, behind) = rest.split_once(" -->").unwrap();
         let mut lines = behind.lines().skip_while(|line| line.is_empty() || line.starts_with('|'));
         (mark.to_string(), lines.next().unwrap_or_default().to_string())
