@@ -196,15 +196,11 @@ pub enum ValuesArg {
     All,
 }
 
+/// Streams around an array.
 #[derive(Args)]
-pub struct GenerateArgs {
-    #[command(flatten)]
-    pub array: ArrayArgs,
-    /// P cores for one query, each with a part of the keys, 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries"], help_heading = AROUND)]
-    pub parts: Option<usize>,
+pub struct WrapperArgs {
     /// With --queries: AXI4-Stream ports and registers around the array
-    #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, conflicts_with_all = ["unit", "all", "parts"], help_heading = AROUND)]
+    #[arg(long, value_enum, value_name = "axis", hide_possible_values = true, help_heading = AROUND)]
     pub wrapper: Option<WrapperArg>,
     /// With --wrapper: bits of a beat, a divisor of a vector's bits (default: the largest up to 512)
     #[arg(long, value_name = "BITS", help_heading = AROUND, hide_short_help = true)]
@@ -212,11 +208,22 @@ pub struct GenerateArgs {
     /// With --wrapper: which values it takes (default: requested)
     #[arg(long, value_enum, help_heading = AROUND, hide_short_help = true)]
     pub values: Option<ValuesArg>,
+}
+
+#[derive(Args)]
+pub struct GenerateArgs {
+    #[command(flatten)]
+    pub array: ArrayArgs,
+    /// P cores for one query, each with a part of the keys, 2 to 64
+    #[arg(long, value_name = "P", conflicts_with_all = ["unit", "all", "queries", "wrapper"], help_heading = AROUND)]
+    pub parts: Option<usize>,
+    #[command(flatten)]
+    pub around: WrapperArgs,
     /// A unit alone: add, sub, mul, max, sigmoid, softplus, ln, exp or reciprocal
-    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits"], help_heading = AROUND)]
+    #[arg(long, conflicts_with_all = ["config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
     pub unit: Option<String>,
     /// All shipped cores
-    #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits"], help_heading = AROUND)]
+    #[arg(long, conflicts_with_all = ["unit", "config", "queries", "key_index_bits", "wrapper"], help_heading = AROUND)]
     pub all: bool,
     /// A Verilog file for each module, <name>/<module>.v, instead of one for all; <name>.f and the manifest list them
     #[arg(long, help_heading = OUTPUT, hide_short_help = true)]
@@ -260,6 +267,11 @@ pub enum LookArg {
 pub struct SimulateArgs {
     #[command(flatten)]
     pub array: ArrayArgs,
+    #[command(flatten)]
+    pub around: WrapperArgs,
+    /// With --wrapper: cycles from a request to the first beat of its value (default: the most that cost no time)
+    #[arg(long, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(0..=10_000), help_heading = AROUND, hide_short_help = true)]
+    pub memory: Option<u64>,
     /// Queries: .npy of shape [queries, d], or one .npz or .safetensors with q, k and v
     ///
     /// Also [d] and [heads, queries, d]; stacked heads run one after another. Elements are float32, float16, float64, bfloat16, float8_e5m2
@@ -269,7 +281,7 @@ pub struct SimulateArgs {
     /// Instead of files, all heads of a folder; takes --engine model and --results
     ///
     /// meta.json in the folder describes the heads. Each thread has one file at a time in memory, 40 bytes for each element of Q, K and V.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "sink", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["q", "k", "v", "window", "lengths", "queries", "wrapper", "parts", "tile", "first_queries", "first_keys", "key_index_bits", "key_bias", "alibi", "sink", "o", "vcd", "fst", "pipeline", "vectors", "scale"], help_heading = DATA)]
     pub data: Option<PathBuf>,
     /// With --data: folder for the result and the counts of each head
     ///
@@ -303,10 +315,10 @@ pub struct SimulateArgs {
     /// With --partial: the keys in tiles of N; each tile starts from the state of the one before
     ///
     /// With --queries tiles of a block's keys.
-    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    #[arg(long, value_name = "N", conflicts_with = "wrapper", help_heading = RUN, hide_short_help = true)]
     pub tile: Option<usize>,
     /// P cores for each query, each with a part of the keys, 2 to 64
-    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile"], help_heading = AROUND)]
+    #[arg(long, value_name = "P", conflicts_with_all = ["queries", "tile", "wrapper"], help_heading = AROUND)]
     pub parts: Option<usize>,
     /// With --masks: the number of keys that each query sees, one for all or one for each
     #[arg(long, value_name = "N,N,...", value_delimiter = ',', help_heading = DATA, hide_short_help = true)]
@@ -357,9 +369,9 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "CYCLE", help_heading = OUTPUT, hide_short_help = true)]
     pub to: Option<u64>,
     /// Write test vectors for other simulators
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", conflicts_with = "wrapper", help_heading = OUTPUT, hide_short_help = true)]
     pub vectors: Option<PathBuf>,
-    /// Random gaps in the key stream and noise on idle ports
+    /// Random gaps in the key stream, with --wrapper in all streams, and noise on idle ports
     #[arg(long, value_name = "SEED", help_heading = RUN, hide_short_help = true)]
     pub gaps: Option<u64>,
     /// Factor between q . k and the score: auto (1/sqrt(d)), none, or a number

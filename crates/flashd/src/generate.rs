@@ -1,16 +1,16 @@
 //! `flashd generate`.
 
-use crate::cli::{GenerateArgs, LookArg, ValuesArg};
+use crate::cli::{GenerateArgs, LookArg};
 use crate::output::{Failure, print, print_json};
 use crate::progress::{Work, step};
-use crate::select::wrapper_in_file;
+use crate::select::wrapper;
 use crate::target::Target;
 use flashd_generator::{
     CocotbBench, GeneratedFile, Sources, axis_files_in, cocotb_file, unit_file, write_all,
 };
 use flashd_hwmodel::units::{FormatFunction, FormatUnit};
 use flashd_hwmodel::vectors::Look;
-use flashd_spec::config::{ArrayConfig, CoreConfig, Values, WrapperConfig};
+use flashd_spec::config::{CoreConfig, WrapperConfig};
 use flashd_spec::format::Format;
 
 pub mod testbench;
@@ -68,16 +68,19 @@ fn design(args: &GenerateArgs) -> Result<Asked, Failure> {
         args.array.selection.only(&[], "--all")?;
         return Ok(Asked::Targets(CoreConfig::shipped().into_iter().map(Target::Core).collect()));
     }
-    let in_file = wrapper_in_file(&args.array.selection)?;
-    let wrapped = args.wrapper.is_some() || (in_file.is_some() && args.parts.is_none());
-    match (Target::new(&args.array, args.parts)?, wrapped) {
-        (_, true) if args.testbench.is_some() => Err(Failure::input(
+    let target = Target::new(&args.array, args.parts)?;
+    let wrapper = match &target {
+        Target::Array(array) => wrapper(&args.array.selection, &args.around, Some(array))?,
+        Target::Core(_) => wrapper(&args.array.selection, &args.around, None)?,
+        Target::Split(_) => None,
+    };
+    match wrapper {
+        Some(_) if args.testbench.is_some() => Err(Failure::input(
             "--testbench: a wrapper's ports follow a protocol, not a schedule of cycles; testbench/axis has benches for \
              it, and `cargo xtask axis` runs them",
         )),
-        (Target::Array(array), true) => Ok(Asked::Wrapper(Box::new(wrapper(args, in_file, array)?))),
-        (_, true) => Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64")),
-        (target, false) => Ok(Asked::Targets(vec![target])),
+        Some(wrapper) => Ok(Asked::Wrapper(Box::new(wrapper))),
+        None => Ok(Asked::Targets(vec![target])),
     }
 }
 
@@ -125,24 +128,4 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
             Ok(files)
         }
     }
-}
-
-/// The wrapper around an array that the arguments ask for, which override what a file says.
-fn wrapper(
-    args: &GenerateArgs,
-    in_file: Option<(Option<u32>, Values)>,
-    array: ArrayConfig,
-) -> Result<WrapperConfig, Failure> {
-    let (beat_bits, values) = in_file.unwrap_or_default();
-    let values = match args.values {
-        Some(ValuesArg::All) => Values::All,
-        Some(ValuesArg::Requested) => Values::Requested,
-        None => values,
-    };
-    let config = WrapperConfig { array, beat_bits: args.beat.or(beat_bits), values };
-    config.validate().map_err(|e| match (&args.array.selection.config, args.beat) {
-        (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
-        _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
-    })?;
-    Ok(config)
 }

@@ -2,6 +2,7 @@
 
 use flashd_simulator::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
 use flashd_simulator::split::{SplitInputs, SplitObserver, SplitOutputs};
+use flashd_simulator::wrapper::WrapperObserver;
 use flashd_simulator::{Engine, Inputs, Observer, Outputs, Running};
 use std::io::{Error, ErrorKind, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +77,12 @@ impl ArrayObserver for Interruptible {
 
 impl SplitObserver for Interruptible {
     fn cycle(&mut self, _: &Running, _: &SplitInputs, _: &SplitOutputs) -> Result<()> {
+        self.next()
+    }
+}
+
+impl WrapperObserver for Interruptible {
+    fn cycle(&mut self, _: &Running) -> Result<()> {
         self.next()
     }
 }

@@ -1,6 +1,6 @@
 //! From arguments to one validated configuration.
 
-use crate::cli::{ArrayArgs, Selection};
+use crate::cli::{ArrayArgs, Selection, ValuesArg, WrapperArgs};
 use crate::output::{Failure, first_paragraph};
 use clap::{Args, Parser};
 use flashd_spec::config::{
@@ -132,13 +132,35 @@ fn read(path: &Path) -> Result<InFile, Failure> {
     .map_err(|e| bad(&e))
 }
 
-/// The beat and the values of the stream wrapper that the selected file describes, if it does; its array comes from
-/// [`core_or_array`].
-pub fn wrapper_in_file(s: &Selection) -> Result<Option<(Option<u32>, Values)>, Failure> {
-    match s.config.as_deref().map(read).transpose()? {
-        Some(InFile::Wrapper(wrapper)) => Ok(Some((wrapper.beat_bits, wrapper.values))),
-        _ => Ok(None),
+/// The stream wrapper that `--wrapper` or the selected file ask for, around the array that [`core_or_array`] gives. Flags override what
+/// the file says.
+pub fn wrapper(
+    s: &Selection,
+    flags: &WrapperArgs,
+    array: Option<&ArrayConfig>,
+) -> Result<Option<WrapperConfig>, Failure> {
+    let in_file = match s.config.as_deref().map(read).transpose()? {
+        Some(InFile::Wrapper(wrapper)) => Some((wrapper.beat_bits, wrapper.values)),
+        _ => None,
+    };
+    if flags.wrapper.is_none() && in_file.is_none() {
+        return Ok(None);
     }
+    let Some(array) = array else {
+        return Err(Failure::input("--wrapper axis: wraps an array of cores; add --queries B, 1 to 64"));
+    };
+    let (beat_bits, values) = in_file.unwrap_or_default();
+    let values = match flags.values {
+        Some(ValuesArg::All) => Values::All,
+        Some(ValuesArg::Requested) => Values::Requested,
+        None => values,
+    };
+    let config = WrapperConfig { array: array.clone(), beat_bits: flags.beat.or(beat_bits), values };
+    config.validate().map_err(|e| match (&s.config, flags.beat) {
+        (Some(path), None) => Failure::input(format!("--config {}: {e}", path.display())),
+        _ => Failure::input(format!("--{}: {}", e.field.replace('_', "-"), e.problem)),
+    })?;
+    Ok(Some(config))
 }
 
 /// What the selected file says about its array, if it is one.

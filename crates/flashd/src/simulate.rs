@@ -10,6 +10,7 @@ mod recording;
 mod remarks;
 mod split;
 mod visible;
+mod wrapper;
 
 use crate::accuracy::SMOOTH_CAPPED;
 use crate::cli::SimulateArgs;
@@ -116,6 +117,11 @@ fn design(
 pub fn selected(args: &SimulateArgs) -> Result<Vec<String>, Failure> {
     let lengths = args.array.selection.fields.lengths().unwrap_or(8.into());
     let (core, array, parts) = design(args, lengths)?;
+    if parts.is_none()
+        && let Some(wrapper) = crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?
+    {
+        return Ok(vec![wrapper.name()]);
+    }
     let array = array.map(|array| array.name());
     let parts = parts.map(|split| split.name());
     Ok(vec![array.or(parts).unwrap_or_else(|| core.name())])
@@ -154,6 +160,11 @@ fn head_outcome(args: &SimulateArgs, attention: Attention, sink: Option<f32>) ->
         prepare(config, scenario, &reference).map_err(|e| Failure::input(format!("--scale: {e}")))
     };
     let prepared = prepared_for(&config)?;
+    if parts.is_none()
+        && let Some(wrapper) = crate::select::wrapper(&args.array.selection, &args.around, array.as_ref())?
+    {
+        return wrapper::run(args, &wrapper, &prepared, &reference, &scenario.ranges());
+    }
     if let Some(array) = array {
         let ranges = config.masks.then(|| bias::ranges_with_sink(&scenario)).transpose()?;
         return array::run(args, &array, &prepared, &reference, ranges.as_deref());

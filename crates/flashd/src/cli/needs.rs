@@ -6,11 +6,14 @@ use clap::parser::ValueSource;
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &[&str]); 16] = [
+const NEEDS: [(&str, &str, &[&str]); 19] = [
     ("generate", "beat", &["wrapper"]),
     ("generate", "values", &["wrapper"]),
     ("generate", "seed", &["testbench"]),
     ("generate", "keys", &["testbench"]),
+    ("simulate", "beat", &["wrapper"]),
+    ("simulate", "values", &["wrapper"]),
+    ("simulate", "memory", &["wrapper"]),
     ("simulate", "data", &["results"]),
     ("simulate", "results", &["data"]),
     ("simulate", "signals", &WAVES),

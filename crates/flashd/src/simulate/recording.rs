@@ -47,7 +47,14 @@ impl Recording {
         }
         let chart = args.pipeline.as_ref().map(|path| chart(args, path)).transpose()?;
         let interruptible = (!files.is_empty() || chart.is_some()).then(Interruptible::default);
-        let keys = chart.as_ref().map(|_| PipelineRecorder::default());
+        let keys = match (&chart, design) {
+            (None, _) => None,
+            (Some(_), WaveDesign::Wrapper(config)) => Some(
+                PipelineRecorder::for_wrapper(config)
+                    .map_err(|e| Failure::input(format!("--pipeline: {e}")))?,
+            ),
+            (Some(_), _) => Some(PipelineRecorder::default()),
+        };
         Ok(Recording { waves, keys, interruptible, files, chart })
     }
 

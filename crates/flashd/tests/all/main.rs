@@ -32,3 +32,4 @@ mod smooth;
 mod sweep;
 mod testbench;
 mod traffic;
+mod wrapper;

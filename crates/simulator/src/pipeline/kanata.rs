@@ -5,7 +5,7 @@
 //! | `C=`, `C` | the first cycle; so many cycles later |
 //! | `I id id thread` | a step begins; its query is its thread |
 //! | `L id 0 text`, `L id 1 text` | its label, and what is shown on pointing |
-//! | `S id lane stage`, `E id lane stage` | it enters a stage, and leaves it; lane 1 is for stalls |
+//! | `S id lane stage`, `E id lane stage` | it enters a stage, and leaves it; lane 1 is for stalls, and for cycles in which a wrapper's array is frozen |
 //! | `W id id 0` | its score meets what the step before has left |
 //! | `R id n kind` | it is done; kind 1, which is drawn pale, if it changed nothing because its key was masked |
 //!
@@ -61,8 +61,7 @@ fn stage(name: &str) -> String {
 
 /// For each step, when it is done and what its number of retirement is.
 fn retirements(chart: &Pipeline) -> Vec<(u64, usize)> {
-    let end = |step: &PipelineStep| chart.spans(step).last().map_or(step.taken, |span| span.to);
-    let mut all: Vec<(u64, usize)> = chart.steps.iter().map(|step| (end(step), 0)).collect();
+    let mut all: Vec<(u64, usize)> = chart.steps.iter().map(|step| (chart.end(step), 0)).collect();
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&id| (all[id].0, id));
     let mut retired = 0;
@@ -95,6 +94,10 @@ pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
             log.add(span.from, format!("S\t{id}\t0\t{name}"));
             log.add(span.to, format!("E\t{id}\t0\t{name}"));
         }
+        for (from, to) in chart.frozen_for(step) {
+            log.add(from, format!("S\t{id}\t1\tfrozen"));
+            log.add(to, format!("E\t{id}\t1\tfrozen"));
+        }
         if let Some(before) = before.insert((step.query, step.core), id) {
             log.add(step.taken, format!("W\t{id}\t{before}\t0"));
         }
@@ -103,6 +106,16 @@ pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
         log.add(end, format!("R\t{id}\t{retired}\t{kind}"));
     }
     log.write_before(u64::MAX)
+}
+
+impl Pipeline {
+    /// The frozen cycles between the one in which a step's key is taken and its end.
+    fn frozen_for(&self, step: &PipelineStep) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (taken, end) = (step.taken, self.end(step));
+        let first = self.frozen.partition_point(move |&(_, to)| to <= taken);
+        let of_step = self.frozen[first..].iter().take_while(move |&&(from, _)| from < end);
+        of_step.map(move |&(from, to)| (from, to.min(end)))
+    }
 }
 
 impl PipelineStep {

@@ -6,7 +6,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `record` | when keys are taken |
+//! | `record` | when keys are taken, and when a wrapper's array stands still |
 //! | `stages` | what a step does in which cycle after that |
 //! | `rows` | whose steps these are |
 //! | `kanata` | the log |
@@ -58,6 +58,8 @@ pub struct Pipeline {
     pub shapes: Vec<Vec<Span>>,
     /// Steps in the order in which their keys are taken.
     pub steps: Vec<PipelineStep>,
+    /// Times in which a wrapper's array stands still, and so every step: the first cycle, and the first that moves again.
+    pub frozen: Vec<(u64, u64)>,
 }
 
 /// The formats of charts.
@@ -95,6 +97,11 @@ impl Pipeline {
             to: span.to + step.taken,
             ..*span
         })
+    }
+
+    /// The cycle in which a step leaves the last stage.
+    fn end(&self, step: &PipelineStep) -> u64 {
+        self.spans(step).last().map_or(step.taken, |span| span.to)
     }
 
     /// Writes the chart to a file of this format.

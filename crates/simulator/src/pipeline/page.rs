@@ -32,7 +32,8 @@ pub(super) fn write(chart: &Pipeline, out: &mut impl Write) -> Result<()> {
         .iter()
         .map(|spans| spans.iter().map(|span| [span.stage as u64, span.from, span.to]).collect())
         .collect();
-    let frame = json!({ "design": chart.design, "stages": chart.stages, "shapes": shapes });
+    let frame =
+        json!({ "design": chart.design, "stages": chart.stages, "shapes": shapes, "frozen": chart.frozen });
     // A row a step, one after another: there may be many.
     write!(out, "{{\"frame\": {frame}, \"steps\": [")?;
     for (i, step) in chart.steps.iter().enumerate() {

@@ -1,10 +1,13 @@
-//! When keys are offered and taken.
+//! When keys are offered and taken, and when nothing moves.
 
 use crate::array::{ArrayInputs, ArrayObserver, ArrayOutputs};
 use crate::core::engine::{Engine, Inputs, Outputs};
 use crate::core::lockstep::Observer;
 use crate::running::Running;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
+use crate::wave::signals::{ARRAY, MOVES, nets_of};
+use crate::wrapper::WrapperObserver;
+use flashd_spec::config::{ConfigError, WrapperConfig};
 use std::io::Result;
 
 /// Observes a run at its key port.
@@ -14,9 +17,65 @@ pub struct PipelineRecorder {
     pub(super) keys: Vec<(u64, u64)>,
     /// Since when a key is offered.
     offered: Option<u64>,
+    /// When a wrapper's array stands still.
+    pub(super) frozen: Frozen,
+    /// In a wrapper: its reset, whether its array moves, and that's handshake for keys.
+    wrapper: Option<[u32; 4]>,
+}
+
+/// Cycles in which the array of a wrapper stands still, and with it every step in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Frozen {
+    /// Each time: its first cycle, and the first that moves again.
+    times: Vec<(u64, u64)>,
+}
+
+impl Frozen {
+    fn cycle(&mut self, cycle: u64) {
+        match self.times.last_mut() {
+            Some((_, end)) if *end == cycle => *end += 1,
+            _ => self.times.push((cycle, cycle + 1)),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// The times between two cycles, the second excluded.
+    pub(super) fn times(&self, from: u64, to: u64) -> &[(u64, u64)] {
+        let first = self.times.partition_point(|&(_, end)| end <= from);
+        let end = self.times.partition_point(|&(start, _)| start < to);
+        &self.times[first..end.max(first)]
+    }
+
+    /// The cycle that is `moves` moving ones after a moving one.
+    pub(super) fn after(&self, cycle: u64, moves: u64) -> u64 {
+        let later = self.times.partition_point(|&(from, _)| from < cycle);
+        let mut at = cycle + moves;
+        for (from, to) in &self.times[later..] {
+            if *from > at {
+                break;
+            }
+            at += to - from;
+        }
+        at
+    }
 }
 
 impl PipelineRecorder {
+    /// For the run of a wrapper.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub fn for_wrapper(config: &WrapperConfig) -> std::result::Result<PipelineRecorder, ConfigError> {
+        // Made for its names alone: the design that runs has the same nets.
+        let design = flashd_hwmodel::wrapper::build(config)?;
+        let [valid, ready] = ["k_valid", "k_ready"].map(|port| format!("{ARRAY}{port}"));
+        let nets = nets_of(&config.name(), &design, ["aresetn", MOVES, &valid, &ready]);
+        Ok(PipelineRecorder { wrapper: Some(nets), ..PipelineRecorder::default() })
+    }
+
     fn cycle(&mut self, cycle: u64, reset: bool, valid: bool, ready: bool) {
         // A reset forgets what was offered; keys of before stay keys of the run.
         if reset || !valid {
@@ -49,5 +108,37 @@ impl SplitObserver for PipelineRecorder {
     fn cycle(&mut self, split: &Running, i: &SplitInputs, _: &SplitOutputs) -> Result<()> {
         PipelineRecorder::cycle(self, split.cycle(), i.core.rst, i.core.k_valid, true);
         Ok(())
+    }
+}
+
+impl WrapperObserver for PipelineRecorder {
+    fn cycle(&mut self, wrapper: &Running) -> Result<()> {
+        let Some(nets) = self.wrapper else { return Ok(()) };
+        let [aresetn, moves, valid, ready] = nets.map(|net| wrapper.value(net) & 1 != 0);
+        let cycle = wrapper.cycle();
+        if !moves {
+            self.frozen.cycle(cycle);
+        }
+        PipelineRecorder::cycle(self, cycle, !aresetn, valid, ready && moves);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moving_cycles_are_counted_around_those_that_stand_still() {
+        let mut frozen = Frozen::default();
+        [3, 4, 7].map(|cycle| frozen.cycle(cycle));
+        assert_eq!(frozen.times(0, 20), [(3, 5), (7, 8)]);
+        assert_eq!((frozen.times(4, 7), frozen.times(5, 7)), (&[(3, 5)][..], &[][..]));
+        let moving: Vec<u64> = (0..20).filter(|cycle| ![3, 4, 7].contains(cycle)).collect();
+        for (place, &from) in moving.iter().enumerate() {
+            for (moves, &to) in moving[place..].iter().enumerate() {
+                assert_eq!(frozen.after(from, moves as u64), to, "{moves} after {from}");
+            }
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! Whose steps the keys of a run are.
 
+use super::record::Frozen;
 use super::stages::{End, Shapes};
 use super::{Pipeline, PipelineRecorder, PipelineStep};
 use crate::array::lockstep::workload_alone;
 use crate::array::{ArrayWorkload, BlockStep};
 use crate::core::workload::Workload;
 use crate::split::SplitWorkload;
+use crate::wrapper::{ExpectedBlock, WrapperWorkload};
 use flashd_golden::{Action, Model, Step, StepUnits};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, SplitConfig, WrapperConfig};
 use std::ops::RangeInclusive;
 
 /// A chart under way.
@@ -17,6 +19,7 @@ struct Chart<'a> {
     units: StepUnits,
     shapes: Shapes,
     steps: Vec<PipelineStep>,
+    frozen: &'a Frozen,
 }
 
 /// A step whose time is known.
@@ -33,9 +36,9 @@ struct Place {
 const MASKED: Step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
 
 impl<'a> Chart<'a> {
-    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>) -> Chart<'a> {
+    fn new(config: &'a CoreConfig, window: RangeInclusive<u64>, frozen: &'a Frozen) -> Chart<'a> {
         let (units, shapes) = (StepUnits::new(config), Shapes::new(config));
-        Chart { config, window, units, shapes, steps: Vec::new() }
+        Chart { config, window, units, shapes, steps: Vec::new(), frozen }
     }
 
     fn add(&mut self, place: Place, step: &Step, end: End) {
@@ -44,6 +47,10 @@ impl<'a> Chart<'a> {
             return;
         }
         let shape = self.shapes.of(step.action, end);
+        let shape = match self.frozen.is_empty() {
+            true => shape,
+            false => self.shapes.frozen(shape, taken, self.frozen),
+        };
         let text = self.text(step);
         let action = step.action;
         self.steps.push(PipelineStep { query, core, step: place, key, offered, taken, action, shape, text });
@@ -70,7 +77,11 @@ impl<'a> Chart<'a> {
 
     fn finish(self, design: String) -> Pipeline {
         let Shapes { stages, shapes, .. } = self.shapes;
-        Pipeline { design, stages, shapes, steps: self.steps }
+        let ends =
+            self.steps.iter().map(|step| step.taken + shapes[step.shape].last().map_or(0, |span| span.to));
+        let from = self.steps.iter().map(|step| step.offered).min().unwrap_or(0);
+        let frozen = self.frozen.times(from, ends.max().unwrap_or(0)).to_vec();
+        Pipeline { design, stages, shapes, steps: self.steps, frozen }
     }
 }
 
@@ -78,7 +89,7 @@ impl PipelineRecorder {
     /// The chart of a core's run: the keys that were taken in a window of cycles.
     pub fn of_core(&self, config: &CoreConfig, workload: &Workload, window: RangeInclusive<u64>) -> Pipeline {
         let results = workload.results(&Model::new(config), true);
-        let mut chart = Chart::new(config, window);
+        let mut chart = Chart::new(config, window, &self.frozen);
         let of_query = |query: usize| (0..workload.queries[query].steps()).map(move |step| (query, step));
         let steps = (0..workload.queries.len()).flat_map(of_query);
         for ((query, step), &time) in steps.zip(&self.keys) {
@@ -98,7 +109,7 @@ impl PipelineRecorder {
         window: RangeInclusive<u64>,
     ) -> Pipeline {
         let results = workload_alone(config, workload).results(&Model::new(&config.core), true);
-        let mut chart = Chart::new(&config.core, window);
+        let mut chart = Chart::new(&config.core, window, &self.frozen);
         let mut times = self.keys.iter();
         let mut first_query = 0;
         for block in &workload.blocks {
@@ -128,6 +139,32 @@ impl PipelineRecorder {
         chart.finish(config.name())
     }
 
+    /// The chart of a wrapper's run: a row for each query that meets a key, while the array moves.
+    pub fn of_wrapper(
+        &self,
+        config: &WrapperConfig,
+        workload: &WrapperWorkload,
+        expected: &[ExpectedBlock],
+        window: RangeInclusive<u64>,
+    ) -> Pipeline {
+        let core = &config.array.core;
+        let mut chart = Chart::new(core, window, &self.frozen);
+        let mut times = self.keys.iter();
+        let mut first_query = 0;
+        for (block, expected) in workload.blocks.iter().zip(expected) {
+            for (key, &time) in (0..expected.keys).zip(times.by_ref()) {
+                for (of_core, result) in expected.results.iter().enumerate() {
+                    let end = if key + 1 == expected.keys { End::Result(of_core as u64) } else { End::None };
+                    let query = first_query + of_core;
+                    let place = Place { query, core: of_core, step: key, key: Some(key), time };
+                    chart.add(place, &result.steps[key], end);
+                }
+            }
+            first_query += block.q.len() / core.d;
+        }
+        chart.finish(config.name())
+    }
+
     /// The chart of a split's run: a row for each part's key.
     pub fn of_split(
         &self,
@@ -137,7 +174,7 @@ impl PipelineRecorder {
     ) -> Pipeline {
         let parts = SplitWorkload::new(workload, config.parts);
         let partial = parts.partial_results(&Model::new(&config.core), true);
-        let mut chart = Chart::new(&config.core, window);
+        let mut chart = Chart::new(&config.core, window, &self.frozen);
         let lengths = parts.lengths().to_vec();
         let steps =
             lengths.iter().enumerate().flat_map(|(query, &n)| (0..n).map(move |step| (query, step, n)));

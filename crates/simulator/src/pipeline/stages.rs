@@ -1,5 +1,6 @@
 //! What a step does in which cycle after its key was taken, from the latencies that the lock-step checks go by.
 
+use super::record::Frozen;
 use flashd_golden::Action;
 use flashd_hwmodel::catalogue::Stages;
 use flashd_spec::config::{CoreConfig, MERGE_CYCLES, SplitConfig};
@@ -112,6 +113,20 @@ impl Shapes {
                 from = to;
             }
         }
+        self.place(spans)
+    }
+
+    /// The shape of a step that was taken in a cycle, where the array stands still at times.
+    pub(super) fn frozen(&mut self, shape: usize, taken: u64, frozen: &Frozen) -> usize {
+        // A stage is entered in the cycle after the one that ends the stage before.
+        let at = |moves: u64| moves.checked_sub(1).map_or(0, |n| frozen.after(taken, n) + 1 - taken);
+        let spans = self.shapes[shape].iter();
+        let spans = spans.map(|span| Span { from: at(span.from), to: at(span.to), ..*span }).collect();
+        self.place(spans)
+    }
+
+    /// The place of a shape, which is kept once.
+    fn place(&mut self, spans: Vec<Span>) -> usize {
         let next = self.shapes.len();
         let shape = *self.known.entry(spans.clone()).or_insert(next);
         if shape == next {

@@ -1,9 +1,9 @@
 //! What waves are of.
 
 use super::layout::{Group, Look, Row, stages};
-use super::signals::{CORE, Signal, list, list_with_cores};
-use flashd_hwmodel::{array, catalogue, split};
-use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig};
+use super::signals::{ARRAY, CORE, MOVES, Signal, list, list_with_cores};
+use flashd_hwmodel::{array, catalogue, split, wrapper};
+use flashd_spec::config::{ArrayConfig, ConfigError, CoreConfig, SplitConfig, WrapperConfig};
 
 /// A design whose run is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,8 @@ pub enum WaveDesign<'a> {
     Array(&'a ArrayConfig),
     /// Cores that share a query, and their tree.
     Split(&'a SplitConfig),
+    /// An array behind streams.
+    Wrapper(&'a WrapperConfig),
 }
 
 impl<'a> From<&'a CoreConfig> for WaveDesign<'a> {
@@ -34,6 +36,12 @@ impl<'a> From<&'a SplitConfig> for WaveDesign<'a> {
     }
 }
 
+impl<'a> From<&'a WrapperConfig> for WaveDesign<'a> {
+    fn from(config: &'a WrapperConfig) -> Self {
+        WaveDesign::Wrapper(config)
+    }
+}
+
 impl WaveDesign<'_> {
     /// Its module's name.
     pub(super) fn name(self) -> String {
@@ -41,6 +49,7 @@ impl WaveDesign<'_> {
             WaveDesign::Core(config) => config.name(),
             WaveDesign::Array(config) => config.name(),
             WaveDesign::Split(config) => config.name(),
+            WaveDesign::Wrapper(config) => config.name(),
         }
     }
 
@@ -50,6 +59,7 @@ impl WaveDesign<'_> {
             WaveDesign::Core(config) => config,
             WaveDesign::Array(config) => &config.core,
             WaveDesign::Split(config) => &config.core,
+            WaveDesign::Wrapper(config) => &config.array.core,
         }
     }
 
@@ -60,14 +70,19 @@ impl WaveDesign<'_> {
             WaveDesign::Core(config) => list(&name, &catalogue::build(config)?),
             WaveDesign::Array(config) => list_with_cores(&name, &array::build(config)?),
             WaveDesign::Split(config) => list_with_cores(&name, &split::build(config)?),
+            WaveDesign::Wrapper(config) => list_with_cores(&name, &wrapper::build(config)?),
         })
     }
 
-    /// The stages of a core; of several: the ports around them, and the stages of the first.
+    /// The stages of a core; of several: the ports around them, and the stages of the first; of a wrapper its streams before those.
     pub(super) fn layout(self) -> Vec<Group> {
         let of_core = stages(self.core());
         let ports = match self {
             WaveDesign::Core(_) => return of_core,
+            WaveDesign::Wrapper(config) => {
+                let array = WaveDesign::Array(&config.array).layout().into_iter().map(in_array);
+                return [streams()].into_iter().chain(array).collect();
+            }
             WaveDesign::Array(config) => around("Array: ports", &ARRAY_FLAGS, config.core.port_words().k, 1),
             WaveDesign::Split(config) => {
                 around("Split: ports", &SPLIT_FLAGS, config.core.port_words().k, config.parts)
@@ -97,6 +112,46 @@ const ARRAY_FLAGS: [&str; 14] = [
 /// The same of a split.
 const SPLIT_FLAGS: [&str; 8] =
     ["clk", "rst", "q_valid", "k_valid", "k_last", "v_step", "o_valid", "o_invalid"];
+
+/// Handshakes at the ports of a wrapper, in the order of its packets, and when its array moves.
+const STREAMS: [&str; 16] = [
+    "aclk",
+    "aresetn",
+    "s_axis_q_tvalid",
+    "s_axis_q_tready",
+    "s_axis_q_tlast",
+    "s_axis_k_tvalid",
+    "s_axis_k_tready",
+    "s_axis_k_tlast",
+    "m_axis_vreq_tvalid_0",
+    "m_axis_vreq_tready_0",
+    "s_axis_v_tvalid",
+    "s_axis_v_tready",
+    "m_axis_o_tvalid",
+    "m_axis_o_tready",
+    "m_axis_o_tlast",
+    MOVES,
+];
+
+/// A wrapper's streams; those that it does not have are left out.
+fn streams() -> Group {
+    let row = |path: &str, label: &str| Row { label: label.into(), path: path.into(), look: Look::Bits };
+    let rows = STREAMS.iter().map(|&name| row(name, if name == MOVES { "the array moves" } else { name }));
+    let data = ["m_axis_vreq_tdata_0", "m_axis_o_tuser"].into_iter().map(|name| row(name, name));
+    Group { title: "Wrapper: streams".into(), rows: rows.chain(data).collect(), folds: Vec::new() }
+}
+
+/// What is shown of an array, in a wrapper.
+fn in_array(group: Group) -> Group {
+    let rows = |rows: Vec<Row>| -> Vec<Row> {
+        rows.into_iter().map(|row| Row { path: format!("{ARRAY}{}", row.path), ..row }).collect()
+    };
+    Group {
+        rows: rows(group.rows),
+        folds: group.folds.into_iter().map(|(title, folded)| (title, rows(folded))).collect(),
+        ..group
+    }
+}
 
 /// The ports of something made of cores: flags, then the first element of each vector, of keys in each of `parts`.
 fn around(title: &str, flags: &[&str], d: usize, parts: usize) -> Group {

@@ -28,7 +28,7 @@ mod layout;
 mod numbers;
 mod recorder;
 mod select;
-mod signals;
+pub(crate) mod signals;
 mod sink;
 #[cfg(test)]
 mod variants;
@@ -43,6 +43,7 @@ use crate::core::engine::{Engine, Inputs, Outputs};
 use crate::core::lockstep::Observer;
 use crate::running::Running;
 use crate::split::{SplitInputs, SplitObserver, SplitOutputs};
+use crate::wrapper::WrapperObserver;
 use flashd_files::AtomicFile;
 use flashd_spec::config::ConfigError;
 use numbers::{Numbers, Reading};
@@ -263,6 +264,12 @@ impl SplitObserver for WaveWriter {
     }
 }
 
+impl WrapperObserver for WaveWriter {
+    fn cycle(&mut self, wrapper: &Running) -> IoResult<()> {
+        self.record(wrapper)
+    }
+}
+
 /// The file's name without its folder; nothing if there is none, or none that a text file can hold.
 fn file_name(path: &Path) -> &str {
     path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
@@ -277,7 +284,7 @@ fn complete(mut chosen: Vec<bool>, signals: &[Signal], numbers: &Numbers) -> Vec
         if needs_the_one_before {
             chosen[i - 1] = true;
         }
-        chosen[i] |= signals[i].below_top() == "clk";
+        chosen[i] |= signals[i].is_top_clock();
     }
     chosen
 }

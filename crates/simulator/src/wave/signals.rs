@@ -31,9 +31,14 @@ impl Signal {
         self.core.map(|from| &self.path[from..])
     }
 
-    /// Every module's clock is the design's.
+    /// Every module's clock is the design's, also of those that a wrapper freezes: in the Verilog their registers have an enable.
     pub(super) fn is_clock(&self) -> bool {
-        self.width == 1 && self.path.rsplit('.').next() == Some("clk")
+        self.width == 1 && matches!(self.path.rsplit('.').next(), Some("clk" | "aclk"))
+    }
+
+    /// The clock at the ports.
+    pub(super) fn is_top_clock(&self) -> bool {
+        self.is_clock() && !self.below_top().contains('.')
     }
 }
 
@@ -49,6 +54,7 @@ pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
     let mut signals = all(name, design);
     for signal in &mut signals {
         let below = signal.below_top();
+        let below = below.strip_prefix(ARRAY).unwrap_or(below);
         let from = signal.path.len() - below.len();
         let of_vector = |name: &str| {
             name.rsplit_once('_').is_some_and(|(vector, index)| {
@@ -66,6 +72,23 @@ pub(super) fn list_with_cores(name: &str, design: &Circuit) -> Vec<Signal> {
 
 /// Ports whose elements are numbers as at a core.
 const VECTORS: [&str; 4] = ["q", "k", "v", "o"];
+
+/// What the names inside a wrapper's array begin with.
+pub(crate) const ARRAY: &str = "array.";
+/// In a wrapper: whether the array moves in this cycle. Else everything in it stays.
+pub(crate) const MOVES: &str = "gate.enable";
+
+/// The nets of signals by their paths below a design.
+///
+/// # Panics
+/// If there is no such signal.
+pub(crate) fn nets_of<const N: usize>(name: &str, design: &Circuit, paths: [&str; N]) -> [u32; N] {
+    let signals = all(name, design);
+    paths.map(|path| {
+        let found = signals.iter().find(|signal| signal.below_top() == path);
+        found.unwrap_or_else(|| panic!("{name} has no signal {path}")).net
+    })
+}
 
 /// What the names of cores begin with, in what is made of them; then comes the place.
 pub(super) const CORE: &str = "core_";
@@ -97,7 +120,8 @@ impl Probe for List {
     }
 
     fn visit_atom(&mut self, name: &str, signal: &dyn Atom) {
-        if Tag::of(signal).is_none() {
+        // The clock behind a gate is an enable in the Verilog.
+        if Tag::of(signal).is_none() && name != "gated" {
             let path = format!("{}.{}", self.scope, readable(name));
             let (width, net) = (signal.bits() as u32, self.nets[&signal.id()]);
             self.signals.push(Signal { path, width, net, core: None });

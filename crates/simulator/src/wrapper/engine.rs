@@ -150,8 +150,8 @@ impl WrapperEngine {
     ///
     /// # Errors
     /// If the configuration is not valid.
-    pub(super) fn new(config: &WrapperConfig) -> Result<Self, ConfigError> {
-        let wrapper = Running::new(build(config)?, RtlEngine::default())?;
+    pub(super) fn new(config: &WrapperConfig, engine: RtlEngine) -> Result<Self, ConfigError> {
+        let wrapper = Running::new(build(config)?, engine)?;
         let lite = |signal: &str| wrapper.port(&format!("s_axil_{signal}"));
         Ok(WrapperEngine {
             aresetn: wrapper.port("aresetn"),
@@ -163,6 +163,11 @@ impl WrapperEngine {
             wrapper,
             noise: 0,
         })
+    }
+
+    /// What runs.
+    pub(super) fn running(&self) -> &Running {
+        &self.wrapper
     }
 
     /// Cycles so far.

@@ -1,13 +1,14 @@
 //! A run of blocks through a wrapper, compared with the model.
 
 use super::lite::LiteAccess;
-use super::stream::{Paces, WrapperBench, beats};
+use super::stream::{Paces, WrapperBench, WrapperDrive, WrapperObserver, beats};
 use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
+use crate::running::RtlEngine;
 use flashd_golden::QueryResult;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
 use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, registers};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{Values, WrapperConfig};
+use flashd_spec::config::{ConfigError, Values, WrapperConfig};
 use std::collections::BTreeMap;
 
 /// A finished run without differences.
@@ -89,8 +90,48 @@ pub fn run_against(
     seed: u64,
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
+    let drive = WrapperDrive { paces: *paces, seed, engine: RtlEngine::default() };
+    run_observed(config, w, &drive, Vec::new(), expected).map_err(|e| e.to_string())
+}
+
+/// What ends a run.
+#[derive(Debug, thiserror::Error)]
+pub enum WrapperError {
+    /// The configuration is not valid.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A difference from the model, a broken rule, or a run that hangs, with its cycle.
+    #[error("{0}")]
+    Difference(String),
+    /// An observer could not write.
+    #[error("cannot write the recording: {0}")]
+    Observer(std::io::Error),
+}
+
+/// [`run_against`] with observers who see every cycle.
+///
+/// # Errors
+/// What ends the run.
+pub fn run_observed(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    drive: &WrapperDrive,
+    observers: Vec<&mut dyn WrapperObserver>,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, WrapperError> {
+    let mut bench = WrapperBench::observed(config, drive, observers)?;
+    let run = checked(config, w, &mut bench, expected);
+    run.map_err(|e| bench.failed.take().map_or(WrapperError::Difference(e), WrapperError::Observer))
+}
+
+/// The run in a bench after reset.
+fn checked(
+    config: &WrapperConfig,
+    w: &WrapperWorkload,
+    bench: &mut WrapperBench,
+    expected: &[ExpectedBlock],
+) -> Result<WrapperRun, String> {
     let (d, shape) = (config.array.core.d, Shape::of(config));
-    let mut bench = WrapperBench::new(config, paces, seed).map_err(|e| e.to_string())?;
     for (block, e) in w.blocks.iter().zip(expected) {
         let all = config.values == Values::All;
         let v = if all { beats(shape, &block.v, &[], true) } else { Vec::new() };
@@ -134,9 +175,9 @@ pub fn run_against(
     for _ in 0..60 {
         bench.cycle()?;
     }
-    let mut run = compare(config, &bench, expected)?;
+    let mut run = compare(config, bench, expected)?;
     run.cycles = cycles;
-    read_registers(config, &mut bench, &mut run)?;
+    read_registers(config, bench, &mut run)?;
     counters(expected, &run)?;
     run.last_keys = last_keys(shape, expected, &bench.keys_taken);
     Ok(run)

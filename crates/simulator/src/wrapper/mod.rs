@@ -14,7 +14,7 @@ mod workload;
 
 pub use engine::{Beat, LiteOutputs, WrapperOutputs};
 pub use lite::{LiteAccess, LiteAnswer};
-pub use lockstep::{WrapperRun, run, run_against};
+pub use lockstep::{WrapperError, WrapperRun, run, run_against, run_observed};
 pub use pace::Pace;
-pub use stream::{Paces, WrapperBench};
+pub use stream::{Paces, WrapperBench, WrapperDrive, WrapperObserver};
 pub use workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};

@@ -4,6 +4,7 @@ use super::engine::{Beat, WrapperEngine, WrapperInputs, WrapperOutputs};
 use super::lite::{LiteAccess, LiteAnswer, LiteHost};
 use super::pace::{Pace, Side};
 use super::rules::WrapperRules;
+use crate::running::{RtlEngine, Running};
 use flashd_hwmodel::wrapper::Shape;
 use flashd_spec::config::{ConfigError, WrapperConfig};
 use rand::{RngExt, SeedableRng};
@@ -43,6 +44,26 @@ impl Paces {
         let (q, k, v, vreq, o, lite) = (pace(), pace(), pace(), pace(), pace(), pace());
         Paces { q, k, v, vreq, o, lite, memory: rng.random_range(0..12) }
     }
+}
+
+/// How a run goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrapperDrive {
+    /// Both sides of every stream.
+    pub paces: Paces,
+    /// Of what paces leave to chance, and of what idle inputs carry.
+    pub seed: u64,
+    /// What computes the cycles.
+    pub engine: RtlEngine,
+}
+
+/// Sees every settled cycle, those of the reset too.
+pub trait WrapperObserver {
+    /// Called once a cycle, before the clock rises.
+    ///
+    /// # Errors
+    /// An I/O error ends the run.
+    fn cycle(&mut self, wrapper: &Running) -> std::io::Result<()>;
 }
 
 /// A source: beats in order, each held until it is taken.
@@ -95,7 +116,7 @@ pub(super) fn beats(shape: Shape, vectors: &[u64], users: &[bool], packet: bool)
 }
 
 /// A wrapper with everything around it.
-pub struct WrapperBench {
+pub struct WrapperBench<'a> {
     /// The wrapper.
     pub(super) engine: WrapperEngine,
     /// The host.
@@ -118,18 +139,35 @@ pub struct WrapperBench {
     rules: WrapperRules,
     /// Values that will be asked for.
     values: VecDeque<Vec<Beat>>,
+    observers: Vec<&'a mut dyn WrapperObserver>,
+    /// Why an observer has ended the run.
+    pub(super) failed: Option<std::io::Error>,
 }
 
-impl WrapperBench {
+impl<'a> WrapperBench<'a> {
     /// A wrapper after reset, with nothing to stream.
     ///
     /// # Errors
     /// If the configuration is not valid.
     pub fn new(config: &WrapperConfig, paces: &Paces, seed: u64) -> Result<Self, ConfigError> {
+        let drive = WrapperDrive { paces: *paces, seed, engine: RtlEngine::default() };
+        WrapperBench::observed(config, &drive, Vec::new())
+    }
+
+    /// The same with observers, who see its reset too.
+    ///
+    /// # Errors
+    /// If the configuration is not valid.
+    pub(super) fn observed(
+        config: &WrapperConfig,
+        drive: &WrapperDrive,
+        observers: Vec<&'a mut dyn WrapperObserver>,
+    ) -> Result<Self, ConfigError> {
+        let WrapperDrive { paces, seed, engine } = *drive;
         let side = |pace, n: u64| Side::new(pace, seed.wrapping_mul(31).wrapping_add(n));
         let source = |pace, n: u64| Source::new(pace, seed.wrapping_mul(37).wrapping_add(n));
         let mut bench = WrapperBench {
-            engine: WrapperEngine::new(config)?,
+            engine: WrapperEngine::new(config, engine)?,
             host: LiteHost::new(paces.lite, seed),
             outputs: WrapperOutputs::default(),
             q: source(paces.q, 1),
@@ -144,6 +182,8 @@ impl WrapperBench {
             keys_taken: Vec::new(),
             rules: WrapperRules::default(),
             values: VecDeque::new(),
+            observers,
+            failed: None,
         };
         bench.reset();
         Ok(bench)
@@ -153,9 +193,19 @@ impl WrapperBench {
     pub fn reset(&mut self) {
         for _ in 0..2 {
             self.engine.settle(&WrapperInputs::default(), &mut self.outputs);
+            self.observe();
             self.engine.clock();
         }
         self.rules = WrapperRules::default();
+    }
+
+    /// Shows a settled cycle. What an observer cannot write ends the run in the next cycle.
+    fn observe(&mut self) {
+        for observer in &mut self.observers {
+            if let Err(e) = observer.cycle(self.engine.running()) {
+                self.failed.get_or_insert(e);
+            }
+        }
     }
 
     /// Forgets what has not been streamed, and what came out.
@@ -198,7 +248,7 @@ impl WrapperBench {
     /// One cycle.
     ///
     /// # Errors
-    /// A stream's rule that was broken.
+    /// A stream's rule that was broken, or an observer that could not write.
     pub fn cycle(&mut self) -> Result<(), String> {
         let cycle = self.engine.cycle();
         self.engine.set_noise(self.rng.random());
@@ -228,6 +278,10 @@ impl WrapperBench {
                     return Err(format!("cycle {cycle}: an output follows s_axis_v within the cycle"));
                 }
             }
+        }
+        self.observe();
+        if let Some(e) = &self.failed {
+            return Err(format!("cannot write the recording: {e}"));
         }
         self.rules.check(cycle, &outputs)?;
         let o_taken = inputs.o_ready && outputs.o.is_some();

@@ -6,10 +6,10 @@ use super::wave::{cores, vcd::Vcd, workload};
 use flashd_golden::Action;
 use flashd_simulator::array::{ArrayWorkload, Disturbance};
 use flashd_simulator::{
-    Gaps, Pipeline, PipelineFormat, PipelineRecorder, WaveDesign, WaveOptions, WaveSelection, WaveWriter,
-    array, run, split,
+    Gaps, Pipeline, PipelineFormat, PipelineRecorder, RtlEngine, WaveDesign, WaveOptions, WaveSelection,
+    WaveWriter, array, run, split,
 };
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Hold, SplitConfig, WrapperConfig};
 use flashd_spec::format::Format;
 use kanata::{Log, Op};
 use std::path::Path;
@@ -63,11 +63,16 @@ fn check_order(log: &Log) {
 
 /// The ports of a run, cycle by cycle, against the log.
 fn check_ports(log: &Log, wave: &Vcd, v_ren: &[&str]) -> usize {
-    let bit = |name: &str, cycle: u64| wave.bits(name, cycle) == 1;
+    check_ports_of(log, wave, "", v_ren, |_| true)
+}
+
+/// The same of something inside, in the cycles in which it moves.
+fn check_ports_of(log: &Log, wave: &Vcd, inside: &str, v_ren: &[&str], moves: impl Fn(u64) -> bool) -> usize {
+    let bit = |name: &str, cycle: u64| wave.bits(&format!("{inside}{name}"), cycle) == 1;
     let cycles = wave.waves.time_table().last().unwrap() / flashd_simulator::PERIOD_NS;
     let mut steps = 0;
     for cycle in 0..cycles {
-        if bit("rst", cycle) {
+        if bit("rst", cycle) || !moves(cycle) {
             continue;
         }
         let asking: Vec<&Op> = log.ops.iter().filter(|op| asks(op, cycle)).collect();
@@ -178,6 +183,65 @@ fn logs_of_arrays_are_what_their_waves_show() {
         }
     }
     assert!(stalled > 50, "{stalled}");
+}
+
+#[test]
+fn logs_of_wrappers_are_what_their_waves_show() {
+    use flashd_simulator::wrapper::{self, Mask, Paces, WrapperBlock, WrapperDrive, WrapperWorkload};
+    let (mut frozen, mut streamed) = (0, 0);
+    for (design, seed) in [(Design::FlashD, 3), (Design::Fa2, 4), (Design::FlashD, 8)] {
+        let core = CoreConfig { masks: true, value_latency: 2, ..CoreConfig::new(design, 6, Format::BF16) };
+        let (core, w) = workload(core, 4, 9);
+        let config = WrapperConfig { beat_bits: Some(48), ..WrapperConfig::new(ArrayConfig::new(core, 3)) };
+        let q =
+            |queries: std::ops::Range<usize>| w.queries[queries].iter().flat_map(|q| q.q.clone()).collect();
+        let block = |queries, keys: usize| WrapperBlock {
+            q: q(queries),
+            k: w.k[..keys * 6].to_vec(),
+            v: w.v[..keys * 6].to_vec(),
+            padding: vec![false, false, true],
+        };
+        let w = WrapperWorkload {
+            blocks: vec![block(0..3, 9), block(3..4, 4)],
+            mask: Mask::Causal,
+            position: 4,
+            stride: 1,
+            ..WrapperWorkload::default()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let mut wave = wave(folder.path(), &config);
+        let mut recorder = PipelineRecorder::for_wrapper(&config).unwrap();
+        let drive = WrapperDrive { paces: Paces::random(seed), seed, engine: RtlEngine::default() };
+        let expected = w.expected(&config);
+        let run =
+            wrapper::run_observed(&config, &w, &drive, vec![&mut wave, &mut recorder], &expected).unwrap();
+        let vcd = Vcd::read(&wave.finish().unwrap().wave);
+        let log = log(&recorder.of_wrapper(&config, &w, &expected, ALL));
+        check_order(&log);
+        let moves = |cycle: u64| vcd.bits("gate.enable", cycle) == 1;
+        assert_eq!(check_ports_of(&log, &vcd, "array.", &["v_ren"], moves), 3 * 9 + 4);
+        for op in &log.ops {
+            for (name, from, to) in op.spans(1).filter(|(name, ..)| *name == "frozen") {
+                assert!((from..to).all(|cycle| !moves(cycle)), "{name} {op:?}");
+                frozen += to - from;
+            }
+            let (_, taken, _) = op.spans(0).next().unwrap();
+            let port = ["array.k_valid", "array.k_ready", "gate.enable"].map(|name| vcd.bits(name, taken));
+            assert_eq!(port, [1, 1, 1], "{op:?}");
+        }
+        // Beats at the streams, from the first cycle of the reset on.
+        let cycles = vcd.waves.time_table().last().unwrap() / flashd_simulator::PERIOD_NS;
+        let beats = |stream: &str| {
+            let both = |cycle: &u64| {
+                ["tvalid", "tready"].iter().all(|side| vcd.bits(&format!("{stream}_{side}"), *cycle) == 1)
+            };
+            (0..cycles).filter(both).count()
+        };
+        assert_eq!((beats("s_axis_k"), beats("m_axis_o")), (2 * 13, 2 * 4));
+        assert_eq!(vcd.bits("aresetn", 0), 0);
+        streamed += run.cycles;
+    }
+    assert!(frozen > 50 && streamed > 200, "{frozen} {streamed}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn config(masks: bool, beats: u32, values: Values) -> WrapperConfig {
     WrapperConfig { beat_bits, values, ..WrapperConfig::new(ArrayConfig::new(core, 3)) }
 }
 
-fn bench(config: &WrapperConfig, pace: Pace) -> WrapperBench {
+fn bench(config: &WrapperConfig, pace: Pace) -> WrapperBench<'static> {
     WrapperBench::new(config, &Paces { lite: pace, ..Paces::free(1) }, 7).unwrap()
 }
 

@@ -1,0 +1,280 @@
+//! `flashd simulate --wrapper axis`: an array behind its streams, driven at the ports.
+
+use super::layer::Outcome;
+use super::recording::Recording;
+use super::remarks::{Remarks, error_table};
+use super::scales;
+use crate::cli::SimulateArgs;
+use crate::output::{Failure, table};
+use crate::progress::{Work, step};
+use flashd_golden::QueryResult;
+use flashd_hwmodel::wrapper::Shape;
+use flashd_simulator::wrapper::{
+    Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperObserver, WrapperRun, WrapperWorkload,
+    run_observed,
+};
+use flashd_simulator::{Accuracy, Prepared, Reference, Running};
+use flashd_spec::bits::ones;
+use flashd_spec::config::{Values, WrapperConfig};
+use flashd_workload::Scaling;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+#[derive(Serialize)]
+struct Report {
+    name: String,
+    configuration: WrapperConfig,
+    scaling: Scaling,
+    queries: usize,
+    keys: usize,
+    blocks: usize,
+    /// Cycles from a request to the first beat of its value, without `--gaps`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<u64>,
+    /// Cycles of the run, with those in which the host writes registers.
+    cycles: u64,
+    /// Cycles from the last key beat of each block to its first result beat, without those that the wrapper stands still.
+    latency: u32,
+    /// The wrapper's registers at the end.
+    registers: BTreeMap<String, u64>,
+    comparisons: u64,
+    mismatches: Option<u64>,
+    #[serde(flatten)]
+    remarks: Remarks,
+    accuracy: Accuracy,
+}
+
+pub fn run(
+    args: &SimulateArgs,
+    wrapper: &WrapperConfig,
+    prepared: &Prepared,
+    reference: &Reference,
+    ranges: &[Range<usize>],
+) -> Result<Outcome, Failure> {
+    let Some(engine) = args.engine.rtl() else {
+        return Err(Failure::input(
+            "--engine model: has no streams; take compiled or rusthdl, or leave --wrapper out",
+        ));
+    };
+    let mut config = wrapper.clone();
+    // The core with the score shift that the scaling needs.
+    config.array.core = prepared.config.clone();
+    let workload = workload(&config, prepared, ranges)?;
+    let (paces, memory) = paces(args, &config);
+    let drive = WrapperDrive { paces, seed: args.gaps.unwrap_or(1), engine };
+    step(|| format!("{}: {} blocks at the streams", config.name(), workload.blocks.len()));
+    let expected = workload.expected(&config);
+    let mut recording = Recording::create(args, &config)?;
+    let beats = expected.iter().map(|block| block.keys * Shape::of(&config).beats).sum::<usize>() as u64;
+    let mut progress = Progress::new(beats);
+    let mut observers: Vec<&mut dyn WrapperObserver> = vec![&mut progress];
+    recording.waves.iter_mut().for_each(|wave| observers.push(wave));
+    recording.keys.iter_mut().for_each(|keys| observers.push(keys));
+    recording.interruptible.iter_mut().for_each(|end| observers.push(end));
+    let run = run_observed(&config, &workload, &drive, observers, &expected);
+    drop(progress);
+    recording.finish(|keys, window| keys.of_wrapper(&config, &workload, &expected, window))?;
+    let WrapperRun { cycles, registers, comparisons, .. } = run.map_err(failure)?;
+    let results: Vec<QueryResult> = expected.into_iter().flat_map(|block| block.results).collect();
+    let report = Report {
+        name: config.name(),
+        scaling: prepared.scaling,
+        queries: results.len(),
+        keys: prepared.workload.k.len() / prepared.workload.words.k,
+        blocks: workload.blocks.len(),
+        memory,
+        cycles,
+        latency: config.array.latency(),
+        registers,
+        comparisons,
+        // A difference would have ended the run.
+        mismatches: Some(0),
+        remarks: Remarks::new(args, &config.array.core, prepared, reference, &results),
+        accuracy: reference.accuracy(prepared, &results),
+        configuration: config,
+    };
+    Outcome::new(&report, text(&report), prepared, &results)
+}
+
+fn failure(e: WrapperError) -> Failure {
+    match e {
+        WrapperError::Difference(problem) => Failure::Check(problem),
+        WrapperError::Config(_) | WrapperError::Observer(_) => Failure::input(e.to_string()),
+    }
+}
+
+/// How streams pause, and the memory's delay where it does not change.
+fn paces(args: &SimulateArgs, config: &WrapperConfig) -> (Paces, Option<u64>) {
+    match args.gaps {
+        Some(seed) => {
+            let paces = Paces::random(seed);
+            (Paces { memory: args.memory.unwrap_or(paces.memory), ..paces }, None)
+        }
+        None => {
+            let beats = config.array.value_latency() as u64 * Shape::of(config).beats as u64;
+            let memory = args.memory.unwrap_or(beats - 1);
+            (Paces::free(memory), Some(memory))
+        }
+    }
+}
+
+/// Blocks of queries, each with the keys from the first one on: the registers count places from there.
+fn workload(
+    config: &WrapperConfig,
+    prepared: &Prepared,
+    ranges: &[Range<usize>],
+) -> Result<WrapperWorkload, Failure> {
+    let whole = &prepared.workload;
+    let (words, most) = (whole.words, config.array.queries);
+    let keys = whole.k.len() / words.k;
+    let (mask, position) = mask(ranges, keys).ok_or_else(|| {
+        Failure::input(
+            "--wrapper axis: its registers hold a causal mask, with or without a window, and a first query at a key; these queries see \
+             other keys: leave --lengths out, add --causal to --window, take --causal-align top-left where there are more queries than \
+             keys, or leave --wrapper out",
+        )
+    })?;
+    let places = ones(config.array.key_index_bits());
+    if mask != Mask::None && (keys as u64).max(position + ranges.len() as u64) > places {
+        let bits = config.array.key_index_bits();
+        return Err(Failure::input(format!(
+            "--key-index-bits: {keys} keys and {} queries, and {bits} bits count {places}; give more bits",
+            ranges.len()
+        )));
+    }
+    let block = |(queries, ranges): (&[flashd_simulator::Query], &[Range<usize>])| {
+        let seen = ranges.iter().map(|range| range.end).max().unwrap_or(0).max(1);
+        WrapperBlock {
+            q: queries.iter().flat_map(|query| query.q.iter().copied()).collect(),
+            k: whole.k[..seen * words.k].to_vec(),
+            v: whole.v[..seen * words.v].to_vec(),
+            padding: Vec::new(),
+        }
+    };
+    Ok(WrapperWorkload {
+        blocks: whole.queries.chunks(most).zip(ranges.chunks(most)).map(block).collect(),
+        v_exponent: whole.queries.first().map_or(0, |query| query.v_exponent),
+        mask,
+        position,
+        stride: u64::from(mask != Mask::None),
+        length: 0,
+    })
+}
+
+/// The mask and the first query's place that make these ranges, if registers can.
+fn mask(ranges: &[Range<usize>], keys: usize) -> Option<(Mask, u64)> {
+    if ranges.iter().all(|range| *range == (0..keys)) {
+        return Some((Mask::None, 0));
+    }
+    // Queries at the last keys see no more than there are: the first that does not tells the place.
+    let position = match ranges.iter().enumerate().find(|(_, range)| range.end < keys) {
+        Some((query, range)) => range.end.checked_sub(1 + query)?,
+        None => keys - 1,
+    };
+    let place = |query: usize| position + query;
+    let windowed = ranges.iter().enumerate().find(|(_, range)| range.start > 0 && !range.is_empty());
+    let window = windowed.map(|(query, range)| place(query) + 1 - range.start);
+    let sees = |query: usize| {
+        let end = place(query) + 1;
+        window.map_or(0, |window| end.saturating_sub(window))..end.min(keys)
+    };
+    let same = |(query, range): (usize, &Range<usize>)| {
+        *range == sees(query) || (range.is_empty() && sees(query).is_empty())
+    };
+    let mask = window.map_or(Mask::Causal, |window| Mask::Window(window as u64));
+    ranges.iter().enumerate().all(same).then_some((mask, position as u64))
+}
+
+fn text(r: &Report) -> String {
+    let count = |name: &str| r.registers.get(name).copied().unwrap_or(0);
+    let lost = [
+        ("for values", "StallValue"),
+        ("for requests", "StallRequest"),
+        ("for results", "StallResult"),
+        ("for keys", "WaitKeys"),
+        ("for queries", "WaitQueries"),
+    ];
+    let lost: Vec<String> = lost.iter().map(|(why, register)| format!("{} {why}", count(register))).collect();
+    let beats = format!("{} bits, {} to a vector", r.configuration.beat(), Shape::of(&r.configuration).beats);
+    let values = match r.configuration.values {
+        Values::Requested => format!("{} requested, {} not", count("ValuesRead"), count("ValuesSkipped")),
+        Values::All => format!("all sent; {} used, {} dropped", count("ValuesRead"), count("ValuesSkipped")),
+    };
+    let mut rows = vec![
+        ["wrapper".to_string(), r.name.clone()],
+        ["beats".into(), beats],
+        [
+            "latency".into(),
+            format!("{} moving cycles from a block's last key to its first result", r.latency),
+        ],
+        ["blocks, queries, keys".into(), format!("{}, {}, {}", r.blocks, r.queries, r.keys)],
+        ["cycles".into(), format!("{}; busy {}", r.cycles, count("Cycles"))],
+        ["keys taken".into(), count("Keys").to_string()],
+        ["cycles lost".into(), lost.join(", ")],
+        ["values".into(), values],
+    ];
+    if let Some(memory) = r.memory.filter(|_| r.configuration.values == Values::Requested) {
+        rows.push(["memory".into(), format!("{memory} cycles from a request to its value")]);
+    }
+    rows.push(["scales".into(), scales(&r.scaling)]);
+    rows.extend(r.remarks.rows());
+    let mut text = table(&["run", ""], rows.into_iter().map(|r| r.to_vec()).collect());
+    text += "\n\n";
+    text += &error_table(r.mismatches, r.comparisons, &[(r.name.as_str(), &r.accuracy)]);
+    text
+}
+
+/// Cycles, of at least as many as key beats.
+struct Progress {
+    bar: Work,
+    left: u64,
+}
+
+impl Progress {
+    fn new(beats: u64) -> Progress {
+        Progress { bar: Work::start(beats, "{bar:30} {pos}/{len} cycles {per_sec} {eta} left"), left: beats }
+    }
+}
+
+impl WrapperObserver for Progress {
+    fn cycle(&mut self, _: &Running) -> std::io::Result<()> {
+        if self.left > 0 {
+            self.left -= 1;
+            self.bar.inc(1);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn causal(queries: usize, keys: usize, position: usize, window: Option<usize>) -> Vec<Range<usize>> {
+        let sees = |query: usize| {
+            let end = position + query + 1;
+            let from = window.map_or(0, |window| end.saturating_sub(window)).min(keys);
+            from..end.min(keys)
+        };
+        (0..queries).map(sees).collect()
+    }
+
+    #[test]
+    fn masks_that_registers_can_hold_are_found() {
+        assert_eq!(mask(&[0..5, 0..5], 5), Some((Mask::None, 0)));
+        assert_eq!(mask(&causal(5, 5, 0, None), 5), Some((Mask::Causal, 0)));
+        assert_eq!(mask(&causal(3, 8, 5, None), 8), Some((Mask::Causal, 5)));
+        assert_eq!(mask(&causal(9, 6, 0, None), 6), Some((Mask::Causal, 0)));
+        assert_eq!(mask(&causal(9, 6, 0, Some(2)), 6), Some((Mask::Window(2), 0)));
+        assert_eq!(mask(&causal(4, 9, 5, Some(3)), 9), Some((Mask::Window(3), 5)));
+        assert_eq!(mask(&causal(1, 9, 8, Some(4)), 9), Some((Mask::Window(4), 8)));
+    }
+
+    #[test]
+    fn others_are_not() {
+        assert_eq!(mask(&[0..3, 0..2], 5), None);
+        assert_eq!(mask(&[0..0, 0..1, 0..2], 2), None);
+        assert_eq!(mask(&[2..5, 3..5], 5), None);
+    }
+}
