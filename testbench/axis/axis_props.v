@@ -10,11 +10,11 @@ module axis_props (
     input wire aclk,
     input wire aresetn,
     input wire s_axis_q_tvalid, s_axis_q_tlast,
-    input wire [`AXIS_BEAT-1:0] s_axis_q_tdata,
+    input wire [`AXIS_Q_BEAT-1:0] s_axis_q_tdata,
     input wire s_axis_k_tvalid, s_axis_k_tlast, s_axis_k_tuser,
-    input wire [`AXIS_BEAT-1:0] s_axis_k_tdata,
+    input wire [`AXIS_K_BEAT-1:0] s_axis_k_tdata,
     input wire s_axis_v_tvalid, s_axis_v_tlast,
-    input wire [`AXIS_BEAT-1:0] s_axis_v_tdata,
+    input wire [`AXIS_V_BEAT-1:0] s_axis_v_tdata,
     input wire m_axis_vreq_tready, m_axis_o_tready,
     input wire [`AXIS_ADDRESS_BITS-1:0] s_axil_awaddr, s_axil_araddr,
     input wire [31:0] s_axil_wdata,
@@ -23,7 +23,7 @@ module axis_props (
 );
     wire s_axis_q_tready, s_axis_k_tready, s_axis_v_tready;
     wire m_axis_o_tvalid, m_axis_o_tlast;
-    wire [`AXIS_BEAT-1:0] m_axis_o_tdata;
+    wire [`AXIS_O_BEAT-1:0] m_axis_o_tdata;
     wire [2:0] m_axis_o_tuser;
     wire m_axis_vreq_tvalid;
     wire [31:0] m_axis_vreq_tdata;
@@ -66,14 +66,14 @@ module axis_props (
     reg begun = 1'b0;
     reg went = 1'b0;
     reg o_waits, vreq_waits, b_waits, r_waits, write_due, read_due;
-    reg [`AXIS_BEAT+3:0] o_before;
+    reg [`AXIS_O_BEAT+3:0] o_before;
     reg [31:0] vreq_before;
     reg [1:0] b_before;
     reg [33:0] r_before;
     // Addresses, data and reads taken, less answers taken. Two at most are on their way.
     reg [2:0] addresses, data, reads;
 
-    wire [`AXIS_BEAT+3:0] o_now = {m_axis_o_tuser, m_axis_o_tlast, m_axis_o_tdata};
+    wire [`AXIS_O_BEAT+3:0] o_now = {m_axis_o_tuser, m_axis_o_tlast, m_axis_o_tdata};
     wire [33:0] r_now = {s_axil_rresp, s_axil_rdata};
     wire b_taken = s_axil_bvalid & s_axil_bready;
 

@@ -6,7 +6,7 @@ use crate::emit::emit;
 use crate::files::{Manifest, files, manifest};
 use crate::verilog::{GeneratedFile, Sources};
 use flashd_hwmodel::wrapper::{self, registers};
-use flashd_spec::config::{STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
+use flashd_spec::config::{Carried, STREAM_LATENCY, TRANSFER_CYCLES, WrapperConfig};
 
 mod describe;
 mod manifest;
@@ -38,7 +38,7 @@ pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<Gen
         ..manifest(config.name(), &config.array.core, config.clone(), &emitted, sources)
     };
     let manifest = WrapperManifest {
-        beats: config.beats(),
+        beats: config.beats(Carried::Key),
         stream_latency: STREAM_LATENCY,
         value_delay: config.value_delay(),
         streams: streams(config),
@@ -47,10 +47,10 @@ pub fn axis_files_in(config: &WrapperConfig, sources: Sources) -> Result<Vec<Gen
         array,
     };
     let does = format!(
-        "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a vector",
+        "AXI4-Stream, {} queries, a beat of {} bits a cycle, {} a key",
         config.array.queries,
         config.beat(),
-        config.beats()
+        config.beats(Carried::Key)
     );
     let mut files = files(&manifest.array, &manifest, &does, &emitted, sources);
     files.push(GeneratedFile { name: format!("{}.md", config.name()), text: description(config, &manifest) });

@@ -225,7 +225,7 @@ mod tests {
     fn records_a_block() {
         for (queries, bits) in [(1, 8), (2, 32), (3, 16)] {
             let config = config(queries, bits, Values::Requested);
-            let beats = config.beats() as usize;
+            let beats = config.beats(flashd_spec::config::Carried::Key) as usize;
             let recording = record(&config).unwrap();
             let names: Vec<&str> = recording.streams.iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(names, ["s_axis_q", "s_axis_k", "m_axis_vreq", "s_axis_v", "m_axis_o"]);

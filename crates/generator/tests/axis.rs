@@ -134,7 +134,7 @@ fn beats_that_do_not_fit_are_refused() {
         beat_bits: Some(beat),
         ..WrapperConfig::new(ArrayConfig::new(core.clone(), 2))
     };
-    let vector = config(8).vector_bits();
+    let vector = config(8).bits(flashd_spec::config::Carried::Key);
     for beat in [0, 4, 12, 24, vector - 8, 2 * vector] {
         let e = config(beat).validate().unwrap_err();
         assert_eq!(e.field, "beat");

@@ -27,7 +27,7 @@ use crate::core::workload::{Query, Workload};
 use crate::gaps::Gaps;
 use crate::record::VectorWriter;
 use crate::split;
-use biases::biases;
+pub(crate) use biases::biases;
 use data::Operands;
 use directed::Directed;
 use flashd_golden::{Model, values_exponent};

@@ -27,7 +27,7 @@ pub use options::OPTIONS;
 pub use split::{MERGE_CYCLES, PARTS_RANGE, SplitConfig};
 pub use validate::ConfigError;
 pub use value::{OptionValue, Word};
-pub use wrapper::{DEFAULT_BEAT_BITS, STREAM_LATENCY, Values, WrapperConfig};
+pub use wrapper::{Carried, DEFAULT_BEAT_BITS, STREAM_LATENCY, StreamWords, Values, WrapperConfig};
 
 use crate::format::{Encodings, Format, Formats, Scales, Words};
 use crate::numerics::{BUDGET_STATE_FRACTION, LOG_SUM_GUARD_BITS, SUM_GUARD_BITS, SUM_INTEGER_BITS};

@@ -13,7 +13,7 @@ pub struct WrapperManifest {
     /// What the manifest of an array has.
     #[serde(flatten)]
     pub array: Manifest<WrapperConfig>,
-    /// Beats of a vector.
+    /// Beats of a key.
     pub beats: u32,
     /// Cycles that the streams add to the array's latency.
     pub stream_latency: u32,

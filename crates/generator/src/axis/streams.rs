@@ -1,7 +1,7 @@
 //! The streams of a wrapper.
 
 use flashd_hwmodel::wrapper::INDEX_BITS;
-use flashd_spec::config::{Values, WrapperConfig};
+use flashd_spec::config::{Carried, Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 
 /// A signal of a stream.
@@ -63,11 +63,10 @@ fn stream(
 pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
     let core = &config.array.core;
     let queries = config.array.queries;
-    let vector = (
-        config.beats(),
-        config.beat(),
-        "a beat of the vector; element 0 is in the low bits of the first one",
-    );
+    let vector = |carried| {
+        let data = "a beat of the vector; element 0 is in the low bits of the first one";
+        (config.beats(carried), config.beat_of(carried), data)
+    };
     let mask = [("tuser", 1, "bit 0, on a key's last beat: no query sees the key")];
     let masks = if core.masks { &mask[..] } else { &[] };
     let flags = [(
@@ -81,14 +80,17 @@ pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
             "s_axis_q",
             format!("queries, 1 to {queries} a block"),
             Some("the queries of a block"),
-            vector,
+            vector(Carried::Query),
             &[],
         ),
         stream(
             "s_axis_k",
-            "keys, each for all queries of the block".into(),
+            match core.bias {
+                true => "keys, each for all queries of the block, and behind each what every query adds to its score".into(),
+                false => "keys, each for all queries of the block".into(),
+            },
             Some("the keys of a block"),
-            vector,
+            vector(Carried::Key),
             masks,
         ),
     ];
@@ -106,20 +108,35 @@ pub(crate) fn streams(config: &WrapperConfig) -> Vec<Stream> {
                 "s_axis_v",
                 "the values that were asked for, in the order of the requests".into(),
                 None,
-                vector,
+                vector(Carried::Value),
                 &[],
             ));
         }
         Values::All => {
             let meaning = "a value for each key of the block; those that no query needs are dropped";
-            streams.push(stream("s_axis_v", meaning.into(), Some("the values of a block"), vector, &[]));
+            let packet = Some("the values of a block");
+            streams.push(stream("s_axis_v", meaning.into(), packet, vector(Carried::Value), &[]));
         }
+    }
+    if core.partial {
+        let none =
+            [("tuser", 1, "bit 0, on a state's last beat: there is none, and its query starts without one")];
+        streams.push(stream(
+            "s_axis_s",
+            "with STATES: the states that the queries of a block start from, in order".into(),
+            Some("the states of a block"),
+            vector(Carried::State),
+            &none,
+        ));
     }
     streams.push(stream(
         "m_axis_o",
-        "results, in the order of the queries".into(),
+        match core.partial {
+            true => "results, in the order of the queries, and behind each its state".into(),
+            false => "results, in the order of the queries".into(),
+        },
         Some("the results of a block"),
-        vector,
+        vector(Carried::Result),
         &flags,
     ));
     streams

@@ -5,7 +5,7 @@ use crate::axis::streams;
 use flashd_hwmodel::rtl::Circuit;
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
 use flashd_hwmodel::wrapper::{RegisterName, build, registers};
-use flashd_spec::config::{Values, WrapperConfig};
+use flashd_spec::config::{Carried, Values, WrapperConfig};
 use std::collections::VecDeque;
 
 /// Queries and keys of the recorded block; a smaller array takes as many queries as it has.
@@ -95,15 +95,15 @@ struct Pending {
 /// If the configuration is not valid, or the block does not end.
 pub(crate) fn record(config: &WrapperConfig) -> Result<Recording, GenerateError> {
     let mut wrapper = build(config)?;
-    let beats = config.beats();
+    let beats = |carried| config.beats(carried);
     let queries = QUERIES.min(config.array.queries);
     let all = config.values == Values::All;
     let mut block = Pending {
-        q: vectors('q', 0..queries, beats, Some(queries)),
-        k: vectors('k', 0..KEYS, beats, Some(KEYS)),
-        v: vectors('v', 0..if all { KEYS } else { 0 }, beats, Some(KEYS)),
+        q: vectors('q', 0..queries, beats(Carried::Query), Some(queries)),
+        k: vectors('k', 0..KEYS, beats(Carried::Key), Some(KEYS)),
+        v: vectors('v', 0..if all { KEYS } else { 0 }, beats(Carried::Value), Some(KEYS)),
         answers: VecDeque::new(),
-        o: vectors('o', 0..queries, beats, Some(queries)),
+        o: vectors('o', 0..queries, beats(Carried::Result), Some(queries)),
         o_ready: false,
         started: false,
     };
@@ -111,8 +111,11 @@ pub(crate) fn record(config: &WrapperConfig) -> Result<Recording, GenerateError>
     let recorded = names.iter().map(|s| (s.name.clone(), s.packet.is_some())).collect();
     let mut cycles = Vec::new();
     // Every step waits for its value at most.
-    let step = u64::from(config.value_delay() + beats + 2);
-    let limit = 64 + u64::from(config.latency()) * step + (queries + KEYS) as u64 * step;
+    let step = u64::from(config.value_delay() + beats(Carried::Value) + 2);
+    let limit = 64
+        + u64::from(config.latency()) * step
+        + (queries + KEYS) as u64 * step
+        + (queries as u64 * u64::from(beats(Carried::Result)));
     for cycle in 0..limit {
         let lanes = step_once(&mut wrapper, config, &mut block, cycle);
         if block.started {
@@ -134,7 +137,7 @@ fn step_once(wrapper: &mut Circuit, config: &WrapperConfig, block: &mut Pending,
         registers(config).into_iter().find(|r| r.name == RegisterName::Control).map_or(0, |r| r.offset);
     while block.answers.front().is_some_and(|(at, _)| *at <= cycle) {
         if let Some((_, place)) = block.answers.pop_front() {
-            block.v.extend(vectors('v', place..place + 1, config.beats(), None));
+            block.v.extend(vectors('v', place..place + 1, config.beats(Carried::Value), None));
         }
     }
     let writes = cycle == RESET;
@@ -146,6 +149,7 @@ fn step_once(wrapper: &mut Circuit, config: &WrapperConfig, block: &mut Pending,
     for (stream, beat) in [("s_axis_q", &q), ("s_axis_k", &k), ("s_axis_v", &v)] {
         offer(wrapper, stream, beat.as_ref());
     }
+    wrapper.set_optional("s_axis_s_tvalid", false);
     wrapper.set_optional("m_axis_vreq_tready", true);
     wrapper.set("m_axis_o_tready", block.o_ready);
     for (port, value) in [
@@ -174,13 +178,18 @@ fn step_once(wrapper: &mut Circuit, config: &WrapperConfig, block: &mut Pending,
         lanes.push(Lane { beat, ready: true });
         block.answers.extend(request.map(|place| (cycle + u64::from(config.value_delay()), place)));
     }
+    let of_values = lanes.len();
     lanes.push(Lane { beat: v, ready: v_ready });
+    // No query starts from a state.
+    if wrapper.has("s_axis_s_tready") {
+        lanes.push(Lane { beat: None, ready: wrapper.is_high("s_axis_s_tready") });
+    }
     lanes.push(Lane { beat: result, ready: block.o_ready });
     // The sink is ready from the cycle on after the first one with a result.
     block.o_ready |= offered;
     let places = lanes.len();
     for (queue, lane) in
-        [(&mut block.q, 0), (&mut block.k, 1), (&mut block.v, places - 2), (&mut block.o, places - 1)]
+        [(&mut block.q, 0), (&mut block.k, 1), (&mut block.v, of_values), (&mut block.o, places - 1)]
     {
         if lanes[lane].passes() {
             queue.pop_front();

@@ -39,6 +39,8 @@ pub struct HostOutputs {
     pub q_from: Option<Wire>,
     /// With masks: the first one that it sees no more.
     pub q_to: Option<Wire>,
+    /// With partial results: blocks begin with states.
+    pub states: Option<Wire>,
 }
 
 /// Registers, counters and the start of blocks: with a synchronous reset, and what the host drives at its port.
@@ -80,6 +82,7 @@ pub fn host_control(
         let mode = optional("mask_mode", RegisterName::MaskMode);
         let stride = optional("stride", RegisterName::Stride);
         let window = optional("window", RegisterName::Window);
+        let states = optional("states", RegisterName::States);
 
         // Start and stop: whether blocks may begin, and how many.
         let (run, left) = (m.state("run_q", 1), m.state("left_q", 32));
@@ -125,6 +128,7 @@ pub fn host_control(
             ("stride_word", stride),
             ("window_word", window),
             ("position_word", position),
+            ("states_word", states),
         ] {
             let widened = value.map(|x| m.call((part, 0), WidenFunction { width: x.width() }, [x])[0]);
             read.extend(widened);
@@ -143,6 +147,7 @@ pub fn host_control(
             v_exponent: m.optional_output("v_exponent", exponent),
             q_from: m.optional_output("q_from", from),
             q_to: m.optional_output("q_to", to),
+            states: m.optional_output("states", states),
         }
     })
 }

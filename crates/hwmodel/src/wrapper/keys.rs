@@ -37,8 +37,10 @@ pub struct KeyOutputs {
     pub k_last: Wire,
     /// With masks: no query sees it.
     pub k_mask: Option<Wire>,
-    /// The key, d words.
+    /// The key, with its scales behind.
     pub k: Vec<Wire>,
+    /// With a bias: what each query of the block adds to its score.
+    pub biases: Vec<Wire>,
     /// It is taken.
     pub taken: Wire,
     /// With packets of values: a packet begins.
@@ -54,7 +56,7 @@ pub struct KeyOutputs {
 pub fn key_stream(
     around: &mut Module,
     name: &str,
-    shape: Shape,
+    shape: &Shape,
     packets_of_values: bool,
     stream: &SinkInputs,
     ports: [(&str, Wire); 4],
@@ -90,7 +92,11 @@ pub fn key_stream(
             k_valid: m.output("k_valid", full),
             k_last: m.output("k_last", packet.last),
             k_mask: m.optional_output("k_mask", vectors.flag),
-            k: m.outputs("k", &vectors.y),
+            k: m.outputs("k", &vectors.y[..shape.runs()[0].count]),
+            biases: match shape.runs() {
+                [k, _] => m.outputs("bias", &vectors.y[k.count..]),
+                _ => Vec::new(),
+            },
             taken: m.output("taken", take),
             opens: m.optional_output("opens", packets_of_values.then_some(packet.opens)),
             error: m.outputs("error", &errors),

@@ -39,6 +39,16 @@ function! {
     eval<W> { [a.or(&b)] }
 }
 
+function! {
+    /// One and the other.
+    pub struct BothFunction {}
+    name(this) = "both";
+    doc = "y = a and b.";
+    inputs { a: 1, b: 1 }
+    outputs { y: 1 }
+    eval<W> { [a.and(&b)] }
+}
+
 /// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
 /// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
 pub fn block_count_bits(array: &ArrayConfig) -> u32 {

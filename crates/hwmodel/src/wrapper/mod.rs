@@ -23,7 +23,7 @@
 //! | `registers` | the table of registers |
 //! | `host`, `lite`, `fields` | registers, their protocol, what a write does |
 //! | `vector`, `packet`, `beat` | beats to vectors, packets |
-//! | `queries`, `keys`, `values` | the streams into the array |
+//! | `queries`, `keys`, `values`, `states` | the streams into the array |
 //! | `requests` | the stream of requests: one place to wait |
 //! | `results`, `buffer` | the stream out of it: beats that follow, and a buffer of two |
 //! | `steps` | steps on their way through the array |
@@ -46,6 +46,7 @@ mod queries;
 pub mod registers;
 mod requests;
 mod results;
+mod states;
 mod steps;
 mod top;
 mod values;

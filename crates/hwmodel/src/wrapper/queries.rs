@@ -19,6 +19,23 @@ function! {
     eval<W> { [place.eq(&W::constant(this.bits, this.last))] }
 }
 
+/// Whether the vector that comes is the last one that its packet, of one for each query of a block, may have; and where blocks have
+/// several, what is to be driven: a vector becomes complete, it is its packet's last.
+pub(super) fn last_of_packet(m: &mut Module, queries: usize) -> (Wire, Option<[Wire; 2]>) {
+    if queries == 1 {
+        return (m.call(("high", 0), HighFunction {}, [])[0], None);
+    }
+    let bits = index_bits(queries);
+    let [vector, ends] = [m.later(1), m.later(1)];
+    // Vectors of the packet so far.
+    let place = m.state(("place_q", 0), bits);
+    let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
+    let [stop] = m.call(("last_place", 0), last_place, [place]);
+    let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, [vector, ends, place]);
+    m.next(place, next);
+    (stop, Some([vector, ends]))
+}
+
 /// What the query stream hands out.
 pub struct QueryOutputs {
     /// A beat is taken if offered.
@@ -43,7 +60,7 @@ pub struct QueryOutputs {
 pub fn query_stream(
     around: &mut Module,
     name: &str,
-    shape: Shape,
+    shape: &Shape,
     queries: usize,
     stream: &SinkInputs,
     ports: [(&str, Wire); 3],
@@ -58,22 +75,7 @@ pub fn query_stream(
         let stream = stream.enter(m, "", Last::Always);
         let [run, ready, ce] = m.input_each(ports);
 
-        // Queries of the packet so far, and whether this is the last that it may have.
-        let bits = index_bits(queries);
-        // A query becomes complete, its packet's last.
-        let counted = (queries > 1).then(|| [m.later(1), m.later(1)]);
-        let stop = match counted {
-            Some([vector, ends]) => {
-                let place = m.state(("place_q", 0), bits);
-                let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
-                let [stop] = m.call(("last_place", 0), last_place, [place]);
-                let [next] = m.call(("next_place", 0), NextPlaceFunction { bits }, [vector, ends, place]);
-                m.next(place, next);
-                stop
-            }
-            // A block of one query.
-            None => m.call(("high", 0), HighFunction {}, [])[0],
-        };
+        let (stop, counted) = last_of_packet(m, queries);
         let full = m.later(1);
         let [take] = m.call("takes", TakeFunction {}, [full, ready, ce]);
         let vectors = vector_input(m, "vectors", shape, &stream, run, Some(stop), take);

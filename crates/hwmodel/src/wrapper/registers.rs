@@ -1,7 +1,7 @@
 //! The registers that a host sees: one table, from which the hardware's decoder, the manifest and the description are
 //! made.
 
-use flashd_spec::config::{Values, WrapperConfig};
+use flashd_spec::config::{Carried, Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -42,6 +42,8 @@ pub enum RegisterName {
     Window,
     /// Place of the next query among the keys of its block.
     Position,
+    /// Whether a packet of states comes with each block. Of cores with partial results.
+    States,
     /// Counts cycles in which there is something to do.
     Cycles,
     /// Counts blocks whose last result has left.
@@ -121,14 +123,24 @@ const V_ERRORS: StreamErrors = &[
     ("V_PARTIAL", "a value packet ended inside a value; the missing elements count as zero"),
 ];
 
-/// The errors of queries, of keys and, where all are sent, of values, as bits of STATUS; of each stream in the order of its error
-/// port. With beats of whole vectors no packet ends inside one.
+const S_ERRORS: StreamErrors = &[
+    ("S_LONG", "a packet of states had more than the array has queries; those beyond were dropped"),
+    ("S_PARTIAL", "a packet of states ended inside a state; the missing bits count as zero"),
+];
+
+/// The errors of queries, of keys, of values where all are sent, and of states where there are any, as bits of STATUS; of each stream in
+/// the order of its error port. With beats of whole vectors no packet ends inside one.
 pub fn errors(config: &WrapperConfig) -> Vec<Field> {
-    let values = if config.values == Values::All { V_ERRORS } else { &[] };
     let (mut first, mut fields) = (FIRST_ERROR, Vec::new());
-    for errors in [Q_ERRORS, K_ERRORS, values] {
+    for (there, errors, carried) in [
+        (true, Q_ERRORS, Carried::Query),
+        (true, K_ERRORS, Carried::Key),
+        (config.values == Values::All, V_ERRORS, Carried::Value),
+        (config.array.core.partial, S_ERRORS, Carried::State),
+    ] {
         // The partial vector is each stream's last.
-        let count = errors.len().saturating_sub(usize::from(config.beats() == 1));
+        let whole = there && config.beats(carried) == 1;
+        let count = if there { errors.len() - usize::from(whole) } else { 0 };
         let of_stream = (first..).zip(errors).take(count);
         fields.extend(of_stream.map(|(bit, (name, meaning))| field(name, bit, meaning)));
         first += errors.len() as u32;
@@ -168,6 +180,10 @@ impl RegisterName {
             Position => {
                 "place of the next query in its block's keys, the first key's being 0; STRIDE is added after each query"
             }
+            States => {
+                "1: each block has a packet of states, one for each query that starts from one, in order; 0: no query starts from a \
+                 state"
+            }
             Cycles => "cycles with BUSY",
             BlocksDone => "blocks whose last result has left",
             Keys => "keys that the array has taken",
@@ -204,7 +220,7 @@ impl RegisterName {
 pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     use Access::{ClearByOne, ReadOnly, ReadWrite};
     use RegisterName::*;
-    let masks = config.array.core.masks;
+    let (masks, partial) = (config.array.core.masks, config.array.core.partial);
     let fixed = config.array.core.has_value_exponent();
     let requested = config.values == Values::Requested;
     let exponent_bits = config.array.core.formats().v.exponent_bits;
@@ -221,6 +237,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
         (masks, Stride, 0x18, ReadWrite, 1),
         (masks, Window, 0x1c, ReadWrite, key_bits),
         (masks, Position, 0x20, ReadWrite, key_bits),
+        (partial, States, 0x24, ReadWrite, 1),
         (true, Cycles, 0x40, ReadOnly, COUNTER_BITS),
         (true, BlocksDone, 0x44, ReadOnly, COUNTER_BITS),
         (true, Keys, 0x48, ReadOnly, COUNTER_BITS),

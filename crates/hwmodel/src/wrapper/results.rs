@@ -4,9 +4,10 @@
 //! by one beat at a time. What leaves goes through a buffer of two beats, so that neither the array's port nor the
 //! sink's `tready` is in the other's path, at a beat a cycle.
 
-use super::beat::{ElementWords, Shape};
+use super::beat::Shape;
 use super::buffer::{FLAG_BITS, beat_buffer};
 use super::ports::SourceOutputs;
+use super::vector::{by_width, port_of};
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
@@ -50,26 +51,32 @@ function! {
     eval<W> { [waiting.select(&kept, &own), last_beat.and(&kept_last)] }
 }
 /// The words of a vector.
-fn words(around: &mut Module, name: &str, shape: Shape, x: &[Wire]) -> Vec<Wire> {
-    let (parts, width) = (shape.parts, shape.word_bits());
-    around.part(name, Tag::module("words", "The words of a vector.").dissolved(), |m| {
-        let x = m.inputs("x", x);
-        let split = |(e, &element): (usize, &Wire)| {
-            m.leaf(("split", e), VectorLeaf::new(ElementWords { parts, width, join: false }), &[element])
-        };
-        let words: Vec<Wire> = x.iter().enumerate().filter(|_| parts > 1).flat_map(split).collect();
-        m.outputs("y", if parts > 1 { &words } else { &x })
-    })
+fn words(m: &mut Module, shape: &Shape, x: &[Wire]) -> Vec<Wire> {
+    let split = |(e, (&x, element)): (usize, (&Wire, (u32, usize)))| match shape.element(element, false) {
+        Some(split) => m.leaf(("split", e), VectorLeaf::new(split), &[x]),
+        None => vec![x],
+    };
+    x.iter().zip(shape.parts()).enumerate().flat_map(split).collect()
+}
+
+function! {
+    /// What fills a last beat.
+    pub struct FillFunction { width: u32 }
+    name(this) = format!("fill_{}", this.width);
+    doc = "y = 0.";
+    inputs {}
+    outputs { y: this.width }
+    eval<W> { [W::zero(this.width)] }
 }
 
 /// The result stream: a packet is a block's results. Beside it, whether a result cannot leave: then the array is frozen.
 ///
-/// `o`: the array's result, d words; by the names of the ports: it is there (`o_valid`), it is its block's last (`o_last`), its flags,
+/// `o`: the array's result, with partial results the state behind it; by the names of the ports: it is there (`o_valid`), it is its block's last (`o_last`), its flags,
 /// [`FLAG_BITS`] bits (`o_flags`), the array is not frozen (`ce`). `tready`: a beat is taken.
 pub fn result_stream(
     around: &mut Module,
     name: &str,
-    shape: Shape,
+    shape: &Shape,
     o: &[Wire],
     result: [(&str, Wire); 4],
     tready: Wire,
@@ -78,12 +85,17 @@ pub fn result_stream(
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
-        let o = m.inputs("o", o);
+        let o: Vec<Wire> =
+            by_width(shape, o).flat_map(|(place, o)| m.inputs(&port_of("o", place), o)).collect();
         let [o_valid, o_last, o_flags, ce] = m.input_each(result);
         m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
-        let words = words(m, "words_of", shape, &o);
+        let mut words = words(m, shape, &o);
+        if words.len() < shape.beats * shape.words {
+            let [fill] = m.call(("fill", 0), FillFunction { width: shape.word_bits() }, []);
+            words.resize(shape.beats * shape.words, fill);
+        }
         let no_room = m.later(1);
         let sent = if shape.beats > 1 {
             send(m, shape, &words, [o_valid, o_last, o_flags, ce], no_room)
@@ -110,7 +122,7 @@ struct Sent {
 /// A result of several beats on the array's port, for a buffer that may have `no_room`.
 fn send(
     m: &mut Module,
-    shape: Shape,
+    shape: &Shape,
     words: &[Wire],
     [o_valid, o_last, o_flags, ce]: [Wire; 4],
     no_room: Wire,

@@ -42,6 +42,15 @@ function! {
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
     }
 }
+function! {
+    /// Whether a step is that of a key.
+    pub struct KeyStepFunction {}
+    name(this) = "key_step";
+    doc = "y = x and not state.";
+    inputs { x: 1, state: 1 }
+    outputs { y: 1 }
+    eval<W> { [x.and(&state.not())] }
+}
 /// What the streams need to know of steps.
 pub struct StepOutputs {
     /// The array holds a block.
@@ -54,6 +63,8 @@ pub struct StepOutputs {
     pub due_last: Option<Wire>,
     /// Where values are asked for: place of the step's key in its block, 32 bits.
     pub index: Option<Wire>,
+    /// With partial results: the accumulators of a state are needed now.
+    pub state_due: Option<Wire>,
 }
 
 /// When steps need what.
@@ -71,7 +82,7 @@ pub struct StepTimes {
 ///
 /// By the names of the ports: a key is offered to the array (`k_valid`), it takes one (`k_ready`), it is its block's last (`k_last`), the
 /// array takes a query (`q_ready`). Where values are asked for, a `step` is there; `ask`: a value will be needed, `value_latency` steps
-/// later.
+/// later. With partial results, a state's accumulators will be (`state`), which no value is asked for.
 pub fn step_tracker(
     around: &mut Module,
     name: &str,
@@ -79,6 +90,7 @@ pub fn step_tracker(
     handshakes: [(&str, Wire); 4],
     step: Option<Wire>,
     ask: Wire,
+    state: Option<Wire>,
 ) -> StepOutputs {
     let StepTimes { v_step_latency, value_latency, dense } = times;
     let all = step.is_none();
@@ -87,8 +99,9 @@ pub fn step_tracker(
         (_, false) => "",
         _ => "_dense",
     };
+    let states = if state.is_some() { "_states" } else { "" };
     let tag = Tag::module(
-        format!("step_tracker_{v_step_latency}_{value_latency}{suffix}"),
+        format!("step_tracker_{v_step_latency}_{value_latency}{suffix}{states}"),
         "What the streams need to know of the steps in the array.",
     );
     around.part(name, tag, |m| {
@@ -97,9 +110,10 @@ pub fn step_tracker(
         let [k_valid, k_ready, k_last, q_ready] = m.input_each(handshakes);
         let step = m.optional_input("step", step);
         let ask = m.input("ask", ask);
+        let state = m.optional_input("state", state);
 
         let running = m.state("running_q", 1);
-        m.reserve(&["end_q", "due_q", "index_q", "between_q"]);
+        m.reserve(&["end_q", "due_q", "state_due_q", "index_q", "between_q"]);
         let [k_end, next_running] =
             m.call("blocks", RunningFunction {}, [k_valid, k_ready, k_last, q_ready, running]);
         m.next(running, next_running);
@@ -114,6 +128,7 @@ pub fn step_tracker(
         let end_stages = v_step_latency + if all { value_latency } else { 0 };
         let end = late_flag(m, "end_q", k_end, end_stages as usize);
         let due = late_flag(m, "due_q", ask, value_latency as usize);
+        let state_due = state.map(|state| late_flag(m, "state_due_q", state, value_latency as usize));
         let index = step.map(|step| {
             let index = m.state(("index_q", 0), INDEX_BITS);
             let [next] = m.call(("next_step", 0), NextStepFunction {}, [step, end, index]);
@@ -126,6 +141,7 @@ pub fn step_tracker(
             due: m.output("due", due),
             due_last: m.optional_output("due_last", all.then_some(end)),
             index: m.optional_output("index", index),
+            state_due: m.optional_output("state_due", state_due),
         }
     })
 }

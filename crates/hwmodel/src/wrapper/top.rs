@@ -3,20 +3,21 @@
 use super::advance::*;
 use super::beat::Shape;
 use super::host::{Events, host_control};
-use super::keys::{KeyOutputs, key_stream};
-use super::logic::{Low, value_credit_bits};
+use super::keys::key_stream;
+use super::logic::{BothFunction, Low, value_credit_bits};
 use super::ports::*;
 use super::queries::query_stream;
 use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
-use super::steps::{StepOutputs, StepTimes, step_tracker};
+use super::states::{BehindStatesFunction, StepInputs, state_stream, steps_of};
+use super::steps::{KeyStepFunction, StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
 use crate::catalogue::v_step_latency;
 use crate::rtl::{Circuit, Module, Tag, Wire};
-use flashd_spec::config::{ConfigError, Values, WrapperConfig};
+use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
@@ -27,13 +28,18 @@ use std::sync::Arc;
 pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     config.validate()?;
     let n = Arc::new(Numerics::new(&config.array.core));
-    let shape = Shape::of(config);
+    let shape = |carried| Shape::of(config, carried);
+    let [q_shape, k_shape, v_shape, o_shape] =
+        [Carried::Query, Carried::Key, Carried::Value, Carried::Result].map(shape);
+    let s_shape = n.partial.then(|| shape(Carried::State));
     let all = config.values == Values::All;
     let mut bench = Module::bench();
     // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
-    let q = SinkInputs::open(&mut bench, &shape, true, false);
-    let k = SinkInputs::open(&mut bench, &shape, true, config.array.core.masks);
-    let v = SinkInputs::open(&mut bench, &shape, all, false);
+    let q = SinkInputs::open(&mut bench, &q_shape, true, false);
+    let k = SinkInputs::open(&mut bench, &k_shape, true, config.array.core.masks);
+    let v = SinkInputs::open(&mut bench, &v_shape, all, false);
+    // A packet for each block that brings states; with each whether there is none.
+    let s = s_shape.as_ref().map(|shape| SinkInputs::open(&mut bench, shape, true, true));
     let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
     let host = open_lite(&mut bench);
     bench.part("top", Tag::module(config.name(), "Streams and registers around the array."), |m| {
@@ -46,6 +52,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let vreq_tready = (!all).then(|| m.inputs("m_axis_vreq_tready", &[vreq_tready])[0]);
         m.reserve_ports(&["m_axis_vreq_tdata"]);
         let v = v.enter(m, "s_axis_v_", Last::Optional);
+        let s = s.map(|s| s.enter(m, "s_axis_s_", Last::Always));
         m.reserve_ports(&["m_axis_o_tvalid"]);
         let o_tready = m.input("m_axis_o_tready", o_tready);
         m.reserve_ports(&["m_axis_o_tdata", "m_axis_o_tlast", "m_axis_o_tuser"]);
@@ -54,7 +61,9 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
         m.reset_by(rst);
         // All of these wait for each other; this is the order in which they stand in the text.
-        m.reserve(&["gate", "host", "queries", "keys", "values", "requests", "results", "flags", "done"]);
+        m.reserve(&[
+            "gate", "host", "queries", "keys", "states", "values", "requests", "results", "flags", "done",
+        ]);
         m.reserve(&["steps", "activity", "request_stall", "advance", "low", "array"]);
         let mut low = Low::default();
         let [ce, q_ready, k_ready, due] = [(); 4].map(|()| m.later(1));
@@ -64,10 +73,11 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let host = host_control(m, "host", config, rst, &host, &events);
         answer_lite(m, "s_axil_", &host.lite);
         let ports = [("run", host.run), ("ready", q_ready), ("ce", ce)];
-        let queries = query_stream(m, "queries", shape, config.array.queries, &q, ports);
+        let queries = query_stream(m, "queries", &q_shape, config.array.queries, &q, ports);
         m.output("s_axis_q_tready", queries.tready);
-        let ports = [("block", queries.opens), ("length", host.length), ("ready", k_ready), ("ce", ce)];
-        let keys = key_stream(m, "keys", shape, all, &k, ports);
+        let key_ready = if s.is_some() { m.later(1) } else { k_ready };
+        let ports = [("block", queries.opens), ("length", host.length), ("ready", key_ready), ("ce", ce)];
+        let keys = key_stream(m, "keys", &k_shape, all, &k, ports);
         m.output("s_axis_k_tready", keys.tready);
         let permit = match (host.busy, keys.opens) {
             (Some(busy), _) => Permit::Busy(busy),
@@ -77,37 +87,70 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             }
             (None, None) => unreachable!("values are asked for, or all of them come"),
         };
-        let values = value_stream(m, "values", shape, &v, permit, due, ce);
+        let values = value_stream(m, "values", &v_shape, &v, permit, due, ce);
         m.output("s_axis_v_tready", values.tready);
 
+        // States, and keys behind them.
+        let state_due = s.is_some().then(|| m.later(1));
+        let states = s.zip(s_shape).zip(host.states).zip(state_due).map(|(((s, shape), enabled), due)| {
+            let [key_ends] = m.call(("key_ends", 0), BothFunction {}, [keys.taken, keys.k_last]);
+            let ports = [
+                ("enabled", enabled),
+                ("block", queries.opens),
+                ("k_ready", k_ready),
+                ("due", due),
+                ("key_ends", key_ends),
+                ("ce", ce),
+            ];
+            let states = state_stream(m, "states", &shape, config.array.queries, &s, ports);
+            m.outputs("s_axis_s_tready", &[states.tready]);
+            let [ready] = m.call(("key_ready", 0), BehindStatesFunction {}, [k_ready, states.stating]);
+            m.drive(key_ready, ready);
+            states
+        });
+        let offered = match &states {
+            Some(states) => steps_of(m, states, [keys.k_valid, keys.k_last], keys.k_mask),
+            None => StepInputs {
+                k_valid: keys.k_valid,
+                k_last: keys.k_last,
+                k_mask: keys.k_mask,
+                key_valid: keys.k_valid,
+            },
+        };
+
         // What freezes with the array.
+        let none = Vec::new();
         let core = CoreInputs {
             q: &queries.q,
             q_valid: queries.q_valid,
             v_exponent: host.v_exponent,
             k: &keys.k,
-            k_valid: keys.k_valid,
-            k_last: keys.k_last,
-            k_mask: keys.k_mask,
+            k_valid: offered.k_valid,
+            k_last: offered.k_last,
+            k_mask: offered.k_mask,
             k_bias: None,
-            k_state: None,
-            state_scalars: &[],
-            state_o: &[],
+            k_state: states.as_ref().map(|states| states.stating),
+            state_scalars: states.as_ref().map_or(&none, |states| &states.scalars),
+            state_o: states.as_ref().map_or(&none, |states| &states.o),
             v: &values.v,
         };
         let inputs = ArrayInputs {
             core,
             q_last: queries.q_last,
-            k_bias: &[],
+            k_bias: &keys.biases,
             q_from: host.q_from,
             q_to: host.q_to,
-            k_index: None,
+            k_index: states.as_ref().map(|states| states.index),
         };
-        let (array, steps) = m.gated("gate", ce, |m| {
+        let (array, key_steps, steps) = m.gated("gate", ce, |m| {
             let array = array(m, "array", &config.array, &n, &inputs);
-            let steps = follow_steps(m, config, &keys, &array);
-            (array, steps)
+            let of_keys = key_steps(m, &array);
+            let steps = follow_steps(m, config, &offered, &array, of_keys);
+            (array, of_keys, steps)
         });
+        if let (Some(later), Some(due)) = (state_due, steps.state_due) {
+            m.drive(later, due);
+        }
         m.drive_all(&[q_ready, k_ready, due], &[array.q_ready, array.k_ready, steps.due]);
         if let (Permit::Packets { due_last: later, .. }, Some(due_last)) = (permit, steps.due_last) {
             m.drive(later, due_last);
@@ -115,7 +158,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
 
         // The streams out of it.
         let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
-            let step = [("v_ren", array.core.v_ren), ("index", index), ("ce", ce)];
+            let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
             let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
             m.outputs("m_axis_vreq_tvalid", &[tvalid]);
             m.outputs("m_axis_vreq_tdata", &[tdata]);
@@ -126,7 +169,8 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let [o_flags] = m.call("flags", ResultFlagsFunction {}, [array.core.o_invalid, overflow, empty]);
         let result =
             [("o_valid", array.core.o_valid), ("o_last", array.o_last), ("o_flags", o_flags), ("ce", ce)];
-        let (results, result_blocked) = result_stream(m, "results", shape, &array.core.o, result, o_tready);
+        let o = [array.core.o, array.core.o_state, array.core.state_scalars].concat();
+        let (results, result_blocked) = result_stream(m, "results", &o_shape, &o, result, o_tready);
         results.hand_out(m, "m_axis_o_");
         let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
@@ -138,12 +182,12 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             request_blocked,
             result_blocked,
             steps.running,
-            keys.k_valid,
+            offered.k_valid,
             array.k_ready,
             array.q_ready,
             host.run,
-            array.core.v_step,
-            array.core.v_ren,
+            key_steps[0],
+            key_steps[1],
         ];
         let counted: [Wire; 6] = m.call("activity", ActivityFunction {}, activity);
         let request_stall = requests.map(|blocked| {
@@ -158,7 +202,8 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         if let Some(taken) = events.taken {
             m.drive(taken, queries.taken);
         }
-        m.drive_all(&events.error, &[queries.error, keys.error, values.error].concat());
+        let of_states = states.map_or_else(Vec::new, |states| states.error);
+        m.drive_all(&events.error, &[queries.error, keys.error, values.error, of_states].concat());
         let occurs: Vec<Wire> = [keys.taken].into_iter().chain(counted).chain(request_stall).collect();
         m.drive_all(&events.occurs, &occurs);
     });
@@ -179,12 +224,22 @@ impl Events {
     }
 }
 
-/// The steps in the array. Values are asked for by the steps that need one, or all of them come.
+/// The steps of the array that are those of keys: all, and those that need their value.
+fn key_steps(m: &mut Module, array: &ArrayOutputs) -> [Wire; 2] {
+    let steps = [("key_step", array.core.v_step), ("key_ask", array.core.v_ren)];
+    match array.core.v_state {
+        Some(state) => steps.map(|(name, x)| m.call((name, 0), KeyStepFunction {}, [x, state])[0]),
+        None => steps.map(|(_, x)| x),
+    }
+}
+
+/// The steps in the array. Values are asked for by the steps of keys that need one, or all of them come.
 fn follow_steps(
     m: &mut Module,
     config: &WrapperConfig,
-    keys: &KeyOutputs,
+    offered: &StepInputs,
     array: &ArrayOutputs,
+    [v_step, v_ren]: [Wire; 2],
 ) -> StepOutputs {
     let times = StepTimes {
         v_step_latency: v_step_latency(&config.array.core),
@@ -192,14 +247,14 @@ fn follow_steps(
         dense: config.is_dense(),
     };
     let (step, ask) = match config.values {
-        Values::Requested => (Some(array.core.v_step), array.core.v_ren),
-        Values::All => (None, array.core.v_step),
+        Values::Requested => (Some(v_step), v_ren),
+        Values::All => (None, v_step),
     };
     let handshakes = [
-        ("k_valid", keys.k_valid),
+        ("k_valid", offered.key_valid),
         ("k_ready", array.k_ready),
-        ("k_last", keys.k_last),
+        ("k_last", offered.k_last),
         ("q_ready", array.q_ready),
     ];
-    step_tracker(m, "steps", times, handshakes, step, ask)
+    step_tracker(m, "steps", times, handshakes, step, ask, array.core.v_state)
 }

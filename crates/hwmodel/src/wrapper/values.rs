@@ -69,7 +69,7 @@ pub struct ValueOutputs {
 pub fn value_stream(
     around: &mut Module,
     name: &str,
-    shape: Shape,
+    shape: &Shape,
     stream: &SinkInputs,
     permit: Permit,
     due: Wire,
@@ -109,7 +109,7 @@ struct Ruled {
 }
 
 /// Values alone.
-fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
+fn requested(m: &mut Module, shape: &Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
     let permit = m.inputs("busy", &[busy])[0];
     let [due, ce] = m.input_each([("due", due), ("ce", ce)]);
     let take = m.later(1);
@@ -122,7 +122,7 @@ fn requested(m: &mut Module, shape: Shape, stream: &SinkInputs, busy: Wire, [due
 /// Packets of values.
 fn packets(
     m: &mut Module,
-    shape: Shape,
+    shape: &Shape,
     stream: &SinkInputs,
     credit_bits: u32,
     [block, due, due_last, ce]: [Wire; 4],

@@ -1,6 +1,6 @@
 //! From beats to vectors: the register from which a vector goes to all cores, filled beat by beat.
 
-use super::beat::{BeatSelect, ElementWords, Shape};
+use super::beat::{BeatSelect, Shape};
 use super::logic::{EitherFunction, HighFunction, Low};
 use super::packet::*;
 use super::ports::{Last, SinkInputs};
@@ -15,7 +15,7 @@ pub struct VectorOutputs {
     pub full: Wire,
     /// Its flag.
     pub flag: Option<Wire>,
-    /// The vector, d words.
+    /// The elements of the vector.
     pub y: Vec<Wire>,
     packet: Option<PacketOutputs>,
 }
@@ -68,7 +68,7 @@ impl VectorOutputs {
 pub fn vector_input(
     around: &mut Module,
     name: &str,
-    shape: Shape,
+    shape: &Shape,
     stream: &SinkInputs,
     permit: Wire,
     stop: Option<Wire>,
@@ -113,7 +113,7 @@ pub fn vector_input(
         };
         let mut stored = Vec::new();
         for &enable in &enables {
-            for &word in &data {
+            for &word in data.iter().take(shape.vector_words() - stored.len()) {
                 stored.push(m.register_if(("word_q", stored.len()), enable, word));
             }
         }
@@ -140,10 +140,24 @@ pub fn vector_input(
             tready: m.output("tready", tready),
             full: m.output("full", full),
             flag: m.optional_output("flag", flag),
-            y: m.outputs("y", &elements),
+            y: by_width(shape, &elements).flat_map(|(name, y)| m.outputs(&port_of("y", name), y)).collect(),
             packet,
         }
     })
+}
+
+/// The elements of a vector by width: a vector port has one.
+pub(super) fn by_width<'a>(shape: &'a Shape, x: &'a [Wire]) -> impl Iterator<Item = (usize, &'a [Wire])> {
+    shape.runs().iter().enumerate().scan(x, |rest, (place, run)| {
+        let (x, behind) = rest.split_at(run.count);
+        *rest = behind;
+        Some((place, x))
+    })
+}
+
+/// The name of the port of the elements of a width.
+pub(super) fn port_of(name: &str, place: usize) -> String {
+    if place == 0 { name.into() } else { format!("{name}_{place}") }
 }
 
 /// Of several beats a vector, which one comes; and whether it is the vector's last.
@@ -206,18 +220,15 @@ fn padded(m: &mut Module, name: &str, cut: Option<Wire>, x: &[Wire]) -> Vec<Wire
 }
 
 /// The elements that words make.
-fn joined(m: &mut Module, shape: Shape, words: Vec<Wire>) -> Vec<Wire> {
-    let (parts, width) = (shape.parts, shape.word_bits());
-    if parts == 1 {
-        return words;
-    }
-    let mut elements = Vec::new();
-    for (e, words) in words.chunks(parts).enumerate() {
-        elements.extend(m.leaf(
-            ("join", e),
-            VectorLeaf::new(ElementWords { parts, width, join: true }),
-            words,
-        ));
+fn joined(m: &mut Module, shape: &Shape, words: Vec<Wire>) -> Vec<Wire> {
+    let (mut elements, mut rest) = (Vec::new(), words.as_slice());
+    for (e, element) in shape.parts().enumerate() {
+        let (words, behind) = rest.split_at(element.1);
+        rest = behind;
+        match shape.element(element, true) {
+            Some(join) => elements.extend(m.leaf(("join", e), VectorLeaf::new(join), words)),
+            None => elements.extend(words),
+        }
     }
     elements
 }

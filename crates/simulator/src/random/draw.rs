@@ -104,8 +104,8 @@ fn propose(rng: &mut ChaCha8Rng, kind: u32, longest: usize) -> Drawn {
             let array = array(rng, core);
             let values = any(rng, &[Values::Requested, Values::All]);
             let wrapper = WrapperConfig { array, beat_bits: None, values };
-            // Beats are those of an array that is legal, of vectors of one width.
-            if wrapper.array.validate().is_err() || !wrapper.array.core.has_one_shape() {
+            // Beats are those of an array that is legal.
+            if wrapper.array.validate().is_err() {
                 return Drawn::Wrapper(wrapper);
             }
             let beat_bits = seldom(rng, 2, |rng| any(rng, &wrapper.beat_choices().collect::<Vec<_>>()));

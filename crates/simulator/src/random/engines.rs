@@ -217,9 +217,9 @@ fn streams(config: &WrapperConfig, stream: &DrawnStream, rng: &mut ChaCha8Rng) -
     let mut all = array(&config.array, stream, rng)?;
     let mut w = wrapper::streams(config, stream.round, stream.keys, rng);
     let plain = w.expected(config);
-    let d = config.array.core.d;
+    let words = config.array.core.port_words();
     for (block, expected) in w.blocks.iter_mut().zip(&plain) {
-        let unread = Unread::in_array(block.k.len() / d, &expected.results);
+        let unread = Unread::in_array(block.k.len() / words.k, &expected.results);
         all += stream.poison(&config.array.core, &unread, &mut block.k, &mut block.v, rng);
     }
     let paces = match stream.drive.gaps {

@@ -10,4 +10,4 @@ mod wrapper;
 
 pub use draw::{Drawn, LONGEST};
 pub use engines::{Compared, compare};
-pub use wrapper::packets;
+pub use wrapper::{packets, streams};

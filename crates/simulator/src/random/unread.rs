@@ -47,7 +47,9 @@ impl Unread {
 
     /// Of queries that all meet the same keys, the first ones.
     pub(super) fn in_array(keys: usize, results: &[QueryResult]) -> Unread {
-        Unread::of(keys, results.iter().flat_map(|result| result.steps.iter().enumerate()))
+        // A state is a step, but no key.
+        let is_key = |step: &&Step| step.action != Action::Restore;
+        Unread::of(keys, results.iter().flat_map(|result| result.steps.iter().filter(is_key).enumerate()))
     }
 
     /// Puts Inf and NaN into these rows of keys and values, where their formats have such.

@@ -1,7 +1,7 @@
 //! Streams for wrappers.
 
 use crate::array::{ArrayWorkload, QueryBlock};
-use crate::selftest::operands;
+use crate::selftest::{biases, operands};
 use crate::wrapper::{Mask, WrapperBlock, WrapperWorkload};
 use flashd_golden::values_exponent;
 use flashd_spec::bits::ones;
@@ -35,37 +35,49 @@ fn mask(masks: bool, places: u64, rng: &mut ChaCha8Rng) -> Mask {
 }
 
 /// What goes through a wrapper's ports: blocks with keys and values of their own, registers of any values.
-pub(super) fn streams(
-    config: &WrapperConfig,
-    round: usize,
-    keys: usize,
-    rng: &mut ChaCha8Rng,
-) -> WrapperWorkload {
+pub fn streams(config: &WrapperConfig, round: usize, keys: usize, rng: &mut ChaCha8Rng) -> WrapperWorkload {
     let core = &config.array.core;
     let most = keys.clamp(4, 24);
     let [q, k, v] = operands(core, round, most.max(config.array.queries), rng);
-    let rows = |x: &[u64], n: usize| x[..n * core.d].to_vec();
+    let words = core.port_words();
+    let rows = |x: &[u64], words: usize, n: usize| x[..n * words].to_vec();
     let shapes = shapes(config, keys, most, rng);
     let padding = |keys: usize, rng: &mut ChaCha8Rng| -> Vec<bool> {
         (0..keys).map(|_| core.masks && rng.random_ratio(1, 5)).collect()
     };
     let block = |&(queries, keys): &(usize, usize)| WrapperBlock {
-        q: rows(&q, queries),
-        k: rows(&k, keys),
-        v: rows(&v, keys),
+        q: rows(&q, words.q, queries),
+        k: rows(&k, words.k, keys),
+        v: rows(&v, words.v, keys),
         padding: padding(keys, rng),
+        biases: biases(core, keys * config.array.queries, &[], rng),
+        states: Vec::new(),
     };
     let blocks: Vec<WrapperBlock> = shapes.iter().map(block).collect();
     let low = if rng.random_ratio(1, 4) { rng.random_range(1..4) } else { 0 };
     let places = ones(config.array.key_index_bits());
     let equal = shapes.iter().all(|&(_, keys)| keys == shapes[0].1);
-    WrapperWorkload {
+    let mut w = WrapperWorkload {
         blocks,
         v_exponent: values_exponent(core, &v).saturating_sub(low),
         mask: mask(core.masks, places, rng),
         position: if core.masks { rng.random_range(0..=places.min(20)) } else { 0 },
         stride: if core.masks { rng.random_range(0..=1) } else { 0 },
         length: if equal && rng.random() { shapes[0].1 as u64 } else { 0 },
+    };
+    if core.partial && rng.random() {
+        begin_from_states(config, &mut w, rng);
+    }
+    w
+}
+
+/// Most queries of a block begin from the state of the query at their place in the block before, if it has one.
+fn begin_from_states(config: &WrapperConfig, w: &mut WrapperWorkload, rng: &mut ChaCha8Rng) {
+    let before = w.expected(config);
+    for (block, before) in w.blocks.iter_mut().skip(1).zip(&before) {
+        let queries = block.q.len() / config.array.core.port_words().q;
+        let of_place = |place: usize| before.results.get(place)?.state.clone();
+        block.states = (0..queries).map(|place| of_place(place).filter(|_| rng.random_ratio(4, 5))).collect();
     }
 }
 

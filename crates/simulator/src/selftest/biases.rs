@@ -13,7 +13,7 @@ use rand_chacha::ChaCha8Rng;
 /// numbers from below the score's last place to beyond its limits, masks of large negative numbers, or encodings of any kind.
 ///
 /// Inf and NaN are in one query of some, and wherever `masked` says that a key is not seen.
-pub(super) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mut ChaCha8Rng) -> Vec<u64> {
+pub(crate) fn biases(config: &CoreConfig, keys: usize, masked: &[bool], rng: &mut ChaCha8Rng) -> Vec<u64> {
     if !config.bias {
         return Vec::new();
     }

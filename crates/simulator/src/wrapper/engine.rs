@@ -58,6 +58,8 @@ pub(super) struct WrapperInputs {
     pub k: Option<Beat>,
     /// The beat of values that is offered.
     pub v: Option<Beat>,
+    /// With partial results: the beat of states that is offered.
+    pub s: Option<Beat>,
     /// The memory takes a request.
     pub vreq_ready: bool,
     /// The sink takes a beat of results.
@@ -75,6 +77,8 @@ pub struct WrapperOutputs {
     pub k_ready: bool,
     /// A beat of values is taken, if one is offered.
     pub v_ready: bool,
+    /// With partial results: a beat of states is taken, if one is offered.
+    pub s_ready: bool,
     /// The request that is offered: the place in its block of the key whose value is wanted.
     pub vreq: Option<u64>,
     /// The beat of results that is offered.
@@ -135,8 +139,8 @@ const LITE_OUTPUTS: [&str; 8] =
 pub(super) struct WrapperEngine {
     wrapper: Running,
     aresetn: PortPlace,
-    /// Queries, keys and values.
-    sources: [StreamPorts; 3],
+    /// Queries, keys, values and states.
+    sources: [StreamPorts; 4],
     requests: StreamPorts,
     results: StreamPorts,
     lite_inputs: [PortPlace; 9],
@@ -155,7 +159,8 @@ impl WrapperEngine {
         let lite = |signal: &str| wrapper.port(&format!("s_axil_{signal}"));
         Ok(WrapperEngine {
             aresetn: wrapper.port("aresetn"),
-            sources: ["s_axis_q", "s_axis_k", "s_axis_v"].map(|name| StreamPorts::of(&wrapper, name)),
+            sources: ["s_axis_q", "s_axis_k", "s_axis_v", "s_axis_s"]
+                .map(|name| StreamPorts::of(&wrapper, name)),
             requests: StreamPorts::of(&wrapper, "m_axis_vreq"),
             results: StreamPorts::of(&wrapper, "m_axis_o"),
             lite_inputs: LITE_INPUTS.map(lite),
@@ -184,7 +189,7 @@ impl WrapperEngine {
     pub(super) fn settle(&mut self, inputs: &WrapperInputs, outputs: &mut WrapperOutputs) {
         let (noise, wrapper) = (self.noise, &mut self.wrapper);
         wrapper.set(self.aresetn, inputs.aresetn);
-        for (stream, beat) in self.sources.iter().zip([&inputs.q, &inputs.k, &inputs.v]) {
+        for (stream, beat) in self.sources.iter().zip([&inputs.q, &inputs.k, &inputs.v, &inputs.s]) {
             stream.offer(wrapper, beat.as_ref(), noise);
         }
         wrapper.set(self.requests.ready, inputs.vreq_ready);
@@ -204,7 +209,7 @@ impl WrapperEngine {
         ];
         self.lite_inputs.into_iter().zip(lite).for_each(|(port, value)| wrapper.set(port, value));
         wrapper.settle();
-        [outputs.q_ready, outputs.k_ready, outputs.v_ready] =
+        [outputs.q_ready, outputs.k_ready, outputs.v_ready, outputs.s_ready] =
             self.sources.each_ref().map(|stream| wrapper.is_high(stream.ready));
         outputs.vreq = wrapper.is_high(self.requests.valid).then(|| wrapper.get(self.requests.data));
         outputs.o = self.results.offered(wrapper);

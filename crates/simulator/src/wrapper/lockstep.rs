@@ -1,14 +1,15 @@
 //! A run of blocks through a wrapper, compared with the model.
 
+use super::engine::Beat;
 use super::lite::LiteAccess;
 use super::stream::{Paces, WrapperBench, WrapperDrive, WrapperObserver, beats};
-use super::workload::{ExpectedBlock, Mask, WrapperWorkload};
+use super::workload::{ExpectedBlock, Mask, WrapperBlock, WrapperWorkload};
 use crate::running::RtlEngine;
-use flashd_golden::QueryResult;
+use flashd_golden::{PartialState, QueryResult};
 use flashd_hwmodel::wrapper::registers::RUN_BIT;
 use flashd_hwmodel::wrapper::{Register, RegisterName, Shape, registers};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{ConfigError, Values, WrapperConfig};
+use flashd_spec::config::{Carried, ConfigError, Values, WrapperConfig};
 use std::collections::BTreeMap;
 
 /// A finished run without differences.
@@ -50,6 +51,7 @@ fn setup(config: &WrapperConfig, w: &WrapperWorkload) -> Result<Vec<LiteAccess>,
         (RegisterName::Window, window),
         (RegisterName::Stride, w.stride),
         (RegisterName::Position, w.position),
+        (RegisterName::States, w.begins_from_states().into()),
         (RegisterName::Control, 1 << RUN_BIT),
     ];
     let mut writes = Vec::new();
@@ -131,20 +133,26 @@ fn checked(
     bench: &mut WrapperBench,
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
-    let (d, shape) = (config.array.core.d, Shape::of(config));
+    let words = config.array.core.port_words();
+    let [q_shape, k_shape, v_shape, o_shape] =
+        [Carried::Query, Carried::Key, Carried::Value, Carried::Result].map(|c| Shape::of(config, c));
     for (block, e) in w.blocks.iter().zip(expected) {
         let all = config.values == Values::All;
-        let v = if all { beats(shape, &block.v, &[], true) } else { Vec::new() };
-        bench.stream(beats(shape, &block.q, &[], true), beats(shape, &block.k, &block.padding, true), v);
+        let v = if all { beats(&v_shape, &block.v, &[], true) } else { Vec::new() };
+        let k = beats(&k_shape, &keys_with_biases(config, block), &block.padding, true);
+        bench.stream(beats(&q_shape, &block.q, &[], true), k, v);
         for key in e.needed.iter().filter(|_| !all) {
-            bench.remember(beats(shape, &block.v[key * d..(key + 1) * d], &[], false));
+            bench.remember(beats(&v_shape, &block.v[key * words.v..(key + 1) * words.v], &[], false));
+        }
+        if w.begins_from_states() {
+            bench.begin_from(states(config, block, e.results.len()));
         }
     }
     // Nothing moves before the start.
     for _ in 0..20 {
         bench.cycle()?;
         let o = &bench.outputs;
-        if o.q_ready || o.k_ready || o.v_ready || o.vreq.is_some() || o.o.is_some() {
+        if o.q_ready || o.k_ready || o.v_ready || o.s_ready || o.vreq.is_some() || o.o.is_some() {
             return Err(format!("cycle {}: a stream moves before the start", bench.engine.cycle() - 1));
         }
     }
@@ -155,7 +163,7 @@ fn checked(
     }
     let results: usize = expected.iter().map(|e| e.results.len()).sum();
     let (mut before, mut still) = (0, 0);
-    while !bench.is_streamed() || bench.sent.len() < results * shape.beats {
+    while !bench.is_streamed() || bench.sent.len() < results * o_shape.beats {
         bench.cycle()?;
         let moved = bench.sent.len() + bench.asked.len() + bench.keys_taken.len() + bench.queries_left();
         still = if moved == before { still + 1 } else { 0 };
@@ -165,7 +173,7 @@ fn checked(
                 "cycle {}: nothing has moved for {HANG} cycles: {} of {} result beats, {} requests",
                 bench.engine.cycle(),
                 bench.sent.len(),
-                results * shape.beats,
+                results * o_shape.beats,
                 bench.asked.len()
             ));
         }
@@ -179,12 +187,37 @@ fn checked(
     run.cycles = cycles;
     read_registers(config, bench, &mut run)?;
     counters(expected, &run)?;
-    run.last_keys = last_keys(shape, expected, &bench.keys_taken);
+    run.last_keys = last_keys(&k_shape, expected, &bench.keys_taken);
     Ok(run)
 }
 
+/// The keys of a block, each with what the queries add to its score behind it.
+fn keys_with_biases(config: &WrapperConfig, block: &WrapperBlock) -> Vec<u64> {
+    let (words, queries) = (config.array.core.port_words(), config.array.queries);
+    if !config.array.core.bias {
+        return block.k.clone();
+    }
+    let keys = block.k.chunks(words.k).zip(block.biases.chunks(queries));
+    keys.flat_map(|(key, biases)| [key, biases].concat()).collect()
+}
+
+/// A state as its stream has it: accumulators, and scalars.
+fn words_of_state(config: &WrapperConfig, state: &PartialState) -> Vec<u64> {
+    let scalars = config.array.core.state_scalars().len();
+    [state.o.as_slice(), &state.scalars[..scalars]].concat()
+}
+
+/// The packet of states of a block of so many queries; a query without one says so.
+fn states(config: &WrapperConfig, block: &WrapperBlock, queries: usize) -> Vec<Beat> {
+    let shape = Shape::of(config, Carried::State);
+    let state = |query: usize| block.states.get(query).and_then(Option::as_ref);
+    let none: Vec<bool> = (0..queries).map(|query| state(query).is_none()).collect();
+    let words = |query| state(query).map_or(vec![0; shape.len()], |state| words_of_state(config, state));
+    beats(&shape, &(0..queries).flat_map(words).collect::<Vec<u64>>(), &none, true)
+}
+
 /// Cycle of the last key beat of each block.
-fn last_keys(shape: Shape, expected: &[ExpectedBlock], taken: &[u64]) -> Vec<u64> {
+fn last_keys(shape: &Shape, expected: &[ExpectedBlock], taken: &[u64]) -> Vec<u64> {
     let mut beats = 0;
     let last = |e: &ExpectedBlock| {
         beats += e.keys * shape.beats;
@@ -199,7 +232,7 @@ fn compare(
     bench: &WrapperBench,
     expected: &[ExpectedBlock],
 ) -> Result<WrapperRun, String> {
-    let shape = Shape::of(config);
+    let shape = Shape::of(config, Carried::Result);
     let core = &config.array.core;
     let mut run = WrapperRun {
         cycles: 0,
@@ -228,11 +261,15 @@ fn compare(
                 }
                 run.comparisons += 2;
             }
-            let o = shape.vector_of(&words);
-            if o != result.o {
-                return Err(format!("cycle {at}, result {i} of block {b}: {o:x?}; expected {:x?}", result.o));
+            // Behind a result without a key there is no state.
+            let state = result.state.as_ref().map_or_else(Vec::new, |state| words_of_state(config, state));
+            let expected = [result.o.as_slice(), &state].concat();
+            let mut got = shape.vector_of(&words);
+            got.truncate(expected.len());
+            if got != expected {
+                return Err(format!("cycle {at}, result {i} of block {b}: {got:x?}; expected {expected:x?}"));
             }
-            run.comparisons += o.len() as u64;
+            run.comparisons += got.len() as u64;
         }
     }
     if results.next().is_some() {

@@ -20,6 +20,8 @@ pub struct Paces {
     pub k: Pace,
     /// The memory, when it sends values.
     pub v: Pace,
+    /// The source of states.
+    pub s: Pace,
     /// The memory, when it takes requests.
     pub vreq: Pace,
     /// The sink of results.
@@ -34,7 +36,7 @@ impl Paces {
     /// Nothing pauses, and a value's first beat comes so many cycles after its request.
     pub fn free(memory: u64) -> Self {
         let pace = Pace::Always;
-        Paces { q: pace, k: pace, v: pace, vreq: pace, o: pace, lite: pace, memory }
+        Paces { q: pace, k: pace, v: pace, s: pace, vreq: pace, o: pace, lite: pace, memory }
     }
 
     /// Paces by chance.
@@ -42,7 +44,9 @@ impl Paces {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut pace = || Pace::ALL[rng.random_range(0..Pace::ALL.len())];
         let (q, k, v, vreq, o, lite) = (pace(), pace(), pace(), pace(), pace(), pace());
-        Paces { q, k, v, vreq, o, lite, memory: rng.random_range(0..12) }
+        let memory = rng.random_range(0..12);
+        let s = Pace::ALL[rng.random_range(0..Pace::ALL.len())];
+        Paces { q, k, v, s, vreq, o, lite, memory }
     }
 }
 
@@ -100,10 +104,10 @@ impl Source {
 }
 
 /// Beats of vectors, `tlast` on the last one of the last vector if they are a packet.
-pub(super) fn beats(shape: Shape, vectors: &[u64], users: &[bool], packet: bool) -> Vec<Beat> {
-    let count = vectors.len() / shape.d;
+pub(super) fn beats(shape: &Shape, vectors: &[u64], users: &[bool], packet: bool) -> Vec<Beat> {
+    let count = vectors.len() / shape.len();
     let mut all = Vec::new();
-    for (i, vector) in vectors.chunks(shape.d).enumerate() {
+    for (i, vector) in vectors.chunks(shape.len()).enumerate() {
         let words = shape.beats_of(vector);
         let n = words.len();
         all.extend(words.into_iter().enumerate().map(|(j, data)| Beat {
@@ -126,6 +130,7 @@ pub struct WrapperBench<'a> {
     q: Source,
     k: Source,
     v: Source,
+    s: Source,
     requests: Side,
     results: Side,
     rng: ChaCha8Rng,
@@ -173,6 +178,7 @@ impl<'a> WrapperBench<'a> {
             q: source(paces.q, 1),
             k: source(paces.k, 2),
             v: source(paces.v, 3),
+            s: source(paces.s, 6),
             requests: side(paces.vreq, 4),
             results: side(paces.o, 5),
             rng: ChaCha8Rng::seed_from_u64(seed),
@@ -210,7 +216,7 @@ impl<'a> WrapperBench<'a> {
 
     /// Forgets what has not been streamed, and what came out.
     pub fn clear(&mut self) {
-        for source in [&mut self.q, &mut self.k, &mut self.v] {
+        for source in [&mut self.q, &mut self.k, &mut self.v, &mut self.s] {
             source.beats.clear();
             source.offered = false;
         }
@@ -227,6 +233,11 @@ impl<'a> WrapperBench<'a> {
         }
     }
 
+    /// Adds packets of states.
+    pub fn begin_from(&mut self, states: Vec<Beat>) {
+        self.s.beats.extend(states.into_iter().map(|beat| (0, beat)));
+    }
+
     /// Adds a value that will be asked for.
     pub fn remember(&mut self, value: Vec<Beat>) {
         self.values.push_back(value);
@@ -237,6 +248,7 @@ impl<'a> WrapperBench<'a> {
         self.q.beats.is_empty()
             && self.k.beats.is_empty()
             && self.v.beats.is_empty()
+            && self.s.beats.is_empty()
             && self.values.is_empty()
     }
 
@@ -257,6 +269,7 @@ impl<'a> WrapperBench<'a> {
             q: self.q.offer(cycle),
             k: self.k.offer(cycle),
             v: self.v.offer(cycle),
+            s: self.s.offer(cycle),
             vreq_ready: self.requests.acts(),
             o_ready: self.results.acts(),
             lite: self.host.offer(),
@@ -294,6 +307,7 @@ impl<'a> WrapperBench<'a> {
             self.keys_taken.push(cycle);
         }
         self.v.advance(outputs.v_ready);
+        self.s.advance(outputs.s_ready);
         if let (true, Some(beat)) = (o_taken, &outputs.o) {
             self.sent.push((cycle, beat.clone()));
         }

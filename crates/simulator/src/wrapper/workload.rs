@@ -1,6 +1,6 @@
 //! What is streamed through a wrapper, and what the model says of it.
 
-use flashd_golden::{Action, Head, Model, QueryResult};
+use flashd_golden::{Action, Head, Model, PartialState, QueryResult};
 use flashd_spec::bits::ones;
 use flashd_spec::config::{Values, WrapperConfig};
 
@@ -16,17 +16,22 @@ pub enum Mask {
     Window(u64),
 }
 
-/// A block: queries that meet the same keys.
+/// A block: queries that meet the same keys. Vectors have the words of the core's ports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WrapperBlock {
-    /// Queries, `[queries, d]` encodings.
+    /// Queries, `[queries, words.q]` encodings.
     pub q: Vec<u64>,
-    /// Keys, `[keys, d]` encodings.
+    /// Keys, `[keys, words.k]` encodings.
     pub k: Vec<u64>,
-    /// Values, `[keys, d]` encodings.
+    /// Values, `[keys, words.v]` encodings.
     pub v: Vec<u64>,
     /// For cores with masks: keys that no query sees; those for which nothing is said are seen.
     pub padding: Vec<bool>,
+    /// For cores with a bias: what each query of the array adds to the score of each key, `[keys, queries]` encodings, as many queries as
+    /// the array has.
+    pub biases: Vec<u64>,
+    /// For cores with partial results: the state that each query starts from; none for all when empty.
+    pub states: Vec<Option<PartialState>>,
 }
 
 /// Blocks, and the registers that they need.
@@ -61,11 +66,12 @@ impl WrapperWorkload {
     /// The model's results of every block, each query by itself.
     pub fn expected(&self, config: &WrapperConfig) -> Vec<ExpectedBlock> {
         let core = &config.array.core;
-        let model = Model::new(core);
+        let (model, words) = (Model::new(core), core.port_words());
+        let array = config.array.queries;
         let beyond = ones(config.array.key_index_bits());
         let mut place = self.position;
         let block = |block: &WrapperBlock| {
-            let (queries, keys) = (block.q.len() / core.d, block.k.len() / core.d);
+            let (queries, keys) = (block.q.len() / words.q, block.k.len() / words.k);
             let first = place;
             // POSITION wraps around; a place of all ones stays the last one.
             place = place.wrapping_add(self.stride * queries as u64) & beyond;
@@ -82,17 +88,29 @@ impl WrapperWorkload {
             };
             let lengths = vec![keys; queries];
             let exponents = vec![self.v_exponent; queries];
+            let bias = |query: usize, key: usize| block.biases[key * array + query];
             let results = model.run(Head {
                 masked: Some(&masked),
+                biases: core.bias.then_some(&bias),
+                restored: &block.states,
                 ..Head::new(&block.q, &block.k, &block.v, &lengths).with_exponents(&exponents).with_steps()
             });
             let reads = |key: &usize| {
-                results.iter().any(|r| matches!(r.steps[*key].action, Action::Load | Action::Update))
+                results.iter().enumerate().any(|(query, r)| {
+                    // A state is a step before those of the keys.
+                    let restores = usize::from(block.states.get(query).is_some_and(Option::is_some));
+                    matches!(r.steps[key + restores].action, Action::Load | Action::Update)
+                })
             };
             let needed = (0..keys).filter(reads).collect();
             ExpectedBlock { results, needed, keys }
         };
         self.blocks.iter().map(block).collect()
+    }
+
+    /// Register STATES: blocks bring states.
+    pub fn begins_from_states(&self) -> bool {
+        self.blocks.iter().any(|block| !block.states.is_empty())
     }
 
     /// The places of the values that are sent, of every block in order.

@@ -26,3 +26,4 @@ mod value_latency;
 mod wave;
 mod wrapper;
 mod wrapper_registers;
+mod wrapper_states;

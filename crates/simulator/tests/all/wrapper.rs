@@ -2,7 +2,8 @@
 
 use flashd_simulator::wrapper::{Mask, Pace, Paces, WrapperBlock, WrapperWorkload, run, run_against};
 use flashd_spec::config::{
-    ArrayConfig, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, Values, WeightUnit, WrapperConfig,
+    ArrayConfig, Carried, CoreConfig, Design, Fa2Variant, FlashDVariant, Hold, Values, WeightUnit,
+    WrapperConfig,
 };
 use flashd_spec::format::Format;
 use flashd_workload::{round_to, synthetic};
@@ -19,7 +20,13 @@ fn workload(core: &CoreConfig, shape: &[(usize, usize)], seed: u64) -> WrapperWo
     let block = |(i, (queries, keys)): (usize, &(usize, usize))| {
         let a = synthetic::attention_like(seed * 100 + i as u64, *queries, *keys, core.d);
         let padding = (0..*keys).map(|_| core.masks && rng.random_ratio(1, 5)).collect();
-        WrapperBlock { q: encoded(&a.q, 16.0), k: encoded(&a.k, 1.0), v: encoded(&a.v, 1.0), padding }
+        WrapperBlock {
+            q: encoded(&a.q, 16.0),
+            k: encoded(&a.k, 1.0),
+            v: encoded(&a.v, 1.0),
+            padding,
+            ..WrapperBlock::default()
+        }
     };
     let blocks: Vec<WrapperBlock> = shape.iter().enumerate().map(block).collect();
     // An exponent that some values go beyond, so that the flag is seen.
@@ -177,10 +184,11 @@ fn cycles(config: &WrapperConfig, w: &WrapperWorkload, queries: usize, keys: usi
     let run = check(config, w, &Paces::free(delay), 1);
     // Without the first blocks, before which the array is empty, and the last one, after which no key comes.
     // With several beats a block's result comes earlier or later with the values that its last keys need: keys tell.
-    let ends = if config.beats() == 1 { &run.first_results[3..11] } else { &run.last_keys[3..11] };
+    let ends =
+        if config.beats(Carried::Key) == 1 { &run.first_results[3..11] } else { &run.last_keys[3..11] };
     let periods: Vec<u64> = ends.windows(2).map(|w| w[1] - w[0]).collect();
     let expected = config.cycles_per_block(queries, keys) as u64;
-    let beats = u64::from(config.beats());
+    let beats = u64::from(config.beats(Carried::Key));
     let mean = (ends[7] - ends[0]) as f64 / 7.0;
     let told = format!("{}, {keys} keys, delay {delay}: {periods:?}, expected {expected}", config.name());
     if beats == 1 {

@@ -3,7 +3,7 @@
 use flashd_hwmodel::wrapper::{Access, RegisterName, Shape, registers};
 use flashd_simulator::wrapper::{Beat, LiteAccess, Pace, Paces, WrapperBench};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{ArrayConfig, CoreConfig, FlashDVariant, Values, WrapperConfig};
+use flashd_spec::config::{ArrayConfig, Carried, CoreConfig, FlashDVariant, Values, WrapperConfig};
 use flashd_spec::format::Format;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -93,7 +93,7 @@ fn every_address_is_answered() {
 
 /// Beats of vectors of `beats` beats, `tlast` on these of all beats.
 fn stream(config: &WrapperConfig, beats: usize, last: &[usize]) -> Vec<Beat> {
-    let words = Shape::of(config).words;
+    let words = Shape::of(config, Carried::Key).words;
     let beat = |i| Beat { data: vec![0x3f80; words], last: last.contains(&i), user: 0 };
     (0..beats).map(beat).collect()
 }
@@ -129,14 +129,14 @@ fn faults(
     bench.stream(q, k, if requested { Vec::new() } else { v });
     for _ in 0..100 {
         if requested {
-            bench.remember(stream(config, config.beats() as usize, &[]));
+            bench.remember(stream(config, config.beats(Carried::Key) as usize, &[]));
         }
     }
     write(&mut bench, config, RegisterName::Length, length);
     write(&mut bench, config, RegisterName::Blocks, 2);
     write(&mut bench, config, RegisterName::Control, 1);
     settle(&mut bench);
-    assert_eq!(bench.sent.len(), results * config.beats() as usize, "results");
+    assert_eq!(bench.sent.len(), results * config.beats(Carried::Key) as usize, "results");
     assert_eq!(read(&mut bench, config, RegisterName::Status) & 1, 0, "still busy");
     assert_eq!(read(&mut bench, config, RegisterName::BlocksDone), 2);
     let set = errors(&mut bench, config);

@@ -1,0 +1,181 @@
+//! The states that queries start from: a stream of their own, and what makes steps of them.
+//!
+//! A state is a step of the array ([`crate::attention::partial`]), whose scalars are read soon after it and whose accumulators are read
+//! where a value would be. So one register serves all queries of a block: a state waits in it from its last beat until its
+//! accumulators have been read, and the next one comes meanwhile no further than the port. In the packets of queries the states
+//! would need a register for each query of a block, d A bits each, because all queries are there before the first step. Before the
+//! keys, and in their stream, a state would have to be as wide as whole keys, and its accumulators would still have to wait.
+
+use super::beat::Shape;
+use super::logic::{EitherFunction, KEY_CREDIT_BITS, Low, credit};
+use super::packet::NextPlaceFunction;
+use super::ports::{Last, SinkInputs};
+use super::queries::last_of_packet;
+use super::vector::vector_input;
+use crate::function;
+use crate::rtl::{Module, Tag, Wire};
+use crate::word::index_bits;
+
+function! {
+    /// What a state that waits does.
+    pub struct StateRulesFunction {}
+    name(this) = "state_rules";
+    doc = "A block's keys wait until its packet of states has become steps. A state becomes one when the accumulators of the one before\n\
+           have been read; one that says that there is none is dropped.";
+    inputs {
+        enabled: 1, full: 1, none: 1, last: 1, held: 1, done: 1, k_ready: 1, due: 1, key_ends: 1, ce: 1
+    }
+    outputs { stating: 1, offers: 1, take: 1, passes: 1, next_held: 1, next_done: 1 }
+    eval<W> {
+        let stating = enabled.and(&done.not()).named("open");
+        let waits = stating.and(&full).and(&held.not()).named("waits");
+        let offers = waits.and(&none.not()).named("offered");
+        let enters = offers.and(&k_ready).and(&ce).named("enters");
+        let drops = waits.and(&none).named("drops");
+        let leaves = due.and(&ce).named("leaves");
+        let passes = enters.or(&drops).named("passed");
+        let next_done = passes.and(&last).or(&done.and(&key_ends.not()));
+        [
+            stating.clone(),
+            offers.clone(),
+            drops.or(&leaves),
+            passes.clone(),
+            enters.or(&held.and(&leaves.not())),
+            next_done,
+        ]
+    }
+}
+
+function! {
+    /// Whether a block of states is owed.
+    pub struct OwedFunction {}
+    name(this) = "states_owed";
+    doc = "A block that begins brings states where the register says so.";
+    inputs { block: 1, enabled: 1 }
+    outputs { y: 1 }
+    eval<W> { [block.and(&enabled)] }
+}
+
+function! {
+    /// What keys are while states come before them.
+    pub struct BehindStatesFunction {}
+    name(this) = "behind_states";
+    doc = "y = x and not stating.";
+    inputs { x: 1, stating: 1 }
+    outputs { y: 1 }
+    eval<W> { [x.and(&stating.not())] }
+}
+
+/// What the stream of states hands out.
+pub struct StateOutputs {
+    /// A beat is taken if offered.
+    pub tready: Wire,
+    /// The array meets states now, and no keys.
+    pub stating: Wire,
+    /// A state is offered as a step.
+    pub offers: Wire,
+    /// Place of its query in the block.
+    pub index: Wire,
+    /// Its accumulators.
+    pub o: Vec<Wire>,
+    /// Its scalars.
+    pub scalars: Vec<Wire>,
+    /// Errors, as STATUS has them.
+    pub error: Vec<Wire>,
+}
+
+/// The stream of states: a packet has one for each query of a block, in order. Queries behind the last state start without one.
+///
+/// Of a beat, `tuser`: there is no state, as behind a result that is empty. By the names of the ports: blocks begin with states
+/// (`enabled`), a packet of queries begins, and with it a `block`; the array takes a step if offered (`k_ready`), needs the state's accumulators
+/// now (`due`), takes its block's last key (`key_ends`), is not frozen (`ce`).
+pub fn state_stream(
+    around: &mut Module,
+    name: &str,
+    shape: &Shape,
+    queries: usize,
+    stream: &SinkInputs,
+    ports: [(&str, Wire); 6],
+) -> StateOutputs {
+    let tag = Tag::module(
+        format!("state_stream_{}_{queries}", shape.ident()),
+        "The states that the queries of a block start from, one packet; it may begin when the packet of queries has.",
+    );
+    around.part((name, 0), tag, |m| {
+        m.clock();
+        m.reset();
+        let stream = stream.enter(m, "", Last::Always);
+        let [enabled, block, k_ready, due, key_ends, ce] = m.input_each(ports);
+
+        let [opens, take] = [(); 2].map(|()| m.later(1));
+        // Blocks whose states have not begun to come.
+        let [owed] = m.call("owed", OwedFunction {}, [block, enabled]);
+        let permit = credit(m, "credit", KEY_CREDIT_BITS, owed, opens);
+        let (stop, counted) = last_of_packet(m, queries);
+        let vectors = vector_input(m, "vectors", shape, &stream, permit, Some(stop), take);
+        let (packet, limits) = (vectors.packet(), vectors.limits());
+        m.drive(opens, packet.opens);
+        if let Some(counted) = counted {
+            m.drive_all(&counted, &[limits.vector, limits.ends]);
+        }
+
+        // Accumulators are still to be read; the block's states have become steps.
+        let (held, done) = (m.state("held_q", 1), m.state("done_q", 1));
+        let mut low = Low::default();
+        let none = vectors.flag.unwrap_or_else(|| low.wire(m));
+        let rules = [enabled, vectors.full, none, packet.last, held, done, k_ready, due, key_ends, ce];
+        let [stating, offers, takes, passes, next_held, next_done] =
+            m.call("rules", StateRulesFunction {}, rules);
+        m.drive(take, takes);
+        m.next_all(&[held, done], &[next_held, next_done]);
+        // Place of the query whose state waits.
+        let bits = index_bits(queries);
+        let place = m.state("index_q", bits);
+        let [next] = m.call("next_index", NextPlaceFunction { bits }, [passes, packet.last, place]);
+        m.next(place, next);
+
+        let runs = shape.runs();
+        let (o, scalars) = vectors.y.split_at(runs[0].count);
+        let errors: Vec<Wire> = [limits.too_long].into_iter().chain(packet.partial).collect();
+        StateOutputs {
+            tready: m.output("tready", vectors.tready),
+            stating: m.output("stating", stating),
+            offers: m.output("offers", offers),
+            index: m.output("index", place),
+            o: m.outputs("o", o),
+            scalars: (scalars.iter().enumerate())
+                .map(|(i, &scalar)| m.output(&format!("scalar_{i}"), scalar))
+                .collect(),
+            error: m.outputs("error", &errors),
+        }
+    })
+}
+
+/// The steps of the array as they are offered to it: states, and keys behind them.
+pub struct StepInputs {
+    /// A step is offered.
+    pub k_valid: Wire,
+    /// It is its block's last.
+    pub k_last: Wire,
+    /// No query sees it.
+    pub k_mask: Option<Wire>,
+    /// It is a key.
+    pub key_valid: Wire,
+}
+
+/// Keys behind states: `[k_valid, k_last]` of a key, and whether no query sees it.
+pub fn steps_of(
+    m: &mut Module,
+    states: &StateOutputs,
+    [k_valid, k_last]: [Wire; 2],
+    k_mask: Option<Wire>,
+) -> StepInputs {
+    let behind = |m: &mut Module, name: &str, x: Wire| {
+        m.call((name, 0), BehindStatesFunction {}, [x, states.stating])[0]
+    };
+    let key_valid = behind(m, "key_valid", k_valid);
+    let k_last = behind(m, "key_last", k_last);
+    let k_mask = k_mask.map(|k_mask| behind(m, "key_mask", k_mask));
+    let [k_valid] = m.call(("step_valid", 0), EitherFunction {}, [key_valid, states.offers]);
+    StepInputs { k_valid, k_last, k_mask, key_valid }
+}
