@@ -11,10 +11,10 @@ use crate::select::{add_core, configuration, parse_flags};
 use flashd_spec::config::{CoreConfig, D_RANGE, Design};
 use flashd_spec::format::{Encodings, Format};
 use flashd_study::By;
-use flashd_study::Heads;
 use flashd_study::accuracy::{AccuracyError, FormatAccuracy, measure};
 use flashd_study::channels::{self, FormatChannels};
 use flashd_study::lengths::{self, FormatLengths, LENGTHS};
+use flashd_study::{Heads, Scores};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,12 @@ struct Traces {
     every: usize,
     /// What a row is.
     by: By,
+    /// The slope of ALiBi, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    alibi: Option<f32>,
+    /// The score of a sink, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sink: Option<f32>,
     formats: Vec<FormatAccuracy>,
     /// The same with K minus its mean over the keys, where that is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -128,9 +134,12 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
     }
     // Any valid length: each head has its own.
     let d = D_RANGE.0;
+    let adds = [("--alibi", args.alibi.is_some()), ("--sink", args.sink.is_some())];
+    let adds = adds.into_iter().find(|(_, given)| *given);
     if args.core.is_empty() {
         let designs = [Design::FlashD, Design::Fa2];
-        let cores = |format| designs.map(|design| CoreConfig::new(design, d, format)).to_vec();
+        let core = |design, format| CoreConfig { bias: adds.is_some(), ..CoreConfig::new(design, d, format) };
+        let cores = |format| designs.map(|design| core(design, format)).to_vec();
         return Ok(formats.into_iter().map(|format| (format.into(), cores(format))).collect());
     }
     let mut cores: Vec<CoreConfig> = Vec::new();
@@ -167,6 +176,10 @@ fn sets(args: &AccuracyArgs) -> Result<Vec<Set>, Failure> {
             other.name()
         )));
     }
+    if let (Some((flag, _)), Some(core)) = (adds, cores.iter().find(|core| !core.bias)) {
+        let name = core.name();
+        return Err(Failure::input(format!("{flag}: takes cores that add a bias; add --bias to {name}")));
+    }
     if args.smooth_k && cores.iter().any(|core| core.softcap.is_some()) {
         return Err(Failure::input(SMOOTH_CAPPED));
     }
@@ -199,7 +212,7 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
         }
     }
     let softcap = sets.iter().find_map(|(_, cores)| cores.first()).and_then(|core| core.softcap);
-    let heads = heads.with_softcap(softcap);
+    let heads = heads.with_scores(Scores { softcap, alibi: args.alibi, sink: args.sink });
     let cores: usize = sets.iter().map(|(_, cores)| cores.len()).sum();
     let bar = bar(cores * heads.heads.len() * if args.smooth_k { 2 } else { 1 });
     let by = args.by.into();
@@ -217,7 +230,16 @@ fn traces(args: &AccuracyArgs, sets: &[Set]) -> Result<Traces, Failure> {
         }
     }
     drop(bar);
-    Ok(Traces { data, synthetic_seed: args.synthetic, every: args.every, by, formats, smooth_k })
+    Ok(Traces {
+        data,
+        synthetic_seed: args.synthetic,
+        every: args.every,
+        by,
+        alibi: args.alibi,
+        sink: args.sink,
+        formats,
+        smooth_k,
+    })
 }
 
 fn lengths(sets: &[Set], counts: &[usize]) -> Result<Vec<FormatLengths>, Failure> {

@@ -16,13 +16,14 @@ use crate::by::By;
 use crate::errors::Encoded;
 use crate::grid::stem;
 use crate::hardware::{HardwareCheck, check};
-use crate::heads::{Head, Heads, HeadsError, capped};
+use crate::heads::{Head, Heads, HeadsError, capped, with_sink};
 use flashd_golden::Model;
-use flashd_golden::f64_attention::{safe_softmax_of_scores, scores};
+use flashd_golden::f64_attention::scores;
 use flashd_simulator::{Accuracy, RunError};
 use flashd_spec::config::{ConfigError, CoreConfig, Design};
 use flashd_spec::format::Encodings;
-use flashd_workload::{RowEncoding, ScaleRule, Scaling, round_to, row_encodings};
+use flashd_spec::numerics::BIAS;
+use flashd_workload::{RowEncoding, ScaleRule, Scaling, round_to, round_value, row_encodings};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -201,7 +202,13 @@ fn rounded_scores(encoded: &Encoded) -> Vec<Vec<f64>> {
     let scale = encoded.scalings.first().map_or(1.0, |scaling| scaling.score(1.0));
     q.par_chunks_exact(d)
         .zip(&head.lengths)
-        .map(|(q, &n)| capped(scores(q, &k[..n * d], d, scale), head.softcap))
+        .enumerate()
+        .map(|(place, (q, &n))| {
+            let mut s = capped(scores(q, &k[..n * d], d, scale), head.scores.softcap);
+            let bias = |key: usize| BIAS.value(head.bias(place, key));
+            s.iter_mut().enumerate().for_each(|(key, s)| *s += bias(key));
+            s
+        })
         .collect()
 }
 
@@ -216,7 +223,9 @@ fn on_rounded(encoded: &Encoded, scaling: &Scaling, scores: &[Vec<f64>], v: &[u6
         values.map(|(i, v)| v * undo * encoded.channels.scale(i)).collect::<Vec<f64>>()
     };
     let v: Vec<f64> = v.par_chunks_exact(words).flat_map_iter(row).collect();
-    scores.par_iter().flat_map_iter(|s| safe_softmax_of_scores(s, &v[..s.len() * d], d)).collect()
+    // A sink is rounded like every bias.
+    let sink = encoded.head.scores.sink.map(|sink| round_value(BIAS, sink.into()) as f32);
+    scores.par_iter().flat_map_iter(|s| with_sink(s.clone(), &v[..s.len() * d], d, sink)).collect()
 }
 
 /// Errors of cores of one format on heads, scales that are powers of two being those of a rule: a row for each head, layer or group. Vector length and score shift are those

@@ -5,8 +5,9 @@ use flashd_golden::{Model, QueryResult};
 use flashd_simulator::Accuracy;
 use flashd_spec::config::{ConfigError, CoreConfig};
 use flashd_spec::format::Encodings;
+use flashd_spec::numerics::BIAS;
 use flashd_workload::{
-    Attention, Channels, Rounded, ScaleRule, Scaling, TensorScale, choose_scaling, round_value,
+    Attention, Channels, Rounded, ScaleRule, Scaling, TensorScale, choose_scaling, round_to, round_value,
     row_encodings, v_candidates,
 };
 use rayon::prelude::*;
@@ -116,7 +117,22 @@ impl<'a> Encoded<'a> {
 
     /// The bit-exact model's results.
     pub(crate) fn run(&self, model: &Model, v: &[u64]) -> Vec<QueryResult> {
-        model.run(flashd_golden::Head::new(&self.q, &self.k, v, &self.head.lengths))
+        let (head, k) = (self.head, &self.k);
+        let lengths = &head.lengths;
+        let bias = |place: usize, key: usize| head.bias(place, key);
+        let run = |k, v, lengths, biases| {
+            model.run(flashd_golden::Head { biases, ..flashd_golden::Head::new(&self.q, k, v, lengths) })
+        };
+        let Some(sink) = head.scores.sink else {
+            return run(k, v, lengths, if head.adds() { Some(&bias) } else { None });
+        };
+        // The sink is a key and a value of zeros in front of all others.
+        let words = self.encodings.words(head.trace.attention.d, head.trace.attention.dv);
+        let behind = |rows: &[u64], words: usize| [vec![0; words], rows.to_vec()].concat();
+        let sink = round_to(BIAS, sink.into());
+        let bias = |place: usize, key: usize| key.checked_sub(1).map_or(sink, |key| head.bias(place, key));
+        let lengths: Vec<usize> = lengths.iter().map(|n| n + 1).collect();
+        run(&behind(k, words.k), &behind(v, words.v), &lengths, Some(&bias))
     }
 
     /// Errors with the power of two of V that suits the configuration best: FLASH-D can fill the range of a narrow

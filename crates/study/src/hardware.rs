@@ -4,7 +4,8 @@ use crate::errors::Encoded;
 use flashd_golden::{Model, QueryResult, values_exponent};
 use flashd_simulator::{Engine, Gaps, Inputs, Observer, Outputs, Query, RunError, Workload, run_against};
 use flashd_spec::config::CoreConfig;
-use flashd_workload::Scaling;
+use flashd_spec::numerics::BIAS;
+use flashd_workload::{Scaling, round_to};
 use serde::Serialize;
 
 /// Keys of each query that is checked, at most: a cycle of a wide core takes milliseconds.
@@ -53,18 +54,23 @@ pub(crate) fn check(
     let v = encoded.values(scaling).words;
     let v_exponent = values_exponent(config, &v);
     let rows = encoded.q.chunks_exact(words.q).zip(&encoded.head.lengths).take(queries);
-    let query = |(q, &n): (&[u64], &usize)| Query {
-        q: q.to_vec(),
-        keys: n.min(CHECKED_KEYS),
-        v_exponent,
-        ..Query::default()
+    let head = encoded.head;
+    let query = |(place, (q, &n)): (usize, (&[u64], &usize))| {
+        let keys = n.min(CHECKED_KEYS);
+        let biases =
+            if head.adds() { (0..keys).map(|key| head.bias(place, key)).collect() } else { Vec::new() };
+        Query { q: q.to_vec(), keys, v_exponent, biases, ..Query::default() }
     };
     let reached = CHECKED_KEYS.min(encoded.head.trace.attention.keys);
     let workload = Workload {
         words,
-        queries: rows.map(query).collect(),
+        queries: rows.enumerate().map(query).collect(),
         k: encoded.k[..reached * words.k].to_vec(),
         v: v[..reached * words.v].to_vec(),
+    };
+    let workload = match head.scores.sink {
+        Some(sink) => workload.with_sink(round_to(BIAS, sink.into())),
+        None => workload,
     };
     let w = &workload;
     let results = w.results(&Model::new(config), true);

@@ -3,8 +3,9 @@
 use flashd_golden::f64_attention::{safe_softmax_of_scores, scores, softcap as cap_score};
 use flashd_simulator::{Accuracy, Magnitudes};
 use flashd_spec::config::{CoreConfig, D_RANGE};
+use flashd_spec::numerics::BIAS;
 use flashd_workload::synthetic::attention_like;
-use flashd_workload::{ScalingError, Trace, TraceError, load_dir};
+use flashd_workload::{Bias, CausalAlign, ScalingError, Trace, TraceError, load_dir, round_to};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,17 @@ pub enum HeadsError {
     },
 }
 
+/// What a model does to scores, in natural units.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Scores {
+    /// What they are capped by, `c tanh(s / c)`.
+    pub softcap: Option<f64>,
+    /// ALiBi: the slope that the distance of query and key is multiplied by, and subtracted.
+    pub alibi: Option<f32>,
+    /// A score that has a weight and no value.
+    pub sink: Option<f32>,
+}
+
 /// A sample of the queries of one head.
 #[derive(Clone, Debug)]
 pub struct Head {
@@ -43,8 +55,10 @@ pub struct Head {
     pub queries: Vec<usize>,
     /// Keys that each of them sees, from the first.
     pub lengths: Vec<usize>,
-    /// The cap c of scores, `c tanh(s / c)`.
-    pub softcap: Option<f64>,
+    /// What the model does to scores.
+    pub scores: Scores,
+    /// What is added to them, in natural units.
+    bias: Bias,
     /// Safe softmax in f64 for each of them, on the data as given, `[queries, d_v]`.
     pub exact: Vec<f64>,
     /// The magnitude of which errors are fractions.
@@ -55,29 +69,51 @@ impl Head {
     /// A head with every `every`-th query, counted from the last; 1 (or 0) takes all.
     pub(crate) fn new(trace: Trace, every: usize) -> Head {
         let queries: Vec<usize> = (0..trace.attention.queries).rev().step_by(every.max(1)).collect();
-        Head::of(trace, queries, None)
+        Head::of(trace, queries, Scores::default())
     }
 
-    /// Given queries of a head, whose scores may be capped.
-    fn of(trace: Trace, queries: Vec<usize>, softcap: Option<f64>) -> Head {
+    /// Given queries of a head.
+    fn of(trace: Trace, queries: Vec<usize>, model: Scores) -> Head {
         let a = &trace.attention;
+        let bias = match model.alibi {
+            Some(slope) => Bias::Alibi { slope, positions: a.positions(CausalAlign::default()) },
+            None => Bias::None,
+        };
         let wide = |x: &[f32]| -> Vec<f64> { x.iter().map(|&x| x.into()).collect() };
         let (q, k, v) = (wide(&a.q), wide(&a.k), wide(&a.v));
         let ranges = trace.visible().ranges(a);
         let lengths: Vec<usize> = queries.iter().map(|&i| ranges[i].end).collect();
         let scale = trace.score_scale().factor(a.d);
         let exact = queries.par_iter().zip(&lengths).flat_map_iter(|(&i, &n)| {
-            let s = scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale);
-            safe_softmax_of_scores(&capped(s, softcap), &v[..n * a.dv], a.dv)
+            let mut s = capped(scores(&q[i * a.d..][..a.d], &k[..n * a.d], a.d, scale), model.softcap);
+            s.iter_mut().enumerate().for_each(|(key, s)| *s += f64::from(bias.of(i, key)));
+            with_sink(s, &v[..n * a.dv], a.dv, model.sink)
         });
         let exact = exact.collect();
-        Head { queries, lengths, softcap, exact, magnitudes: Magnitudes::of(a), trace }
+        Head { queries, lengths, scores: model, bias, exact, magnitudes: Magnitudes::of(a), trace }
     }
 
-    /// The same head in a model that caps its scores, or does not: exact results are of that model.
+    /// What the query at a place of the sample has added to the score of a key, as a core gets it: an encoding of [`BIAS`].
+    pub(crate) fn bias(&self, place: usize, key: usize) -> u64 {
+        round_to(BIAS, self.bias.of(self.queries[place], key).into())
+    }
+
+    /// Whether a core has to add something to scores.
+    pub(crate) fn adds(&self) -> bool {
+        self.scores.alibi.is_some() || self.scores.sink.is_some()
+    }
+
+    /// The same head in another model: exact results are of that model.
+    #[must_use]
+    pub fn with_scores(self, scores: Scores) -> Head {
+        if self.scores == scores { self } else { Head::of(self.trace, self.queries, scores) }
+    }
+
+    /// The same head in a model that caps its scores, or does not.
     #[must_use]
     pub fn with_softcap(self, softcap: Option<f64>) -> Head {
-        if self.softcap == softcap { self } else { Head::of(self.trace, self.queries, softcap) }
+        let scores = Scores { softcap, ..self.scores };
+        self.with_scores(scores)
     }
 
     /// Errors of the elements of all outputs.
@@ -113,16 +149,27 @@ pub(crate) fn capped(mut s: Vec<f64>, softcap: Option<f64>) -> Vec<f64> {
     s
 }
 
+/// Safe softmax of scores over values; a sink has a weight and no value.
+pub(crate) fn with_sink(mut s: Vec<f64>, v: &[f64], dv: usize, sink: Option<f32>) -> Vec<f64> {
+    match sink {
+        Some(sink) => {
+            s.push(sink.into());
+            safe_softmax_of_scores(&s, &[v, &vec![0.0; dv]].concat(), dv)
+        }
+        None => safe_softmax_of_scores(&s, v, dv),
+    }
+}
+
 /// The cap of cores that are measured together, which have one.
 pub(crate) fn softcap_of(cores: &[CoreConfig]) -> Option<f64> {
     cores.first().and_then(|core| core.softcap)
 }
 
 impl Heads {
-    /// Each of them by [`Head::with_softcap`].
+    /// Each of them by [`Head::with_scores`].
     #[must_use]
-    pub fn with_softcap(self, softcap: Option<f64>) -> Heads {
-        Heads { heads: self.heads.into_iter().map(|head| head.with_softcap(softcap)).collect() }
+    pub fn with_scores(self, scores: Scores) -> Heads {
+        Heads { heads: self.heads.into_iter().map(|head| head.with_scores(scores)).collect() }
     }
 
     /// The same heads with K minus its mean over the keys ([`flashd_workload::Attention::smooth_k`]); the exact results stay those of K

@@ -53,7 +53,7 @@ pub mod grid;
 pub mod pareto;
 
 // Heads of attention, by queries that are measured.
-pub use heads::{Head, Heads, HeadsError, SYNTHETIC_D, SYNTHETIC_HEADS, SYNTHETIC_KEYS};
+pub use heads::{Head, Heads, HeadsError, SYNTHETIC_D, SYNTHETIC_HEADS, SYNTHETIC_KEYS, Scores};
 // Errors of a core on them.
 pub use errors::{GroupErrors, Prepared, TraceErrors};
 // What several errors of a core are ordered by.

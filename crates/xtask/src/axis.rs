@@ -7,7 +7,7 @@ use crate::failure::{Failure, Outcome, check, input, with};
 use crate::flashd::Flashd;
 use crate::process::{Said, command, require, root, run};
 use crate::selection::{Around, Selection};
-use crate::selections::{datapath, fa2, flash_d, late, masked};
+use crate::selections::{datapath, fa2, flash_d, late, masked, partial};
 use crate::work::{self, create};
 use bench::{Bench, Python};
 use clap::Args;
@@ -115,6 +115,24 @@ fn cases() -> Vec<Case> {
             limits: "--first-queries 5 --first-keys 30",
         },
     ];
+    cases.extend([
+        // Tiles, whose queries begin from the states of the tile before.
+        Case {
+            core: partial(flash_d(16, Format::BF16)),
+            wrapper: Around::wrapper(3, None, false),
+            checks: &[Check::Icarus, Check::Verilator],
+            head: CODE,
+            limits: "--first-queries 14 --first-keys 24 --tile 5",
+        },
+        // Queries, keys with their scales, values, and results with their states: all of another width.
+        Case {
+            core: partial(fa2(16, Format::INT8)),
+            wrapper: Around::wrapper(2, Some(72), true),
+            checks: &[Check::Icarus],
+            head: MATH,
+            limits: "--first-queries 9 --first-keys 20 --tile 8",
+        },
+    ]);
     // Values that are asked for ahead, one beat a vector and several.
     cases.extend([256, 64].map(|beat| Case {
         core: late(4, masked(flash_d(16, Format::BF16))),

@@ -45,6 +45,9 @@ class Bench:
     def __init__(self, dut):
         self.dut = dut
         self.wrapper = Wrapper(os.environ["AXIS_MANIFEST"])
+        # Recorded heads are in one format and of one length.
+        self.d = self.wrapper.manifest["configuration"]["block"]["core"]["d"]
+        self.width = self.wrapper.beat["q"] * self.wrapper.beats["q"] // self.d
         self.format = self.wrapper.manifest["configuration"]["block"]["core"]["format"]
         self.rng = random.Random(SEED)
         dut._log.info("seed %d", SEED)
@@ -183,7 +186,7 @@ async def attention(dut):
     if bench.wrapper.fixed:
         # The largest exponent field, as `flashd simulate` chooses it.
         _, fraction_bits = FORMATS[bench.format]
-        field = (1 << bench.wrapper.width - 1 - fraction_bits) - 1
+        field = (1 << bench.width - 1 - fraction_bits) - 1
         await bench.write("V_EXPONENT", int(((v >> fraction_bits) & field).max()))
     for calm in (False, True):
         if calm:
@@ -235,9 +238,9 @@ async def wrong_packets(dut):
     size = bench.wrapper.queries
 
     async def block(keys, length, error):
-        bench.send("s_axis_q", np.zeros((size + (error == "Q_LONG"), bench.wrapper.d), int))
-        bench.send("s_axis_k", np.zeros((keys, bench.wrapper.d), int))
-        zero = np.zeros(bench.wrapper.d, int)
+        bench.send("s_axis_q", np.zeros((size + (error == "Q_LONG"), bench.d), int))
+        bench.send("s_axis_k", np.zeros((keys, bench.d), int))
+        zero = np.zeros(bench.d, int)
         if not bench.wrapper.requested:
             bench.send("s_axis_v", [zero] * min(keys, length or keys))
 
@@ -251,7 +254,7 @@ async def wrong_packets(dut):
         await bench.write("LENGTH", length)
         await bench.write("CONTROL", RUN)
         frame = await with_timeout(bench.ports["m_axis_o"].recv(), LIMIT_US, "us")
-        assert len(frame.tdata) == size * bench.wrapper.d * bench.wrapper.width // 8
+        assert len(frame.tdata) == size * bench.d * bench.width // 8
         await with_timeout(bench.idle(), LIMIT_US, "us")
         if answers is not None:
             answers.cancel()
@@ -279,12 +282,12 @@ async def masked_keys(dut):
         dut._log.info("a wrapper without masks: nothing to check")
         return
     size = bench.wrapper.queries
-    zeros = np.zeros((size, bench.wrapper.d), int)
+    zeros = np.zeros((size, bench.d), int)
     for _ in range(2):
         bench.send("s_axis_q", zeros)
-        bench.send("s_axis_k", np.zeros((5, bench.wrapper.d), int), user=1)
+        bench.send("s_axis_k", np.zeros((5, bench.d), int), user=1)
         if not bench.wrapper.requested:
-            bench.send("s_axis_v", np.zeros((5, bench.wrapper.d), int))
+            bench.send("s_axis_v", np.zeros((5, bench.d), int))
     await bench.write("BLOCKS", 2)
     await bench.write("CONTROL", RUN)
     for _ in range(2):

@@ -66,7 +66,11 @@ fn heads(text: &mut String, traces: &Traces) {
         ),
         None => traces.data.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
     };
-    let every = if traces.every == 1 { String::new() } else { format!(", one query in {}", traces.every) };
+    let mut every =
+        if traces.every == 1 { String::new() } else { format!(", one query in {}", traces.every) };
+    for (what, number) in [("ALiBi with slope", traces.alibi), ("a sink of", traces.sink)] {
+        every += &number.map_or_else(String::new, |number| format!(", {what} {number}"));
+    }
     for format in &traces.formats {
         let _ = writeln!(text, "{}: {source}{every}", format.format);
         *text += &rows(format, traces.by);

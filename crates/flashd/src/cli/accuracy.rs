@@ -2,7 +2,7 @@
 
 use super::ByArg;
 use super::{DATA, OUTPUT, RUN, WHAT};
-use super::{parse_positive, parse_scale_rule};
+use super::{parse_positive, parse_scale_rule, parse_slope};
 use clap::{Args, Subcommand};
 use flashd_spec::config::{OptionValue, WeightUnit};
 use flashd_spec::format::Format;
@@ -34,6 +34,16 @@ pub struct AccuracyArgs {
     /// Also the errors with K minus its mean over the keys, and the gain
     #[arg(long, conflicts_with_all = ["no_traces", "channels"], help_heading = RUN)]
     pub smooth_k: bool,
+    /// With --no-lengths: heads of a model with ALiBi, which subtracts SLOPE times the distance of query and key from each score
+    ///
+    /// Cores are then with --bias, and exact results are of that model.
+    #[arg(long, value_name = "SLOPE", value_parser = parse_slope, allow_negative_numbers = true, conflicts_with_all = ["no_traces", "channels"], help_heading = DATA, hide_short_help = true)]
+    pub alibi: Option<f32>,
+    /// With --no-lengths: heads of a model with a sink, a score that has a weight but no value
+    ///
+    /// In natural units. A key of zeros is met before the others, with this bias and a value of zero; cores are then with --bias.
+    #[arg(long, value_name = "S", value_parser = parse_slope, allow_negative_numbers = true, conflicts_with_all = ["no_traces", "channels", "smooth_k"], help_heading = DATA, hide_short_help = true)]
+    pub sink: Option<f32>,
     /// Which powers of two E8M0 scales are: floor (OCP v1.0), ceil, rceil or even
     #[arg(long, value_parser = parse_scale_rule, default_value = "rceil", value_name = "RULE", help_heading = RUN, hide_short_help = true)]
     pub scale_rule: ScaleRule,

@@ -6,7 +6,9 @@ use clap::parser::ValueSource;
 
 /// Command, flag, and the flags of which it needs one. clap's `requires` does not hold where the needed flag conflicts with a third one that
 /// is given: then it could not be added, and the flag would be ignored.
-const NEEDS: [(&str, &str, &[&str]); 19] = [
+const NEEDS: [(&str, &str, &[&str]); 21] = [
+    ("accuracy", "alibi", &["no_lengths"]),
+    ("accuracy", "sink", &["no_lengths"]),
     ("generate", "beat", &["wrapper"]),
     ("generate", "values", &["wrapper"]),
     ("generate", "seed", &["testbench"]),

@@ -8,14 +8,13 @@ use crate::cli::SimulateArgs;
 use crate::output::{Failure, table};
 use crate::progress::{Work, step};
 use flashd_golden::QueryResult;
-use flashd_hwmodel::wrapper::Shape;
 use flashd_simulator::wrapper::{
     Mask, Paces, WrapperBlock, WrapperDrive, WrapperError, WrapperObserver, WrapperRun, WrapperWorkload,
     run_observed,
 };
 use flashd_simulator::{Accuracy, Prepared, Reference, Running};
 use flashd_spec::bits::ones;
-use flashd_spec::config::{Values, WrapperConfig};
+use flashd_spec::config::{Carried, Values, WrapperConfig};
 use flashd_workload::Scaling;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,7 +65,8 @@ pub fn run(
     step(|| format!("{}: {} blocks at the streams", config.name(), workload.blocks.len()));
     let expected = workload.expected(&config);
     let mut recording = Recording::create(args, &config)?;
-    let beats = expected.iter().map(|block| block.keys * Shape::of(&config).beats).sum::<usize>() as u64;
+    let beats =
+        expected.iter().map(|block| block.keys).sum::<usize>() as u64 * u64::from(config.beats(Carried::Key));
     let mut progress = Progress::new(beats);
     let mut observers: Vec<&mut dyn WrapperObserver> = vec![&mut progress];
     recording.waves.iter_mut().for_each(|wave| observers.push(wave));
@@ -112,8 +112,7 @@ fn paces(args: &SimulateArgs, config: &WrapperConfig) -> (Paces, Option<u64>) {
             (Paces { memory: args.memory.unwrap_or(paces.memory), ..paces }, None)
         }
         None => {
-            let beats = config.array.value_latency() as u64 * Shape::of(config).beats as u64;
-            let memory = args.memory.unwrap_or(beats - 1);
+            let memory = args.memory.unwrap_or(config.value_delay().into());
             (Paces::free(memory), Some(memory))
         }
     }
@@ -150,6 +149,8 @@ fn workload(
             k: whole.k[..seen * words.k].to_vec(),
             v: whole.v[..seen * words.v].to_vec(),
             padding: Vec::new(),
+            biases: if config.array.core.bias { biases(queries, seen, most) } else { Vec::new() },
+            states: Vec::new(),
         }
     };
     Ok(WrapperWorkload {
@@ -160,6 +161,12 @@ fn workload(
         stride: u64::from(mask != Mask::None),
         length: 0,
     })
+}
+
+/// What each query of a block, whose array has so many, adds to the scores of its first keys: by key.
+fn biases(queries: &[flashd_simulator::Query], keys: usize, most: usize) -> Vec<u64> {
+    let of = |key: usize, place: usize| queries.get(place).and_then(|query| query.biases.get(key)).copied();
+    (0..keys).flat_map(|key| (0..most).map(move |place| of(key, place).unwrap_or(0))).collect()
 }
 
 /// The mask and the first query's place that make these ranges, if registers can.
@@ -196,7 +203,7 @@ fn text(r: &Report) -> String {
         ("for queries", "WaitQueries"),
     ];
     let lost: Vec<String> = lost.iter().map(|(why, register)| format!("{} {why}", count(register))).collect();
-    let beats = format!("{} bits, {} to a vector", r.configuration.beat(), Shape::of(&r.configuration).beats);
+    let beats = format!("{} bits, {} to a key", r.configuration.beat(), r.configuration.beats(Carried::Key));
     let values = match r.configuration.values {
         Values::Requested => format!("{} requested, {} not", count("ValuesRead"), count("ValuesSkipped")),
         Values::All => format!("all sent; {} used, {} dropped", count("ValuesRead"), count("ValuesSkipped")),

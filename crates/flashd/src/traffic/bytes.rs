@@ -2,7 +2,8 @@
 
 use super::Held;
 use flashd_golden::family::{Counts, Tensor};
-use flashd_spec::format::{Encodings, Format, Formats};
+use flashd_spec::config::Scale;
+use flashd_spec::format::{Encodings, Format, Formats, Scales};
 use serde::Serialize;
 
 /// The format of a tensor; what is neither input nor output of a core has none.
@@ -19,7 +20,8 @@ fn format_of(formats: Formats, tensor: Tensor) -> Option<Format> {
 /// Bytes in one format, queries resident, keys and values streamed.
 #[derive(Clone, Serialize)]
 pub struct Bytes {
-    pub format: Format,
+    /// How operands are encoded.
+    pub format: Encodings,
     /// Of a key.
     pub key: u64,
     /// Of a value.
@@ -38,15 +40,22 @@ fn bytes(elements: u64, format: Format) -> u64 {
 }
 
 impl Bytes {
-    /// For cores of each named format.
+    /// For cores of each named format, with the scales that it has by default, and with scales of blocks where it takes such.
     pub fn of_all_formats(d: usize, resident: usize, counts: &Counts, hold: &Held) -> Vec<Bytes> {
-        let of = |(_, format)| Bytes::new(format, format.into(), d as u64, resident, counts, hold);
-        Format::named().map(of).collect()
+        let formats = || Format::named().map(|(_, format)| format);
+        let blocks = [Scale::Mx, Scale::Nvfp4].into_iter().flat_map(|scale| {
+            let scales = Scales { q: scale, k: scale, v: scale };
+            let of = move |format: Format| Encodings { formats: format.into(), scales };
+            formats().filter(move |&format| scale.takes(format)).map(of)
+        });
+        let plain = formats().map(|format| Encodings::from(Formats::from(format)));
+        plain.chain(blocks).map(|of| Bytes::new(of, d as u64, resident, counts, hold)).collect()
     }
 
-    fn new(format: Format, of: Formats, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
+    fn new(encodings: Encodings, d: u64, resident: usize, counts: &Counts, hold: &Held) -> Bytes {
+        let of = encodings.formats;
         // With the scales behind elements.
-        let words = Encodings::from(of).words(d as usize, d as usize);
+        let words = encodings.words(d as usize, d as usize);
         let (key, value) = (bytes(words.k as u64, of.k), bytes(words.v as u64, of.v));
         let read = 1.0 - hold.held as f64 / hold.steps.max(1) as f64;
         let moved = |&tensor: &Tensor| {
@@ -60,7 +69,7 @@ impl Bytes {
             format_of(of, tensor).map(|format| bytes(elements + elements / d * (row as u64 - d), format))
         };
         Bytes {
-            format,
+            format: encodings,
             key,
             value,
             a_query: (key + value) as f64 / resident as f64,
@@ -79,7 +88,7 @@ mod tests {
     fn each_operand_has_its_own_width() {
         let of = Formats { k: Format::FP8_E4M3, v: Format::FP16, ..Format::FP32.into() };
         let hold = Held { steps: 4, held: 1, ..Held::default() };
-        let bytes = Bytes::new(Format::FP32, of, 10, 4, &Counts::default(), &hold);
+        let bytes = Bytes::new(of.into(), 10, 4, &Counts::default(), &hold);
         assert_eq!((bytes.key, bytes.value, bytes.a_query, bytes.a_query_with_hold), (10, 20, 7.5, 25.0));
         assert_eq!(
             Tensor::ALL.iter().filter_map(|&t| format_of(of, t)).map(|f| f.width()).sum::<u32>(),

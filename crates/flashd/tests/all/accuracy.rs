@@ -153,3 +153,29 @@ fn bad_input_is_refused() {
         assert!(message.contains(part), "{args:?}: {message}");
     }
 }
+
+/// Heads of a model with ALiBi and a sink: cores add a bias of themselves, those named have to, and the errors are near those without.
+#[test]
+fn heads_of_models_with_biases_and_sinks() {
+    let means = |args: &[&str]| -> Vec<f64> {
+        let all = json(&[&["accuracy", "--every", "32", "--no-lengths", "--format", "bf16"], args].concat());
+        let rows = all["traces"]["formats"][0]["rows"].as_array().unwrap().clone();
+        let cores = rows.iter().flat_map(|row| row["cores"].as_array().unwrap());
+        cores
+            .map(|core| {
+                assert_eq!(core["hardware"]["mismatches"], 0, "{core}");
+                assert!(core["over_input"].as_f64().is_some_and(|over| (0.7..1.3).contains(&over)), "{core}");
+                core["mean"].as_f64().unwrap()
+            })
+            .collect()
+    };
+    let plain = means(&[]);
+    for args in [&["--alibi", "0.25"][..], &["--sink", "2"], &["--alibi", "0.25", "--sink", "-1"]] {
+        let with = means(args);
+        assert_eq!(plain.len(), with.len());
+        assert!(plain != with && with.iter().all(|mean| *mean < 2e-3), "{args:?}: {with:?}");
+    }
+    let args = ["accuracy", "--no-lengths", "--sink", "0", "--core", "--design fa2"];
+    let refused = refusal(flashd(&args), &args);
+    assert!(refused.contains("--sink") && refused.contains("--bias"), "{refused}");
+}

@@ -215,6 +215,8 @@ fn flags_that_need_another_are_refused_without_it() {
         ("simulate --design fa2 --q q --k k --v v --parts 2 --to 5", "--to", "--fst"),
         ("units --count 5", "--count", "--pairs"),
         ("list --json --d 5", "--d", "--variants"),
+        ("accuracy --alibi 0.5", "--alibi", "--no-lengths"),
+        ("accuracy --sink 0", "--sink", "--no-lengths"),
         ("check-random --generate-only", "--generate-only", "--out"),
     ] {
         let error = selected(arguments.split(' ')).expect_err(arguments);

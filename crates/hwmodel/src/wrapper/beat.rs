@@ -115,6 +115,18 @@ impl Shape {
         self.elements.iter().flat_map(move |elements| std::iter::repeat_n(one(elements), elements.count))
     }
 
+    /// Each element by its width's place among [`Shape::runs`] and its own among those: with its bits and words. Instances of one name
+    /// have one width.
+    pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize, (u32, usize))> {
+        let numbers = |(run, elements): (usize, &StreamWords)| (0..elements.count).map(move |e| (run, e));
+        self.elements
+            .iter()
+            .enumerate()
+            .flat_map(numbers)
+            .zip(self.parts())
+            .map(|((run, e), of)| (run, e, of))
+    }
+
     /// The leaf that joins or splits an element of so many bits and words; none where it is a word.
     pub(super) fn element(&self, (bits, parts): (u32, usize), join: bool) -> Option<ElementWords> {
         let is_word = parts == 1 && bits == self.word;

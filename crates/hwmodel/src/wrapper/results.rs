@@ -52,11 +52,13 @@ function! {
 }
 /// The words of a vector.
 fn words(m: &mut Module, shape: &Shape, x: &[Wire]) -> Vec<Wire> {
-    let split = |(e, (&x, element)): (usize, (&Wire, (u32, usize)))| match shape.element(element, false) {
-        Some(split) => m.leaf(("split", e), VectorLeaf::new(split), &[x]),
+    let split = |(&x, (run, e, element)): (&Wire, (usize, usize, (u32, usize)))| match shape
+        .element(element, false)
+    {
+        Some(split) => m.leaf((&*port_of("split", run), e), VectorLeaf::new(split), &[x]),
         None => vec![x],
     };
-    x.iter().zip(shape.parts()).enumerate().flat_map(split).collect()
+    x.iter().zip(shape.places()).flat_map(split).collect()
 }
 
 function! {

@@ -222,11 +222,11 @@ fn padded(m: &mut Module, name: &str, cut: Option<Wire>, x: &[Wire]) -> Vec<Wire
 /// The elements that words make.
 fn joined(m: &mut Module, shape: &Shape, words: Vec<Wire>) -> Vec<Wire> {
     let (mut elements, mut rest) = (Vec::new(), words.as_slice());
-    for (e, element) in shape.parts().enumerate() {
+    for (run, e, element) in shape.places() {
         let (words, behind) = rest.split_at(element.1);
         rest = behind;
         match shape.element(element, true) {
-            Some(join) => elements.extend(m.leaf(("join", e), VectorLeaf::new(join), words)),
+            Some(join) => elements.extend(m.leaf((&*port_of("join", run), e), VectorLeaf::new(join), words)),
             None => elements.extend(words),
         }
     }

@@ -3,7 +3,7 @@
 use crate::array::{ArrayWorkload, QueryBlock};
 use crate::selftest::{biases, operands};
 use crate::wrapper::{Mask, WrapperBlock, WrapperWorkload};
-use flashd_golden::values_exponent;
+use flashd_golden::{Model, PartialState, values_exponent};
 use flashd_spec::bits::ones;
 use flashd_spec::config::WrapperConfig;
 use rand::RngExt;
@@ -115,5 +115,23 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
     };
     let blocks = shapes.iter().map(block).collect();
     let padding = if core.masks { (0..pool).map(|_| rng.random_ratio(1, 6)).collect() } else { Vec::new() };
-    ArrayWorkload { words: core.port_words(), blocks, k, v, padding }
+    let mut w = ArrayWorkload { words: core.port_words(), blocks, k, v, padding };
+    if core.bias {
+        for block in &mut w.blocks {
+            block.biases = block.queries.iter().map(|_| biases(core, block.keys, &[], rng)).collect();
+        }
+    }
+    if core.partial && rng.random() {
+        // Most queries begin from the state of the query at their place in the block before, if it has one.
+        let mut results = w.single().results(&Model::new(core), false).into_iter();
+        let mut before: Vec<Option<PartialState>> = Vec::new();
+        for block in &mut w.blocks {
+            let of_place = |place: usize| before.get(place)?.clone();
+            block.states = (0..block.queries.len())
+                .map(|place| of_place(place).filter(|_| rng.random_ratio(4, 5)))
+                .collect();
+            before = results.by_ref().take(block.queries.len()).map(|result| result.state).collect();
+        }
+    }
+    w
 }

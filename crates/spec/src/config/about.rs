@@ -54,8 +54,7 @@ pub static ABOUT: &[About] = &[
         field: "d",
         group: Group::Core,
         short: "Vector length, 2 to 576",
-        why: "Heads whose values are shorter than their keys, such as 192 and 128, take --dk and --dv. Stream \
-    wrappers have one length.",
+        why: "Heads whose values are shorter than their keys, such as 192 and 128, take --dk and --dv.",
     },
     About { field: "dk", group: Group::Core, short: "", why: "" },
     About { field: "dv", group: Group::Core, short: "", why: "" },
@@ -118,8 +117,8 @@ pub static ABOUT: &[About] = &[
         field: "format",
         group: Group::Formats,
         short: "Format of q, k, v and o, such as fp8-e4m3 or int8 (default: bf16)",
-        why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper, \
-    literal and stream wrappers have one format for everything; --dot tree has one for q and k.",
+        why: "Products are rounded once, and lanes keep the precision of the more precise of v and o. paper \
+    and literal have one format for everything; --dot tree has one for q and k.",
     },
     About { field: "q_format", group: Group::Formats, short: "", why: "" },
     About { field: "k_format", group: Group::Formats, short: "", why: "" },
