@@ -133,8 +133,4 @@ fn errors_name_what_is_wrong() {
     assert!(
         error(folder, "generate --design flash-d --weight paper --d 8 --bias --stdout").contains("--bias")
     );
-    assert!(
-        error(folder, "generate --design flash-d --d 8 --bias --queries 2 --wrapper axis")
-            .ends_with("--bias: a stream wrapper's beats carry no bias; use an array or a core")
-    );
 }

@@ -3,7 +3,7 @@
 use flashd_hwmodel::vectors::{Layout, Look};
 use flashd_simulator::selftest::{Expected, Stream, array, core, split_keys};
 use flashd_simulator::{Gaps, Reference, Scenario, VectorWriter, Workload, model_results, prepare, run};
-use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Dot, KINDS, SplitConfig, WrapperConfig};
+use flashd_spec::config::{ArrayConfig, CoreConfig, Design, Dot, KINDS, SplitConfig};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::BIAS;
 use flashd_workload::{Bias, CausalAlign, load_dir, round_to};
@@ -127,11 +127,6 @@ fn errors_with_a_slope_are_those_without() {
 #[test]
 fn what_cannot_be_is_refused() {
     let core = CoreConfig { bias: true, ..CoreConfig::new(Design::FlashD, 8, Format::BF16) };
-    let wrapper = WrapperConfig::new(ArrayConfig::new(core.clone(), 2));
-    assert_eq!(
-        wrapper.validate().unwrap_err().by_flag(),
-        "--bias: a stream wrapper's beats carry no bias; use an array or a core"
-    );
     let mut w = Workload::new(Format::BF16, 8, &[0; 8], &[0; 8], &[0; 8]);
     w.queries[0].biases = vec![0];
     let error = run(&CoreConfig { bias: false, ..core }, &w, Gaps::None, &mut []).unwrap_err();
