@@ -123,9 +123,28 @@ fn files(args: &GenerateArgs) -> Result<Vec<GeneratedFile>, Failure> {
         Asked::Wrapper(config) => {
             let mut files = axis_files_in(&config, sources)?;
             if args.cocotb {
+                cocotb_of_streams(&config.array.core)?;
                 files.push(cocotb_file(&config.name(), CocotbBench::Streams));
             }
             Ok(files)
         }
+    }
+}
+
+/// Whether the bench of a stream wrapper knows what its streams carry.
+///
+/// # Errors
+/// Vectors that are not all alike.
+fn cocotb_of_streams(core: &CoreConfig) -> Result<(), Failure> {
+    let beyond = [
+        ("--partial", core.partial),
+        ("--bias", core.bias),
+        ("formats, lengths or scales of their own for q, k, v or o", !core.has_one_shape()),
+    ];
+    match beyond.into_iter().find(|(_, has)| *has) {
+        Some((what, _)) => Err(Failure::input(format!(
+            "--cocotb: the bench of a stream wrapper knows no {what}; leave --cocotb out, testbench/axis has a bench for them"
+        ))),
+        None => Ok(()),
     }
 }
