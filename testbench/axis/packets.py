@@ -131,7 +131,8 @@ def read_shapes(wrapper, path):
     places, length, shapes = {}, 0, {}
     for name, shape in ports:
         factors = [int(factor) for factor in shape.split("x")]
-        shapes[name] = (math.prod(factors[:-1]), factors[-1])
+        # Bits of a word, and how many.
+        shapes[name] = (math.prod(factors[1:]), factors[0])
         places[name] = slice(length, length + (math.prod(factors) + 3) // 4)
         length = places[name].stop
     of = Ports(shapes)
