@@ -200,6 +200,7 @@ fn logs_of_wrappers_are_what_their_waves_show() {
             k: w.k[..keys * 6].to_vec(),
             v: w.v[..keys * 6].to_vec(),
             padding: vec![false, false, true],
+            ..WrapperBlock::default()
         };
         let w = WrapperWorkload {
             blocks: vec![block(0..3, 9), block(3..4, 4)],
