@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// Lanes that one copy of the scalar registers feeds.
 pub const LANES_PER_GROUP: usize = 16;
 
+/// Makes a group's factor of the core's.
+pub type FactorOf = fn(&mut Module, &Arc<Numerics>, Wire) -> Wire;
+
 /// A kind of lane, and what its group does for it.
 pub struct LaneKind {
     /// Name of the lane's module.
@@ -29,7 +32,7 @@ pub struct LaneKind {
     /// An enable of words that is no flag.
     pub takes: Option<&'static str>,
     /// What the group makes of the factor `w` before its copies.
-    pub factor: Option<fn(&mut Module, &Arc<Numerics>, Wire) -> Wire>,
+    pub factor: Option<FactorOf>,
 }
 
 /// What a lane gets.
