@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn moving_cycles_are_counted_around_those_that_stand_still() {
         let mut frozen = Frozen::default();
-        [3, 4, 7].map(|cycle| frozen.cycle(cycle));
+        [3, 4, 7].into_iter().for_each(|cycle| frozen.cycle(cycle));
         assert_eq!(frozen.times(0, 20), [(3, 5), (7, 8)]);
         assert_eq!((frozen.times(4, 7), frozen.times(5, 7)), (&[(3, 5)][..], &[][..]));
         let moving: Vec<u64> = (0..20).filter(|cycle| ![3, 4, 7].contains(cycle)).collect();
