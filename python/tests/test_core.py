@@ -466,6 +466,8 @@ class Behaviour(unittest.TestCase):
                 self.core.attention(self.x, self.x, self.x, progress=ends)
 
     def test_ctrl_c(self):
+        # What a shell starts in the background ignores the signal.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
         with self.assertRaises(KeyboardInterrupt):

@@ -2,8 +2,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use flashd_golden::{Head, Isa, Model, VectorModel, plain_attention, units, v_exponent};
+use flashd_spec::bits::pack;
 use flashd_spec::config::CoreConfig;
-use flashd_spec::format::Format;
+use flashd_spec::format::{Format, Scale};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::hint::black_box;
@@ -46,8 +47,16 @@ fn engines(c: &mut Criterion) {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     for config in CoreConfig::shipped() {
         let (d, format) = (config.d, config.format);
-        let mut vectors = |n: usize| encodings(format, &numbers(&mut rng, n * d));
-        let (q, k, v) = (vectors(queries), vectors(keys), vectors(keys));
+        // Integers have scales of their vectors behind them: all one, of elements that fill the range.
+        let size = if format.is_integer() { 32.0 } else { 1.0 };
+        let mut vectors = |n: usize, scale: Scale| -> Vec<u64> {
+            let words = scale.format().map(|of| pack(&[of.one()], of.bits(), format.width()));
+            let numbers: Vec<f32> = numbers(&mut rng, n * d).iter().map(|x| x * size).collect();
+            let elements = numbers.chunks(d).map(|row| encodings(format, row));
+            elements.flat_map(|row| [row, words.clone().unwrap_or_default()].concat()).collect()
+        };
+        let scales = config.scales();
+        let (q, k, v) = (vectors(queries, scales.q), vectors(keys, scales.k), vectors(keys, scales.v));
         let (lengths, v_exponents) = (vec![keys; queries], vec![v_exponent(format, &v); queries]);
         let (lengths, v_exponents) = (&lengths[..], &v_exponents[..]);
         let head = Head { q: &q, k: &k, v: &v, lengths, v_exponents, ..Head::default() };

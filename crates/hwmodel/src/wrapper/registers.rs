@@ -223,7 +223,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     let (masks, partial) = (config.array.core.masks, config.array.core.partial);
     let fixed = config.array.core.has_value_exponent();
     let requested = config.values == Values::Requested;
-    let exponent_bits = config.array.core.formats().v.exponent_bits;
+    let exponent_bits = config.array.core.products().v.exponent_bits;
     let key_bits = config.array.key_index_bits();
     let status_bits = status(config).iter().map(|field| field.bit + 1).max().unwrap_or(1);
     // Where there is one, its address, what a host may do, and its width.

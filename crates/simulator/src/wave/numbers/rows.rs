@@ -98,6 +98,7 @@ pub(in crate::wave) const SCORE: &[Row] = &[
     ("late_score.stage_q", Score),
     ("bias.bias", Score),
     ("biased.bias", Score),
+    ("sum.bias", Score),
     ("biased", Score),
     ("late_bias.x", Score),
     ("late_bias.y", Score),

@@ -44,11 +44,11 @@ fn every_wide_bus_is_a_number_or_known_as_bits() {
 /// What has no row counts as a float of the format by its width alone, so nothing else may have that width here.
 #[test]
 fn only_floats_of_the_format_have_no_row() {
-    use Quantity::{Accumulator, Inner, Key, Port, PortValue, Result, Weight};
+    use Quantity::{Accumulator, Bias, Inner, Key, Port, PortValue, Result, Weight};
     for format in [Format::BF16, Format::FP8_E4M3] {
         for config in configurations(format, 5) {
             let numbers = Numbers::new(&config);
-            let floats = [Port, Key, PortValue, Result, Quantity::Value, Weight, Accumulator, Inner];
+            let floats = [Bias, Port, Key, PortValue, Result, Quantity::Value, Weight, Accumulator, Inner];
             for (row, quantity) in numbers.rows.iter().filter(|(_, quantity)| !floats.contains(quantity)) {
                 let width = numbers.number(*quantity, u32::MAX).map(Number::width);
                 assert_ne!(width, Some(format.width()), "{}: {row}", config.name());
