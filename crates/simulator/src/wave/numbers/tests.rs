@@ -60,7 +60,8 @@ fn only_floats_of_the_format_have_no_row() {
 #[test]
 fn every_row_is_a_bus() {
     let (mut rows, mut met) = (BTreeSet::new(), BTreeSet::new());
-    for config in variants(64, Format::BF16).iter().chain(&variants(5, Format::BF16)) {
+    let capped = CoreConfig { softcap: Some(30.0), ..CoreConfig::new(Design::FlashD, 5, Format::BF16) };
+    for config in variants(64, Format::BF16).iter().chain(&variants(5, Format::BF16)).chain([&capped]) {
         let numbers = Numbers::new(config);
         rows.extend(numbers.rows.iter().map(|(row, _)| *row));
         let signals = signals::list("core", &build(config).unwrap());
