@@ -49,6 +49,16 @@ function! {
     eval<W> { [a.and(&b)] }
 }
 
+function! {
+    /// One without the other.
+    pub struct WithoutFunction {}
+    name(this) = "without";
+    doc = "y = a and not b.";
+    inputs { a: 1, b: 1 }
+    outputs { y: 1 }
+    eval<W> { [a.and(&b.not())] }
+}
+
 /// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
 /// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
 pub fn block_count_bits(array: &ArrayConfig) -> u32 {

@@ -7,7 +7,7 @@
 //! keys, and in their stream, a state would have to be as wide as whole keys, and its accumulators would still have to wait.
 
 use super::beat::Shape;
-use super::logic::{EitherFunction, KEY_CREDIT_BITS, Low, credit};
+use super::logic::{BothFunction, EitherFunction, KEY_CREDIT_BITS, Low, WithoutFunction, credit};
 use super::packet::NextPlaceFunction;
 use super::ports::{Last, SinkInputs};
 use super::queries::last_of_packet;
@@ -44,26 +44,6 @@ function! {
             next_done,
         ]
     }
-}
-
-function! {
-    /// Whether a block of states is owed.
-    pub struct OwedFunction {}
-    name(this) = "states_owed";
-    doc = "A block that begins brings states where the register says so.";
-    inputs { block: 1, enabled: 1 }
-    outputs { y: 1 }
-    eval<W> { [block.and(&enabled)] }
-}
-
-function! {
-    /// What keys are while states come before them.
-    pub struct BehindStatesFunction {}
-    name(this) = "behind_states";
-    doc = "y = x and not stating.";
-    inputs { x: 1, stating: 1 }
-    outputs { y: 1 }
-    eval<W> { [x.and(&stating.not())] }
 }
 
 /// What the stream of states hands out.
@@ -109,7 +89,7 @@ pub fn state_stream(
 
         let [opens, take] = [(); 2].map(|()| m.later(1));
         // Blocks whose states have not begun to come.
-        let [owed] = m.call("owed", OwedFunction {}, [block, enabled]);
+        let [owed] = m.call("owed", BothFunction {}, [block, enabled]);
         let permit = credit(m, "credit", KEY_CREDIT_BITS, owed, opens);
         let (stop, counted) = last_of_packet(m, queries);
         let vectors = vector_input(m, "vectors", shape, &stream, permit, Some(stop), take);
@@ -170,9 +150,8 @@ pub fn steps_of(
     [k_valid, k_last]: [Wire; 2],
     k_mask: Option<Wire>,
 ) -> StepInputs {
-    let behind = |m: &mut Module, name: &str, x: Wire| {
-        m.call((name, 0), BehindStatesFunction {}, [x, states.stating])[0]
-    };
+    let behind =
+        |m: &mut Module, name: &str, x: Wire| m.call((name, 0), WithoutFunction {}, [x, states.stating])[0];
     let key_valid = behind(m, "key_valid", k_valid);
     let k_last = behind(m, "key_last", k_last);
     let k_mask = k_mask.map(|k_mask| behind(m, "key_mask", k_mask));

@@ -42,15 +42,6 @@ function! {
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
     }
 }
-function! {
-    /// Whether a step is that of a key.
-    pub struct KeyStepFunction {}
-    name(this) = "key_step";
-    doc = "y = x and not state.";
-    inputs { x: 1, state: 1 }
-    outputs { y: 1 }
-    eval<W> { [x.and(&state.not())] }
-}
 /// What the streams need to know of steps.
 pub struct StepOutputs {
     /// The array holds a block.

@@ -4,14 +4,14 @@ use super::advance::*;
 use super::beat::Shape;
 use super::host::{Events, host_control};
 use super::keys::key_stream;
-use super::logic::{BothFunction, Low, value_credit_bits};
+use super::logic::{BothFunction, Low, WithoutFunction, value_credit_bits};
 use super::ports::*;
 use super::queries::query_stream;
 use super::registers::{counters, errors};
 use super::requests::request_stream;
 use super::results::result_stream;
-use super::states::{BehindStatesFunction, StepInputs, state_stream, steps_of};
-use super::steps::{KeyStepFunction, StepOutputs, StepTimes, step_tracker};
+use super::states::{StepInputs, state_stream, steps_of};
+use super::steps::{StepOutputs, StepTimes, step_tracker};
 use super::values::{Permit, value_stream};
 use crate::array::{ArrayInputs, ArrayOutputs, array};
 use crate::attention::ports::CoreInputs;
@@ -104,7 +104,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             ];
             let states = state_stream(m, "states", &shape, config.array.queries, &s, ports);
             m.outputs("s_axis_s_tready", &[states.tready]);
-            let [ready] = m.call(("key_ready", 0), BehindStatesFunction {}, [k_ready, states.stating]);
+            let [ready] = m.call(("key_ready", 0), WithoutFunction {}, [k_ready, states.stating]);
             m.drive(key_ready, ready);
             states
         });
@@ -228,7 +228,7 @@ impl Events {
 fn key_steps(m: &mut Module, array: &ArrayOutputs) -> [Wire; 2] {
     let steps = [("key_step", array.core.v_step), ("key_ask", array.core.v_ren)];
     match array.core.v_state {
-        Some(state) => steps.map(|(name, x)| m.call((name, 0), KeyStepFunction {}, [x, state])[0]),
+        Some(state) => steps.map(|(name, x)| m.call((name, 0), WithoutFunction {}, [x, state])[0]),
         None => steps.map(|(_, x)| x),
     }
 }

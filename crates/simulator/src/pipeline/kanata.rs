@@ -13,6 +13,7 @@
 //! an X in their name for such (`onikiri_parser.js`). Numbers of retirement follow each other, without those of kind 1: where these are
 //! hidden it finds rows by them.
 
+use super::record::between;
 use super::stages::{RESTORE, WEIGHT};
 use super::{Pipeline, PipelineStep};
 use flashd_golden::Action;
@@ -112,9 +113,7 @@ impl Pipeline {
     /// The frozen cycles between the one in which a step's key is taken and its end.
     fn frozen_for(&self, step: &PipelineStep) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (taken, end) = (step.taken, self.end(step));
-        let first = self.frozen.partition_point(move |&(_, to)| to <= taken);
-        let of_step = self.frozen[first..].iter().take_while(move |&&(from, _)| from < end);
-        of_step.map(move |&(from, to)| (from, to.min(end)))
+        between(&self.frozen, taken, end).iter().map(move |&(from, to)| (from, to.min(end)))
     }
 }
 

@@ -30,6 +30,13 @@ pub(super) struct Frozen {
     times: Vec<(u64, u64)>,
 }
 
+/// Those of some times, in order, that touch the cycles between two, the second excluded.
+pub(super) fn between(times: &[(u64, u64)], from: u64, to: u64) -> &[(u64, u64)] {
+    let first = times.partition_point(|&(_, end)| end <= from);
+    let end = times.partition_point(|&(start, _)| start < to);
+    &times[first..end.max(first)]
+}
+
 impl Frozen {
     fn cycle(&mut self, cycle: u64) {
         match self.times.last_mut() {
@@ -44,9 +51,7 @@ impl Frozen {
 
     /// The times between two cycles, the second excluded.
     pub(super) fn times(&self, from: u64, to: u64) -> &[(u64, u64)] {
-        let first = self.times.partition_point(|&(_, end)| end <= from);
-        let end = self.times.partition_point(|&(start, _)| start < to);
-        &self.times[first..end.max(first)]
+        between(&self.times, from, to)
     }
 
     /// The cycle that is `moves` moving ones after a moving one.

@@ -77,11 +77,11 @@ impl<'a> Chart<'a> {
 
     fn finish(self, design: String) -> Pipeline {
         let Shapes { stages, shapes, .. } = self.shapes;
-        let ends =
-            self.steps.iter().map(|step| step.taken + shapes[step.shape].last().map_or(0, |span| span.to));
-        let from = self.steps.iter().map(|step| step.offered).min().unwrap_or(0);
-        let frozen = self.frozen.times(from, ends.max().unwrap_or(0)).to_vec();
-        Pipeline { design, stages, shapes, steps: self.steps, frozen }
+        let mut chart = Pipeline { design, stages, shapes, steps: self.steps, frozen: Vec::new() };
+        let from = chart.steps.iter().map(|step| step.offered).min().unwrap_or(0);
+        let end = chart.steps.iter().map(|step| chart.end(step)).max().unwrap_or(0);
+        chart.frozen = self.frozen.times(from, end).to_vec();
+        chart
     }
 }
 

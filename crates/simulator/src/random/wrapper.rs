@@ -71,13 +71,21 @@ pub fn streams(config: &WrapperConfig, round: usize, keys: usize, rng: &mut ChaC
     w
 }
 
-/// Most queries of a block begin from the state of the query at their place in the block before, if it has one.
+/// What the queries of a block begin from: most of them from the state of the query at their place in the block before, if it has one.
+fn states(
+    queries: usize,
+    before: impl Fn(usize) -> Option<PartialState>,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Option<PartialState>> {
+    (0..queries).map(|place| before(place).filter(|_| rng.random_ratio(4, 5))).collect()
+}
+
+/// Gives the blocks [`states`].
 fn begin_from_states(config: &WrapperConfig, w: &mut WrapperWorkload, rng: &mut ChaCha8Rng) {
     let before = w.expected(config);
     for (block, before) in w.blocks.iter_mut().skip(1).zip(&before) {
         let queries = block.q.len() / config.array.core.port_words().q;
-        let of_place = |place: usize| before.results.get(place)?.state.clone();
-        block.states = (0..queries).map(|place| of_place(place).filter(|_| rng.random_ratio(4, 5))).collect();
+        block.states = states(queries, |place| before.results.get(place)?.state.clone(), rng);
     }
 }
 
@@ -122,14 +130,10 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
         }
     }
     if core.partial && rng.random() {
-        // Most queries begin from the state of the query at their place in the block before, if it has one.
         let mut results = w.single().results(&Model::new(core), false).into_iter();
         let mut before: Vec<Option<PartialState>> = Vec::new();
         for block in &mut w.blocks {
-            let of_place = |place: usize| before.get(place)?.clone();
-            block.states = (0..block.queries.len())
-                .map(|place| of_place(place).filter(|_| rng.random_ratio(4, 5)))
-                .collect();
+            block.states = states(block.queries.len(), |place| before.get(place)?.clone(), rng);
             before = results.by_ref().take(block.queries.len()).map(|result| result.state).collect();
         }
     }
