@@ -1,4 +1,4 @@
-//! What a user chooses: the configuration of a core, and of what is made of cores.
+//! What a user chooses: the configurations of a core, an array, a split and a wrapper.
 
 mod about;
 mod array;
@@ -40,55 +40,54 @@ use serde::{Deserialize, Serialize};
 pub struct CoreConfig {
     /// Recurrence, and the arithmetic of state and lanes.
     pub datapath: Datapath,
-    /// Elements of a query and of a key, d_k, 2 to 576; of a value and of a result too, unless [`CoreConfig::dv`] says otherwise.
+    /// Elements of a query and of a key, d_k, 2 to 576. Also d_v, unless [`CoreConfig::dv`] is set.
     pub d: usize,
-    /// Elements of a value and of a result, d_v, where there are not as many.
+    /// Elements of a value and of a result, d_v, if it differs from d_k.
     pub dv: Option<usize>,
-    /// Format of q; of k, v and o too, where they have none of their own.
+    /// Format of q, and the default for k, v and o.
     pub format: Format,
-    /// Format of k, where it is not that of q.
+    /// Format of k, if it differs from that of q.
     pub k_format: Option<Format>,
-    /// Format of v, where it is not that of q.
+    /// Format of v, if it differs from that of q.
     pub v_format: Option<Format>,
-    /// Format of o, where it is not that of q.
+    /// Format of o, if it differs from the default, [`Format::of_results`] of q's.
     pub o_format: Option<Format>,
-    /// The dot product; [`Dot::Fused`] when absent, but [`Dot::Tree`] where the paper is followed to the letter.
+    /// The dot product. By default [`Dot::Fused`]; [`Dot::Tree`] in the two paper-literal datapaths.
     pub dot: Option<Dot>,
-    /// What queries and keys are multiplied by, and values too where it is by blocks; a scale a row for queries and for keys that are
-    /// integers when absent.
+    /// Scale of queries and keys, and of values if it is per block. By default, integers have a bf16 scale per row and floats have none.
     pub scales: Option<Scale>,
-    /// What queries are multiplied by, where it is not what `scales` says.
+    /// Scale of queries, if it differs from `scales`.
     pub q_scales: Option<Scale>,
-    /// What keys are multiplied by, where it is not what `scales` says.
+    /// Scale of keys, if it differs from `scales`.
     pub k_scales: Option<Scale>,
-    /// What values are multiplied by, where it is not what `scales` says.
+    /// Scale of values, if it differs from `scales`.
     pub v_scales: Option<Scale>,
-    /// Widths of fixed-point lanes; the format's default when absent.
+    /// Widths of fixed-point lanes; by default those of the datapath for these formats.
     pub lane: Option<LaneBits>,
-    /// FLASH-D with fixed-point lanes: whether v is brought into fixed point in a stage of its own, which takes a
-    /// register a lane and shortens the clock period. It asks for the value a cycle earlier; the latency is the same.
+    /// FLASH-D with fixed-point lanes: v is aligned in a pipeline stage of its own. This costs a register per lane and shortens the clock period. The core then
+    /// requests the value a cycle earlier; the latency is unchanged.
     pub value_stage: Option<bool>,
-    /// Whether keys can be masked: a port `k_mask`, and `o_empty` for queries all of whose keys are.
+    /// Keys can be masked: adds the port `k_mask`, and `o_empty` for a query with no unmasked key.
     pub masks: bool,
-    /// Whether a query can start from a partial result, in place of its first key, and hands out the state beside its
-    /// result, so that its keys can come in tiles. Takes masks, whose `o_empty` tells that there is no state.
+    /// A query can start from a partial result in place of its first key, and the core outputs the state beside the result, so that keys can come in tiles.
+    /// Requires `masks`, because `o_empty` marks a result without a state.
     pub partial: bool,
-    /// What scores are capped by: `c tanh(s / c)` of the score s, before a bias is added. It takes a stage, and a cycle of the latency.
+    /// Soft cap c of the scores, `c tanh(s / c)`, applied before the bias. It takes one stage and one cycle of latency.
     pub softcap: Option<f64>,
-    /// Whether a number is added to the score of each key: a port `k_bias`, in bf16.
+    /// Each key has a number that is added to its score: the port `k_bias`, in bf16.
     pub bias: bool,
-    /// Cycles from `v_ren` to its value, 1 to 16: the way to the memory and back. Each beyond the first takes a stage of
-    /// registers for the scalars that wait for the value, and adds one to the latency; the rate stays one key a cycle.
+    /// Cycles from `v_ren` to the value, 1 to 16: the round trip to the memory. Each cycle beyond the first adds a pipeline stage for the scalars that wait for
+    /// the value, and a cycle of latency. The initiation interval stays 1.
     pub value_latency: u32,
-    /// The hold rule; the design's default when absent.
+    /// The hold rule; by default that of the datapath.
     pub hold: Option<Hold>,
-    /// Accumulator of the output update; the design's default when absent.
+    /// Accumulator of float lanes; by default that of the datapath.
     pub accumulator: Option<Accumulator>,
-    /// Significand bits of the weight or exponential of float lanes; those of the format when absent.
+    /// Significand bits of the weight or exponential in float lanes; by default those of the format.
     pub weight_bits: Option<u32>,
-    /// Segments of a PWL table (per octave where the range is reduced): 4, 8, 16 or 32.
+    /// Segments of a PWL table (per octave if the range is reduced): 4, 8, 16 or 32.
     pub segments: u32,
-    /// The score is `q . k * 2^score_shift`; the power-of-two part of 1/sqrt(d) when absent.
+    /// The score is `q . k * 2^score_shift`. By default the power-of-two part of 1/sqrt(d).
     pub score_shift: Option<i32>,
     /// Integer bits of the fixed-point score (without sign); it saturates at +-2^bits.
     pub score_integer_bits: u32,
@@ -98,25 +97,24 @@ pub struct CoreConfig {
     pub state_fraction_bits: u32,
 }
 
-/// Cycles from `v_ren` to its value when nothing else is asked for.
+/// Default cycles from `v_ren` to the value.
 const DEFAULT_VALUE_LATENCY: u32 = 1;
-/// Integer bits of the score when nothing else is asked for.
+/// Default integer bits of the score.
 const DEFAULT_SCORE_INTEGER_BITS: u32 = 9;
-/// Largest significand of a weight of fixed-point lanes.
+/// Most significand bits of the weight in fixed-point lanes.
 pub(crate) const WIDEST_LANE_WEIGHT: u32 = 12;
-/// Fewest and most significand bits of a weight of float lanes; the tables have no more.
+/// Fewest and most significand bits of the weight in float lanes; the tables resolve no more.
 pub const WEIGHT_BITS_RANGE: (u32, u32) = (3, 16);
-/// Default budget of FLASH-D's hold rule: what it loses stays below 2^-10 of the largest value, 0.1 %, at any number of keys.
+/// Default budget of FLASH-D's hold rule: all held keys together change o by less than `2^-10 max|v|`, 0.1 %, at any N.
 pub const DEFAULT_BUDGET: u32 = 9;
-/// Default threshold T of the hold rule, where there is no budget.
+/// Default threshold T of the hold rule, for datapaths without a budget.
 pub const DEFAULT_HOLD: f64 = 12.0;
-/// Fewest and most fraction bits that a budget of the hold rule may be made for.
+/// Fewest and most fraction bits F of `budget:F`.
 pub const BUDGET_FRACTIONS: (u32, u32) = (4, 22);
-/// Range of `D = s_i - s_{i-1}` in which the paper's static rule computes.
+/// The paper's static rule updates only for `D = s_i - s_{i-1}` within these limits.
 pub const STATIC_HOLD: (f64, f64) = (-6.0, 11.0);
-/// Fraction bits that the accumulator has beyond the format's by default. With none, both designs lose the
-/// sum of many small updates, FLASH-D more of it; with three FLASH-D's mean error on real traces is up to 1.054
-/// times FA2's in bf16, with four up to 1.037 times, and both are smaller.
+/// Default fraction bits of the accumulator beyond the format's. With 0, both designs lose the sum of many small updates, and FLASH-D loses more. With 3,
+/// FLASH-D's mean error on real traces is up to 1.054 times FA2's in bf16; with 4, up to 1.037 times, and both errors are smaller.
 pub const ACCUMULATOR_GUARD_BITS: u32 = 4;
 /// Fewest and most cycles from `v_ren` to the value.
 pub const VALUE_LATENCY_RANGE: (u32, u32) = (1, 16);
@@ -131,7 +129,7 @@ impl CoreConfig {
         CoreConfig::with_datapath(Datapath::shipped(design, format), d, format)
     }
 
-    /// A datapath of a vector length and format, everything else at its default.
+    /// A datapath with a vector length and a format; everything else at its default.
     pub fn with_datapath(datapath: Datapath, d: usize, format: Format) -> Self {
         CoreConfig {
             datapath,
@@ -164,7 +162,7 @@ impl CoreConfig {
         }
     }
 
-    /// The same with a format for each operand and for the result.
+    /// Replaces the formats of q, k, v and o.
     #[must_use]
     pub fn with_formats(self, formats: Formats) -> Self {
         let Formats { q, k, v, o } = formats;
@@ -173,20 +171,20 @@ impl CoreConfig {
         CoreConfig { format: q, k_format: other(k), v_format: other(v), o_format, ..self }
     }
 
-    /// The formats of the elements of operands and result, on the ports.
+    /// Formats of the elements of q, k, v and o on the ports.
     pub fn formats(&self) -> Formats {
         let of = |own: Option<Format>| own.unwrap_or(self.format);
         let o = self.o_format.unwrap_or(self.format.of_results());
         Formats { q: self.format, k: of(self.k_format), v: of(self.v_format), o }
     }
 
-    /// The same with vectors of these lengths.
+    /// Replaces d_k and d_v.
     #[must_use]
     pub fn with_lengths(self, Lengths { k, v }: Lengths) -> Self {
         CoreConfig { d: k, dv: (v != k).then_some(v), ..self }
     }
 
-    /// Whether the vectors of all operands have one format and one length, and nothing stands behind their elements.
+    /// Set if q, k, v and o share one format and one length and no operand has a scale.
     pub fn has_one_shape(&self) -> bool {
         self.formats().uniform().is_some() && self.dv() == self.d && self.scales() == Scales::NONE
     }
@@ -196,19 +194,19 @@ impl CoreConfig {
         Lengths { k: self.d, v: self.dv() }
     }
 
-    /// Elements of a value and of a result.
+    /// Elements of a value and of a result, d_v.
     pub fn dv(&self) -> usize {
         self.dv.unwrap_or(self.d)
     }
 
-    /// The default core with this datapath, these lengths and formats.
+    /// The default core with this datapath and these lengths and formats.
     #[must_use]
     pub fn plain(&self) -> CoreConfig {
         let CoreConfig { datapath, d, dv, format, k_format, v_format, o_format, .. } = *self;
         CoreConfig { dv, k_format, v_format, o_format, ..CoreConfig::with_datapath(datapath, d, format) }
     }
 
-    /// What is known of the datapath.
+    /// The datapath's row in [`KINDS`].
     pub fn kind(&self) -> &'static Kind {
         self.datapath.kind()
     }
@@ -223,33 +221,32 @@ impl CoreConfig {
         self.kind().weight
     }
 
-    /// The update of FLASH-D's log-sum-exp weight unit.
+    /// The output update of FLASH-D's log-sum-exp weight unit.
     pub fn update(&self) -> Option<Update> {
         self.kind().update
     }
 
-    /// FA2's datapath.
+    /// The datapath of FA2.
     pub fn fa2(&self) -> Option<Fa2Variant> {
         self.kind().fa2
     }
 
-    /// Whether the weight state is fine enough for a budget.
+    /// Set if the state has enough fraction bits for a hold budget.
     fn has_room_for_a_budget(&self) -> bool {
         self.state_fraction_bits >= BUDGET_STATE_FRACTION
     }
 
-    /// Whether the output lanes compute in fixed point.
+    /// Set if the output lanes compute in fixed point.
     pub fn has_fixed_lanes(&self) -> bool {
         matches!(self.kind().arithmetic, Arithmetic::Fixed | Arithmetic::Ranged)
     }
 
-    /// Whether all lanes are relative to one exponent, which is loaded with q: the ports `v_exponent` and `o_overflow`. Integers have
-    /// one exponent, which needs no port.
+    /// Set if all lanes share one exponent, loaded with q: the ports `v_exponent` and `o_overflow`. Integers have a constant exponent and need no port.
     pub fn has_value_exponent(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Fixed && !self.products().v.is_integer()
     }
 
-    /// What the elements of operands are multiplied by.
+    /// Scales of q, k and v: each operand's own, else the common one, else the default of its format.
     pub fn scales(&self) -> Scales {
         let plain = self.formats().scales();
         let of_blocks = self.scales.filter(|scale| scale.is_of_blocks());
@@ -260,37 +257,37 @@ impl CoreConfig {
         }
     }
 
-    /// How operands are encoded.
+    /// Formats and scales of the operands.
     pub fn encodings(&self) -> Encodings {
         Encodings { formats: self.formats(), scales: self.scales() }
     }
 
-    /// What is multiplied and added up: elements with their scales, and the result.
+    /// Formats of what the units multiply (elements with their scales) and of the result.
     pub fn products(&self) -> Formats {
         self.encodings().products()
     }
 
-    /// Words on the ports, the elements and behind them those of their scales.
+    /// Words per vector on the ports: elements, then scales.
     pub fn port_words(&self) -> Words {
         self.encodings().words(self.d, self.dv())
     }
 
-    /// Whether each lane has an exponent of its own beside its fixed-point accumulator.
+    /// Set if each lane has an exponent of its own beside its fixed-point accumulator.
     pub fn has_ranged_lanes(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Ranged
     }
 
-    /// Whether FLASH-D's fixed-point lanes have a stage for v.
+    /// Set if FLASH-D's fixed-point lanes align v in a stage of its own.
     pub fn value_stage(&self) -> bool {
         self.value_stage.unwrap_or(self.kind().value_stage)
     }
 
-    /// Whether the core can take over and hand out partial results: all but those that follow the paper to the letter.
+    /// Set if the core can load and output partial results: all datapaths but the two paper-literal ones.
     pub fn can_be_partial(&self) -> bool {
         !self.kind().state.is_empty()
     }
 
-    /// The scalars of a partial result's state beside its accumulators: ports are `state_` and `o_` before the name.
+    /// Names of the scalars in a partial result's state. The ports are `state_` and `o_` with these names.
     pub fn state_scalars(&self) -> &'static [&'static str] {
         match (self.kind().state, self.hold()) {
             (state, Hold::Budget(_)) => state,
@@ -299,32 +296,32 @@ impl CoreConfig {
         }
     }
 
-    /// Widths of fixed-point lanes: as configured, or the format's default.
+    /// Widths of fixed-point lanes, as configured or the datapath's default for these formats.
     pub fn lane_bits(&self) -> LaneBits {
         self.lane.unwrap_or_else(|| (self.kind().lane)(self.products()))
     }
 
-    /// How many times the smallest channel of V the largest may be, where all channels are under one exponent, for values a quarter of
-    /// the smallest channel's largest to keep the format's precision; none where each element has an exponent of its own.
+    /// Ratio of the largest to the smallest channel of V at which the smallest channel's values keep the format's precision down to a quarter of that channel's
+    /// largest. Only for lanes that share one exponent; `None` for the others.
     pub fn channel_spread(&self) -> Option<f64> {
         let LaneBits { o, v, .. } = self.lane_bits();
-        // FLASH-D's values enter the lanes with v bits, FA2's products the accumulator. One of the bits is the sign.
+        // FLASH-D's values enter the lanes with v bits; FA2's products enter the accumulator. One of the bits is the sign.
         let kept = if self.design() == Design::FlashD { v } else { o };
         let octaves = f64::from(kept) - 3.0 - f64::from(self.products().v.precision());
         self.has_value_exponent().then(|| octaves.exp2())
     }
 
-    /// The dot product in force.
+    /// The dot product in use.
     pub fn dot(&self) -> Dot {
         self.dot.unwrap_or(if self.follows_the_paper() { Dot::Tree } else { Dot::Fused })
     }
 
-    /// The power-of-two part of the score's scale: as configured, or that of 1/sqrt(d).
+    /// Exponent of the power-of-two part of the score's scale, as configured or that of 1/sqrt(d).
     pub fn score_shift(&self) -> i32 {
         self.score_shift.unwrap_or_else(|| default_score_shift(self.d))
     }
 
-    /// The hold rule in force.
+    /// The hold rule in use.
     pub fn hold(&self) -> Hold {
         self.hold.unwrap_or(match self.kind().hold {
             HoldRules::Budget if self.has_room_for_a_budget() => Hold::Budget(DEFAULT_BUDGET),
@@ -334,14 +331,13 @@ impl CoreConfig {
         })
     }
 
-    /// Whether the configuration is one of those that follow the paper to the letter, everything in the
-    /// format: FLASH-D `paper`, FA2 `literal`.
+    /// Set for the datapaths that follow the paper literally, with every operation rounded to the format: FLASH-D `paper` and FA2 `literal`.
     pub fn follows_the_paper(&self) -> bool {
         self.kind().arithmetic == Arithmetic::Letter
     }
 
-    /// Fraction bits of the accumulator: as configured; by default [`ACCUMULATOR_GUARD_BITS`] more than those of
-    /// v and o, in both designs, and none more where the paper is followed to the letter.
+    /// Fraction bits of the accumulator: as configured, else [`ACCUMULATOR_GUARD_BITS`] more than the wider of v and o in both designs, and no more than these
+    /// in the paper-literal datapaths.
     pub fn accumulator_fraction(&self) -> u32 {
         let lanes = self.products().lane_precision() - 1;
         match self.accumulator {
@@ -353,8 +349,8 @@ impl CoreConfig {
         }
     }
 
-    /// The accumulator's float format. Where exponentials exceed 1, formats with few exponents take one bit more of them: then
-    /// 65,536 of the largest exponentials of values up to 1 fit.
+    /// Float format of the accumulator. If exponentials may exceed 1, formats with few exponent bits get one more, so that 65,536 of the largest exponentials
+    /// times values up to 1 fit.
     pub fn accumulator_format(&self) -> Format {
         let base = self.products().lane_exponents();
         let grows = self.kind().slack > 0 && base.exponent_bits < Format::BF16.exponent_bits;
@@ -366,7 +362,7 @@ impl CoreConfig {
         }
     }
 
-    /// Width of an accumulator, as partial results hold it: in lanes with an exponent of their own that field above the number.
+    /// Width of an accumulator in a partial result. In ranged lanes the exponent field stands above the number.
     pub fn accumulator_bits(&self) -> u32 {
         match self.kind().arithmetic {
             Arithmetic::Fixed => self.lane_bits().o + self.sum_guard_bits(),
@@ -375,8 +371,8 @@ impl CoreConfig {
         }
     }
 
-    /// Bits that FA2's fixed-point accumulators have above the values': l stays below 2 in both forms whose reference follows it, and
-    /// below 65,536 in the other one. FLASH-D's have none.
+    /// Guard bits of FA2's fixed-point accumulators above the value. l stays below 2 in the two log-reference datapaths, and reaches at most 65,536 in `fixed`.
+    /// FLASH-D needs none.
     pub fn sum_guard_bits(&self) -> u32 {
         match self.fa2() {
             Some(Fa2Variant::LogReference | Fa2Variant::SharedLogReference) => LOG_SUM_GUARD_BITS,
@@ -385,22 +381,21 @@ impl CoreConfig {
         }
     }
 
-    /// The format in which float lanes see v: that of its elements with their scales, in the accumulator's exponents where those differ.
+    /// Format of v in float lanes: elements with their scales, converted to the accumulator's exponents if these differ.
     pub fn value_format(&self) -> Format {
         let (format, accumulator) = (self.products().v, self.accumulator_format());
         let same = accumulator.bias == format.bias && accumulator.subnormals == format.subnormals;
         if same { format } else { accumulator.with_fraction(format.fraction_bits) }
     }
 
-    /// The format of a weight or exponential that is rounded to one: the exponents of v in the lanes, with a significand of its own.
+    /// Format of a weight or exponential that is rounded to a float: v's exponents in the lanes, `weight_bits` of significand.
     pub fn weight_format(&self) -> Format {
         let bits = self.weight_bits.unwrap_or(self.products().lane_precision());
         self.value_format().with_fraction(bits - 1)
     }
 
-    /// Significand bits of the weight or exponential as the lanes get it. A multiplier that also scales FA2's result takes the
-    /// reciprocal of the sum as well, which needs two bits beyond the result's precision, and one for its own rounding where the
-    /// product is rounded twice, as in float lanes.
+    /// Significand bits of the factor that enters the lanes. A multiplier that also applies FA2's final scale takes the reciprocal of l as well: 2 bits more
+    /// than the result's precision, and in float lanes a third, because they round the product twice.
     pub fn factor_significand(&self) -> u32 {
         let p = self.products().lane_precision();
         let asked = if self.has_fixed_lanes() { Some(self.lane_bits().w) } else { self.weight_bits };
@@ -411,8 +406,7 @@ impl CoreConfig {
     }
 }
 
-/// Exponent of the power-of-two part of 1/sqrt(d), `-floor(log2(d) / 2)`: what remains for the host to fold
-/// into q lies in (1/2, 1].
+/// `-floor(log2(d) / 2)`, the exponent of the power-of-two part of 1/sqrt(d). The rest, in (1/2, 1], is for the host to fold into q.
 pub fn default_score_shift(d: usize) -> i32 {
     -((d.max(1).ilog2() / 2) as i32)
 }

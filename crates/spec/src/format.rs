@@ -1,8 +1,7 @@
-//! Number formats as data: one description, from which every width and constant follows.
+//! Number formats as data: every width and constant follows from one description.
 //!
-//! A format is `sign | exponent | fraction`; named formats are aliases and nothing else. An integer of W bits is the float with one bit
-//! of exponent, W - 2 of fraction and subnormals whose last place is 1: its magnitude field then is the magnitude as an integer. Only the
-//! encoding differs, which is two's complement.
+//! A format is `sign | exponent | fraction`; named formats are only aliases. An integer of W bits is described as a float with 1 exponent bit, W - 2 fraction
+//! bits and subnormals with an ulp of 1: its magnitude field is then the integer's magnitude. Only the encoding differs: two's complement.
 //!
 //! ```text
 //!   W-1    W-2 .. F      F-1 .. 0
@@ -21,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which encodings are not finite numbers.
+/// Which encodings are not finite numbers (specials).
 ///
-/// Such an encoding computes as +0 and marks its query invalid; no unit ever produces one.
+/// A special computes as +0 and marks its query invalid. No unit produces one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Specials {
     /// IEEE 754: an exponent of all ones is Inf or NaN.
@@ -34,22 +33,22 @@ pub enum Specials {
     None,
 }
 
-/// What happens below the smallest normal number.
+/// Treatment of numbers below the smallest normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Subnormals {
     /// Gradual underflow, as in IEEE 754.
     Supported,
-    /// Operands that are subnormal count as zero with their sign; a result is rounded to `p` bits as if
-    /// the exponent were unbounded, then becomes zero with its sign if it is below the smallest normal.
+    /// Subnormal operands count as zero with their sign. A result is rounded to p bits with an unbounded exponent, then flushed to zero with its sign if it is
+    /// below the smallest normal.
     Flushed,
 }
 
-/// How a negative number is encoded.
+/// Encoding of negative numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Encoding {
-    /// A sign bit above the magnitude's bits.
+    /// A sign bit above the magnitude.
     SignMagnitude,
-    /// Two's complement. The lowest encoding, whose magnitude no other number has, counts as the number above it: -128 as -127.
+    /// Two's complement. The lowest encoding has no positive counterpart and counts as the one above it: -128 as -127.
     TwosComplement,
 }
 
@@ -84,7 +83,7 @@ impl Format {
     /// IEEE binary32, 1-8-23, subnormals flushed.
     pub const FP32: Format = Format::ieee(8, 23, Subnormals::Flushed);
 
-    /// The named formats, in the order in which they are listed to users.
+    /// The named formats of results, in the order in which users see them.
     pub const NAMED: [(&'static str, Format); 5] = [
         ("bf16", Format::BF16),
         ("fp8-e4m3", Format::FP8_E4M3),
@@ -108,11 +107,11 @@ impl Format {
     pub const FP4_E2M1: Format =
         Format { specials: Specials::None, ..Format::ieee(2, 1, Subnormals::Supported) };
 
-    /// The named floats that are too narrow for results: elements of blocks that share a scale.
+    /// Named floats that are too narrow for results: elements of blocks that share a scale.
     pub const NARROW: [(&'static str, Format); 3] =
         [("fp6-e3m2", Format::FP6_E3M2), ("fp6-e2m3", Format::FP6_E2M3), ("fp4-e2m1", Format::FP4_E2M1)];
 
-    /// The elements of OCP Microscaling.
+    /// Element formats of OCP Microscaling.
     pub const MX: [Format; 6] = [
         Format::FP8_E4M3,
         Format::FP8_E5M2,
@@ -125,17 +124,17 @@ impl Format {
     /// The named integers.
     pub const INTEGERS: [(&'static str, Format); 2] = [("int8", Format::INT8), ("int4", Format::INT4)];
 
-    /// The names of the named floats, as texts list them.
+    /// The names of the floats in [`Format::NAMED`], as messages list them.
     pub fn float_names() -> String {
         Format::NAMED.map(|(name, _)| name).join(", ")
     }
 
-    /// All named formats: the floats, then the integers and the floats that no result has.
+    /// All named formats: result floats, integers, narrow floats.
     pub fn named() -> impl Iterator<Item = (&'static str, Format)> {
         Format::NAMED.into_iter().chain(Format::INTEGERS).chain(Format::NARROW)
     }
 
-    /// Whether results can have it: a mean of integers, or of numbers of six bits and fewer, needs places that they do not have.
+    /// Set if results can have this format. A mean of integers or of floats below 8 bits needs fraction bits that the format does not have.
     pub fn is_of_results(self) -> bool {
         self.of_results() == self
     }
@@ -152,12 +151,12 @@ impl Format {
         }
     }
 
-    /// Whether the numbers are integers.
+    /// Set if the numbers are integers.
     pub const fn is_integer(&self) -> bool {
         matches!(self.encoding, Encoding::TwosComplement)
     }
 
-    /// Exponent and fraction of an encoding: all but its sign. An integer's is its magnitude.
+    /// Exponent and fraction fields of an encoding, without the sign; of an integer, its magnitude.
     pub const fn magnitude(&self, bits: u64) -> u64 {
         let (sign, low) = (bits & self.sign_bit(), bits & (self.sign_bit() - 1));
         match self.encoding {
@@ -167,7 +166,7 @@ impl Format {
         }
     }
 
-    /// The encoding of exponent and fraction with a sign.
+    /// Encodes a magnitude (exponent and fraction fields) with a sign.
     pub const fn signed(&self, magnitude: u64, negative: bool) -> u64 {
         match (negative, self.encoding) {
             (false, _) => magnitude,
@@ -207,7 +206,7 @@ impl Format {
         (1 << self.exponent_bits) - 1
     }
 
-    /// Bit pattern of the sign bit.
+    /// Mask of the sign bit.
     pub const fn sign_bit(&self) -> u64 {
         1 << (self.width() - 1)
     }
@@ -227,7 +226,7 @@ impl Format {
         }
     }
 
-    /// Magnitude bits of the smallest positive number the format keeps.
+    /// Magnitude bits of the smallest positive number that is not flushed.
     pub const fn min_positive(&self) -> u64 {
         match self.subnormals {
             Subnormals::Supported => 1,
@@ -240,27 +239,27 @@ impl Format {
         if self.is_integer() { 1 } else { (self.bias as u64) << self.fraction_bits }
     }
 
-    /// Whether the encoding is Inf or NaN.
+    /// Set if the encoding is Inf or NaN.
     pub const fn is_special(&self, bits: u64) -> bool {
         self.magnitude(bits) > self.max_finite()
     }
 
-    /// The format of results where operands have this one: the same, but bf16 for integers and for floats below eight bits. A mean of
-    /// these needs places that they do not have, and its own exponent: most means are far smaller than the largest value.
+    /// Default format of results for operands in this one: bf16 for integers and for floats below 8 bits, otherwise the same. A mean needs fraction bits that
+    /// those do not have, and an exponent: most means are far below the largest value.
     pub const fn of_results(self) -> Format {
         if self.is_integer() || self.width() < 8 { Format::BF16 } else { self }
     }
 
-    /// The same exponents and policies with another fraction.
+    /// The same exponents and policies with `fraction_bits` bits of fraction, as sign and magnitude.
     pub(crate) const fn with_fraction(self, fraction_bits: u32) -> Format {
         Format { fraction_bits, encoding: Encoding::SignMagnitude, ..self }
     }
 
-    /// Whether every finite number of the other format is one of this.
+    /// Set if every finite number of `other` is one of this format.
     pub fn holds(&self, other: Format) -> bool {
         let (largest, smallest) =
             (|f: &Format| f.value(f.max_finite()), |f: &Format| f.value(f.min_positive()));
-        // The smallest normal numbers have all the fraction bits; a subnormal has none to spare.
+        // The smallest normal number uses all fraction bits; a subnormal has none to spare.
         let fraction = self.fraction_bits >= other.fraction_bits;
         let reaches = match (self.subnormals, other.subnormals) {
             (Subnormals::Supported, Subnormals::Flushed) => {
@@ -273,8 +272,8 @@ impl Format {
         fraction && largest(self) >= largest(&other) && reaches
     }
 
-    /// The same format with `fraction_bits` bits of fraction and every encoding finite: the format of a
-    /// wider accumulator. One exponent more and no special values keep it a superset of `self`.
+    /// Format of a wider accumulator: the same exponents with `fraction_bits` bits of fraction. `AllOnes` becomes `None`, so that e4m3's largest magnitudes
+    /// stay finite; with at least the format's own fraction bits it holds every number of `self`.
     pub const fn accumulator(&self, fraction_bits: u32) -> Format {
         Format {
             exponent_bits: self.exponent_bits,
@@ -289,8 +288,8 @@ impl Format {
         }
     }
 
-    /// The format of an unsaturating intermediate result (a difference, a product): one exponent bit more
-    /// with the same bias, so that twice the largest value fits, `fraction_bits` of fraction, no specials.
+    /// Format of an intermediate result that does not saturate (a difference, a product): one exponent bit more with the same bias, so that twice the largest
+    /// value fits; `fraction_bits` of fraction, no specials.
     pub const fn intermediate(&self, fraction_bits: u32) -> Format {
         Format {
             exponent_bits: self.exponent_bits + 1,
@@ -302,8 +301,7 @@ impl Format {
         }
     }
 
-    /// Value of an encoding. Specials are +0, flushed subnormals zero with their sign: what the hardware
-    /// computes with.
+    /// The number that the hardware computes with: specials are +0, flushed subnormals are zero with their sign.
     pub fn value(&self, bits: u64) -> f64 {
         if self.is_special(bits) {
             return 0.0;
@@ -313,7 +311,7 @@ impl Format {
         let exponent = ((bits >> self.fraction_bits) & self.exponent_mask()) as i32;
         let fraction = (bits & self.fraction_mask()) as f64;
         let hidden = (1u64 << self.fraction_bits) as f64;
-        // A power of two that f64 has as a normal number: formats have nine bits of exponent at most.
+        // A power of two that is normal in f64, because exponents have few bits.
         let scale =
             |e: i32| f64::from_bits(((1023 + e - self.bias - self.fraction_bits as i32) as u64) << 52);
         match (exponent, self.subnormals) {
@@ -323,13 +321,12 @@ impl Format {
         }
     }
 
-    /// This and another as a part of a name, with a word between them; once where they are the same.
+    /// Both formats as part of a name, joined by `between`; one if they are equal.
     pub fn ident_with(&self, between: &str, other: Format) -> String {
         if *self == other { self.ident() } else { format!("{}_{between}{}", self.ident(), other.ident()) }
     }
 
-    /// Short name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a
-    /// format without a name of its own.
+    /// Name with underscores, as in module and file names: `bf16`, `fp8_e4m3`, or `e8f16` for a format that has no name.
     pub fn ident(&self) -> String {
         match Format::named().find(|(_, f)| f == self) {
             Some((name, _)) => name.replace('-', "_"),

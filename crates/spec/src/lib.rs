@@ -1,9 +1,9 @@
-//! What the bit-exact model and the hardware have in common, and nothing else: formats, configurations, the widths and constants that
-//! follow from one, and the coefficients of the tables. No arithmetic of a datapath is here.
+//! What the bit-exact model and the hardware share, and nothing else: formats, configurations, the widths and constants that follow from them, and the
+//! coefficients of the tables. No datapath arithmetic is here.
 //!
-//! The model (`flashd-golden`) depends on this crate and not on the one that describes the hardware. So both can only agree by
-//! computing the same, but for what is here; and that is checked by itself: coefficients by the errors of the fits
-//! (`flashd pwl`), formats against the `half` crate, configurations by the errors of whole cores against attention in f64.
+//! The model (`flashd-golden`) depends on this crate and not on the crate that describes the hardware, so they agree only if both compute the same. What they
+//! share is checked separately: coefficients by the errors of the fits (`flashd pwl`), formats against the `half` crate, configurations by the errors of whole
+//! cores against attention in f64.
 //!
 //! ```
 //! use flashd_spec::config::{ConfigError, CoreConfig, Design};
@@ -12,11 +12,11 @@
 //!
 //! let config = CoreConfig::new(Design::FlashD, 64, Format::BF16);
 //! config.validate()?;
-//! // A score has a sign, and fixed-point lanes take so many bits of a weight.
+//! A score has a sign bit; the lanes take a weight of w significand bits.
 //! let numerics = Numerics::new(&config);
 //! assert_eq!(numerics.score_bits(), 1 + config.score_integer_bits + config.score_fraction_bits);
 //! assert_eq!(config.lane_bits().w, Format::BF16.precision() + 1);
-//! // What is not legal says why.
+//! An invalid configuration names the field at fault.
 //! let error: ConfigError = CoreConfig { d: 1, ..config }.validate().unwrap_err();
 //! assert_eq!(error.field, "d");
 //! # Ok::<(), ConfigError>(())
@@ -24,13 +24,13 @@
 
 #![warn(unreachable_pub)]
 
-// What the user chooses: number formats and the configuration of a core.
+// What the user chooses.
 pub mod config;
 pub mod format;
 
-// What follows from it: widths, constants, and the coefficients of the tables.
+// What follows from that: widths, constants, and the coefficients of the tables.
 pub mod numerics;
 pub mod pwl;
 
-// Words of so many bits.
+// Fields of bits and words.
 pub mod bits;

@@ -1,4 +1,4 @@
-//! Every width and constant of a core, computed from its configuration in one place.
+//! Every width and constant of a core, computed here from its configuration.
 //!
 //! ```text
 //!  score  s   | sign | IS integer     | FS fraction |            saturates at +-2^IS
@@ -8,8 +8,8 @@
 //!  sum    l          | 17 integer     | FL fraction             | saturates
 //! ```
 //!
-//! `paper` and `literal` have scores and states in the format and natural arguments: IA integer and B fraction bits
-//! that a multiplication by log2(e) turns into octave k (IA + 1 bits) and fraction f.
+//! In `paper` and `literal`, scores and states are in the format and arguments are natural, with IA integer and B fraction bits; a multiplication by log2(e)
+//! gives octave k (IA + 1 bits) and fraction f.
 
 mod budget;
 mod sum;
@@ -26,8 +26,8 @@ pub use crate::pwl::{LOG2E, LOG2E_FRACTION};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Integer bits of `|x|` before the exponential, at least 4: where `e^-|x|` has vanished below the smallest
-/// number of the format and below the last fraction bit of the state, it may saturate.
+/// Integer bits IA of a natural argument `t = |x|`, at least 4. It may saturate where `e^-t` is below the format's smallest number and below the state's last
+/// fraction bit.
 pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
     let below_format = below_smallest(format);
     let below_state = state_fraction + 2;
@@ -35,61 +35,59 @@ pub fn argument_integer_bits(format: Format, state_fraction: u32) -> u32 {
     ((octaves * std::f64::consts::LN_2).log2().ceil() as u32).max(4)
 }
 
-/// Bits of the octave `k` of a base-2 argument `t = k + f`: enough that `2^-t` has vanished below the last
-/// fraction bit of the state and, for a weight that is rounded to the format, below its smallest number.
+/// Bits of the octave k of a base-2 argument `t = k + f`. They reach the octave in which `2^-t` is below the state's last fraction bit and, for a weight
+/// rounded to `format`, below its smallest number.
 pub fn octave_bits(format: Option<Format>, state_fraction: u32) -> u32 {
     bits_for(vanished_octave(format, state_fraction).into())
 }
 
-/// The octave in which `2^-t` is below half of a format's smallest number.
+/// First octave k with `2^-k` below half of the format's smallest number.
 fn below_smallest(format: Format) -> u32 {
     (format.bias + format.fraction_bits as i32 + 1).max(0) as u32
 }
 
-/// The octave in which `2^-t` has vanished.
+/// First octave in which `2^-t` has no effect.
 fn vanished_octave(format: Option<Format>, state_fraction: u32) -> u32 {
     let below_format = format.map_or(0, below_smallest);
     below_format.max(state_fraction + 2)
 }
 
-/// Fraction bits that the natural score has beyond those of the base-2 score made from it.
+/// Fraction bits of the natural score beyond those of the base-2 score.
 pub const NATURAL_SCORE_GUARD_BITS: u32 = 2;
-/// Fraction bits that the natural score has beyond [`NATURAL_SCORE_GUARD_BITS`] where significands of scales multiply it.
+/// Further fraction bits of the natural score if significands of scales multiply it.
 pub const SIGNIFICANDS_GUARD_BITS: u32 = 2;
-/// Format of what is added to a key's score: natural units, as a memory would hold it. It is multiplied by [`LOG2E`], the score's own
-/// constant, rounded once to the score's last place, half away from zero, and saturates as the score does.
+/// Format of a key's bias, in natural units, as a memory holds it. It is multiplied by [`LOG2E`], rounded once to the score's last place, half away from zero,
+/// and saturates like the score.
 pub const BIAS: Format = Format::BF16;
-/// Width of the product of a query's scale, a key's and `log2(e)`: rounded to this many bits; the top two may be zero. A
-/// relative error of 2^-14.5 at most is below the score's last place for scores up to 16.
+/// Width of the product of q's scale, k's scale and log2(e), after rounding; its top two bits may be zero. The relative error, at most 2^-14.5, is below the
+/// score's last place for scores up to 16.
 pub const SCALE_PRODUCT_BITS: u32 = 16;
-/// Bits of the product of both scales' significands and [`LOG2E`] that rounding to [`SCALE_PRODUCT_BITS`] drops.
+/// Bits that rounding to [`SCALE_PRODUCT_BITS`] drops from the product of both scales' significands and [`LOG2E`].
 pub const SCALE_PRODUCT_DROPPED: u32 = 2 * Format::BF16.precision() + bits_for(LOG2E) - SCALE_PRODUCT_BITS;
-/// Fraction bits of what is left of that product.
+/// Fraction bits of the rounded product.
 pub const SCALE_PRODUCT_FRACTION: u32 =
     2 * Format::BF16.fraction_bits + LOG2E_FRACTION - SCALE_PRODUCT_DROPPED;
-/// Guard bits with which `1 - sigmoid(-t)` is formed.
+/// Guard bits of `1 - sigmoid(-t)`.
 pub const COMPLEMENT_GUARD_BITS: u32 = 2;
-/// Extra fraction bits of FLASH-D's difference and product and of FA2's product. The result stays between `o`
-/// and `v` even without them, because the factor is at most 1/2; they are there for accuracy: without them the
-/// mean error of FLASH-D on random heads grows by 5 to 12 %, with one by up to 4 %.
+/// Extra fraction bits of FLASH-D's difference and product and of FA2's product. Even without them the result stays between o and v, because the factor is at
+/// most 1/2. They are for accuracy: with 0, FLASH-D's mean error on random heads grows by 5 to 12 %; with 1, by up to 4 %.
 pub const UPDATE_GUARD_BITS: u32 = 2;
 
-/// Bits beyond the value's of what a fixed-point FLASH-D lane turns into its result.
+/// Bits of a fixed-point FLASH-D accumulator, beyond the value's, that are rounded to the result.
 pub(crate) const FIXED_RESULT_GUARD_BITS: u32 = 4;
 
-/// Width of the top of the accumulator of a fixed-point FLASH-D lane that becomes the result, the rest being
-/// dropped: with bits for averages over thousands of keys the accumulator is wider than a result needs. What is lost
-/// is below a sixteenth of the value's last place.
+/// Top bits of a fixed-point FLASH-D accumulator that become the result; the rest is truncated. For averages over thousands of keys the accumulator is wider
+/// than a result needs. The loss is below a sixteenth of the value's last place.
 pub fn fixed_result_bits(lane: LaneBits) -> u32 {
     lane.o.min(lane.v + FIXED_RESULT_GUARD_BITS)
 }
 
-/// The exponential's range reduction and tables: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
+/// Range reduction and tables of the exponential: `e^-t = 2^-k 2^-f`, `k + f = t log2(e)`.
 #[derive(Clone, Debug)]
 pub struct ExpNumerics {
-    /// Integer bits IA of the argument.
+    /// Integer bits IA of a natural argument.
     pub argument_integer: u32,
-    /// Fraction bits B of the argument, of `f` and of the values.
+    /// Fraction bits B of the argument, of f and of the values.
     pub value_fraction: u32,
     /// `round(log2(e) * 2^log2e_fraction)`.
     pub log2e: u64,
@@ -97,22 +95,22 @@ pub struct ExpNumerics {
     pub log2e_fraction: u32,
     /// `round(ln(2) * 2^value_fraction)`.
     pub ln2: u64,
-    /// `2^-f`.
+    /// Table of `2^-f`.
     pub exp: Arc<Table>,
-    /// `2^k sigmoid(-(k + f) ln 2)`.
+    /// Table of `2^k sigmoid(-(k + f) ln 2)`.
     pub sigmoid: Arc<Table>,
-    /// `2^k softplus(-(k + f) ln 2)`.
+    /// Table of `2^k softplus(-(k + f) ln 2)`.
     pub softplus: Arc<Table>,
-    /// `2^k log2(1 + 2^-(k + f))`.
+    /// Table of `2^k log2(1 + 2^-(k + f))`.
     pub log2p1: Arc<Table>,
-    /// `ln m`.
+    /// Table of `ln m`.
     pub ln: Arc<Table>,
-    /// `sigmoid(z - 6)`.
+    /// Table of `sigmoid(z - 6)`.
     pub paper_sigmoid: Arc<Table>,
 }
 
 impl ExpNumerics {
-    /// Tables with this many segments, arguments with [`argument_integer_bits`].
+    /// Tables with `segments` segments; natural arguments with [`argument_integer_bits`].
     pub fn new(segments: u32, argument_integer: u32) -> Self {
         let value_fraction = pwl::value_fraction(segments);
         let log2e_fraction = value_fraction + 2;
@@ -132,26 +130,26 @@ impl ExpNumerics {
         }
     }
 
-    /// Width of `t = |x|`.
+    /// Width of a natural argument `t = |x|`, IA + B.
     pub fn argument_bits(&self) -> u32 {
         self.argument_integer + self.value_fraction
     }
 }
 
-/// How `1/m` is found: a table, then Newton steps `r <- r (2 - m r)`, as few as keep the error at or below
-/// `2^-(p+2)`, p the significand width of the result.
+/// The reciprocal `1/m`: a table and `newton_steps` Newton steps `r <- r (2 - m r)`, as few as keep the error at or below `2^-(p+2)`, with p the significand
+/// width of the result.
 #[derive(Clone, Debug)]
 pub struct ReciprocalNumerics {
-    /// `1 / m` on [1, 2); `m` and the result have its `value_fraction` fraction bits.
+    /// Table of `1/m` on [1, 2); m and the result have its `value_fraction` fraction bits.
     pub table: Arc<Table>,
     /// Newton steps after the table.
     pub newton_steps: u32,
 }
 
 impl ReciprocalNumerics {
-    /// The cheapest unit for a result of `precision` significand bits.
+    /// The cheapest unit for a result of `precision` significand bits: the smallest table that needs no Newton step, else 32 segments and Newton steps.
     pub fn new(precision: u32) -> Self {
-        // Looked for once: it takes the errors of several tables, and searches for test streams make thousands of models.
+        // Cached, because the search needs the errors of several tables and searches for test streams build thousands of models.
         static FOUND: Mutex<BTreeMap<u32, ReciprocalNumerics>> = Mutex::new(BTreeMap::new());
         let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
         found.entry(precision).or_insert_with(|| ReciprocalNumerics::cheapest(precision)).clone()
@@ -163,7 +161,7 @@ impl ReciprocalNumerics {
         for segments in [4, 8, 16, 32] {
             let bits = pwl::value_fraction(segments).max(precision + 5);
             let table = Table::get(Function::Reciprocal, segments, bits);
-            // The operand's truncation adds at most one unit.
+            // Truncating the operand adds at most one unit.
             if table.max_error(0).1 + unit(bits) <= bound {
                 return ReciprocalNumerics { table, newton_steps: 0 };
             }
@@ -182,42 +180,41 @@ impl ReciprocalNumerics {
 /// Widths and constants of one core.
 #[derive(Clone, Debug)]
 pub struct Numerics {
-    /// Formats of elements on the ports, and what multiplies them.
+    /// Formats of elements on the ports, and their scales.
     pub encodings: Encodings,
-    /// What the units multiply and add up: q, k and v with their scales, and o.
+    /// Formats of the products and sums: q, k and v with their scales, and o.
     pub formats: Formats,
-    /// Format of the accumulator.
+    /// Float format of the accumulator.
     pub accumulator: Format,
-    /// Format of v in float lanes: that of the ports, in the accumulator's exponents where these are others.
+    /// Format of v in float lanes; see [`CoreConfig::value_format`].
     pub value: Format,
-    /// Format of the weight or exponential where it is rounded to one: that of v with a significand of its own.
+    /// Format of a weight or exponential that is rounded to a float; see [`CoreConfig::weight_format`].
     pub weight: Format,
-    /// Significand bits of the lanes' factor.
+    /// Significand bits of the factor that enters the lanes.
     pub factor_significand: u32,
-    /// Format of FLASH-D's `v - o` and `w (v - o)`: never saturates, see [`UPDATE_GUARD_BITS`].
+    /// Format of FLASH-D's `v - o` and `w (v - o)`; it never saturates. See [`UPDATE_GUARD_BITS`].
     pub difference: Format,
     /// Format of FA2's `o c` and `v e`.
     pub product: Format,
     /// How the dot product is formed.
     pub dot: Dot,
-    /// Fraction bits that the fused dot product's terms have beyond the natural score's, so that the rms of d
-    /// rounding errors stays that of a few.
+    /// Fraction bits of the fused dot product's terms beyond the natural score's. They keep the rms of d rounding errors near that of a single one.
     pub dot_guard: u32,
     /// Octave bits of base-2 arguments.
     pub octave_bits: u32,
-    /// Fixed-point lanes.
+    /// Widths of fixed-point lanes; `None` for float lanes.
     pub lane: Option<LaneBits>,
-    /// Each fixed-point lane has an exponent of its own.
+    /// Set if each fixed-point lane has an exponent of its own.
     pub ranged: bool,
-    /// FA2's reference follows the exponent of l, which stays below 2.
+    /// Set if FA2's reference follows the exponent of l, which stays below 2.
     pub log_reference: bool,
-    /// FA2's lanes have one multiplier, for update and final scale.
+    /// Set if FA2's lanes have one multiplier for update and final scale.
     pub scales_in_lane: bool,
-    /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to this much above it.
+    /// Octaves by which a score may exceed FA2's reference. Arguments of exponentials are relative to the reference plus this.
     pub slack: u32,
     /// Levels of the adder tree, `ceil(log2 d)`.
     pub tree_levels: u32,
-    /// Power of two applied to the dot product.
+    /// Exponent of the power of two that scales the dot product.
     pub score_shift: i32,
     /// Integer bits IS of the score.
     pub score_integer: u32,
@@ -225,30 +222,30 @@ pub struct Numerics {
     pub score_fraction: u32,
     /// Fraction bits FL of the state.
     pub state_fraction: u32,
-    /// Hold threshold `T log2(e) 2^FS`, if steps may hold.
+    /// Hold threshold `T log2(e) 2^FS`; `None` without one.
     pub hold_threshold: Option<u64>,
-    /// FLASH-D's budget for what steps hold, if there is one.
+    /// FLASH-D's hold budget; `None` without one.
     pub budget: Option<BudgetNumerics>,
-    /// The paper's static rule is in force.
+    /// Set if the paper's static rule is in use.
     pub static_hold: bool,
-    /// Keys can be masked.
+    /// Set if keys can be masked.
     pub masks: bool,
-    /// Partial results are taken over and handed out.
+    /// Set if the core loads and outputs partial results.
     pub partial: bool,
-    /// The table of the scores' cap.
+    /// Table of the scores' soft cap.
     pub softcap: Option<Arc<Softcap>>,
-    /// Each key has a bias, see [`BIAS`].
+    /// Set if each key has a bias; see [`BIAS`].
     pub bias: bool,
     /// Cycles from `v_ren` to the value.
     pub value_latency: u32,
-    /// Exponential, sigmoid, softplus, ln.
+    /// Tables of exponential, sigmoid, softplus and ln.
     pub exp: ExpNumerics,
     /// FA2's divider.
     pub reciprocal: ReciprocalNumerics,
 }
 
 impl Numerics {
-    /// Derives everything from a configuration (which must be valid).
+    /// Computes everything from a configuration, which must be valid.
     pub fn new(config: &CoreConfig) -> Self {
         let encodings = config.encodings();
         let formats = encodings.products();
@@ -313,24 +310,23 @@ impl Numerics {
         }
     }
 
-    /// Fraction bits of the natural score `q . k 2^score_shift`. Significands of scales that multiply it make its rounding error
-    /// four times as large at most.
+    /// Fraction bits of the natural score `q . k 2^score_shift`. The significands of both scales multiply it, and its rounding error, by less than 4.
     pub fn natural_fraction(&self) -> u32 {
         let guard = if self.has_significands() { SIGNIFICANDS_GUARD_BITS } else { 0 };
         self.score_fraction + NATURAL_SCORE_GUARD_BITS + guard
     }
 
-    /// Width of the natural score.
+    /// Width of the signed natural score.
     pub fn natural_bits(&self) -> u32 {
         1 + self.score_integer + self.natural_fraction()
     }
 
-    /// Whether the dot product is one of exact integers, which scales multiply.
+    /// Set if the dot product is an exact integer, which scales multiply.
     pub fn is_exact(&self) -> bool {
         self.encodings.is_exact()
     }
 
-    /// Whether significands of scales multiply the natural score.
+    /// Set if significands of scales multiply the natural score.
     pub fn has_significands(&self) -> bool {
         self.encodings.has_significands()
     }
@@ -353,17 +349,17 @@ impl Numerics {
         1 + self.score_integer + self.score_fraction
     }
 
-    /// Width of the signed state `L`, `1 + (IS + 1) + FL`: `ln 65536 < 2^IS`, so L cannot overflow.
+    /// Width of the signed state L, `1 + (IS + 1) + FL`. L cannot overflow: `|s| <= 2^IS` and `log2 65536 = 16 < 2^IS`.
     pub fn state_bits(&self) -> u32 {
         2 + self.score_integer + self.state_fraction
     }
 
-    /// Width of what FLASH-D's decision looks at: x, or where there is a budget one bit about it.
+    /// Width of the input of FLASH-D's hold decision: x, or with a budget a single bit.
     pub fn hold_bits(&self) -> u32 {
         if self.budget.is_some() { 1 } else { self.state_bits() + 1 }
     }
 
-    /// Widths of [`CoreConfig::state_scalars`].
+    /// Widths of [`CoreConfig::state_scalars`], in the same order.
     pub fn scalar_bits(&self, config: &CoreConfig) -> Vec<u32> {
         let of = |name: &&str| match *name {
             "lse" => self.state_bits(),
@@ -379,22 +375,22 @@ impl Numerics {
         config.state_scalars().iter().map(of).collect()
     }
 
-    /// Width of a reference of FA2 that is an integer, `-2^IS` to `2^IS` and the octaves of l above that, two's complement.
+    /// Width of an integer reference of FA2, two's complement: `-2^IS` to `2^IS`, and the octaves of l above.
     pub fn reference_bits(&self) -> u32 {
         self.score_integer + 2
     }
 
-    /// Width of a reference that is a score plus an integer.
+    /// Width of a reference of FA2 that is a score plus an integer.
     pub fn fine_reference_bits(&self) -> u32 {
         self.reference_bits() + self.score_fraction
     }
 
-    /// Width of an l that the reference keeps below 2.
+    /// Width of l if the reference keeps it below 2.
     pub fn log_sum_bits(&self) -> u32 {
         self.state_fraction + 1
     }
 
-    /// Width of FA2's running sum: 65,536 scores as far above the reference as they may be give exactly `2^(16 + slack)`.
+    /// Width of FA2's l: 65,536 scores, each `slack` octaves above the reference, give exactly `2^(16 + slack)`.
     pub fn sum_bits(&self) -> u32 {
         SUM_INTEGER_BITS + self.slack + self.state_fraction
     }
@@ -407,40 +403,39 @@ impl Numerics {
         }
     }
 
-    /// Octaves by which FA2's exponentials in fixed point exceed 1: where a first key is multiplied, the reference is the floor of its
-    /// score; where it is not, the score itself.
+    /// Octaves by which FA2's fixed-point exponentials may exceed 1. In `log-reference` the reference is the floor of the first score, so its exponential is in
+    /// [1, 2); in `shared-log-reference` it is the score itself.
     pub fn exponential_octaves(&self) -> u32 {
         u32::from(self.log_reference && !self.scales_in_lane)
     }
 
-    /// Significand bits of a fixed-point accumulator that FA2 multiplies by the reciprocal of l, the rest being dropped. In lanes with
-    /// one multiplier the last of them is a one, the middle of what is dropped: no bias, with no more of an error.
+    /// Significand bits of a fixed-point accumulator that FA2 multiplies by 1/l; the rest is dropped. In lanes with one multiplier the last of these bits is
+    /// set to 1, the middle of what is dropped: this removes the bias without a larger error.
     pub fn kept_significand(&self) -> u32 {
         let Formats { v, o, .. } = self.formats;
         match self.scales_in_lane {
-            // The multiplier takes a value as well.
+            // The multiplier also takes values.
             true => (o.precision() + 3).max(v.precision()),
             false => o.precision() + 4,
         }
     }
 
-    /// Stages of the scores' cap.
+    /// Pipeline stages of the soft cap, 0 or 1.
     pub fn cap_stages(&self) -> u32 {
         self.softcap.is_some().into()
     }
 
-    /// Cycles from a key's acceptance to its result: `4 + ceil(log2 d)`, one more with a soft cap, and more where the value takes more
-    /// than one cycle to come.
+    /// Cycles from accepting a key to its result: `4 + ceil(log2 d)`, plus 1 with a soft cap, plus `value_latency - 1`.
     pub fn latency(&self) -> u32 {
         3 + self.tree_levels + self.cap_stages() + self.value_latency
     }
 }
 
-/// Of a core whose queries and keys have scales: the sum of both exponent fields at which the product of sum and scales, moved left by
-/// the second number, goes right by nothing. What goes further left saturates, or is zero.
+/// Alignment of a scaled score, for queries and keys with scales: returns `(e, left)`. The product of sum and scales, shifted left by `left`, needs a right
+/// shift by 0 where the sum of both exponent fields is e. A further left shift saturates, or its operand is zero.
 pub fn scaled_right(n: &Numerics) -> (i32, u32) {
     let scale = Format::BF16;
-    // The smallest product of significands and log2(e) that is not zero has two bits less; one times it, moved left, has to saturate.
+    // The smallest non-zero product of significands and log2(e) has two bits less. 1 times it, shifted left by `left`, must saturate.
     let left = (n.score_integer + n.score_fraction + 1).saturating_sub(SCALE_PRODUCT_BITS - 3);
     let unit =
         2 * (scale.bias + scale.fraction_bits as i32) + LOG2E_FRACTION as i32 - SCALE_PRODUCT_DROPPED as i32;
@@ -449,8 +444,7 @@ pub fn scaled_right(n: &Numerics) -> (i32, u32) {
 
 /// Format of FLASH-D's `v - o` and `w (v - o)`, [`UPDATE_GUARD_BITS`] finer than v and w.
 ///
-/// With gradual underflow the difference has a fixed quantum, which is kept as fine as that of a wider
-/// accumulator.
+/// With gradual underflow the difference has a fixed ulp; it is kept as fine as that of a wider accumulator.
 pub fn difference_format(value: Format, weight: Format, accumulator: Format) -> Format {
     let relative = value.fraction_bits.max(weight.fraction_bits) + UPDATE_GUARD_BITS;
     value.intermediate(match value.subnormals {
@@ -459,8 +453,8 @@ pub fn difference_format(value: Format, weight: Format, accumulator: Format) -> 
     })
 }
 
-/// The paper's static limits as encodings: `D <= low` holds, `D >= high` loads. `high` is the smallest
-/// number of the format that is not below 11.
+/// The paper's static limits as encodings `(low, high)`: `D <= low` holds, `D >= high` loads. Each is the number of the format with the smallest magnitude not
+/// below 6 and 11.
 pub fn static_limits(format: Format) -> (u64, u64) {
     let magnitude_at_least = |limit: f64| {
         let (mut below, mut enough) = (0, format.max_finite());
@@ -474,7 +468,7 @@ pub fn static_limits(format: Format) -> (u64, u64) {
     (format.sign_bit() | magnitude_at_least(-low), magnitude_at_least(high))
 }
 
-/// The numbers of a merge: its scores are states, and its values accumulators.
+/// The numerics of a merge: its scores are states and its values are accumulators.
 pub fn merge_numerics(n: &Numerics) -> Numerics {
     Numerics {
         encodings: Encodings { scales: Scales::NONE, ..n.encodings },

@@ -1,4 +1,4 @@
-//! Why each option is there and what its choices cost: the paragraphs of `--help` and of `docs/reference/options.md`.
+//! Why each option exists and what its choices cost: the paragraphs of `--help` and of `docs/reference/options.md`.
 //!
 //! Figures in them come from the tables in `docs/results`.
 
@@ -9,9 +9,9 @@ pub enum Group {
     Core,
     /// Formats of operands and results, and scales.
     Formats,
-    /// Ports that not every core has, and the memory behind them.
+    /// Optional ports, and the memory behind them.
     Ports,
-    /// Bits and table sizes, where the defaults do not suit.
+    /// Bit widths and table sizes.
     Precision,
 }
 
@@ -30,15 +30,15 @@ impl Group {
     }
 }
 
-/// What is said of an option beyond its row in [`OPTIONS`](super::OPTIONS), whose order of names is not that of help.
+/// Help of an option beyond its row in [`OPTIONS`](super::OPTIONS). The order of help differs from the order of names.
 pub struct About {
     /// The option.
     pub field: &'static str,
-    /// Its heading.
+    /// Its group.
     pub group: Group,
-    /// The words of `-h`, which leaves out the options without any.
+    /// The text of `-h`, which omits options with an empty one.
     pub short: &'static str,
-    /// Why one would choose what; nothing where the row's own line says it all.
+    /// The reasons for each choice; empty if the row's own line is enough.
     pub why: &'static str,
 }
 

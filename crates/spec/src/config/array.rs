@@ -1,32 +1,31 @@
-//! What a user chooses: a core and how many of them share the keys.
+//! The configuration of an array: a core, and the number of copies that share the keys.
 
 use super::{ConfigError, CoreConfig};
 use crate::bits::index_bits;
 use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
-/// Smallest and largest number of queries in a block.
+/// Smallest and largest number of cores in an array.
 pub const QUERIES_RANGE: (usize, usize) = (1, 64);
 
-/// Default width of a key's place in its block, enough for 65,536 keys: a limit can be one more than the last place.
+/// Default width of a key's index in its block, enough for 65,536 keys: a limit can be one more than the last index.
 pub const DEFAULT_KEY_INDEX_BITS: u32 = 17;
-/// Fewest and most bits of a key's place.
+/// Fewest and most bits of a key's index.
 pub const KEY_INDEX_BITS_RANGE: (u32, u32) = (2, 32);
 
-/// Cycles between the loading of a block's last query and of the next block's first one: the cycle in which the
-/// cores take the block over. `q_ready` is a register, so that no path leads from the key port to the query port.
+/// Cycles between loading the last query of a block and the first query of the next one: in this cycle the cores take the block over. `q_ready` is a register,
+/// so that no combinational path leads from the key port to the query port.
 pub const TRANSFER_CYCLES: usize = 1;
 
-/// Configuration of an array: `queries` cores of one configuration. `C` is what is known of the core, in a file its
-/// [`CoreFields`](super::CoreFields).
+/// Configuration of an array of `queries` equal cores. In a file, `C` is [`CoreFields`](super::CoreFields).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrayConfig<C = CoreConfig> {
     /// The core.
     pub core: C,
-    /// Most queries in a block, B: 1 to 64.
+    /// Number of cores and most queries in a block, B: 1 to 64.
     pub queries: usize,
-    /// Width of a key's place in its block, for cores with masks; [`DEFAULT_KEY_INDEX_BITS`] when absent.
+    /// Width of a key's index in its block, for cores with masks; by default [`DEFAULT_KEY_INDEX_BITS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_index_bits: Option<u32>,
 }
@@ -60,27 +59,25 @@ impl ArrayConfig {
         self.core.validate()
     }
 
-    /// Width of a key's place in its block and of a query's limits. Keys from the place of all ones on are seen by no
-    /// query.
+    /// Width of a key's index in its block and of a query's limits. No query sees a key whose index is all ones or beyond.
     pub fn key_index_bits(&self) -> u32 {
         self.key_index_bits.unwrap_or(DEFAULT_KEY_INDEX_BITS)
     }
 
-    /// Module and file name: the core's and `_xB`, as in `flash_d_bf16_d64_x8`, and the width of a key's place, if it is
-    /// not the default. A core's name ends with its vector
-    /// length, so that no core has the name of an array. An array of one core has `_x1`: its ports differ.
+    /// Module and file name: the core's name, `_xB`, and `_kW` if the width of a key's index is not the default: `flash_d_bf16_d64_x8`. A core's name ends with
+    /// its vector length, so no core has the name of an array. An array of one core still has `_x1`, because its ports differ.
     pub fn name(&self) -> String {
         let bits = self.key_index_bits.filter(|&bits| bits != DEFAULT_KEY_INDEX_BITS);
         let bits = bits.map_or(String::new(), |bits| format!("_k{bits}"));
         format!("{}_x{}{bits}", self.core.name(), self.queries)
     }
 
-    /// Cycles from an accepted last key to the block's first result, those of the core; result i comes i cycles later.
+    /// Cycles from accepting the last key to the block's first result, as in the core; result i comes i cycles later.
     pub fn latency(&self) -> u32 {
         Numerics::new(&self.core).latency()
     }
 
-    /// Cycles from `v_ren` to the cycle in which the value is on the port.
+    /// Cycles from `v_ren` to the value on the port.
     pub fn value_latency(&self) -> u32 {
         self.core.value_latency
     }
@@ -96,10 +93,9 @@ impl ArrayConfig {
         keys.max(queries + TRANSFER_CYCLES)
     }
 
-    /// Cycles from the first key to the last result, both included, of blocks of `(queries, keys)` whose sources do not
-    /// pause. Block b starts at `s_b = max(e_{b-1}, s_{b-1} + n_b + TRANSFER_CYCLES)`, its queries being loaded one a
-    /// cycle after the start of the block before; its last key comes at `e_b = max(s_b + keys_b, e_{b-1} + n_{b-1})`,
-    /// when the results of the block before have left.
+    /// Cycles from the first key to the last result, both included, for blocks of `(queries, keys)` whose sources do not pause. Block b starts at `s_b =
+    /// max(e_{b-1}, s_{b-1} + n_b + TRANSFER_CYCLES)`: its queries load one per cycle from the start of block b - 1 on. Its last key comes at `e_b = max(s_b +
+    /// keys_b, e_{b-1} + n_{b-1})`, after the results of block b - 1 have left.
     pub fn cycles(&self, blocks: impl IntoIterator<Item = (usize, usize)>) -> usize {
         let (mut start, mut end, mut before) = (0usize, 0usize, None::<usize>);
         for (queries, keys) in blocks {

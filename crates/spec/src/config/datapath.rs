@@ -1,5 +1,4 @@
-//! The datapaths that there are, one row each: whatever differs between them is a column here or in the rows that hardware,
-//! model and waves have for the same [`Datapath`].
+//! The datapaths, one row each. Every difference between them is a column here, or in the tables that hardware, model and waves index by [`Datapath`].
 
 use super::{Design, LaneBits, Update, WIDEST_LANE_WEIGHT, WeightUnit};
 use crate::format::{Encodings, Formats};
@@ -33,25 +32,24 @@ pub enum FlashDVariant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fa2Variant {
-    /// Fixed-point maximum and sum, one exponential, one multiplier a lane (exact: of the two factors one
-    /// is always 1), and another one a lane for the final scale. The textbook's datapath, hence the alias.
+    /// Fixed-point m and l, one exponential, one multiplier per lane (exact, because one of the two factors is always 1), and a second multiplier per lane for
+    /// the final scale. The textbook's datapath, hence the alias.
     #[serde(alias = "default")]
     SeparateScale,
-    /// As the paper draws it: two exponentials, two multipliers a lane, everything in the format.
+    /// As the paper draws it: two exponentials, two multipliers per lane, every operation in the format.
     Literal,
-    /// The same update, but the lane's multiplier also does the final scale: in the cycle after the last key it is
-    /// idle, because the next step is a gap or a first key, which only loads v.
+    /// As `SeparateScale`, but the lane's multiplier also applies the final scale. It is idle in the cycle after the last key, because the next step is a gap
+    /// or a first key, which only loads v.
     SharedScale,
-    /// Fixed-point accumulator with guard bits for 65,536 keys; the reference is an integer power of two at or
-    /// above the maximum, so that rescaling is a shift.
+    /// Fixed-point accumulator with guard bits for 65,536 keys. The reference is an integer power of two at or above the maximum, so that rescaling is a shift.
     Fixed,
-    /// Fixed-point accumulator whose reference follows the exponent of l, which stays in [1, 2): no guard bits.
+    /// Fixed-point accumulator whose reference follows the exponent of l. l stays in [1, 2), so no guard bits are needed for more keys.
     LogReference,
-    /// The lanes of [`Fa2Variant::SharedScale`] with a reference that moves by whole octaves, and only for a score
-    /// that is more than [`LAZY_SLACK`] octaves above it, as FlashAttention-4 rescales: rescaling is a shift, and rare.
+    /// The lanes of [`Fa2Variant::SharedScale`]. The reference moves by whole octaves, and only for a score more than [`LAZY_SLACK`] octaves above it, as in
+    /// FlashAttention-4: rescaling is a shift, and rare.
     LazyReference,
-    /// Fixed point as [`Fa2Variant::LogReference`], in lanes whose one multiplier also does the final scale: the reference is
-    /// the first score plus an integer, so that a first key has the exponential 1, and v enters without a multiplication.
+    /// Fixed point as in [`Fa2Variant::LogReference`]; the lane's one multiplier also applies the final scale. The reference is the first score plus an
+    /// integer, so that a first key has the exponential 1 and v enters without a product.
     SharedLogReference,
 }
 
@@ -67,70 +65,68 @@ impl From<Fa2Variant> for Datapath {
     }
 }
 
-/// What the lanes compute in.
+/// Number system of the lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
-    /// Float, with an accumulator and a weight of their own widths.
+    /// Float; accumulator and weight have widths of their own.
     Float,
-    /// Fixed point, relative to a power of two that is loaded with q.
+    /// Fixed point, relative to a power of two loaded with q.
     Fixed,
-    /// Fixed point, each lane relative to the largest exponent that it has read.
+    /// Fixed point, each lane relative to the largest exponent it has read.
     Ranged,
-    /// Float, and like the rest of the core every operation rounded to the format, as the paper has it.
+    /// Float; every operation of the core is rounded to the format, as in the paper.
     Letter,
 }
 
-/// The hold rules that a datapath can have.
+/// The hold rules that a datapath supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HoldRules {
-    /// A threshold, or a budget, the default where the state is fine enough for it.
+    /// A threshold or a budget; the budget is the default if the state has enough fraction bits.
     Budget,
     /// A threshold.
     Threshold,
-    /// The paper's.
+    /// The paper's static rule.
     Static,
-    /// None at all.
+    /// None.
     Never,
 }
 
-/// A row: what the words of the options, the names and the numbers of a core follow from.
+/// A row: the option words, names and numbers of a core that follow from its datapath.
 #[derive(Debug)]
 pub struct Kind {
     /// The datapath.
     pub datapath: Datapath,
-    /// Value of the option `design`.
+    /// Its value of the option `design`.
     pub design: Design,
-    /// Value of the option `weight`, where there is a choice.
+    /// Its value of the option `weight`, if the design has that option.
     pub weight: Option<WeightUnit>,
-    /// Value of the option `update`, where there is a choice.
+    /// Its value of the option `update`, if the design has that option.
     pub update: Option<Update>,
-    /// Value of the option `fa2`, where there is a choice.
+    /// Its value of the option `fa2`, if the design has that option.
     pub fa2: Option<Fa2Variant>,
-    /// What a name has of it, if it is not its design's default.
+    /// Suffix of the core's name, if the datapath is not the design's default.
     pub suffix: &'static str,
-    /// What lists and help say of it.
+    /// Its description in lists and help.
     pub words: &'static str,
-    /// The lanes.
+    /// The number system of the lanes.
     pub arithmetic: Arithmetic,
-    /// Widths of the design's fixed-point lanes, if nothing else is asked for.
+    /// Default widths of the design's fixed-point lanes.
     pub lane: fn(Formats) -> LaneBits,
-    /// Whether v has a pipeline stage of its own before the lanes, if nothing else is asked for.
+    /// Default of `value_stage`: v has a pipeline stage of its own before the lanes.
     pub value_stage: bool,
-    /// The hold rules.
+    /// The hold rules it supports.
     pub hold: HoldRules,
-    /// Scalars of the state that a partial result consists of beside its accumulators; none where there are no partial results: those
-    /// that follow the paper are there to show what it draws, which hands no state out. `room` is what is left of a budget, `m` FA2's
-    /// maximum or reference.
+    /// Scalars of a partial result's state, beside the accumulators: `lse`, `room` (what is left of a hold budget), `m` (FA2's maximum or reference), `l`.
+    /// Empty in the paper-literal datapaths, which have no partial results because the paper draws none.
     pub state: &'static [&'static str],
-    /// The formats, of elements with their scales, in which it is its design's default: fixed-point lanes are narrower than wide
-    /// significands.
+    /// Set for the formats (elements with scales) in which it is the design's default. Fixed-point lanes are narrower than wide significands.
     pub ships: fn(Formats) -> bool,
-    /// The widest scalar of the state.
+    /// The widest scalar of its state.
     pub scalar: WidestScalar,
-    /// The lane's multiplier also scales the result by the reciprocal of the sum.
+    /// The lane's multiplier also scales the result by 1/l.
     pub scales_in_lane: bool,
-    /// Octaves by which a score may exceed FA2's reference before the reference moves. Exponentials reach 2 to that power, and
-    /// sum and accumulators have as much more room.
+    /// Octaves by which a score may exceed FA2's reference before the reference moves. Exponentials reach `2^slack`; l and the accumulators have that much more
+    /// range.
     pub slack: u32,
 }
 
@@ -144,7 +140,7 @@ pub enum WidestScalar {
 }
 
 impl WidestScalar {
-    /// The name that manifests give it.
+    /// Its name in manifests.
     pub fn name(self) -> &'static str {
         match self {
             WidestScalar::ScoreDifference => "score_difference",
@@ -153,28 +149,25 @@ impl WidestScalar {
     }
 }
 
-/// The slack of a reference that moves rarely, as in FlashAttention-4: o and l are rescaled when a score is more than 8 octaves, a
-/// factor of 256, above it.
+/// Slack of the lazy reference, as in FlashAttention-4: o and l are rescaled for a score more than 8 octaves, a factor of 256, above it.
 pub const LAZY_SLACK: u32 = 8;
 
-/// FLASH-D rounds the difference of two rounded numbers, which takes six bits of v beyond the format's precision where FA2 takes v as
-/// it is: v and w are the smallest with which the mean error on every group of recorded heads is no larger than that of the float
-/// variants. Its accumulator, which is normalised, has bits for averages over 65,536 keys: with these the error there is no larger than
-/// that of FA2 in float. Resolution for averages is not the format's matter, so that there is a least width.
+/// FLASH-D rounds v - o, a difference of two rounded numbers. It needs 6 bits of v beyond the format's precision, where FA2 uses v as it is: v and w are the
+/// smallest widths whose mean error on every group of recorded heads is no larger than that of the float variants. The accumulator is normalised; o is wide
+/// enough that the error at 65,536 keys is no larger than FA2's in float. Averaging needs these bits in every format, so there is a least width.
 fn flash_d_lane(formats: Formats) -> LaneBits {
     let p = formats.lane_precision();
     if ships_fixed(formats) {
-        // Integers fill their range in every channel, and are rounded coarsely: with these widths the core adds 1 % to their error on
-        // recorded heads, and int8 is smaller than fp8-e4m3.
+        // Integers fill their range in every channel and are rounded coarsely. With these widths the core adds 1 % to their error on recorded heads, and int8
+        // is smaller than fp8-e4m3.
         let p = formats.v.precision();
         return LaneBits { o: 20, v: (p + 5).max(8), w: (p + 1).max(6) };
     }
     LaneBits { o: (p + 15).clamp(20, 28), v: (p + 6).clamp(11, 20), w: (p + 1).clamp(6, WIDEST_LANE_WEIGHT) }
 }
 
-/// A lane relative to its own largest exponent fills its range in every channel: it needs a bit less of v than [`flash_d_lane`] for
-/// the same mean error on recorded heads. With less than 11 bits the largest error on 65,536 equal scores is above FA2's: in an average
-/// that hardly moves, what the distance has of v's places adds up.
+/// A ranged lane fills its range in every channel, so it reaches the same mean error on recorded heads with one bit of v less than [`flash_d_lane`]. Below 11
+/// bits its largest error on 65,536 equal scores exceeds FA2's: o hardly moves any more, and the rounding errors of v - o add up.
 fn ranged_lane(formats: Formats) -> LaneBits {
     let fixed = flash_d_lane(formats);
     LaneBits { v: (formats.lane_precision() + 5).clamp(11, fixed.v.max(11)), ..fixed }
@@ -185,12 +178,12 @@ fn fa2_lane(formats: Formats) -> LaneBits {
     LaneBits { o: (p + 12).min(28), v: (p + 6).min(20), w: p.clamp(3, WIDEST_LANE_WEIGHT) }
 }
 
-/// Integers with results that fixed-point lanes can give: fixed point without an exponent ships.
+/// Integers whose results fit fixed-point lanes: fixed point without an exponent ships.
 fn ships_fixed(formats: Formats) -> bool {
     formats.v.is_integer() && formats.lane_precision() <= WIDEST_LANE_WEIGHT
 }
 
-/// What a hold rule with a budget adds to the state.
+/// The scalar that a hold budget adds to the state.
 pub(super) const ROOM: &str = "room";
 
 const fn flash_d(variant: FlashDVariant, update: Update, suffix: &'static str, words: &'static str) -> Kind {
@@ -254,14 +247,14 @@ static FLASH_D_ROUNDED: Kind = Kind {
 };
 static FLASH_D_FUSED: Kind =
     flash_d(FlashDVariant::Fused, Update::Fused, "fused", "One alignment, one rounding");
-/// Ships for integers, which need no exponent of a lane's own.
+/// Ships for integers, which need no exponent per lane.
 static FLASH_D_FIXED: Kind = Kind {
     arithmetic: Arithmetic::Fixed,
     ships: ships_fixed,
     ..flash_d(FlashDVariant::Fixed, Update::Fixed, "fixed", "Fixed point")
 };
-/// Ships: of the lanes that keep the format's range it is the smallest and the fastest, and with the value stage, which keeps the glitches
-/// of v's alignment out of the multiplier, the one that needs least power (docs/theory/lanes.md).
+/// Ships: the smallest and fastest of the lanes that keep the format's range. With the value stage, which keeps glitches of v's alignment out of the
+/// multiplier, it also needs the least power (docs/theory/lanes.md).
 static FLASH_D_RANGED: Kind = Kind {
     arithmetic: Arithmetic::Ranged,
     lane: ranged_lane,
@@ -307,7 +300,7 @@ static FA2_LAZY_REFERENCE: Kind = Kind {
         "The shared scale's lanes; the reference moves rarely, by whole octaves: a shift",
     )
 };
-/// Ships for integers: the smallest of FA2's datapaths, and without exponents of its values there is nothing that it loses.
+/// Ships for integers: the smallest datapath of FA2. It loses nothing, because integers have no exponents.
 static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     ships: ships_fixed,
     scales_in_lane: true,
@@ -319,7 +312,7 @@ static FA2_SHARED_LOG_REFERENCE: Kind = Kind {
     )
 };
 
-/// All of them.
+/// All datapaths, in the order of lists.
 pub static KINDS: [&Kind; 12] = [
     &FLASH_D_PAPER,
     &FLASH_D_ROUNDED,
@@ -336,17 +329,17 @@ pub static KINDS: [&Kind; 12] = [
 ];
 
 impl Datapath {
-    /// FLASH-D as it ships, but for values with their scales and results whose significand is too wide for fixed-point lanes, and FA2 as it ships.
+    /// The default datapath of a design for these formats and scales.
     pub fn shipped(design: Design, encodings: impl Into<Encodings>) -> Datapath {
         Self::best(design, encodings.into(), |_| true)
     }
 
-    /// FLASH-D with a weight unit, as it ships.
+    /// The default FLASH-D datapath with this weight unit.
     pub fn with_weight(weight: WeightUnit, encodings: impl Into<Encodings>) -> Datapath {
         Self::best(Design::FlashD, encodings.into(), |kind| kind.weight == Some(weight))
     }
 
-    /// The one that ships among those of a design that fit, or the first of them.
+    /// The shipped one among the design's datapaths that fit, else the first of them.
     fn best(design: Design, encodings: Encodings, fits: impl Fn(&Kind) -> bool) -> Datapath {
         let products = encodings.products();
         let mut all = KINDS.into_iter().filter(|kind| kind.design == design && fits(kind));

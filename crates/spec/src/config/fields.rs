@@ -1,4 +1,4 @@
-//! The fields of a configuration as they are given: what is left out has the default.
+//! The fields of a core as given by the user; the others take their defaults.
 
 use super::*;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
@@ -7,13 +7,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a file or flags say about a core. Whatever is absent is as in [`CoreConfig::new`] for the design, vector length
-/// and format that are there: one rule for files and flags.
+/// What a file or flags say about a core. Fields that are not given are as in [`CoreConfig::new`] for the given design, vector length and format: one rule for
+/// files and flags.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CoreFields(BTreeMap<&'static str, Given>);
 
-/// A value, and whether it comes from a file. Files that earlier versions wrote have all fields; those that a core does not have are there
-/// with their defaults.
+/// A value, and whether it comes from a file. Earlier versions wrote all fields to files, with defaults for those that the core does not have.
 #[derive(Clone, Debug, PartialEq)]
 struct Given {
     value: Value,
@@ -21,27 +20,27 @@ struct Given {
 }
 
 impl CoreFields {
-    /// Whether nothing is given.
+    /// Set if no field is given.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The fields that are given, in the order of the options.
+    /// The given fields, in the order of the options.
     pub fn given(&self) -> impl Iterator<Item = &'static str> + '_ {
         OPTIONS.iter().map(|option| option.field).filter(|field| self.0.contains_key(field))
     }
 
-    /// Whether a field is given.
+    /// Set if the field is given.
     pub fn has(&self, field: &str) -> bool {
         self.0.contains_key(field)
     }
 
-    /// Sets a field from a value of its option.
+    /// Sets a field to a value of its option.
     pub fn set(&mut self, option: &'static CoreOption, value: Value) {
         self.0.insert(option.field, Given { value, from_file: false });
     }
 
-    /// With vector lengths.
+    /// Sets d, or dk and dv if they differ.
     #[must_use]
     pub fn with_lengths(mut self, Lengths { k, v }: Lengths) -> Self {
         let lengths = if k == v { vec![("d", k)] } else { vec![("dk", k), ("dv", v)] };
@@ -51,31 +50,31 @@ impl CoreFields {
         self
     }
 
-    /// These fields, and where none says anything of the lengths those of the data.
+    /// Takes d_k and d_v from the data if no length is given.
     #[must_use]
     pub fn or_lengths(self, lengths: Lengths) -> Self {
         let any = ["d", "dk", "dv"].into_iter().any(|field| self.has(field));
         if any { self } else { self.with_lengths(lengths) }
     }
 
-    /// With a design.
+    /// Sets the design.
     #[must_use]
     pub fn with_design(mut self, design: Design) -> Self {
         self.0.insert("design", Given { value: value::json(design), from_file: false });
         self
     }
 
-    /// A field's value, if it is given.
+    /// The value of a field, if given.
     pub fn value(&self, field: &str) -> Option<&Value> {
         Some(&self.0.get(field)?.value)
     }
 
-    /// A field's value, if it is given and of that type.
+    /// The value of a field, if given and of type `T`.
     pub fn get<T: serde::de::DeserializeOwned>(&self, field: &str) -> Option<T> {
         T::deserialize(&self.0.get(field)?.value).ok()
     }
 
-    /// These fields, and where one is absent that of `other`. A length or a format for all stands before those of `other` for each.
+    /// Takes from `other` the fields that are not given here. A given `d` overrides `dk` and `dv` of `other`; a given `format` overrides each operand's format.
     #[must_use]
     pub fn or(mut self, other: CoreFields) -> CoreFields {
         let [d, format] = ["d", "format"].map(|field| self.has(field));
@@ -92,10 +91,10 @@ impl CoreFields {
         self
     }
 
-    /// The configuration, not validated yet. Without a format it is in bf16.
+    /// The configuration, not yet validated. The default format is bf16.
     ///
     /// # Errors
-    /// If there is no design or no vector length, which have no default, or a field that the core does not have.
+    /// Names a missing design or vector length, which have no default, or a field that the core does not have.
     pub fn config(self) -> Result<CoreConfig, ConfigError> {
         let missing = |field, problem| ConfigError { field, problem };
         let design: Design =
@@ -103,7 +102,7 @@ impl CoreFields {
         let lengths = self.lengths()?;
         let formats = self.formats();
         let any = CoreConfig::new(design, lengths.k, formats.q).with_lengths(lengths).with_formats(formats);
-        // Which datapath ships depends on the scales of values.
+        // The default datapath depends on the scales of values.
         let [scales, q_scales, k_scales, v_scales] =
             ["scales", "q_scales", "k_scales", "v_scales"].map(|field| self.get(field));
         let scaled = CoreConfig { scales, q_scales, k_scales, v_scales, ..any.clone() };
@@ -119,15 +118,15 @@ impl CoreFields {
         Ok(config)
     }
 
-    /// d_k and d_v: their own, or that of both.
+    /// d_k and d_v: `dk` and `dv`, else `d` for both.
     ///
     /// # Errors
-    /// If one is not given.
+    /// Names the missing length.
     pub fn lengths(&self) -> Result<Lengths, ConfigError> {
         let (lo, hi) = D_RANGE;
         let of = |own: &'static str| {
             self.get(own).or_else(|| self.get("d")).ok_or_else(|| {
-                // Where the other one is given, it is this one that is missing.
+                // If one of dk and dv is given, the other one is missing.
                 let field = if self.has("dk") || self.has("dv") { own } else { "d" };
                 ConfigError { field, problem: format!("is missing: a vector length, {lo} to {hi}") }
             })
@@ -135,7 +134,7 @@ impl CoreFields {
         Ok(Lengths { k: of("dk")?, v: of("dv")? })
     }
 
-    /// The formats: their own, or that of all.
+    /// Formats of q, k, v and o: each operand's own, else `format`.
     fn formats(&self) -> Formats {
         let format = self.get("format").unwrap_or(Format::BF16);
         let of = |field| self.get(field);
@@ -143,8 +142,8 @@ impl CoreFields {
         Formats { q, k, v, o: of("o_format").unwrap_or(format.of_results()) }
     }
 
-    /// The datapath that a design and the words for its variants select: the shipped one where they leave a choice. A word that the
-    /// design does not have decides nothing here and is reported by [`Self::config`].
+    /// The datapath selected by the design and the options `weight`, `update` and `fa2`; the shipped one if they leave a choice. A word that the design does
+    /// not have selects nothing here; [`Self::config`] reports it.
     fn datapath(&self, design: Design, encodings: Encodings) -> Datapath {
         let mut kinds: Vec<&Kind> = vec![Datapath::shipped(design, encodings).kind()];
         kinds.extend(KINDS.iter().filter(|kind| kind.design == design));
@@ -165,7 +164,7 @@ impl CoreFields {
     }
 }
 
-/// Whether earlier versions wrote this value for a core that does not have the option.
+/// Set if earlier versions wrote this value for a core that does not have the option.
 fn was_written(option: &CoreOption, core: &CoreConfig, given: &Value) -> bool {
     let shipped = Datapath::shipped(core.design(), core.encodings()).kind();
     let written = match option.field {
@@ -210,7 +209,7 @@ impl<'de> Visitor<'de> for Fields {
             };
             let value = map.next_value_seed(ValueOf(option))?;
             let given = Given { value, from_file: true };
-            // Null is what earlier versions wrote for a default.
+            // Earlier versions wrote null for a default.
             if !given.value.is_null() && fields.0.insert(option.field, given).is_some() {
                 return Err(A::Error::custom(format!("duplicate field `{key}`")));
             }
@@ -219,7 +218,7 @@ impl<'de> Visitor<'de> for Fields {
     }
 }
 
-/// The value of an option, checked while the reader still knows where it is.
+/// Reads the value of an option and checks it while the reader still knows the line and column.
 struct ValueOf(&'static CoreOption);
 
 impl<'de> DeserializeSeed<'de> for ValueOf {
@@ -234,13 +233,13 @@ impl<'de> DeserializeSeed<'de> for ValueOf {
     }
 }
 
-/// What the core has, in the order of the options: its datapath's words, its numbers, and what is not left to a default.
+/// Writes the fields that the core has, in the order of the options, without those left to a default.
 impl Serialize for CoreConfig {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for option in OPTIONS.iter().filter(|option| option.applies_to(self)) {
             let value = option.configured(self);
-            // A port that is not there, and a switch that is off.
+            // Omit options left to a default, and switches that are off.
             let plain = value.is_null() || value == Value::Bool(false) && option.is_switch();
             if !plain {
                 map.serialize_entry(option.field, &value)?;

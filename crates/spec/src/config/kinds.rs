@@ -1,4 +1,4 @@
-//! What a user chooses between.
+//! The choices of the options `design`, `weight`, `dot`, `update`, `lane`, `hold` and `accumulator`.
 
 use crate::format::Format;
 use serde::{Deserialize, Serialize};
@@ -14,15 +14,15 @@ pub enum Design {
 }
 
 impl Design {
-    /// Both, in the order of tables and legends.
+    /// Both designs, in the order of tables and legends.
     pub const ALL: [Design; 2] = [Design::FlashD, Design::Fa2];
 
-    /// What it is called in tables and legends.
+    /// Its name in tables and legends.
     pub fn title(self) -> &'static str {
         ["FLASH-D", "FA2"][self as usize]
     }
 
-    /// The other design, to compare with.
+    /// The other design, for comparisons.
     pub fn other(self) -> Design {
         Design::ALL[1 - self as usize]
     }
@@ -32,9 +32,9 @@ impl Design {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WeightUnit {
-    /// State is the log-sum-exp in fixed point; `w = sigmoid(s - L)`.
+    /// The state is the log-sum-exp L in fixed point; `w = sigmoid(s - L)`.
     Lse,
-    /// The paper's Alg. 3 with everything in the format, sigmoid and ln PWL units.
+    /// The paper's Alg. 3: every operation in the format; PWL units for sigmoid and ln.
     Paper,
 }
 
@@ -42,52 +42,50 @@ pub enum WeightUnit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dot {
-    /// Every product and every sum rounded to the format.
+    /// Every product and every sum is rounded to the format.
     Tree,
-    /// Products rounded once, to a common fixed-point position; integer adders.
+    /// Each product is rounded once, to a common fixed-point position; integers are added exactly.
     Fused,
 }
 
-/// The output update that goes with FLASH-D's log-sum-exp weight unit; the paper's has its own, every operation in
-/// the format.
+/// The output update of FLASH-D's log-sum-exp weight unit. The paper's weight unit has its own, with every operation in the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// Float: difference, product and sum rounded one by one.
+    /// Float: `v - o`, the product with w and the sum are each rounded.
     Rounded,
-    /// Float: one alignment, one rounding.
+    /// Float: one alignment and one rounding of `o + w (v - o)`.
     Fused,
-    /// Fixed point relative to a power of two that is loaded with q.
+    /// Fixed point relative to a power of two loaded with q.
     Fixed,
-    /// Fixed point, each lane relative to the largest exponent of the values that it has read.
+    /// Fixed point, each lane relative to the largest exponent of the values it has read.
     Ranged,
 }
 
-/// Widths of fixed-point lanes.
+/// Widths of fixed-point lanes, in bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaneBits {
-    /// The accumulator o with its sign, without FA2's guard bits.
+    /// Accumulator o, sign included, without FA2's guard bits.
     pub o: u32,
-    /// The value v with its sign; FA2 does not use it.
+    /// Value v, sign included; FA2 does not use it.
     pub v: u32,
     /// Significand of the weight or exponential.
     pub w: u32,
 }
 
-/// When a FLASH-D step may hold its output instead of updating it.
+/// When a step may keep o instead of updating it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
     /// Every step updates.
     None,
-    /// `lse`: hold `o` and `L` when `x = s - L <= -T`.
+    /// Hold o and the state when `s - L <= -T` (FLASH-D, natural units) or `s - m <= -T` (FA2).
     Below(f64),
-    /// `lse`: hold as long as a bound of all that was held, relative to what was kept, stays below `2^-(f + 2)`: half
-    /// an ulp of a result with f fraction bits, however many keys there are. See
-    /// [`BudgetNumerics`](crate::numerics::BudgetNumerics).
+    /// `lse`: hold while the bound on the weight of all held keys, relative to the kept ones, stays below `2^-(f + 2)`: half an ulp of a result with f fraction
+    /// bits, at any number of keys. See [`BudgetNumerics`](crate::numerics::BudgetNumerics).
     Budget(u32),
-    /// `paper`: `s_i - s_{i-1} <= -6` holds, `>= 11` loads the value.
+    /// `paper`: `s_i - s_{i-1} <= -6` holds, `>= 11` loads v.
     Static,
 }
 
@@ -97,19 +95,19 @@ pub enum Hold {
 pub enum Accumulator {
     /// The format of the operands.
     Format,
-    /// The format with this many bits of fraction.
+    /// The format's exponents with this many fraction bits.
     Fraction(u32),
-    /// Another format, which holds every number of the operands': its exponents, its policy for subnormals. Values
-    /// are converted to it where they enter the lanes.
+    /// A format that holds every number of the operands' format; its exponents and its policy for subnormals apply. Values are converted where they enter the
+    /// lanes.
     Float(Format),
 }
 
-/// Lengths of the vectors of a core or a head.
+/// Vector lengths of a core or a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lengths {
-    /// Of queries and keys, d_k.
+    /// Length of queries and keys, d_k.
     pub k: usize,
-    /// Of values and results, d_v.
+    /// Length of values and results, d_v.
     pub v: usize,
 }
 

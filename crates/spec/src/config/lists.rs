@@ -1,9 +1,9 @@
-//! Lists of cores.
+//! Lists of cores for generation and tests.
 
 use super::*;
 
 impl CoreConfig {
-    /// The twenty-four shipped cores: FLASH-D and FA2 with three vector lengths in three formats, and the paper's weight unit in two.
+    /// The 24 shipped cores: FLASH-D and FA2 at d = 16, 64, 256 in bf16, fp8-e4m3 and int8, and the paper's weight unit in bf16 and fp8-e4m3.
     pub fn shipped() -> Vec<CoreConfig> {
         let mut cores = Vec::new();
         for format in [Format::BF16, Format::FP8_E4M3] {
@@ -20,7 +20,7 @@ impl CoreConfig {
         cores
     }
 
-    /// Every design variant of a vector length and format, other parameters at their defaults.
+    /// Every datapath at this vector length and format, then the other setting of the value stage, then both designs with a dot product in a tree.
     pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
         let flash_d = CoreConfig::new(Design::FlashD, d, format);
         let fa2 = CoreConfig::new(Design::Fa2, d, format);
@@ -37,7 +37,7 @@ impl CoreConfig {
         all
     }
 
-    /// FLASH-D's fixed-point lanes without the value stage where they have it by default, and with it where they do not.
+    /// FLASH-D's fixed-point lanes with the opposite of the default value stage.
     pub fn staged_otherwise(d: usize, format: Format) -> Vec<CoreConfig> {
         let kinds = KINDS.iter().filter(|kind| kind.design == Design::FlashD);
         let cores = kinds.map(|kind| CoreConfig::with_datapath(kind.datapath, d, format));
@@ -45,8 +45,7 @@ impl CoreConfig {
         fixed.map(|core| CoreConfig { value_stage: Some(!core.value_stage()), ..core }).collect()
     }
 
-    /// Cores whose lanes compute in another precision than their ports have: with accumulators of another format, wider
-    /// weights, or both.
+    /// Cores with float lanes whose precision differs from that of the ports: wider accumulators, wider weights, or both.
     pub fn mixed_precision(d: usize) -> Vec<CoreConfig> {
         let float = |kind: &&&'static Kind| kind.arithmetic == Arithmetic::Float;
         let precisions = [
@@ -67,7 +66,7 @@ impl CoreConfig {
             .collect()
     }
 
-    /// FLASH-D with a hold rule other than the default, with every update and lane.
+    /// Every FLASH-D variant with the log-sum-exp weight unit, under this hold rule.
     pub fn with_hold(d: usize, format: Format, hold: Hold) -> Vec<CoreConfig> {
         let lse = |core: &CoreConfig| core.weight() == Some(WeightUnit::Lse);
         let cores = CoreConfig::variants(d, format).into_iter().filter(lse);

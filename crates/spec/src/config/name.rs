@@ -3,8 +3,8 @@
 use super::*;
 
 impl CoreConfig {
-    /// Module and file name: what is not default is a suffix, in the order of [`OPTIONS`], before formats and lengths:
-    /// `flash_d_bf16_d64`, `flash_d_paper_bf16_d64`, `fa2_literal_fp8_e4m3_d16`, `fa2_k_fp8_e4m3_v_fp8_e4m3_bf16_dk192_dv128`.
+    /// Module and file name: non-default options are suffixes in the order of [`OPTIONS`], then formats and lengths: `flash_d_bf16_d64`,
+    /// `flash_d_paper_bf16_d64`, `fa2_literal_fp8_e4m3_d16`, `fa2_k_fp8_e4m3_v_fp8_e4m3_bf16_dk192_dv128`.
     pub fn name(&self) -> String {
         let mut parts = vec![value::word(&self.design()).replace('-', "_")];
         if self.datapath != Datapath::shipped(self.design(), self.encodings()) {
@@ -16,7 +16,7 @@ impl CoreConfig {
         parts.join("_") + &self.shape()
     }
 
-    /// The end of a name, which says formats and lengths: `_bf16_d64`.
+    /// The end of a name, formats and lengths: `_bf16_d64`.
     pub fn shape(&self) -> String {
         let lengths = match self.dv() == self.d {
             true => format!("d{}", self.d),

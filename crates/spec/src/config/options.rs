@@ -1,4 +1,4 @@
-//! The options of a core, one row each. Flags, JSON, names, checks, the inverse of flags and the words of `--help` follow from these rows.
+//! The options of a core, one row each. Flags, JSON, names, checks, [`CoreConfig::flags`] and `--help` are computed from these rows.
 
 use super::option::{Applies, CoreOption, Range, access, set, with_the_datapath};
 use super::value::json;
@@ -16,7 +16,7 @@ const FLOAT_LANES: Applies = (
     "only float lanes that do not follow the paper to the letter have it",
 );
 
-/// An option that is a row's own business alone: nothing in names.
+/// Defaults of a row: every core has the option, and it adds no suffix to names.
 const ROW: CoreOption = CoreOption {
     field: "",
     value_name: "",
@@ -38,13 +38,13 @@ const SCALED: Applies = (
 const SCALES_ROW: CoreOption =
     CoreOption { value_name: "SCALES", default: "that of --scales", applies: SCALED, ..ROW };
 
-/// What queries and keys are multiplied by where nothing is said of each.
+/// The common scale of q and k: as configured, else the default of their formats.
 fn scales_of_both(c: &CoreConfig) -> Scale {
     let Scales { q, k, .. } = c.formats().scales();
     c.scales.unwrap_or(if q == Scale::None { k } else { q })
 }
 
-/// What a name has of a scale.
+/// Suffix of a core's name for a scale.
 fn scale_suffix(operand: &str, scale: Scale) -> String {
     let scale = match scale {
         Scale::None => "noscale",
@@ -56,7 +56,7 @@ fn scale_suffix(operand: &str, scale: Scale) -> String {
     operand.to_string() + scale
 }
 
-/// The JSON of an operand's format, if it is not that of the queries.
+/// JSON of an operand's format; null if it is that of the queries.
 fn other(c: &CoreConfig, of: fn(Formats) -> Format) -> Value {
     let format = of(c.formats());
     json((format != c.format).then_some(format))
@@ -403,7 +403,7 @@ pub static OPTIONS: [CoreOption; 32] = [
         default: "10",
         range: Range::Between(2, 20),
         applies: SCALARS,
-        // The row before has both.
+        // The suffix of the row before has both.
         suffix: |c| (c.score_integer_bits == DEFAULT_SCORE_INTEGER_BITS).then(|| score_suffix(c)),
         access: access::<u32>(
             |c| json(c.score_fraction_bits),

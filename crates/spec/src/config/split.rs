@@ -1,28 +1,27 @@
-//! What a user chooses: a core, and into how many parts the keys are split.
+//! The configuration of a split: a core, and the number of parts of the keys.
 
 use super::{ConfigError, CoreConfig, Design};
 use crate::numerics::Numerics;
 use serde::{Deserialize, Serialize};
 
-/// Fewest and most parts, powers of two.
+/// Fewest and most parts; powers of two.
 pub const PARTS_RANGE: (usize, usize) = (2, 64);
 
-/// Cycles of a merge, from the parts' scalars to its own.
+/// Cycles from the scalars of a merge's operands to its own.
 pub const MERGE_CYCLES: u32 = 2;
 
-/// Configuration of split keys: `parts` cores meet a key each in every cycle, for the same query; their results are merged
-/// by a tree.
+/// Configuration of a split: `parts` cores each take a key per cycle for the same query; a tree merges their results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplitConfig {
-    /// The core, with partial results.
+    /// The core; it must have partial results.
     pub core: CoreConfig,
-    /// Parts of the keys, P: 2, 4, 8, 16, 32 or 64.
+    /// Number of parts P: 2, 4, 8, 16, 32 or 64.
     pub parts: usize,
 }
 
 impl SplitConfig {
-    /// Split keys for cores of a configuration, with partial results whether it has them or not.
+    /// A split of this core; turns partial results on.
     pub fn new(core: CoreConfig, parts: usize) -> Self {
         SplitConfig { core: CoreConfig { masks: true, partial: true, ..core }, parts }
     }
@@ -44,23 +43,23 @@ impl SplitConfig {
         self.core.validate()
     }
 
-    /// Module and file name: the core's and `_pP`, as in `flash_d_partial_bf16_d64_p8`.
+    /// Module and file name: the core's and `_pP`: `flash_d_partial_bf16_d64_p8`.
     pub fn name(&self) -> String {
         format!("{}_p{}", self.core.name(), self.parts)
     }
 
-    /// Levels of the tree.
+    /// Levels of the merge tree, `log2 P`.
     pub fn levels(&self) -> u32 {
         self.parts.ilog2()
     }
 
-    /// Cycles from the accepted last keys to the result: those of the core, a merge each level, the lanes of the last one,
-    /// and, FA2, the division.
+    /// Cycles from accepting the last keys to the result: the core's, [`MERGE_CYCLES`] per level, one for the lanes of the last merge, and one for FA2's
+    /// division.
     pub fn latency(&self) -> u32 {
         let n = Numerics::new(&self.core);
         n.latency() + MERGE_CYCLES * self.levels() + 1 + self.result_cycles()
     }
-    /// Cycles from the last merge's accumulators to the result: FA2 divides there.
+    /// Cycles from the last merge's accumulators to the result: 1 for FA2's division, 0 for FLASH-D.
     pub fn result_cycles(&self) -> u32 {
         (self.core.design() == Design::Fa2).into()
     }

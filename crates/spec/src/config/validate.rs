@@ -1,8 +1,8 @@
-//! Which configurations there are.
+//! Checks of a configuration.
 
 use super::*;
 
-/// What is wrong with a configuration, with what would be right.
+/// What is wrong with a configuration and what would be right.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field}: {problem}")]
 pub struct ConfigError {
@@ -13,9 +13,9 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// The same by the flag that sets the field: `--weight-bits: 2 is outside 3 to 16`.
+    /// The error with the flag in place of the field: `--weight-bits: 2 is outside 3 to 16`.
     pub fn by_flag(&self) -> String {
-        // A text that goes on with a verb is about the flag itself: `--d is missing`.
+        // A problem that starts with a verb continues the flag's name: `--d is missing`.
         let colon = if self.problem.starts_with("is missing") { "" } else { ":" };
         format!("--{}{colon} {}", self.field.replace('_', "-"), self.problem)
     }
@@ -51,7 +51,7 @@ impl CoreConfig {
         self.validate_hold()
     }
 
-    /// The hold rule is one that the datapath has, and its number is one that can be.
+    /// Checks that the datapath has the hold rule and that its number is in range.
     fn validate_hold(&self) -> Result<(), ConfigError> {
         let problem = |problem: &str| require(false, "hold", || problem.into());
         match (self.kind().hold, self.hold()) {
@@ -77,7 +77,7 @@ impl CoreConfig {
         }
     }
 
-    /// The units that the datapath has take these formats.
+    /// Checks that the datapath's units take these formats.
     fn validate_formats(&self) -> Result<(), ConfigError> {
         let formats = self.formats();
         require(formats.o.is_of_results(), "o_format", || {
@@ -108,7 +108,7 @@ impl CoreConfig {
             if self.dot() == Dot::Tree && operand != "v" {
                 return refused("dot", "tree", "which rounds every product to a format of floats");
             }
-            // Its sum alone can go beyond the lanes' range, and tells so beside values beyond their exponent, which integers have not.
+            // The sum of `fixed` alone can leave the lanes' range. It reports this with values beyond the exponent, which integers do not have.
             if self.fa2() == Some(Fa2Variant::Fixed) && self.products().v.is_integer() {
                 return require(false, "v_format", || {
                     format!(
@@ -138,7 +138,7 @@ impl CoreConfig {
         })
     }
 
-    /// Beyond the score's own limit nothing would be capped.
+    /// Checks the cap: above the score's own limit it would have no effect.
     fn validate_softcap(&self) -> Result<(), ConfigError> {
         let Some(cap) = self.softcap else { return Ok(()) };
         let bits = self.score_integer_bits;
@@ -148,7 +148,7 @@ impl CoreConfig {
         })
     }
 
-    /// Operands have elements that their scales are for, and a dot product that takes them.
+    /// Checks that each scale takes its operand's elements and that the dot product takes the scales.
     fn validate_scales(&self) -> Result<(), ConfigError> {
         let formats = self.formats();
         let fields = [
@@ -183,7 +183,7 @@ impl CoreConfig {
             return Ok(());
         }
         require(self.masks, "partial", || "a core with partial results has masks too: add masks".into())?;
-        // The scalars of a state are asked for a cycle before the score stage, which d = 2 has in the key's own.
+        // The scalars of a state are requested a cycle before the score stage. With d = 2 that would be the cycle before the key's.
         require(self.d > 2, "partial", || "takes a d of 3 or more".into())
     }
 
@@ -225,7 +225,7 @@ impl CoreConfig {
             }
             Some(Accumulator::Format) | None => {}
         }
-        // The sum's product with a factor is a 64-bit word.
+        // The product of l and a factor is a 64-bit word.
         let widest = 63 - SUM_INTEGER_BITS - self.factor_significand();
         require(self.state_fraction_bits <= widest, "state_fraction_bits", || {
             format!(

@@ -1,4 +1,4 @@
-//! Values of options: how each kind is typed, printed and kept in JSON.
+//! Values of options: parsing, printing and JSON.
 
 use super::{
     Accumulator, BUDGET_FRACTIONS, Design, Dot, Fa2Variant, Hold, KINDS, LaneBits, Scale, Update, WeightUnit,
@@ -8,32 +8,32 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// A word that an option takes, and what it stands for.
+/// A word that an option takes, and its meaning.
 pub type Word = (String, &'static str);
 
-/// The type of an option's value. serde defines its JSON, this trait what is typed.
+/// The type of an option's value. serde defines its JSON, this trait the typed text.
 pub trait OptionValue: Serialize + DeserializeOwned {
-    /// From what is typed.
+    /// Parses typed text.
     ///
     /// # Errors
-    /// What was wrong, and what would be right.
+    /// Says what was wrong and what would be right.
     fn parse(text: &str) -> Result<Self, String>;
 
-    /// What is typed for it.
+    /// The value as it is typed.
     fn text(&self) -> String;
 
-    /// All that can be typed, if they are words.
+    /// All values that can be typed, if they are words.
     fn words() -> Vec<Word> {
         Vec::new()
     }
 }
 
-/// JSON of a value; null for what is absent.
+/// JSON of a value; null for `None`.
 pub(super) fn json<T: Serialize>(value: T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// An option that takes one of some words: those of serde, each with what it stands for.
+/// An option that takes one of several words: serde's names, each with its meaning.
 trait Choice: Serialize + DeserializeOwned + Sized + 'static {
     fn all() -> Vec<(Self, &'static str)>;
 }
@@ -113,7 +113,7 @@ impl Choice for Dot {
     }
 }
 
-/// What is parsed and printed as Rust does.
+/// Types that are parsed and printed by Rust's own `FromStr` and `Display`.
 macro_rules! plain {
     ($($type:ty: $what:literal),*) => {$(
         impl OptionValue for $type {

@@ -1,61 +1,60 @@
-//! What a user chooses: an array of cores, the width of a beat, and which values are sent.
+//! The configuration of a stream wrapper: an array, the width of a beat, and which values are sent.
 
 use super::{ArrayConfig, ConfigError, CoreConfig};
 use crate::numerics::{BIAS, Numerics};
 use serde::{Deserialize, Serialize};
 
-/// Most bits of a beat by default.
+/// Most bits of a default beat.
 pub const DEFAULT_BEAT_BITS: u32 = 512;
 
-/// Cycles that the streams add to the array's latency: the key register, and the register of the result's beat.
+/// Cycles that the wrapper adds to the array's latency: the key register and the output register of results.
 pub const STREAM_LATENCY: u32 = 2;
 
-/// What a stream of vectors carries.
+/// Contents of a stream of vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// Queries, with their scales behind.
+    /// Queries, followed by their scales.
     Query,
-    /// Keys, with their scales and, behind these, what each query of the block adds to the score.
+    /// Keys, followed by their scales and by the bias of each query of the block.
     Key,
     /// Values.
     Value,
-    /// Results; of cores with partial results the state behind each.
+    /// Results, each followed by its state if the core has partial results.
     Result,
-    /// The states that queries start from.
+    /// States that queries start from.
     State,
 }
 
-/// Words of one width in a vector on its stream.
+/// Equally wide words of a vector on its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamWords {
-    /// How many.
+    /// Number of words.
     pub count: usize,
-    /// Bits of a word.
+    /// Bits used in each word.
     pub bits: u32,
-    /// Bits that it takes, of which the upper ones are not looked at, and 0 in results.
+    /// Bits that each word takes on the stream. The upper ones are ignored on input and 0 in results.
     pub room: u32,
 }
 
-/// Which values the wrapper takes.
+/// Which values the master sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Values {
-    /// Those that it has asked for; a value that no query of the block needs is never fetched.
+    /// Only requested values: a value that no query of the block needs is never fetched.
     #[default]
     Requested,
-    /// All of the block, in a packet; those that no query needs are dropped.
+    /// All values of a block, in a packet; the wrapper drops those that no query needs.
     All,
 }
 
-/// Configuration of a stream wrapper around an array of cores. `C` is what is known of the core, as in [`ArrayConfig`].
+/// Configuration of a stream wrapper around an array. `C` is as in [`ArrayConfig`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WrapperConfig<C = CoreConfig> {
     /// The array.
     #[serde(rename = "block")]
     pub array: ArrayConfig<C>,
-    /// Bits of a beat: divides the bits of a vector, a multiple of 8. When absent, the most up to
-    /// [`DEFAULT_BEAT_BITS`].
+    /// Bits of a beat: a multiple of 8 that divides the bits of a vector. By default the largest up to [`DEFAULT_BEAT_BITS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat_bits: Option<u32>,
     /// Which values are sent.
@@ -64,7 +63,7 @@ pub struct WrapperConfig<C = CoreConfig> {
 }
 
 impl WrapperConfig {
-    /// A wrapper around an array, with everything else as by default.
+    /// A wrapper around an array; everything else at its default.
     pub fn new(array: ArrayConfig) -> Self {
         WrapperConfig { array, beat_bits: None, values: Values::default() }
     }
@@ -94,22 +93,19 @@ impl WrapperConfig {
         Ok(())
     }
 
-    /// Whether queries, keys, values and results are vectors of one length and width, and nothing is beside them: then a vector is a
-    /// whole number of beats.
+    /// Set if queries, keys, values and results have one length and width and nothing beside them. A vector is then a whole number of beats.
     fn is_uniform(&self) -> bool {
         self.array.core.has_one_shape() && !self.array.core.bias
     }
 
-    /// The widths that a beat can have, in ascending order: what divides a vector, or, where vectors have several widths, any number of
-    /// bytes up to a key's.
+    /// Allowed widths of a beat, ascending: the divisors of a vector, or, if vectors differ in width, any number of bytes up to a key's.
     pub fn beat_choices(&self) -> impl Iterator<Item = u32> + use<> {
         let (uniform, key) = (self.is_uniform(), self.bits(Carried::Key));
         let most = if uniform { key } else { key.next_multiple_of(8) };
         (8..=most).step_by(8).filter(move |bits| !uniform || key.is_multiple_of(*bits))
     }
 
-    /// The width of a beat when nothing else is asked for. Where vectors have several widths, a key's beats are filled as far as whole
-    /// bytes allow: keys are what there is most of.
+    /// The default width of a beat. If vectors differ in width, it fills a key's beats as far as whole bytes allow, because keys are the most frequent.
     fn default_beat(&self) -> u32 {
         let key = self.bits(Carried::Key);
         if !self.is_uniform() {
@@ -124,8 +120,8 @@ impl WrapperConfig {
         self.beat_bits.unwrap_or_else(|| self.default_beat())
     }
 
-    /// The words of a vector on its stream, from the lowest bit on. A state's stand in whole bytes, so that a program reads them without
-    /// shifts: the accumulators first, as they are behind the elements of a result, then the scalars.
+    /// The words of a vector on its stream, from the lowest bit on. In a state, accumulators come first and scalars follow, each in whole bytes, so that a
+    /// program reads them without shifts.
     pub fn words(&self, carried: Carried) -> Vec<StreamWords> {
         let core = &self.array.core;
         let (words, formats) = (core.port_words(), core.encodings().formats);
@@ -154,19 +150,18 @@ impl WrapperConfig {
         self.words(carried).iter().map(|words| words.count as u32 * words.room).sum()
     }
 
-    /// Beats of a vector on its stream; where it is no whole number of them, the last one's upper bits are not looked at, and 0 in
-    /// results.
+    /// Beats of a vector on its stream. If the vector does not fill the last beat, its upper bits are ignored on input and 0 in results.
     pub fn beats(&self, carried: Carried) -> u32 {
         self.bits(carried).div_ceil(self.beat())
     }
 
-    /// Bits of a stream's beat: those of a beat, or of a vector that is shorter, in whole bytes.
+    /// Bits of a stream's beat: [`Self::beat`], or a shorter vector rounded up to bytes.
     pub fn beat_of(&self, carried: Carried) -> u32 {
         self.beat().min(self.bits(carried).next_multiple_of(8))
     }
 
-    /// Module and file name: the array's and `_axis`, then `_b` and the bits of a beat unless they are the default, and
-    /// `_all` where all values are sent: `flash_d_bf16_d64_x8_axis_b128_all`.
+    /// Module and file name: the array's, `_axis`, `_bW` if the beat's width is not the default, and `_all` if all values are sent:
+    /// `flash_d_bf16_d64_x8_axis_b128_all`.
     pub fn name(&self) -> String {
         let beat = self.beat_bits.filter(|bits| *bits != self.default_beat());
         let beat = beat.map_or(String::new(), |bits| format!("_b{bits}"));
@@ -177,24 +172,23 @@ impl WrapperConfig {
         format!("{}_axis{beat}{values}", self.array.name())
     }
 
-    /// Cycles from the last beat of a block's last key to the first beat of its first result, when the key and its
-    /// values do not have to wait: those of the array and [`STREAM_LATENCY`].
+    /// Cycles from the last beat of a block's last key to the first beat of its first result, if neither keys nor values wait: the array's latency and
+    /// [`STREAM_LATENCY`].
     pub fn latency(&self) -> u32 {
         self.array.latency() + STREAM_LATENCY
     }
 
-    /// Cycles from block to block of `queries` queries and `keys` keys when no source and no sink pauses and values come
-    /// in time (see [`WrapperConfig::value_delay`]): a beat a cycle on the busiest stream,
+    /// Cycles per block of `queries` queries and `keys` keys if no source or sink pauses and values come in time (see [`WrapperConfig::value_delay`]): one beat
+    /// per cycle on the busiest stream,
     ///
     /// ```text
     /// max(keys key_beats, queries query_beats + t, queries result_beats)
     /// ```
     ///
-    /// where t is the cycle in which the array takes a block over, as in [`ArrayConfig::cycles_per_block`]. A vector of
-    /// several beats hides it, because the query register fills meanwhile. With beats of whole vectors this is exact.
-    /// With several beats it is a lower bound, which long blocks come close to: results and keys want the array at
-    /// different times, and freezing it for one delays the other, which costs up to two vectors a block; in blocks of
-    /// a few keys requested values cost their delay besides.
+    /// where t is the cycle in which the array takes a block over, as in [`ArrayConfig::cycles_per_block`]. A vector of several beats hides t, because the
+    /// query register fills meanwhile. With beats of whole vectors this is exact. With several beats per vector it is a lower bound that long blocks approach:
+    /// results and keys need the array at different times, and freezing it for one delays the other, which costs up to two vectors per block. In blocks of a
+    /// few keys, requested values add their delay.
     pub fn cycles_per_block(&self, queries: usize, keys: usize) -> usize {
         let beats = |carried| self.beats(carried) as usize;
         let transfer = match beats(Carried::Query) {
@@ -205,29 +199,25 @@ impl WrapperConfig {
         (keys * step).max(queries * beats(Carried::Query) + transfer).max(queries * beats(Carried::Result))
     }
 
-    /// Most cycles from a request to the first beat of its value at which requested values cost no time. A request
-    /// shows one cycle after the step before its own has been made, its value is on the array's port
-    /// `delay + value_beats` cycles later, and has to be there `value_latency` steps after its own: `value_latency + 1` steps,
-    /// each of `key_beats` cycles, less one cycle. So
+    /// Most cycles from a request to the first beat of its value at which requested values cost no time. A request is visible one cycle after the preceding
+    /// step has completed. Its value is on the array's port `delay + value_beats` cycles later, and is needed `value_latency` steps after its own step: after
+    /// `value_latency + 1` steps of `key_beats` cycles, less one cycle. So
     ///
     /// ```text
     /// delay = (value_latency + 1) key_beats - value_beats - 1
     /// ```
     ///
-    /// and 0 where values have more beats than that leaves room for. A larger delay makes a step take
-    /// `(delay + value_beats + 1) / (value_latency + 1)` cycles.
+    /// and 0 if values have more beats than that allows. With a larger delay a step takes `(delay + value_beats + 1) / (value_latency + 1)` cycles.
     pub fn value_delay(&self) -> u32 {
         let steps = (self.array.value_latency() + 1) * self.beats(Carried::Key);
         steps.saturating_sub(self.beats(Carried::Value) + 1)
     }
 
-    /// Whether the array is also frozen while the next key of a block is not there, so that steps follow each other.
+    /// Set if the array also freezes while the next key of a block has not come, so that steps follow each other without gaps.
     ///
-    /// Where a key takes several cycles to come, an array that moves on meanwhile has empty stages between two keys,
-    /// and the second one's value is asked for only after the first one's has come: a step takes the beats of its key,
-    /// the way of its request, and the beats of its value, one after another. Frozen, it has asked for the next value by
-    /// then, and a beat a cycle is sustained. The price is that a step's request waits for the keys that fill the
-    /// stages before it.
+    /// If a key takes several cycles to arrive, an array that keeps moving has empty stages between two keys, and requests the second key's value only after
+    /// the first one's has come: a step then takes the beats of its key, the delay of its request and the beats of its value in sequence. A frozen array has
+    /// requested the next value by then, and sustains a beat per cycle. In return, a step's request waits for the keys that fill the stages before it.
     pub fn is_dense(&self) -> bool {
         self.values == Values::Requested && self.beats(Carried::Key) > 1
     }

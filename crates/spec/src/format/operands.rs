@@ -1,4 +1,4 @@
-//! A format for each operand of a core, and what stands beside the numbers on its ports.
+//! The formats of a core's operands, with their scales, and the words on its ports.
 
 use super::{Format, Scale, Scales};
 use serde::Serialize;
@@ -7,17 +7,17 @@ use std::fmt;
 /// The formats of a core's operands and of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Formats {
-    /// Queries.
+    /// Format of queries.
     pub q: Format,
-    /// Keys.
+    /// Format of keys.
     pub k: Format,
-    /// Values.
+    /// Format of values.
     pub v: Format,
-    /// Results.
+    /// Format of results.
     pub o: Format,
 }
 
-/// One format for all; results of integers and of floats below eight bits are bf16.
+/// The same format for q, k and v; results as in [`Format::of_results`].
 impl From<Format> for Formats {
     fn from(format: Format) -> Self {
         Formats { q: format, k: format, v: format, o: format.of_results() }
@@ -25,29 +25,29 @@ impl From<Format> for Formats {
 }
 
 impl Formats {
-    /// The one format of all, if they have one.
+    /// The common format of q, k, v and o, if there is one.
     pub fn uniform(&self) -> Option<Format> {
         self.by_operand().iter().all(|(_, format)| *format == self.q).then_some(self.q)
     }
 
-    /// Each by the letter of its operand.
+    /// The formats with the letters of their operands.
     pub fn by_operand(&self) -> [(&'static str, Format); 4] {
         [("q", self.q), ("k", self.k), ("v", self.v), ("o", self.o)]
     }
 
-    /// Those that do not follow from the queries'.
+    /// The formats that differ from the defaults for q's.
     pub fn others(&self) -> impl Iterator<Item = (&'static str, Format)> {
         let one = Formats::from(self.q);
         let pairs = self.by_operand().into_iter().zip(one.by_operand());
         pairs.filter(|(own, of_one)| own != of_one).map(|(own, _)| own)
     }
 
-    /// Significand bits that lanes between v and o keep: those of the more precise one.
+    /// Significand bits of the lanes: the larger of v's and o's.
     pub fn lane_precision(&self) -> u32 {
         self.v.precision().max(self.o.precision())
     }
 
-    /// The exponents that float lanes compute in: those of the result where they reach as far as those of v.
+    /// The exponents of float lanes: o's if they hold every v, else v's.
     pub fn lane_exponents(&self) -> Format {
         if self.o.with_fraction(self.o.fraction_bits.max(self.v.fraction_bits)).holds(self.v) {
             self.o
@@ -56,54 +56,54 @@ impl Formats {
         }
     }
 
-    /// The scales that go with them where nothing else is said: a bf16 number for each query and each key that are integers.
+    /// Default scales: a bf16 scale per row for queries and keys that are integers.
     pub fn scales(&self) -> Scales {
         let of = |format: Format| if format.is_integer() { Scale::Row } else { Scale::None };
         Scales { q: of(self.q), k: of(self.k), v: Scale::None }
     }
 
-    /// As part of a name: that of all, or each that is not the queries': `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
+    /// Part of a name: q's format after those that differ from it: `bf16`, `k_fp8_e4m3_v_fp8_e4m3_bf16`.
     pub fn ident(&self) -> String {
         let others = self.others().map(|(operand, format)| format!("{operand}_{}_", format.ident()));
         others.collect::<String>() + &self.q.ident()
     }
 }
 
-/// How operands are encoded.
+/// Formats and scales of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Encodings {
     /// The formats of elements.
     pub formats: Formats,
-    /// What they are multiplied by.
+    /// Their scales.
     pub scales: Scales,
 }
 
-/// Words on the ports: elements, and the scales behind them.
+/// Words per vector on the ports: elements, then scales.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Words {
-    /// Of a query.
+    /// Words of a query.
     pub q: usize,
-    /// Of a key.
+    /// Words of a key.
     pub k: usize,
-    /// Of a value.
+    /// Words of a value.
     pub v: usize,
 }
 
 impl Words {
-    /// Each, in this order.
+    /// `[q, k, v]`.
     pub fn all(self) -> [usize; 3] {
         [self.q, self.k, self.v]
     }
 }
 
-/// One length of all, without scales.
+/// Vectors of d elements without scales.
 impl From<usize> for Words {
     fn from(d: usize) -> Words {
         Words { q: d, k: d, v: d }
     }
 }
 
-/// With the scales that go with the formats where nothing else is said.
+/// The default scales of the formats.
 impl<F: Into<Formats>> From<F> for Encodings {
     fn from(formats: F) -> Encodings {
         let formats = formats.into();
@@ -112,7 +112,7 @@ impl<F: Into<Formats>> From<F> for Encodings {
 }
 
 impl Encodings {
-    /// Whether products and sums of q and k are exact integers, which both scales multiply at the end: integers, and no blocks.
+    /// Set if the dot product is an exact integer that the row scales multiply at the end: integers q and k, scaled, and not by block.
     pub fn is_exact(&self) -> bool {
         let Scales { q, k, .. } = self.scales;
         let integers = self.formats.q.is_integer() && self.formats.k.is_integer();
@@ -120,14 +120,13 @@ impl Encodings {
         integers && any && ![q, k].into_iter().any(Scale::is_of_blocks)
     }
 
-    /// Whether the score is the sum of products times the significands of scales: those of bf16 scales, where products are not exact.
+    /// Set if the significands of bf16 scales multiply the natural score: a row scale where the dot product is not exact.
     pub fn has_significands(&self) -> bool {
         let Scales { q, k, .. } = self.scales;
         !self.is_exact() && [q, k].contains(&Scale::Row)
     }
 
-    /// What a core multiplies: elements with the powers of two of their scales, and the result. Where sums are exact, q and k are the
-    /// integers that they are.
+    /// Formats of what a core multiplies: elements with the powers of two of their scales, and the result. If the dot product is exact, q and k stay integers.
     pub fn products(&self) -> Formats {
         let Encodings { formats, scales } = self;
         let of_scores = |scale: Scale, format| if self.is_exact() { format } else { scale.product(format) };
@@ -139,7 +138,7 @@ impl Encodings {
         }
     }
 
-    /// Words of queries and keys of d elements and of values of dv.
+    /// Words per vector for queries and keys of d elements and values of dv.
     pub fn words(&self, d: usize, dv: usize) -> Words {
         let Encodings { formats, scales } = self;
         Words {
@@ -150,7 +149,7 @@ impl Encodings {
     }
 }
 
-/// The formats, and what is not so by default: `int8`, `int8 without scales`, or `fp8-e4m3, q scales mx, k scales mx`.
+/// The formats, and the scales that are not the default: `int8`, `int8 without scales`, or `fp8-e4m3, q scales mx, k scales mx`.
 impl fmt::Display for Encodings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.formats)?;
@@ -173,7 +172,7 @@ impl Serialize for Encodings {
     }
 }
 
-/// As options give them: `bf16`, or `bf16, k fp8-e4m3`.
+/// As options print them: `bf16`, or `bf16, k fp8-e4m3`.
 impl fmt::Display for Formats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.q)?;

@@ -1,14 +1,14 @@
-//! What the elements of an operand are multiplied by, and what they are then.
+//! Scales of operands, and the format of a scaled element.
 
 use super::{Encoding, Format, Specials, Subnormals};
 use crate::bits::{bits_for, ones};
 use serde::{Deserialize, Serialize};
 
-/// What the elements of an operand are multiplied by, and where that comes from.
+/// What multiplies the elements of an operand, and how many elements share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Nothing: what a tensor is scaled by, the host folds into `score_shift` or into the results.
+    /// None. The host folds the scale of a tensor into `score_shift` or into the results.
     None,
     /// A positive bf16 number for each vector.
     Row,
@@ -20,19 +20,19 @@ pub enum Scale {
     Nvfp4,
 }
 
-/// How the number that is a scale is encoded.
+/// Encoding of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ScaleFormat {
-    /// A bf16 number. A subnormal one counts as zero; one that is negative, Inf or NaN counts as zero and marks the query invalid.
+    /// bf16. A subnormal counts as zero. A negative number, Inf or NaN counts as zero and marks the query invalid.
     Bf16,
-    /// OCP E8M0: `2^(bits - 127)`, no sign and no zero; all ones is NaN, which counts as zero and marks the query invalid.
+    /// OCP E8M0: `2^(bits - 127)`, without sign or zero. All ones is NaN, which counts as zero and marks the query invalid.
     E8m0,
-    /// OCP e4m3, subnormals kept. One that is negative or NaN counts as zero and marks the query invalid; -0 is zero.
+    /// OCP e4m3 with subnormals. A negative number or NaN counts as zero and marks the query invalid; -0 is zero.
     E4m3,
 }
 
 impl ScaleFormat {
-    /// Bias of E8M0: 127 is one.
+    /// Bias of E8M0: the encoding 127 is 1.
     pub const E8M0_BIAS: i32 = 127;
 
     /// Width in bits.
@@ -43,7 +43,7 @@ impl ScaleFormat {
         }
     }
 
-    /// The float that it is encoded as; none of E8M0, which is an exponent alone.
+    /// Its float format; `None` for E8M0, which is an exponent alone.
     pub const fn float(self) -> Option<Format> {
         match self {
             ScaleFormat::Bf16 => Some(Format::BF16),
@@ -52,7 +52,7 @@ impl ScaleFormat {
         }
     }
 
-    /// The encoding of one.
+    /// The encoding of 1.
     pub const fn one(self) -> u64 {
         match self.float() {
             Some(format) => format.one(),
@@ -60,7 +60,7 @@ impl ScaleFormat {
         }
     }
 
-    /// The number that a scale is, as a core computes with it, and whether it is one that no scale may be.
+    /// The number that a core computes with, and whether the encoding is invalid as a scale.
     pub fn value(self, bits: u64) -> (f64, bool) {
         match self.float() {
             None if bits == ones(self.bits()) => (0.0, true),
@@ -68,7 +68,7 @@ impl ScaleFormat {
             Some(format) => {
                 let value = format.value(bits);
                 let flushed = format.subnormals == Subnormals::Flushed;
-                // A bf16 scale has no sign to be, an e4m3 one may be -0.
+                // Any bf16 scale with the sign bit set is invalid; an e4m3 one may be -0.
                 let negative = bits & format.sign_bit() != 0 && (flushed || value != 0.0);
                 let special = negative || format.is_special(bits);
                 (if special { 0.0 } else { value.abs() }, special)
@@ -78,7 +78,7 @@ impl ScaleFormat {
 }
 
 impl Scale {
-    /// Its word, as options have it.
+    /// Its option word.
     pub const fn word(self) -> &'static str {
         match self {
             Scale::None => "none",
@@ -89,7 +89,7 @@ impl Scale {
         }
     }
 
-    /// How its numbers are encoded; none where there are none.
+    /// Encoding of its numbers; `None` without scales.
     pub const fn format(self) -> Option<ScaleFormat> {
         match self {
             Scale::None => None,
@@ -99,7 +99,7 @@ impl Scale {
         }
     }
 
-    /// Elements that share a number where it is not one for the whole vector.
+    /// Elements per block that share a scale; `None` if there are no blocks.
     pub const fn block(self) -> Option<usize> {
         match self {
             Scale::None | Scale::Row | Scale::RowE8m0 => None,
@@ -108,29 +108,29 @@ impl Scale {
         }
     }
 
-    /// Elements of a vector of d that share a number.
+    /// Elements that share a scale, in a vector of d elements.
     pub fn shared_by(self, d: usize) -> usize {
         self.block().unwrap_or(d)
     }
 
-    /// Numbers of a vector of d elements; a last block may be shorter than the others.
+    /// Scales of a vector of d elements, `ceil(d / block)`; the last block may be shorter.
     pub fn count(self, d: usize) -> usize {
         if self == Scale::None { 0 } else { d.div_ceil(self.shared_by(d)) }
     }
 
-    /// Words of these numbers behind the elements of a vector, which are as wide as those: the numbers one after another from the
-    /// lowest bit on, and zeros above them in the last word.
+    /// Words that hold the scales of a vector of d elements. These words are as wide as an element and follow the elements; scales are packed from the lowest
+    /// bit on, and the rest of the last word is 0.
     pub fn words(self, element: Format, d: usize) -> usize {
         let bits = self.format().map_or(0, ScaleFormat::bits) as usize * self.count(d);
         bits.div_ceil(element.width() as usize)
     }
 
-    /// Whether blocks share a scale.
+    /// Set if blocks of elements share a scale.
     pub const fn is_of_blocks(self) -> bool {
         self.block().is_some()
     }
 
-    /// The elements that blocks with this scale have; any where there are no blocks.
+    /// Set if blocks of these elements can have this scale; always set without blocks.
     pub fn takes(self, element: Format) -> bool {
         match self {
             Scale::None | Scale::Row | Scale::RowE8m0 => true,
@@ -139,16 +139,16 @@ impl Scale {
         }
     }
 
-    /// The power of two that an element in a block counts besides its scale: OCP's int8 is a number of two bits and six places.
+    /// Exponent of the elements' ulp beside the scale: OCP's int8 in MX has 2 integer and 6 fraction bits.
     pub fn element_exponent(self, element: Format) -> i32 {
         if self == Scale::Mx && element.is_integer() { -(element.fraction_bits as i32) } else { 0 }
     }
 
-    /// What an element is when it is multiplied: a float that holds every product of a number of the format with what of the scale is
-    /// multiplied with each element, exactly. Of a bf16 scale that is its power of two; the significand is one for the whole sum.
+    /// Format of a scaled element: a float that holds exactly every product of an element with its scale. Of a bf16 scale only the power of two is multiplied
+    /// here; its significand multiplies the whole sum.
     pub fn product(self, element: Format) -> Format {
         let Some(scale) = self.format() else { return element };
-        // Exponents of the smallest and the largest number.
+        // Exponents of the smallest and the largest positive number.
         let ends = |format: Format| {
             let exponent = |bits: u64| format.value(bits).log2().floor() as i32;
             (exponent(format.min_positive()), exponent(format.max_finite()))
@@ -157,7 +157,7 @@ impl Scale {
         let (scale_low, scale_high, places) = match scale {
             ScaleFormat::E8m0 => (-ScaleFormat::E8M0_BIAS, ScaleFormat::E8M0_BIAS, 0),
             ScaleFormat::Bf16 => (Format::BF16.min_exponent(), Format::BF16.bias, 0),
-            // Significands multiplied: their lengths add up, and the product may be twice as large.
+            // The product of two significands has the sum of their lengths and may carry into the next octave.
             ScaleFormat::E4m3 => {
                 let (low, high) = ends(Format::FP8_E4M3);
                 (low, high + 1, Format::FP8_E4M3.precision())
@@ -166,7 +166,7 @@ impl Scale {
         let least = low + scale_low + self.element_exponent(element);
         let most = high + scale_high + self.element_exponent(element);
         Format {
-            // 0 is for zero alone.
+            // Exponent field 0 encodes zero alone.
             exponent_bits: bits_for((most - least + 1) as u64),
             fraction_bits: element.fraction_bits + places,
             bias: 1 - least,
@@ -180,19 +180,19 @@ impl Scale {
 /// The scales of a core's operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scales {
-    /// Of queries.
+    /// Scale of queries.
     pub q: Scale,
-    /// Of keys.
+    /// Scale of keys.
     pub k: Scale,
-    /// Of values.
+    /// Scale of values.
     pub v: Scale,
 }
 
 impl Scales {
-    /// Without any.
+    /// No scales.
     pub const NONE: Scales = Scales { q: Scale::None, k: Scale::None, v: Scale::None };
 
-    /// Each by the letter of its operand.
+    /// The scales with the letters of their operands.
     pub fn by_operand(&self) -> [(&'static str, Scale); 3] {
         [("q", self.q), ("k", self.k), ("v", self.v)]
     }

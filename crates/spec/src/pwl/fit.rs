@@ -1,15 +1,14 @@
-//! Fitting a table: chord slopes (the minimax slope of a convex or concave piece), rounded to what the
-//! hardware holds, then the constant that balances the largest positive and negative error of the integer
-//! evaluation itself, truncation included.
+//! Fitting of a table: chord slopes (the minimax slope of a convex or concave piece), rounded to the hardware's width, then the constant that balances the
+//! largest positive and negative error of the integer evaluation, truncation included.
 
 use super::{Function, Table};
 
-/// Cells per unit of x of the paper's sigmoid: breakpoints fall on multiples of 1, 1/2 or 1/4.
+/// Cells per unit of x in the paper's sigmoid: breakpoints fall on multiples of 1, 1/2 or 1/4.
 fn paper_cells_per_unit(segments: u32) -> u32 {
     (segments / 8).max(1)
 }
 
-/// Offsets at which a piece of `bits` bits is examined: all of them, or 1,025 evenly spread ones.
+/// Offsets at which a piece of `bits` bits is examined: all, or 1,025 evenly spread ones.
 pub(super) fn samples(bits: u32) -> impl Iterator<Item = u64> {
     let last = (1u64 << bits) - 1;
     let steps = last.min(1024);
@@ -50,8 +49,8 @@ pub(super) fn fit(function: Function, segments: u32, value_fraction: u32) -> Tab
     table
 }
 
-/// The exact function, scaled to units of the result, at offset `dx` of `cell`. Entries of the last
-/// octave serve all later ones too: they follow the mean of their own octave and the limit.
+/// The exact function in units of the result, at offset `dx` of `cell`. The last octave's entries also serve all later octaves: they are fitted to the mean of
+/// that octave and the limit.
 fn exact(t: &Table, octave: u32, cell: u32, dx: f64) -> f64 {
     let unit = (t.value_fraction as f64).exp2();
     let z = (((cell as u64) << t.offset_bits) as f64 + dx) / unit;
@@ -63,25 +62,25 @@ fn exact(t: &Table, octave: u32, cell: u32, dx: f64) -> f64 {
     }
 }
 
-/// Values that must come out exactly: exp(0) = 1, 1/1 = 1, sigmoid(0) = 1/2, ln 1 = 0.
+/// Values that must be exact: exp(0) = 1, 1/1 = 1, sigmoid(0) = 1/2, ln 1 = 0.
 fn pinned(t: &Table, octave: u32, cell: u32) -> Option<u64> {
     let one = 1u64 << t.value_fraction;
     match (t.function, octave, cell) {
         (Function::Exp | Function::Reciprocal, 0, 0) => Some(one),
         (Function::Sigmoid, 0, 0) => Some(one / 2),
-        // Two equal scores make exactly twice one.
+        // log2(1 + 1) = 1: two equal scores double the sum exactly.
         (Function::Log2p1, 0, 0) => Some(one),
         (Function::Ln, 0, 0) => Some(0),
         _ => None,
     }
 }
 
-/// The exact function at the offsets at which a cell is examined.
+/// The exact function at the examined offsets of a cell.
 fn exact_samples(t: &Table, octave: u32, cell: u32) -> Vec<(u64, f64)> {
     samples(t.offset_bits).map(|dx| (dx, exact(t, octave, cell, dx as f64))).collect()
 }
 
-/// Largest and smallest error of the integer evaluation with `c0 = 0`, `slope = c1`.
+/// Smallest and largest `exact - y` of the integer evaluation with `c0 = 0`, `slope = c1`.
 fn error_range(t: &Table, samples: &[(u64, f64)], c1: u64) -> (f64, f64) {
     let mut range = (f64::INFINITY, f64::NEG_INFINITY);
     for (dx, exact) in samples {
@@ -99,7 +98,7 @@ fn fit_cell(t: &mut Table, octave: u32, cell: u32) {
     let c1 = (chord * (t.slope_fraction as f64).exp2()).round() as u64;
     let samples = exact_samples(t, octave, cell);
     let (c0, c1) = match pinned(t, octave, cell) {
-        // With the first value fixed, the best slope is the one whose worst error is least.
+        // With a fixed first value, take the slope with the least maximum error.
         Some(c0) => {
             let worst = |c1: u64| {
                 let (lo, hi) = error_range(t, &samples, c1);

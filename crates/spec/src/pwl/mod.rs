@@ -1,8 +1,7 @@
-//! Piecewise-linear tables: the coefficients that hardware holds, fitted by the project itself.
+//! Piecewise-linear tables: the coefficients that the hardware holds, fitted by the project itself.
 //!
-//! A table maps an entry index and an offset `dx` inside the entry to
-//! `y = c0[entry] -/+ floor(c1[entry] * dx / 2^slope_fraction)`, all integers. Entries start at breakpoints
-//! that hardware decodes for free: the octave (integer part of `|x| / ln 2`) and the top bits of the rest.
+//! A table maps an entry index and an offset `dx` inside the entry to `y = c0[entry] -/+ floor(c1[entry] * dx / 2^slope_fraction)`, all integers. Entries start
+//! at breakpoints that hardware decodes for free: the octave (integer part of `|x| / ln 2`) and the top bits of the fraction.
 //!
 //! | function | argument of an entry | value |
 //! | --- | --- | --- |
@@ -14,8 +13,7 @@
 //! | reciprocal | `m - 1` in [0, 1) | `1 / m` |
 //! | sigmoid over [-6, 11) | `x + 6` in [0, 17) | `sigmoid(x)`, the paper's active range |
 //!
-//! Because exp, sigmoid and softplus are tabulated per octave of `e^-|x|` and then shifted, their error is
-//! *relative* arbitrarily far into the tail.
+//! Exp, sigmoid and softplus are tabulated per octave of `e^-|x|` and then shifted, so their *relative* error is bounded arbitrarily far into the tail.
 
 mod fit;
 pub mod softcap;
@@ -23,8 +21,7 @@ pub mod softcap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Fraction bits of the constant `log2(e)` that turns a score into base 2: its error, 5e-6, stays below the
-/// score's last place for scores up to 200.
+/// Fraction bits of the constant `log2(e)` that converts a natural score to base 2. Its error, 5e-6, stays below the score's last place for scores up to 200.
 pub const LOG2E_FRACTION: u32 = 14;
 /// `log2(e)` with [`LOG2E_FRACTION`] fraction bits.
 pub const LOG2E: u64 = 23637;
@@ -49,7 +46,7 @@ pub enum Function {
 }
 
 impl Function {
-    /// All functions, in the order in which they are listed to users.
+    /// All functions, in the order in which users see them.
     pub const ALL: [Function; 7] = [
         Function::Exp,
         Function::Sigmoid,
@@ -60,7 +57,7 @@ impl Function {
         Function::PaperSigmoid,
     ];
 
-    /// Name as in module names.
+    /// Its name in module names.
     pub fn name(self) -> &'static str {
         match self {
             Function::Exp => "exp",
@@ -73,7 +70,7 @@ impl Function {
         }
     }
 
-    /// The exact value at octave `k` and offset `z` (see the table in the module documentation).
+    /// The exact value at octave k and offset z; see the table in the module documentation.
     pub fn exact(self, k: u32, z: f64) -> f64 {
         let e = |z: f64| (-(z + k as f64)).exp2();
         match self {
@@ -96,13 +93,12 @@ impl Function {
         }
     }
 
-    /// Whether the value falls as the offset grows.
+    /// Set if the value falls as the offset grows.
     pub fn decreasing(self) -> bool {
         !matches!(self, Function::Ln | Function::PaperSigmoid)
     }
 
-    /// Octaves tabulated one by one; beyond the last one its own entries serve, with an error that stays
-    /// below that of the segments themselves.
+    /// Number of octaves with entries of their own. The last octave's entries serve all later ones, with an error below that of the segments.
     pub fn octaves(self, segments: u32) -> u32 {
         match self {
             Function::Sigmoid | Function::Softplus | Function::Log2p1 => 2 * segments.ilog2() + 4,
@@ -111,23 +107,22 @@ impl Function {
     }
 }
 
-/// Fraction bits of the values of a table with this many segments: four guard bits below the fit's own
-/// error of about `2^-(2 log2(segments) + 4)`.
+/// Fraction bits of the values of a table with `segments` segments: four guard bits below the fit's own error of about `2^-(2 log2(segments) + 4)`.
 pub const fn value_fraction(segments: u32) -> u32 {
     2 * segments.ilog2() + 8
 }
 
-/// A fitted table. Immutable and shared: [`Table::get`] fits each one once.
+/// A fitted table, immutable and shared: [`Table::get`] fits each one once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Function tabulated.
+    /// The tabulated function.
     pub function: Function,
-    /// Linear pieces (per octave).
+    /// Linear pieces, per octave.
     pub segments: u32,
-    /// Octaves tabulated; entry = `octave * cells + cell`.
+    /// Octaves with entries of their own; entry = `octave * cells + cell`.
     pub octaves: u32,
-    /// Cells per octave: index = top bits of the offset. Equal to `segments` but for the paper's sigmoid,
-    /// where neighbouring cells share a segment's slope.
+    /// Cells per octave, indexed by the top bits of the offset. Equal to `segments`, except in the paper's sigmoid, where neighbouring cells share a segment's
+    /// slope.
     pub cells: u32,
     /// Bits of the offset inside a cell; the offset has `value_fraction` fraction bits.
     pub offset_bits: u32,
@@ -135,9 +130,9 @@ pub struct Table {
     pub value_fraction: u32,
     /// Fraction bits of `c1`.
     pub slope_fraction: u32,
-    /// Values at the start of each entry.
+    /// Value at the start of each entry.
     pub c0: Vec<u64>,
-    /// Magnitudes of the slopes.
+    /// Magnitude of each entry's slope.
     pub c1: Vec<u64>,
 }
 
@@ -156,13 +151,13 @@ impl Table {
         })
     }
 
-    /// The table's value at an entry and an offset, with `value_fraction` fraction bits.
+    /// The value at an entry and an offset, with `value_fraction` fraction bits.
     pub fn eval(&self, entry: usize, dx: u64) -> u64 {
         let step = (self.c1[entry] * dx) >> self.slope_fraction;
         if self.function.decreasing() { self.c0[entry] - step } else { self.c0[entry] + step }
     }
 
-    /// Largest error against the exact function over `octave`: (absolute, relative).
+    /// Largest errors against the exact function over `octave`: (absolute, relative).
     pub fn max_error(&self, octave: u32) -> (f64, f64) {
         let unit = (self.value_fraction as f64).exp2();
         let (mut absolute, mut relative) = (0f64, 0f64);
@@ -181,12 +176,12 @@ impl Table {
         (absolute, relative)
     }
 
-    /// Bits of `c0`.
+    /// Width of `c0`.
     pub fn c0_bits(&self) -> u32 {
         bits_for(&self.c0)
     }
 
-    /// Bits of `c1`.
+    /// Width of `c1`.
     pub fn c1_bits(&self) -> u32 {
         bits_for(&self.c1)
     }
@@ -196,7 +191,7 @@ fn bits_for(values: &[u64]) -> u32 {
     (64 - values.iter().max().copied().unwrap_or(0).leading_zeros()).max(1)
 }
 
-/// The function of a real operand, and whether the operand is in its domain.
+/// The function of a real operand; `None` outside its domain.
 pub fn exact(function: Function, x: f64) -> Option<f64> {
     match function {
         Function::Exp => (x <= 0.0).then(|| x.exp()),

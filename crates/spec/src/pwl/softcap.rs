@@ -6,49 +6,49 @@
 //!  cells        n of one width, n of the same, n of twice the width, ...
 //! ```
 //!
-//! A range is decoded from the leading bits of `|s|`, a cell from the bits that follow. Where tanh bends most, around its own scale, cells are
-//! `2^b / n` wide, which leaves an error of about `2^b / (21 n^2)`; beyond, it bends less and less. Within a range
-//! `y = c0[cell] + floor(c1[cell] dx / 2^F)`, `dx` the bits below those of the cell, the same number of them in every range.
+//! The leading bits of `|s|` select a range, the bits after them a cell. Near the cap tanh bends most; there cells are `2^b / n` wide, which leaves an error of
+//! about `2^b / (21 n^2)`. Beyond, it bends less and less. Within a range `y = c0[cell] + floor(c1[cell] dx / 2^F)`, where dx is the F bits below those of the
+//! cell, in every range the same number.
 
 use super::{LOG2E, LOG2E_FRACTION};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Ranges beyond the first that are tabulated: from `2^(b+4)`, eleven times the cap or more, tanh is 1 to less than the last place.
+/// Tabulated ranges beyond the first. From `2^(b+4)`, at least eleven times the cap, tanh is within one last place of 1.
 const RANGES: u32 = 4;
-/// Fraction bits of values below the score's last place.
+/// Fraction bits of the values below the score's last place.
 pub const GUARD_BITS: u32 = 2;
-/// Magnitudes that errors are taken at: all of these bits.
+/// Errors are examined at all magnitudes of this many bits.
 const EXAMINED_BITS: u32 = 20;
-/// Cells of a range for each of the other tables' segments: errors of scores are absolute, not relative ones.
+/// Cells per range for each segment of the other tables: the errors of scores are absolute, not relative.
 const CELLS_PER_SEGMENT: u32 = 8;
 
-/// A fitted table for scores with a number of integer and fraction bits.
+/// A fitted table for scores of a given width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Softcap {
-    /// The cap c, natural units.
+    /// The cap c, in natural units.
     pub cap: f64,
-    /// Bits of `|s|` in the first range: b and the score's fraction bits.
+    /// Bits of `|s|` in the first range: b plus the score's fraction bits.
     pub first_bits: u32,
-    /// Bits of a cell's number in its range.
+    /// Bits of a cell's index in its range.
     pub cell_bits: u32,
-    /// Ranges.
+    /// Number of ranges.
     pub ranges: u32,
     /// Bits of the score's magnitude.
     pub score_bits: u32,
     /// Fraction bits of the score.
     pub fraction: u32,
-    /// The largest result, `c log2(e)` in the score's last places.
+    /// The largest result, `c log2(e)` in units of the score's last place.
     pub limit: u64,
-    /// Value at the start of each cell, range after range, with [`GUARD_BITS`] below the score's last place; half of that place is in it, so
-    /// that dropping the guard bits rounds half up.
+    /// Value at the start of each cell, range after range, with [`GUARD_BITS`] below the score's last place. Half of that place is added, so that dropping the
+    /// guard bits rounds half up.
     pub c0: Vec<u64>,
-    /// Slopes, in units of the value for a unit of dx, with [`Softcap::offset_bits`] fraction bits.
+    /// Slope of each cell, in units of the value per unit of dx, with [`Softcap::offset_bits`] fraction bits.
     pub c1: Vec<u64>,
 }
 
 impl Softcap {
-    /// The table of a cap for scores with these bits, with so many segments in other tables.
+    /// Fits the table of a cap for scores of these widths, with `CELLS_PER_SEGMENT` cells per segment.
     pub fn new(cap: f64, score_integer: u32, fraction: u32, segments: u32) -> Softcap {
         let base_2 = cap_in_base_2(cap);
         let b = (base_2.log2().round().max(0.0) as u32).min(score_integer);
@@ -85,41 +85,41 @@ impl Softcap {
         cache.entry(key).or_insert_with(new).clone()
     }
 
-    /// Bits of dx.
+    /// Bits F of dx.
     pub fn offset_bits(&self) -> u32 {
         self.first_bits - self.cell_bits
     }
 
-    /// By how many bits a range's magnitudes go right before cell and dx are read of them.
+    /// Right shift of a range's magnitudes before cell and dx are read.
     pub fn right(range: u32) -> u32 {
         range.saturating_sub(1)
     }
 
-    /// Bits of c0.
+    /// Width of c0.
     pub fn c0_bits(&self) -> u32 {
         bits_for(&self.c0)
     }
 
-    /// Bits of c1.
+    /// Width of c1.
     pub fn c1_bits(&self) -> u32 {
         bits_for(&self.c1)
     }
 
-    /// The first magnitude of a cell, and one past its last.
+    /// First magnitude of a cell, and the first beyond it.
     fn cell(&self, range: u32, cell: u64) -> (u64, u64) {
         let start = if range == 0 { 0 } else { 1 << (self.first_bits + range - 1) };
         let width = 1 << (self.offset_bits() + Softcap::right(range));
         (start + cell * width, start + (cell + 1) * width)
     }
 
-    /// Magnitude of the exact result in units of the score's last place.
+    /// Magnitude of the exact result, in units of the score's last place.
     fn exact(&self, magnitude: f64) -> f64 {
         let unit = (self.fraction as f64).exp2();
         let base_2 = cap_in_base_2(self.cap);
         base_2 * (magnitude / unit / base_2).tanh() * unit
     }
 
-    /// The result of a magnitude.
+    /// Capped magnitude of a score's magnitude, both in units of the score's last place.
     pub fn value(&self, magnitude: u64) -> u64 {
         let range = (64 - magnitude.leading_zeros()).saturating_sub(self.first_bits);
         if range >= self.ranges {
@@ -132,8 +132,7 @@ impl Softcap {
         (y >> GUARD_BITS).min(self.limit)
     }
 
-    /// Largest error against the exact function over all magnitudes, or as many evenly spread ones as are looked at; and the magnitude. Both
-    /// in natural units.
+    /// Largest error against the exact function, and the magnitude where it occurs, both in natural units. Examines all magnitudes, or 2^20 evenly spread ones.
     pub fn max_error(&self) -> (f64, f64) {
         let unit = (self.fraction as f64).exp2() * log2e();
         let error = |m: u64| ((self.value(m) as f64 - self.exact(m as f64)).abs() / unit, m as f64 / unit);
@@ -144,8 +143,8 @@ impl Softcap {
             .fold((0.0, 0.0), |a, b| if b.0 > a.0 { b } else { a })
     }
 
-    /// Chord slope, the minimax slope of a concave piece, rounded; and the constant that balances the errors of the integer evaluation,
-    /// with half of the score's last place added.
+    /// Fits a cell: the chord's slope (minimax for a concave piece), rounded, and the constant that balances the errors of the integer evaluation, with half of
+    /// the score's last place added.
     fn fit(&self, range: u32, cell: u64) -> (u64, u64) {
         let (start, end) = self.cell(range, cell);
         let (offset_bits, guard) = (self.offset_bits(), (GUARD_BITS as f64).exp2());
@@ -155,23 +154,23 @@ impl Softcap {
         let step = 1u64 << Softcap::right(range);
         let count = 1u64 << offset_bits;
         let missing = (0..count).step_by((count / 1024).max(1) as usize).map(|dx| {
-            // What a value misses before it is rounded; the bits that were dropped are in the middle.
+            // Error of a value before rounding, at the middle of the dropped bits.
             let at = start + dx * step + step / 2;
             exact(at) - ((c1 * dx) >> offset_bits) as f64
         });
         let (lo, hi) = missing.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), x| (lo.min(x), hi.max(x)));
-        // No score stays no score.
+        // A score of 0 stays 0.
         let c0 = if start == 0 { 0.0 } else { ((lo + hi) / 2.0).round().max(0.0) };
         (c0 as u64 + (1 << GUARD_BITS) / 2, c1)
     }
 }
 
-/// `log2(e)` as scores are multiplied by it.
+/// `log2(e)` as the score is multiplied by it.
 fn log2e() -> f64 {
     LOG2E as f64 / f64::from(1u32 << LOG2E_FRACTION)
 }
 
-/// The cap in base 2, as the scores are.
+/// The cap in base 2, in the units of scores.
 fn cap_in_base_2(cap: f64) -> f64 {
     cap * log2e()
 }
