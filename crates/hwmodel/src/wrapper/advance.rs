@@ -1,9 +1,9 @@
-//! When the array moves, and what a cycle is counted as.
+//! The array's enable, and which counter counts a cycle.
 
 use crate::function;
 
 function! {
-    /// Reset, active high.
+    /// Active-high reset from the active-low port.
     pub struct ResetFunction {}
     name(this) = "reset_high";
     doc = "rst = not aresetn.";
@@ -13,7 +13,7 @@ function! {
 }
 
 function! {
-    /// Whether the array moves.
+    /// The array's clock enable `ce`.
     pub struct AdvanceFunction {}
     name(this) = "array_advance";
     doc = "The array is frozen while a key or a value is missing, a request or a result cannot leave. A reset reaches it.";
@@ -27,7 +27,7 @@ function! {
 }
 
 function! {
-    /// What a cycle is counted as.
+    /// Decides which counter counts a cycle.
     pub struct ActivityFunction {}
     name(this) = "array_activity";
     doc = "A cycle is counted once: frozen for a result, a request or a value, in this order; waiting; or with a key.";
@@ -52,7 +52,7 @@ function! {
 }
 
 function! {
-    /// Whether a request alone freezes the array.
+    /// Set if a request that cannot leave freezes the array, and no result does.
     pub struct RequestStallFunction {}
     name(this) = "request_stall";
     doc = "A blocked request, counted where no result is blocked.";
@@ -62,7 +62,7 @@ function! {
 }
 
 function! {
-    /// The last beat of a block leaves.
+    /// Set when the last beat of a block's results leaves.
     pub struct DoneFunction {}
     name(this) = "block_done";
     doc = "A packet of results has left.";
@@ -72,7 +72,7 @@ function! {
 }
 
 function! {
-    /// The flags of a result.
+    /// Packs the flags of a result for `tuser`.
     pub struct ResultFlagsFunction {}
     name(this) = "result_flags";
     doc = "tuser of a result: invalid, overflow, empty, from bit 0 on.";

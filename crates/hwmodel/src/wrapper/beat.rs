@@ -1,10 +1,10 @@
-//! How vectors are cut into beats, and the leaves that do it.
+//! How vectors are cut into beats, and the leaves that join and split them.
 
 use crate::rtl::{Pins, Tag, VectorFunction};
 use crate::word::{Word, index_bits, ones};
 use flashd_spec::config::{Carried, StreamWords, WrapperConfig};
 
-/// Which beat of a vector is stored.
+/// One enable for each beat of a vector: the incoming beat's is set.
 pub struct BeatSelect {
     /// Beats of a vector, at least two.
     pub beats: usize,
@@ -24,15 +24,15 @@ impl VectorFunction for BeatSelect {
     }
 }
 
-/// An element from its words, or its words.
+/// Joins words to an element, or splits an element into words, the lowest word first.
 pub struct ElementWords {
     /// Words of an element.
     pub parts: usize,
     /// Bits of a word.
     pub width: u32,
-    /// Bits of the element, at most those of its words.
+    /// Bits of the element, at most `parts * width`.
     pub bits: u32,
-    /// The element from the words.
+    /// Join words to the element; otherwise split it.
     pub join: bool,
 }
 
@@ -61,11 +61,11 @@ impl VectorFunction for ElementWords {
     }
 }
 
-/// How a vector is cut into beats. Beats and elements are whole numbers of words; a word is an element where beats
-/// are whole numbers of elements.
+/// How a vector is cut into beats. A word is the largest unit that divides both the beat and every element's room, so it
+/// is an element where a beat has a whole number of elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The elements of a vector.
+    /// The elements of a vector, grouped by width.
     elements: Vec<StreamWords>,
     /// Bits of a word.
     word: u32,
@@ -75,13 +75,13 @@ pub struct Shape {
     pub words: usize,
 }
 
-/// The greatest number that divides both.
+/// The greatest common divisor.
 fn common(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { common(b, a % b) }
 }
 
 impl Shape {
-    /// That of the vectors that a stream of a wrapper carries.
+    /// The shape of the vectors in a wrapper's stream.
     pub fn of(config: &WrapperConfig, carried: Carried) -> Self {
         let (elements, beat) = (config.words(carried), config.beat_of(carried));
         let word = elements.iter().fold(beat, |word, elements| common(word, elements.room));
@@ -93,7 +93,7 @@ impl Shape {
         self.word
     }
 
-    /// Words of a vector, without those that fill its last beat.
+    /// Words of a vector, without the zeros that fill its last beat.
     pub fn vector_words(&self) -> usize {
         self.parts().map(|(_, parts)| parts).sum()
     }
@@ -104,19 +104,19 @@ impl Shape {
         self.elements.iter().map(|elements| elements.count).sum()
     }
 
-    /// The elements of a vector, by width.
+    /// The elements of a vector, grouped by width.
     pub fn runs(&self) -> &[StreamWords] {
         &self.elements
     }
 
-    /// Bits of each element, and its words.
+    /// For each element its bits and its number of words.
     pub fn parts(&self) -> impl Iterator<Item = (u32, usize)> {
         let one = |elements: &StreamWords| (elements.bits, (elements.room / self.word) as usize);
         self.elements.iter().flat_map(move |elements| std::iter::repeat_n(one(elements), elements.count))
     }
 
-    /// Each element by its width's place among [`Shape::runs`] and its own among those: with its bits and words. Instances of one name
-    /// have one width.
+    /// For each element: its group in [`Shape::runs`], its place in the group, and its bits and number of words. The group is in instance
+    /// names, so that instances of one name have one width.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize, (u32, usize))> {
         let numbers = |(run, elements): (usize, &StreamWords)| (0..elements.count).map(move |e| (run, e));
         self.elements
@@ -127,13 +127,13 @@ impl Shape {
             .map(|((run, e), of)| (run, e, of))
     }
 
-    /// The leaf that joins or splits an element of so many bits and words; none where it is a word.
+    /// The leaf that joins or splits an element of `bits` bits in `parts` words; none if the element is a word.
     pub(super) fn element(&self, (bits, parts): (u32, usize), join: bool) -> Option<ElementWords> {
         let is_word = parts == 1 && bits == self.word;
         (!is_word).then_some(ElementWords { parts, width: self.word, bits, join })
     }
 
-    /// The beats of a vector, in words.
+    /// Cuts a vector into beats of words; zeros fill the last beat.
     pub fn beats_of(&self, vector: &[u64]) -> Vec<Vec<u64>> {
         let word = |element: u64, part: usize| element.checked_shr(part as u32 * self.word).unwrap_or(0);
         let mut words: Vec<u64> = vector
@@ -145,7 +145,7 @@ impl Shape {
         words.chunks(self.words).map(<[u64]>::to_vec).collect()
     }
 
-    /// The vector that beats make.
+    /// Joins beats to a vector, the inverse of [`Shape::beats_of`].
     pub fn vector_of(&self, beats: &[Vec<u64>]) -> Vec<u64> {
         let mut words = beats.iter().flatten().copied();
         let mut element = |(bits, parts): (u32, usize)| {
@@ -157,7 +157,7 @@ impl Shape {
         self.parts().map(&mut element).collect()
     }
 
-    /// How it is called in module names.
+    /// The shape's name within module names.
     pub fn ident(&self) -> String {
         let one = |StreamWords { count, bits, room }: &StreamWords| match bits == room {
             true => format!("{count}x{bits}"),
@@ -167,7 +167,7 @@ impl Shape {
         if self.beats > 1 {
             ident += &format!("_{}", self.beats);
         }
-        // Where a vector fills its beats, their number says how long they are.
+        // If a vector fills its beats, their number gives their length.
         if self.beats * self.words != self.vector_words() {
             ident += &format!("_b{}", self.words as u32 * self.word);
         }

@@ -1,4 +1,4 @@
-//! A buffer of two beats: registered on both sides, a beat a cycle.
+//! A buffer of two beats, registered on both sides, that passes a beat a cycle.
 
 use super::ports::SourceOutputs;
 use crate::array::results::SelectFunction;
@@ -9,7 +9,7 @@ use crate::rtl::{Module, Tag, Wire};
 pub const FLAG_BITS: u32 = 3;
 
 function! {
-    /// Where a beat goes in the buffer.
+    /// Decides which place of the buffer a beat goes to.
     pub struct BufferRulesFunction {}
     name(this) = "buffer_rules";
     doc = "Two places: the first is on the port, the second takes what comes while that cannot leave.";
@@ -22,9 +22,9 @@ function! {
     }
 }
 
-/// A buffer of two beats: the stream that leaves it, and whether there is no room.
+/// A buffer of two beats. Returns the stream that leaves it, and `full`: there is no room.
 ///
-/// `push`: a beat comes, only while the buffer is not full; `x`: its data, in words; `tready`: the beat on the port is taken.
+/// `push`: a beat comes, only while the buffer is not full; `x`: its words; `tready`: the sink takes the beat on the port.
 pub fn beat_buffer(
     around: &mut Module,
     name: &str,
@@ -46,7 +46,7 @@ pub fn beat_buffer(
 
         m.reserve(&["data_q", "flags_q", "last_q", "valid_q"]);
         m.reserve(&["second_q", "second_flags_q", "second_last_q", "full_q"]);
-        // The first place holds a beat; both do.
+        // valid: the first place holds a beat; full: both do.
         let (valid, full) = (m.state("valid_q", 1), m.state("full_q", 1));
         let [to_first, to_second, next_valid, next_full] =
             m.call("rules", BufferRulesFunction {}, [push, tready, valid, full]);
@@ -54,7 +54,7 @@ pub fn beat_buffer(
         let second = m.registers_if("second_q", to_second, &x);
         let second_flags = m.register_if("second_flags_q", to_second, x_flags);
         let second_last = m.register_if("second_last_q", to_second, x_last);
-        // What goes to the first place.
+        // Input of the first place: the second place if that holds a beat, otherwise the incoming beat.
         let words = second.iter().zip(&x).map(|(&second, &x)| [full, second, x]);
         let first = m.call_each("select", SelectFunction { width }, words);
         let select = SelectFunction { width: FLAG_BITS };

@@ -1,22 +1,22 @@
-//! The registers themselves: what a write and an event do to them.
+//! The registers themselves, and how writes and events change them.
 
 use super::registers::{ADDRESS_BITS, BUSY_BIT, CLEAR_BIT, COUNTER_BITS, RUN_BIT};
 use crate::function;
 use crate::rtl::{Module, Name, Pins, Tag, VectorFunction, Wire};
 use crate::word::Word;
 
-/// Whether a byte address belongs to a register; its two low bits do not count.
+/// Set if a byte address belongs to the register at `offset`; the two low bits do not count.
 fn is_at<W: Word>(address: &W, offset: u32) -> W {
     let word = address.drop_low(2);
     word.eq(&W::constant(word.width(), u64::from(offset) / 4)).label(|| format!("at_{offset:02x}"))
 }
 
-/// Any of some flags.
+/// The OR of the flags.
 fn any_of<W: Word>(flags: &[W]) -> W {
     flags.iter().fold(W::zero(1), |any, flag| any.or(flag))
 }
 
-/// Which register is written, and whether there is one.
+/// Decodes the address of a write: which register is written, and whether the address is known.
 pub struct WriteDecode {
     /// Addresses of the registers.
     pub offsets: Vec<u32>,
@@ -38,7 +38,7 @@ impl VectorFunction for WriteDecode {
     }
 }
 
-/// What the register at an address says, and whether there is one.
+/// Reads the register at an address; `known` says whether the address has one.
 pub struct ReadDecode {
     /// Addresses of the registers.
     pub offsets: Vec<u32>,
@@ -62,7 +62,7 @@ impl VectorFunction for ReadDecode {
     }
 }
 
-/// The bits that a write gives a register.
+/// A register's contents after a write: `select ? (data & mask) | (old & ~mask) : old`.
 fn merged<W: Word>(old: &W, select: &W, data: &W, mask: &W) -> W {
     let width = old.width();
     let (data, mask) = (data.slice(0, width), mask.slice(0, width));
@@ -70,7 +70,7 @@ fn merged<W: Word>(old: &W, select: &W, data: &W, mask: &W) -> W {
 }
 
 function! {
-    /// A register that only a host writes.
+    /// Next contents of a register that only the host writes.
     pub struct MergeFunction { width: u32 }
     name(this) = format!("write_merge_{}", this.width);
     doc = "The bits that a write touches are replaced.";
@@ -79,7 +79,7 @@ function! {
     eval<W> { [merged(&old, &select, &data, &mask)] }
 }
 function! {
-    /// A register as it is read.
+    /// Zero-extends a register to the 32 bits of a read.
     pub struct WidenFunction { width: u32 }
     name(this) = format!("widen_{}", this.width);
     doc = "y = x, zeros above.";
@@ -87,16 +87,16 @@ function! {
     outputs { y: 32 }
     eval<W> { [x.zext(32)] }
 }
-/// What a write carries.
+/// Data and mask of a write.
 #[derive(Clone, Copy, Debug)]
 pub struct Write {
-    /// With what, 32 bits.
+    /// Data, 32 bits.
     pub data: Wire,
-    /// Which bits of it.
+    /// Set for the bits that are written, 32 bits.
     pub mask: Wire,
 }
 
-/// A register of so many bits that only a host writes, zero after reset; what it holds.
+/// A register of `width` bits that only the host writes, zero after reset. Returns its contents.
 pub fn host_register(
     around: &mut Module,
     name: impl Into<Name>,
@@ -118,7 +118,7 @@ pub fn host_register(
 }
 
 function! {
-    /// Start and stop.
+    /// Next state of RUN and of the blocks left to begin.
     pub struct RunRulesFunction {}
     name(this) = "run_rules";
     doc = "A start loads the number of blocks; each block that begins counts down, and the last one stops. 0 counts nothing.";
@@ -140,7 +140,7 @@ function! {
     }
 }
 function! {
-    /// Place of the next query.
+    /// Next contents of POSITION.
     pub struct NextPositionFunction { width: u32 }
     name(this) = format!("next_position_{}", this.width);
     doc = "A query that is taken moves the place on by the stride.";
@@ -152,7 +152,7 @@ function! {
     }
 }
 function! {
-    /// Which keys a query sees.
+    /// The range of keys that a query sees: `q_from <= place < q_to`.
     pub struct QueryLimitsFunction { width: u32 }
     name(this) = format!("query_limits_{}", this.width);
     doc = "0: all; 1: up to its place; 2, 3: the last WINDOW of these. Places from all ones on are seen by no query.";
@@ -168,9 +168,9 @@ function! {
         [from, to]
     }
 }
-/// Errors that stay until they are cleared.
+/// Next state of the error bits, which stay set until the host clears them.
 pub struct ErrorRules {
-    /// Their bits of STATUS.
+    /// Their bit numbers in STATUS.
     pub bits: Vec<u32>,
 }
 
@@ -192,9 +192,9 @@ impl VectorFunction for ErrorRules {
     }
 }
 
-/// STATUS as it is read.
+/// The word that a read of STATUS returns.
 pub struct StatusWord {
-    /// The bits of errors.
+    /// The bit numbers of the errors.
     pub bits: Vec<u32>,
 }
 
@@ -218,7 +218,7 @@ impl VectorFunction for StatusWord {
 }
 
 function! {
-    /// A counter.
+    /// Next contents of a counter.
     pub struct CountFunction {}
     name(this) = "count_event";
     doc = "One more for each cycle with the event.";
@@ -226,7 +226,7 @@ function! {
     outputs { following: COUNTER_BITS }
     eval<W> { [count.add(&occurs.zext(COUNTER_BITS))] }
 }
-/// Counts cycles in which something happens; how often it has.
+/// Counts the cycles in which `occurs` is set; returns the count.
 pub fn event_counter(around: &mut Module, name: impl Into<Name>, occurs: Wire) -> Wire {
     around.part(name, Tag::module("event_counter", "Counts cycles in which something happens."), |m| {
         m.clock();

@@ -1,4 +1,4 @@
-//! What the host sees: registers behind an AXI4-Lite slave, and what they start.
+//! The host's side: registers behind an AXI4-Lite slave, counters, and the start of blocks.
 
 use super::fields::*;
 use super::lite::lite_slave;
@@ -9,41 +9,41 @@ use crate::attention::signals::Signals;
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use flashd_spec::config::{Values, WrapperConfig};
 
-/// What the registers are told, by parts that they tell something themselves.
+/// Events that the registers record. They come from parts that are built after the registers, so their wires are open at first.
 pub struct Events {
     /// A block begins.
     pub opens: Wire,
     /// A block's last result leaves.
     pub done: Wire,
-    /// With masks: the array takes a query.
+    /// Cores with masks: the array takes a query.
     pub taken: Option<Wire>,
-    /// Errors of the streams, in the order of their bits.
+    /// Errors of the streams, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
-    /// What the counters after those of cycles and blocks count.
+    /// The events of the counters, without those of cycles and blocks.
     pub occurs: Vec<Wire>,
 }
 
-/// What the registers say.
+/// Outputs of the registers.
 pub struct HostOutputs {
-    /// The answers at the port.
+    /// The outputs of the AXI4-Lite port.
     pub lite: Signals,
     /// Blocks may begin.
     pub run: Wire,
-    /// Where values are asked for: a block is on its way, or may begin.
+    /// Where values are asked for: a block is under way, or may begin.
     pub busy: Option<Wire>,
-    /// Keys of a block, 32 bits.
+    /// LENGTH, the keys of a block, 32 bits; 0: as many as its packet has.
     pub length: Wire,
-    /// Of fixed-point lanes only: exponent field of max|v|.
+    /// Fixed-point lanes: the exponent field of max|v|.
     pub v_exponent: Option<Wire>,
-    /// With masks: the first key that the next query sees.
+    /// Cores with masks: place of the first key that the next query sees.
     pub q_from: Option<Wire>,
-    /// With masks: the first one that it sees no more.
+    /// Cores with masks: place after the last key that it sees.
     pub q_to: Option<Wire>,
-    /// With partial results: blocks begin with states.
+    /// Cores with partial results: each block brings a packet of states.
     pub states: Option<Wire>,
 }
 
-/// Registers, counters and the start of blocks: with a synchronous reset, and what the host drives at its port.
+/// Registers, counters and the start of blocks. `rst` is synchronous, active high; `host` has the signals that the host drives.
 pub fn host_control(
     around: &mut Module,
     name: &str,
@@ -70,7 +70,7 @@ pub fn host_control(
         let write = Write { data: slave.write_data, mask: slave.write_mask };
         let written = Written::new(m, &table, slave.write_address, slave.write);
         m.drive(write_known, written.known);
-        // These four are in every wrapper, and first.
+        // Every wrapper has these four, and the table has them first.
         let [control, status, blocks, length] = [0, 1, 2, 3].map(|place| written.select[place]);
         let blocks_to_run = host_register(m, "block_number", 32, blocks, write);
         let length = host_register(m, "key_number", 32, length, write);
@@ -84,16 +84,16 @@ pub fn host_control(
         let window = optional("window", RegisterName::Window);
         let states = optional("states", RegisterName::States);
 
-        // Start and stop: whether blocks may begin, and how many.
+        // Start and stop: whether blocks may begin, and how many are left to begin.
         let (run, left) = (m.state("run_q", 1), m.state("left_q", 32));
         let rules = [control, write.data, write.mask, run, opens, blocks_to_run, left];
         let [next_run, next_left, clear] = m.call("rules", RunRulesFunction {}, rules);
         m.next_all(&[run, left], &[next_run, next_left]);
-        // Blocks on their way.
+        // Set while a block is under way.
         let underway = credit(m, "blocks", block_count_bits(&config.array), opens, done);
         let [working] = m.call("working", EitherFunction {}, [run, underway]);
         let position = written.find(RegisterName::Position);
-        // The next query's place, the first key that it sees, and the first one that it sees no more.
+        // The next query's place, the first key that it sees, and the one after the last key that it sees.
         let sight = match (position, taken, mode, stride, window) {
             (Some((width, select)), Some(taken), Some(mode), Some(stride), Some(window)) => {
                 let position = m.state(("position_q", 0), width);
@@ -108,13 +108,13 @@ pub fn host_control(
         };
         let errors = keep_errors(m, &error_bits, &error, status, write);
 
-        // Counters, which the host resets, too.
+        // Counters, which the host can reset as well.
         let [clears] = m.call("clears", EitherFunction {}, [rst, clear]);
         m.reset_by(clears);
         let events = [working, done].into_iter().chain(occurs).enumerate();
         let counts: Vec<Wire> = events.map(|(i, event)| event_counter(m, ("counter", i), event)).collect();
 
-        // Registers as they are read, in the order of the table.
+        // The words that a read returns, in the order of the table.
         let [control] = m.call("control_word", WidenFunction { width: 1 }, [run]);
         let status: Vec<Wire> = [working].into_iter().chain(errors).collect();
         let status = m.leaf("status_word", VectorLeaf::new(StatusWord { bits: error_bits.clone() }), &status);
@@ -152,13 +152,13 @@ pub fn host_control(
     })
 }
 
-/// Which registers are written.
+/// The decoded write.
 struct Written<'a> {
-    /// Those that a host writes.
+    /// The registers that a host can write.
     registers: Vec<&'a Register>,
-    /// Each of them is written.
+    /// For each of them, whether this cycle writes it.
     select: Vec<Wire>,
-    /// There is one at the address.
+    /// One of them has this address.
     known: Wire,
 }
 
@@ -172,14 +172,14 @@ impl<'a> Written<'a> {
         Written { registers, select, known }
     }
 
-    /// Width of a register, and whether it is written.
+    /// The width of a register, and the wire that says that it is written; none if the configuration does not have it.
     fn find(&self, name: RegisterName) -> Option<(u32, Wire)> {
         let place = self.registers.iter().position(|register| register.name == name)?;
         Some((self.registers[place].width, self.select[place]))
     }
 }
 
-/// Errors that stay until a write to STATUS clears them.
+/// The error bits of STATUS: set by an event, cleared by writing a one.
 fn keep_errors(m: &mut Module, bits: &[u32], occurs: &[Wire], select: Wire, write: Write) -> Vec<Wire> {
     let errors: Vec<Wire> = (0..bits.len()).map(|i| m.state(("error_q", i), 1)).collect();
     let inputs = [occurs, &errors, &[select, write.data, write.mask]].concat();

@@ -9,7 +9,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Whether a key is the last one by its number.
+    /// Compares the number of a key with LENGTH.
     pub struct KeyLimitFunction { bits: u32 }
     name(this) = "key_limit";
     doc = "The LENGTH-th key ends the block; a packet that ends before is too short. LENGTH 0: the packet decides.";
@@ -24,35 +24,35 @@ function! {
     }
 }
 
-/// Bits of LENGTH.
+/// Width of LENGTH.
 const LENGTH_BITS: u32 = 32;
 
-/// What the key stream hands out.
+/// Outputs of the key stream.
 pub struct KeyOutputs {
-    /// A beat is taken if offered.
+    /// `tready`: a beat is taken if offered.
     pub tready: Wire,
     /// A key is offered.
     pub k_valid: Wire,
-    /// It is its block's last.
+    /// The offered key is the last of its block.
     pub k_last: Wire,
-    /// With masks: no query sees it.
+    /// Cores with masks: no query sees the key.
     pub k_mask: Option<Wire>,
-    /// The key, with its scales behind.
+    /// The key's words, followed by its scales.
     pub k: Vec<Wire>,
-    /// With a bias: what each query of the block adds to its score.
+    /// Cores with a bias: one for each query of the block, added to its score.
     pub biases: Vec<Wire>,
-    /// It is taken.
+    /// The array takes the key.
     pub taken: Wire,
-    /// With packets of values: a packet begins.
+    /// Where all values come in packets: a packet of keys begins.
     pub opens: Option<Wire>,
-    /// Errors, as STATUS has them.
+    /// Errors, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
 }
 
-/// The key stream: a packet is a block's keys. With `packets_of_values` it says when one begins.
+/// The key stream. A packet is the keys of a block. With `packets_of_values` the module says when a packet begins.
 ///
-/// Of a beat, with masks `tuser`: no query sees the key. By the names of the ports: a packet of queries begins, and with it a `block`; its
-/// keys (`length`, 32 bits; 0: as many as come); the array takes a key if offered (`ready`), and is not frozen (`ce`).
+/// Cores with masks: `tuser` says that no query sees the key. `ports`: `block`, a packet of queries begins; `length`, the keys of a block,
+/// 32 bits, 0 for as many as the packet has; `ready`, the array takes a key if offered; `ce`, the array is not frozen.
 pub fn key_stream(
     around: &mut Module,
     name: &str,
@@ -75,7 +75,7 @@ pub fn key_stream(
         let [opens, vector, ends, full] = [(); 4].map(|()| m.later(1));
         // Blocks whose keys have not begun to come.
         let permit = credit(m, "credit", KEY_CREDIT_BITS, block, opens);
-        // Keys of the block so far, and whether this is the last.
+        // Keys of the block so far; stop: the incoming one is the LENGTH-th.
         let bits = LENGTH_BITS;
         let place = m.state("place_q", bits);
         let [stop, too_short] = m.call("limit", KeyLimitFunction { bits }, [place, length, vector, ends]);

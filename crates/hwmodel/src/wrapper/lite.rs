@@ -1,4 +1,4 @@
-//! The protocol of the register port: AXI4-Lite, one write and one read at a time.
+//! The register port: AXI4-Lite, one write and one read at a time.
 
 use super::ports::{answer_lite, enter_lite};
 use crate::attention::signals::Signals;
@@ -6,7 +6,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// The three channels of a write.
+    /// Handshakes of the three write channels.
     pub struct LiteWriteFunction {}
     name(this) = "lite_write";
     doc = "Address and data are taken in any order; the write is made when both are there and the last one is answered.";
@@ -30,7 +30,7 @@ function! {
     }
 }
 function! {
-    /// The two channels of a read.
+    /// Handshakes of the two read channels.
     pub struct LiteReadFunction {}
     name(this) = "lite_read";
     doc = "The register is read when its address is there and the last answer has been taken.";
@@ -50,7 +50,7 @@ function! {
     }
 }
 function! {
-    /// Answer to an access.
+    /// The response code of an access.
     pub struct ResponseFunction {}
     name(this) = "lite_response";
     doc = "OKAY for what can be done, otherwise SLVERR.";
@@ -59,7 +59,7 @@ function! {
     eval<W> { [known.not().append_zeros(1)] }
 }
 function! {
-    /// Bits that a write touches.
+    /// Expands byte strobes to a bit mask.
     pub struct StrobeFunction {}
     name(this) = "lite_strobe";
     doc = "A strobe for each byte.";
@@ -70,24 +70,25 @@ function! {
         [byte(3).concat(&byte(2)).concat(&byte(1)).concat(&byte(0))]
     }
 }
-/// What the slave asks of the registers.
+/// Outputs of the slave.
 pub struct SlaveOutputs {
-    /// The answers at the port.
+    /// The outputs of the AXI4-Lite port.
     pub lite: Signals,
     /// A register is written.
     pub write: Wire,
-    /// Which.
+    /// Byte address of the write.
     pub write_address: Wire,
-    /// With what, 32 bits.
+    /// Data of the write, 32 bits.
     pub write_data: Wire,
-    /// Which bits of it.
+    /// Set for the bits that are written, 32 bits.
     pub write_mask: Wire,
-    /// Which register is read.
+    /// Byte address of the read.
     pub read_address: Wire,
 }
 
-/// An AXI4-Lite slave in front of registers, with what a host drives at its port. They say whether there is one at
-/// [`SlaveOutputs::write_address`], what that at [`SlaveOutputs::read_address`] holds, 32 bits, and whether there is one.
+/// An AXI4-Lite slave in front of registers. `host` has the signals that the host drives. `registers` has the answers of the registers,
+/// `[write_known, read_data, read_known]`: whether [`SlaveOutputs::write_address`] has a register, the 32-bit contents of the one at
+/// [`SlaveOutputs::read_address`], and whether that address has one.
 pub fn lite_slave(around: &mut Module, name: &str, host: &Signals, registers: [Wire; 3]) -> SlaveOutputs {
     let tag = Tag::module("lite_slave", "AXI4-Lite, one write and one read at a time.");
     around.part(name, tag, |m| {
@@ -97,7 +98,7 @@ pub fn lite_slave(around: &mut Module, name: &str, host: &Signals, registers: [W
 
         m.reserve(&["aw_full_q", "aw_q", "w_full_q", "w_q", "strb_q", "b_full_q", "b_q"]);
         m.reserve(&["ar_full_q", "ar_q", "r_full_q", "r_q", "resp_q"]);
-        // Addresses and data that wait for their access, and answers that wait for the host.
+        // Addresses and data wait for their access, responses wait for the host.
         let [aw_full, w_full, b_full, ar_full, r_full] =
             ["aw_full_q", "w_full_q", "b_full_q", "ar_full_q", "r_full_q"].map(|name| m.state(name, 1));
         let channels = [lite["awvalid"], lite["wvalid"], lite["bready"], aw_full, w_full, b_full];

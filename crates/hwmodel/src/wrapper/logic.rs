@@ -1,4 +1,4 @@
-//! Logic that several parts of the wrapper need.
+//! Gates and counters that several parts of the wrapper use.
 
 use super::packet::UpDownFunction;
 use crate::array::LowFunction;
@@ -8,19 +8,19 @@ use crate::rtl::{Module, Name, Tag, Wire};
 use crate::word::bits_for;
 use flashd_spec::config::ArrayConfig;
 
-/// A constant zero of a module, made where it is first needed, once for all that need it.
+/// The constant zero of a module. The first use makes it, the others share it.
 #[derive(Default)]
 pub struct Low(Option<Wire>);
 
 impl Low {
-    /// The constant.
+    /// The wire of the constant.
     pub fn wire(&mut self, m: &mut Module) -> Wire {
         *self.0.get_or_insert_with(|| m.call(("low", 0), LowFunction {}, [])[0])
     }
 }
 
 function! {
-    /// Constant one.
+    /// The constant one.
     pub struct HighFunction {}
     name(this) = "high";
     doc = "y = 1.";
@@ -30,7 +30,7 @@ function! {
 }
 
 function! {
-    /// One or the other.
+    /// OR of two flags.
     pub struct EitherFunction {}
     name(this) = "either";
     doc = "y = a or b.";
@@ -40,7 +40,7 @@ function! {
 }
 
 function! {
-    /// One and the other.
+    /// AND of two flags.
     pub struct BothFunction {}
     name(this) = "both";
     doc = "y = a and b.";
@@ -50,7 +50,7 @@ function! {
 }
 
 function! {
-    /// One without the other.
+    /// The first flag without the second.
     pub struct WithoutFunction {}
     name(this) = "without";
     doc = "y = a and not b.";
@@ -59,23 +59,23 @@ function! {
     eval<W> { [a.and(&b.not())] }
 }
 
-/// Width of a counter of blocks whose queries have begun to come and whose results have not all left: one loads, one
-/// waits, one meets keys, one is in each stage of the array at most, and results of three wait for the port.
+/// Width of the counter of blocks under way, from their first query to their last result: one loads, one waits, one
+/// meets keys, at most one is in each stage of the array, and the results of three wait for the port.
 pub fn block_count_bits(array: &ArrayConfig) -> u32 {
     bits_for(u64::from(array.latency() + array.value_latency()) + 6)
 }
 
-/// Width of a counter of blocks whose keys have begun to come and whose values have not: at most one for each step
-/// before the value stage, and the one in the key register.
+/// Width of the counter of blocks whose keys have begun to come and whose values have not: at most one for each step
+/// before the value stage, and one in the key register.
 pub fn value_credit_bits(array: &ArrayConfig) -> u32 {
     bits_for(u64::from(v_step_latency(&array.core) + array.value_latency()) + 2)
 }
 
-/// Width of a counter of blocks whose queries have begun to come and whose keys have not: one that loads, one that waits
-/// and one that the cores have taken over.
+/// Width of the counter of blocks whose queries have begun to come and whose keys have not: one loads, one waits, and one
+/// is in the cores.
 pub const KEY_CREDIT_BITS: u32 = bits_for(3);
 
-/// Counts what has begun (`up`) and has not been followed up (`down`), in so many bits, at least two. Whether any are left.
+/// Counts up with `up` and down with `down`, in `bits` bits, at least two. Returns whether the count is above zero.
 pub fn credit(around: &mut Module, name: impl Into<Name>, bits: u32, up: Wire, down: Wire) -> Wire {
     let tag = Tag::module(format!("credit_{bits}"), "Counts up and down, and says whether any are left.");
     around.part(name, tag, |m| {

@@ -1,4 +1,4 @@
-//! AXI4-Stream wrapper of an array of cores.
+//! AXI4-Stream wrapper around an array of cores.
 //!
 //! ```text
 //!  s_axis_q --> queries --> +-------+ --> results --> m_axis_o
@@ -8,29 +8,29 @@
 //!  s_axil  --> host control    advance: value missing, request or result blocked
 //! ```
 //!
-//! The array has no stall input, and takes a value a fixed number of cycles after it has asked. So it is frozen as a
-//! whole while a value is missing or something cannot leave: a [clock gate](crate::rtl::Module::gated) in the simulation,
-//! a clock enable in Verilog. The enable depends on registers and reset alone, never on an input of a stream.
+//! The array has no stall input: it reads a value a fixed number of cycles after `v_ren`. While a value is missing, or a
+//! request or a result cannot leave, the wrapper freezes the whole array, by a [clock gate](crate::rtl::Module::gated) in
+//! the simulation and a clock enable in Verilog. The enable depends on registers and reset alone, never on a stream's input.
 //!
-//! The alternative would be a queue of factors and flags before each core's lanes, as deep as the way of a value, so
-//! that scores go on while values come. Mapped flat with Yosys to the cells of osu018, which have no enable, an array of
-//! two FLASH-D cores (d = 16, fp8-e4m3) has 2.083 mm2, with the enable 2.128 mm2 (2.1 % more; with a clock gate,
-//! nearly nothing). Two queues of eight entries of 18 bits have 0.064 mm2, and results would have to wait elsewhere.
+//! The alternative is a queue of factors and flags before each core's lanes, as deep as the value latency, so that the
+//! score pipeline runs on while values come. Mapped flat with Yosys to osu018, whose flip-flops have no enable, an array of
+//! two FLASH-D cores (d = 16, fp8-e4m3) takes 2.083 mm2, and 2.128 mm2 with the enable (+2.1 %; a clock gate costs almost
+//! nothing). Two queues of eight 18-bit entries would take 0.064 mm2, and results would still need another place to wait.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `top`, `ports` | the wrapper around an array, and its ports |
 //! | `registers` | the table of registers |
-//! | `host`, `lite`, `fields` | registers, their protocol, what a write does |
-//! | `vector`, `packet`, `beat` | beats to vectors, packets |
+//! | `host`, `lite`, `fields` | the registers, their AXI4-Lite port, the effect of a write |
+//! | `vector`, `packet`, `beat` | assembling vectors from beats, rules of packets |
 //! | `queries`, `keys`, `values`, `states` | the streams into the array |
-//! | `requests` | the stream of requests: one place to wait |
-//! | `results`, `buffer` | the stream out of it: beats that follow, and a buffer of two |
-//! | `steps` | steps on their way through the array |
-//! | `advance` | when the array moves |
-//! | `logic` | what several of these need |
+//! | `requests` | the stream of value requests, with one register to wait in |
+//! | `results`, `buffer` | the stream of results: splitting into beats, and a buffer of two beats |
+//! | `steps` | tracks the steps in the array's pipeline |
+//! | `advance` | the array's enable, and how a cycle is counted |
+//! | `logic` | gates and counters that several of these use |
 //!
-//! What a user chooses is [`WrapperConfig`](flashd_spec::config::WrapperConfig).
+//! The user's choices are in [`WrapperConfig`](flashd_spec::config::WrapperConfig).
 
 mod advance;
 pub mod beat;

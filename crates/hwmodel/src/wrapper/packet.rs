@@ -1,15 +1,15 @@
-//! Rules of a stream whose vectors come in beats, and whose packets are blocks.
+//! Rules of a stream whose vectors come in beats. A packet belongs to a block.
 //!
 //! | register | meaning |
 //! | --- | --- |
 //! | `begun` | a packet has begun and has not ended |
-//! | `cut` | its last beat came inside a vector: zeros stand for the beats that are missing |
-//! | `dropping` | it has more vectors than it may: the rest is taken and dropped, up to its last beat |
+//! | `cut` | the packet's last beat came inside a vector: zeros replace the missing beats |
+//! | `dropping` | the packet has too many vectors: the rest is taken and dropped, up to its last beat |
 
 use crate::function;
 
 function! {
-    /// What a beat does.
+    /// Rules of a stream with packets: whether a beat is taken (`tready`), stored (`fill`), and completes a vector (`vector`) or a packet.
     pub struct PacketRulesFunction {}
     name(this) = "packet_rules";
     doc = "Beats are taken inside a packet, or when one may begin, while there is room for the vector.";
@@ -29,7 +29,7 @@ function! {
 }
 
 function! {
-    /// The same for vectors without packets.
+    /// [`PacketRulesFunction`] for a stream without packets.
     pub struct VectorRulesFunction {}
     name(this) = "vector_rules";
     doc = "Beats are taken when there is room for the vector.";
@@ -43,7 +43,7 @@ function! {
 }
 
 function! {
-    /// Packets that end inside a vector.
+    /// Rules of a packet that ends inside a vector.
     pub struct CutRulesFunction {}
     name(this) = "cut_rules";
     doc = "A last beat that is not its vector's last: zeros follow until the vector is complete.";
@@ -57,7 +57,7 @@ function! {
 }
 
 function! {
-    /// Packets of too many vectors.
+    /// Rules of a packet with too many vectors.
     pub struct DropRulesFunction {}
     name(this) = "drop_rules";
     doc = "What follows the last vector that a packet may have is dropped.";
@@ -71,7 +71,7 @@ function! {
 }
 
 function! {
-    /// Whether a vector waits.
+    /// Next state of the flag that a vector waits in the register.
     pub struct FullFunction {}
     name(this) = "vector_full";
     doc = "The register is full from a vector's last beat until it is taken.";
@@ -81,7 +81,7 @@ function! {
 }
 
 function! {
-    /// Whether a beat may be stored.
+    /// Set if a beat may be stored.
     pub struct RoomFunction {}
     name(this) = "vector_room";
     doc = "A beat may come when the register is empty or its vector is taken in this cycle.";
@@ -91,7 +91,7 @@ function! {
 }
 
 function! {
-    /// The next beat of a vector.
+    /// Counts the beats of a vector.
     pub struct NextBeatFunction { beats: u32, bits: u32 }
     name(this) = format!("next_beat_{}", this.beats);
     doc = "Beats of a vector, counted.";
@@ -106,7 +106,7 @@ function! {
 }
 
 function! {
-    /// A beat's data, or zeros.
+    /// A word of a beat, or zero after the packet was cut short.
     pub struct PaddedFunction { width: u32 }
     name(this) = format!("padded_{}", this.width);
     doc = "Zeros where the packet was cut short.";
@@ -116,7 +116,7 @@ function! {
 }
 
 function! {
-    /// A count that goes up and down.
+    /// An up/down counter.
     pub struct UpDownFunction { bits: u32 }
     name(this) = format!("up_down_{}", this.bits);
     doc = "count + up - down; up and down together change nothing.";
@@ -132,7 +132,7 @@ function! {
 }
 
 function! {
-    /// Place of a vector in its packet.
+    /// Next place of a vector in its packet.
     pub struct NextPlaceFunction { bits: u32 }
     name(this) = format!("next_place_{}", this.bits);
     doc = "One more for each vector; 0 after the packet's last.";
@@ -145,7 +145,7 @@ function! {
 }
 
 function! {
-    /// The array takes what is offered.
+    /// Set if the array takes the offered query or key.
     pub struct TakeFunction {}
     name(this) = "array_takes";
     doc = "The array takes what waits when it is ready and not frozen.";

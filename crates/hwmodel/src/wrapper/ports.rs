@@ -1,34 +1,34 @@
-//! The ports of a wrapper as wires of the module around it, by stream.
+//! The ports of a wrapper, stream by stream, as wires of the module around it.
 
 use super::beat::Shape;
 use super::registers::ADDRESS_BITS;
 use crate::attention::signals::Signals;
 use crate::rtl::{Module, Wire};
 
-/// A stream into a module, as its source drives it.
+/// The signals that the source of an AXI4 stream drives.
 #[derive(Clone, Debug)]
 pub struct SinkInputs {
     /// A beat is offered.
     pub tvalid: Wire,
-    /// The beat, in words.
+    /// The beat's words, the lowest first.
     pub tdata: Vec<Wire>,
-    /// Of packets: it is its packet's last.
+    /// Streams with packets: the beat ends its packet.
     pub tlast: Option<Wire>,
-    /// With a flag: that of the vector that the beat ends.
+    /// Streams with a flag for each vector: the flag, valid with the vector's last beat.
     pub tuser: Option<Wire>,
 }
 
-/// Whether a module always has a `tlast`.
+/// Whether a stream's `tlast` is a port in every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Last {
     /// Always.
     Always,
-    /// Where the stream has packets, in some configurations.
+    /// Only where the configuration gives the stream packets.
     Optional,
 }
 
 impl SinkInputs {
-    /// Open wires for a stream in beats of a shape.
+    /// Open wires for a stream whose vectors have `shape`.
     pub fn open(bench: &mut Module, shape: &Shape, has_last: bool, has_flag: bool) -> SinkInputs {
         SinkInputs {
             tvalid: bench.open(1),
@@ -38,7 +38,7 @@ impl SinkInputs {
         }
     }
 
-    /// The ports of a stream in a module: `{prefix}tvalid` and so on, with a place for `{prefix}tready`.
+    /// Declares a stream's input ports `{prefix}tvalid`, `{prefix}tdata` and so on, and reserves the place of `{prefix}tready`.
     pub fn enter(&self, m: &mut Module, prefix: &str, last: Last) -> SinkInputs {
         let name = |signal: &str| format!("{prefix}{signal}");
         let tvalid = m.input(&name("tvalid"), self.tvalid);
@@ -53,21 +53,21 @@ impl SinkInputs {
     }
 }
 
-/// The stream of results.
+/// The signals of the result stream, except `tready`.
 #[derive(Clone, Debug)]
 pub struct SourceOutputs {
     /// A beat is offered.
     pub tvalid: Wire,
-    /// The beat, in words.
+    /// The beat's words, the lowest first.
     pub tdata: Vec<Wire>,
-    /// Flags of its result, `buffer::FLAG_BITS` bits.
+    /// Flags of the result, `buffer::FLAG_BITS` bits.
     pub tuser: Wire,
-    /// It is its packet's last.
+    /// The beat ends its packet.
     pub tlast: Wire,
 }
 
 impl SourceOutputs {
-    /// Hands the stream out: `{prefix}tvalid` and so on, in this order but for ports that have their places.
+    /// Declares the output ports `{prefix}tvalid`, `tdata`, `tuser`, `tlast`, in this order unless their places are reserved.
     pub fn hand_out(&self, m: &mut Module, prefix: &str) -> SourceOutputs {
         let name = |signal: &str| format!("{prefix}{signal}");
         SourceOutputs {
@@ -79,13 +79,13 @@ impl SourceOutputs {
     }
 }
 
-/// The signals of a register port in the order of its ports: their names, their widths, and whether the host drives them.
+/// The signals of the AXI4-Lite port in port order: name, width in bits, and whether the host drives it.
 const LITE: [(&str, u32, bool); 17] = [
     ("awaddr", ADDRESS_BITS, true),
     ("awvalid", 1, true),
     ("awready", 1, false),
     ("wdata", 32, true),
-    // A bit for each byte.
+    // One bit for each byte of wdata.
     ("wstrb", 4, true),
     ("wvalid", 1, true),
     ("wready", 1, false),
@@ -101,12 +101,12 @@ const LITE: [(&str, u32, bool); 17] = [
     ("rready", 1, true),
 ];
 
-/// Open wires for what a host drives at a register port.
+/// Open wires for the signals that the host drives.
 pub fn open_lite(bench: &mut Module) -> Signals {
     LITE.iter().filter(|signal| signal.2).map(|&(name, width, _)| (name, bench.open(width))).collect()
 }
 
-/// The inputs of a register port in a module, `{prefix}awaddr` and so on, with places for its answers.
+/// Declares the inputs of the AXI4-Lite port, `{prefix}awaddr` and so on, and reserves the places of its outputs.
 pub fn enter_lite(m: &mut Module, prefix: &str, host: &Signals) -> Signals {
     let mut inputs = Signals::default();
     for (name, _, driven) in LITE {
@@ -119,7 +119,7 @@ pub fn enter_lite(m: &mut Module, prefix: &str, host: &Signals) -> Signals {
     inputs
 }
 
-/// Hands out what a register port answers.
+/// Declares the outputs of the AXI4-Lite port.
 pub fn answer_lite(m: &mut Module, prefix: &str, answers: &Signals) -> Signals {
     answers.iter().map(|(name, wire)| (name, m.output(&format!("{prefix}{name}"), wire))).collect()
 }

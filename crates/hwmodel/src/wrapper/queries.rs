@@ -10,7 +10,7 @@ use crate::rtl::{Module, Tag, Wire};
 use crate::word::index_bits;
 
 function! {
-    /// A packet's last place.
+    /// Set if the vector at `place` is the last that its packet may have.
     pub struct LastPlaceFunction { bits: u32, last: u64 }
     name(this) = format!("last_place_{}", this.last);
     doc = "Whether no more may follow.";
@@ -19,15 +19,15 @@ function! {
     eval<W> { [place.eq(&W::constant(this.bits, this.last))] }
 }
 
-/// Whether the vector that comes is the last one that its packet, of one for each query of a block, may have; and where blocks have
-/// several, what is to be driven: a vector becomes complete, it is its packet's last.
+/// Set if the incoming vector fills its packet, which has at most one vector for each of the block's queries. For more than one
+/// query, also two open wires for the caller to drive: a vector is complete; it ends its packet.
 pub(super) fn last_of_packet(m: &mut Module, queries: usize) -> (Wire, Option<[Wire; 2]>) {
     if queries == 1 {
         return (m.call(("high", 0), HighFunction {}, [])[0], None);
     }
     let bits = index_bits(queries);
     let [vector, ends] = [m.later(1), m.later(1)];
-    // Vectors of the packet so far.
+    // Complete vectors of the packet so far.
     let place = m.state(("place_q", 0), bits);
     let last_place = LastPlaceFunction { bits, last: queries as u64 - 1 };
     let [stop] = m.call(("last_place", 0), last_place, [place]);
@@ -36,27 +36,27 @@ pub(super) fn last_of_packet(m: &mut Module, queries: usize) -> (Wire, Option<[W
     (stop, Some([vector, ends]))
 }
 
-/// What the query stream hands out.
+/// Outputs of the query stream.
 pub struct QueryOutputs {
-    /// A beat is taken if offered.
+    /// `tready`: a beat is taken if offered.
     pub tready: Wire,
     /// A query is offered.
     pub q_valid: Wire,
-    /// It is its block's last.
+    /// The offered query is the last of its block.
     pub q_last: Wire,
     /// The query, d words.
     pub q: Vec<Wire>,
-    /// It is taken.
+    /// The array takes the query.
     pub taken: Wire,
     /// A packet begins.
     pub opens: Wire,
-    /// Errors, as STATUS has them.
+    /// Errors, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
 }
 
-/// The query stream: a packet is a block's queries, at most `queries`.
+/// The query stream. A packet is the queries of a block, at most `queries`.
 ///
-/// By the names of the ports: a packet may begin (`run`), the array takes a query if offered (`ready`), and is not frozen (`ce`).
+/// `ports`: `run`, a packet may begin; `ready`, the array takes a query if offered; `ce`, the array is not frozen.
 pub fn query_stream(
     around: &mut Module,
     name: &str,

@@ -1,11 +1,10 @@
-//! The registers that a host sees: one table, from which the hardware's decoder, the manifest and the description are
-//! made.
+//! The host's registers, in one table. The decoder in hardware, the manifest and the description are made from it.
 
 use flashd_spec::config::{Carried, Values, WrapperConfig};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Bits of a register's address in bytes.
+/// Width of a register's byte address.
 pub const ADDRESS_BITS: u32 = 8;
 
 /// What a host may do with a register.
@@ -20,31 +19,31 @@ pub enum Access {
     ClearByOne,
 }
 
-/// Which register.
+/// Names of the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RegisterName {
     /// Start and stop; clears the counters.
     Control,
-    /// What the wrapper is doing, and the errors of the streams, which stay until they are cleared.
+    /// BUSY, and the errors of the streams, which stay set until the host clears them.
     Status,
-    /// How many blocks begin after a start; 0 for no end.
+    /// Number of blocks that begin after a start; 0: no limit.
     Blocks,
-    /// Keys of a block; 0 for as many as its packet has.
+    /// Keys of a block; 0: as many as its packet has.
     Length,
-    /// Exponent field of max|v|, which each query is loaded with. Of fixed-point lanes.
+    /// Exponent field of max|v|, loaded with each query. Fixed-point lanes only.
     VExponent,
-    /// Which keys a query sees: all, those up to its place, or the last few of these. Of cores with masks, as the next three.
+    /// Which keys a query sees: all, those up to its place, or the last WINDOW of these. Cores with masks only, like the next three.
     MaskMode,
-    /// Whether queries are at the same place among the keys or one after another.
+    /// 0: all queries are at the same place among the keys; 1: one after another.
     Stride,
-    /// Keys of the sliding window.
+    /// Length of the sliding window in keys.
     Window,
     /// Place of the next query among the keys of its block.
     Position,
-    /// Whether a packet of states comes with each block. Of cores with partial results.
+    /// Set if each block brings a packet of states. Cores with partial results only.
     States,
-    /// Counts cycles in which there is something to do.
+    /// Counts cycles with BUSY: RUN is set, or a block is under way.
     Cycles,
     /// Counts blocks whose last result has left.
     BlocksDone,
@@ -63,7 +62,7 @@ pub enum RegisterName {
     WaitKeys,
     /// Counts cycles, not frozen, in which the array waited for the queries of a block.
     WaitQueries,
-    /// Counts cycles frozen for a request that could not leave. Of wrappers that ask for their values.
+    /// Counts cycles frozen for a request that could not leave, and for no result. Wrappers that ask for values only.
     StallRequest,
 }
 
@@ -76,7 +75,7 @@ pub struct Field {
     pub bit: u32,
     /// Bits.
     pub width: u32,
-    /// What it says or does.
+    /// Its meaning, for the manifest and the documentation.
     pub meaning: Cow<'static, str>,
 }
 
@@ -87,13 +86,13 @@ pub struct Register {
     pub name: RegisterName,
     /// Address in bytes.
     pub offset: u32,
-    /// What a host may do.
+    /// Access by the host.
     pub access: Access,
-    /// Bits from bit 0 on; the others read as zero, and what is written to them is dropped.
+    /// Width in bits, from bit 0. The bits above read as zero and ignore writes.
     pub width: u32,
-    /// What it says or does.
+    /// Its meaning, for the manifest and the documentation.
     pub meaning: Cow<'static, str>,
-    /// Its parts, if it has more than one.
+    /// Its fields, if it has more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<Field>,
 }
@@ -102,10 +101,10 @@ fn field(name: &'static str, bit: u32, meaning: &'static str) -> Field {
     Field { name: name.into(), bit, width: 1, meaning: meaning.into() }
 }
 
-/// Bit of STATUS from which the errors are.
+/// The lowest bit of STATUS that is an error.
 const FIRST_ERROR: u32 = 8;
 
-/// The errors that a stream reports as bits of STATUS, which follow each other: their names and what they mean.
+/// The errors of a stream, in consecutive bits of STATUS: name and meaning.
 type StreamErrors = &'static [(&'static str, &'static str)];
 
 const Q_ERRORS: StreamErrors = &[
@@ -128,8 +127,8 @@ const S_ERRORS: StreamErrors = &[
     ("S_PARTIAL", "a packet of states ended inside a state; the missing bits count as zero"),
 ];
 
-/// The errors of queries, of keys, of values where all are sent, and of states where there are any, as bits of STATUS; of each stream in
-/// the order of its error port. With beats of whole vectors no packet ends inside one.
+/// The error bits of STATUS: those of queries, of keys, of values where all are sent, and of states for cores with partial results. Within
+/// a stream they have the order of its error port. If a beat is a whole vector, no packet ends inside one, and `_PARTIAL` is left out.
 pub fn errors(config: &WrapperConfig) -> Vec<Field> {
     let (mut first, mut fields) = (FIRST_ERROR, Vec::new());
     for (there, errors, carried) in [
@@ -138,7 +137,7 @@ pub fn errors(config: &WrapperConfig) -> Vec<Field> {
         (config.values == Values::All, V_ERRORS, Carried::Value),
         (config.array.core.partial, S_ERRORS, Carried::State),
     ] {
-        // The partial vector is each stream's last.
+        // `_PARTIAL` is the last error of each stream.
         let whole = there && config.beats(carried) == 1;
         let count = if there { errors.len() - usize::from(whole) } else { 0 };
         let of_stream = (first..).zip(errors).take(count);
@@ -148,21 +147,21 @@ pub fn errors(config: &WrapperConfig) -> Vec<Field> {
     fields
 }
 
-/// Bit of STATUS that says that a block is on its way.
+/// BUSY in STATUS: RUN is set, or a block is under way.
 pub const BUSY_BIT: u32 = 0;
-/// Bit of CONTROL that lets blocks begin.
+/// RUN in CONTROL: blocks may begin.
 pub const RUN_BIT: u32 = 0;
-/// Bit of CONTROL that clears the counters.
+/// CLEAR in CONTROL: writing 1 clears the counters.
 pub const CLEAR_BIT: u32 = 1;
 
-/// The bits of STATUS.
+/// The fields of STATUS.
 fn status(config: &WrapperConfig) -> Vec<Field> {
     let busy = field("BUSY", BUSY_BIT, "RUN is set, or a block is on its way");
     [busy].into_iter().chain(errors(config)).collect()
 }
 
 impl RegisterName {
-    /// What it says or does.
+    /// The register's meaning, for the manifest and the documentation.
     fn meaning(self) -> &'static str {
         use RegisterName::*;
         match self {
@@ -202,7 +201,7 @@ impl RegisterName {
         }
     }
 
-    /// Its parts, if it has more than one.
+    /// The register's fields, if it has more than one.
     fn fields(self, config: &WrapperConfig) -> Vec<Field> {
         let run = "blocks may begin; cleared by writing 0, or when BLOCKS blocks have begun. A block that has begun is \
                    completed";
@@ -215,8 +214,8 @@ impl RegisterName {
     }
 }
 
-/// The registers of a wrapper in ascending order of address. A register that a configuration does not have leaves its
-/// address unknown.
+/// The registers of a wrapper by ascending address. If a configuration lacks a register, accesses to its address are
+/// answered with SLVERR.
 pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     use Access::{ClearByOne, ReadOnly, ReadWrite};
     use RegisterName::*;
@@ -226,7 +225,7 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     let exponent_bits = config.array.core.products().v.exponent_bits;
     let key_bits = config.array.key_index_bits();
     let status_bits = status(config).iter().map(|field| field.bit + 1).max().unwrap_or(1);
-    // Where there is one, its address, what a host may do, and its width.
+    // (present, name, address in bytes, access, width in bits)
     let rows = [
         (true, Control, 0x00, ReadWrite, 2),
         (true, Status, 0x04, ClearByOne, status_bits),
@@ -256,10 +255,10 @@ pub fn registers(config: &WrapperConfig) -> Vec<Register> {
     rows.into_iter().filter(|row| row.0).map(register).collect()
 }
 
-/// Width of a counter; it wraps around.
+/// Width of a counter. Counters wrap around.
 pub const COUNTER_BITS: u32 = 32;
 
-/// The counters among the registers, in order of address: that of the events that they count.
+/// The counters by ascending address, which is also the order of the events that they count.
 pub fn counters(config: &WrapperConfig) -> Vec<RegisterName> {
     let is_counter = |r: &Register| r.access == Access::ReadOnly;
     registers(config).into_iter().filter(is_counter).map(|r| r.name).collect()

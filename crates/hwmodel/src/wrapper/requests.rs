@@ -1,14 +1,14 @@
-//! Requests for the values that some query of the block needs.
+//! The stream of requests for values: one for each key whose value some query of the block needs.
 
 use crate::array::results::SelectFunction;
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 
-/// Bits of a request: the place of a key in its block.
+/// Width of a request, which is the place of a key in its block.
 pub const INDEX_BITS: u32 = 32;
 
 function! {
-    /// When a request leaves.
+    /// Rules by which a request leaves, waits, or freezes the array.
     pub struct RequestRulesFunction {}
     name(this) = "request_rules";
     doc = "A step's request shows at once, even while the array is frozen, and once. If it is not taken in that cycle, it is\n\
@@ -25,10 +25,10 @@ function! {
     }
 }
 
-/// The requests for values: one place to wait. Beside the stream (a request is offered; the place of its key), whether a request cannot
-/// leave: then the array is frozen.
+/// The requests for values, with one register to wait in. Returns the stream `[tvalid, tdata]`, where `tdata` is the place of the key in
+/// its block, and `blocked`: a request cannot leave, and the array must freeze.
 ///
-/// By the names of the ports: the array's step needs its value (`v_ren`), place of its key (`index`), the array is not frozen (`ce`).
+/// `step`: `v_ren`, the step needs its value; `index`, the place of its key; `ce`, the array is not frozen.
 pub fn request_stream(
     around: &mut Module,
     name: impl Into<Name>,
@@ -42,7 +42,7 @@ pub fn request_stream(
         m.reserve_ports(&["tvalid"]);
         let tready = m.input("tready", tready);
 
-        // The step has asked; a request waits.
+        // The current step has asked already; a request waits in index_q.
         let (asked, kept) = (m.state("asked_q", 1), m.state("kept_q", 1));
         m.reserve(&["index_q"]);
         let [tvalid, blocked, keep, next_kept, next_asked] =

@@ -1,8 +1,8 @@
-//! Results on their way out.
+//! The stream of results.
 //!
-//! The first beat of a result leaves the array's port at once, the others wait in a register, from which they move down
-//! by one beat at a time. What leaves goes through a buffer of two beats, so that neither the array's port nor the
-//! sink's `tready` is in the other's path, at a beat a cycle.
+//! The first beat of a result leaves the array's port at once. The others wait in a shift register that moves down by a
+//! beat at a time. A buffer of two beats follows: it passes a beat a cycle and leaves no combinational path between the
+//! array's port and the sink's `tready`.
 
 use super::beat::Shape;
 use super::buffer::{FLAG_BITS, beat_buffer};
@@ -14,7 +14,7 @@ use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::bits_for;
 
 function! {
-    /// Whether there is room for a result, and what leaves.
+    /// Rules for results of several beats: room for a result, and which beat leaves.
     pub struct SendRulesFunction { bits: u32, rest: u64 }
     name(this) = format!("send_rules_{}", this.rest);
     doc = "A result may come when no beat of the one before waits and the buffer has room.";
@@ -33,7 +33,7 @@ function! {
     }
 }
 function! {
-    /// The same for results of one beat.
+    /// [`SendRulesFunction`] for results of one beat.
     pub struct SendWholeFunction {}
     name(this) = "send_whole";
     doc = "A result may come when the buffer has room.";
@@ -42,7 +42,7 @@ function! {
     eval<W> { [o_valid.and(&buffer_full), o_valid.and(&ce)] }
 }
 function! {
-    /// Which flags leave, and whether the packet ends.
+    /// The flags that leave with a beat, and whether it ends the packet.
     pub struct SendFlagsFunction {}
     name(this) = "send_flags";
     doc = "The flags of the result that waits, or of the new one; a packet ends with the last beat of its last result.";
@@ -50,7 +50,7 @@ function! {
     outputs { flags: FLAG_BITS, last: 1 }
     eval<W> { [waiting.select(&kept, &own), last_beat.and(&kept_last)] }
 }
-/// The words of a vector.
+/// Splits the elements of a vector into words.
 fn words(m: &mut Module, shape: &Shape, x: &[Wire]) -> Vec<Wire> {
     let split = |(&x, (run, e, element)): (&Wire, (usize, usize, (u32, usize)))| match shape
         .element(element, false)
@@ -62,7 +62,7 @@ fn words(m: &mut Module, shape: &Shape, x: &[Wire]) -> Vec<Wire> {
 }
 
 function! {
-    /// What fills a last beat.
+    /// A zero word, which fills the last beat.
     pub struct FillFunction { width: u32 }
     name(this) = format!("fill_{}", this.width);
     doc = "y = 0.";
@@ -71,10 +71,10 @@ function! {
     eval<W> { [W::zero(this.width)] }
 }
 
-/// The result stream: a packet is a block's results. Beside it, whether a result cannot leave: then the array is frozen.
+/// The result stream. A packet is the results of a block. The second output says that a result cannot leave, and the array must freeze.
 ///
-/// `o`: the array's result, with partial results the state behind it; by the names of the ports: it is there (`o_valid`), it is its block's last (`o_last`), its flags,
-/// [`FLAG_BITS`] bits (`o_flags`), the array is not frozen (`ce`). `tready`: a beat is taken.
+/// `o`: the array's result, with partial results followed by its state. `result`: `o_valid`; `o_last`, the result is the last of its
+/// block; `o_flags`, [`FLAG_BITS`] bits; `ce`, the array is not frozen. `tready`: the sink takes a beat.
 pub fn result_stream(
     around: &mut Module,
     name: &str,
@@ -111,7 +111,7 @@ pub fn result_stream(
     })
 }
 
-/// What goes to the buffer.
+/// The input of the buffer.
 struct Sent {
     push: Wire,
     x: Vec<Wire>,
@@ -121,7 +121,7 @@ struct Sent {
     blocked: Wire,
 }
 
-/// A result of several beats on the array's port, for a buffer that may have `no_room`.
+/// Sends a result of several beats from the array's port to the buffer, unless that has `no_room`.
 fn send(
     m: &mut Module,
     shape: &Shape,
@@ -133,13 +133,13 @@ fn send(
     let bits = bits_for(rest_beats as u64);
     let width = shape.word_bits();
     m.reserve(&["rest_q", "flags_q", "last_q", "left_q"]);
-    // Beats that wait.
+    // Beats that wait in rest_q.
     let left = m.state(("left_q", 0), bits);
     let rules = SendRulesFunction { bits, rest: rest_beats as u64 };
     let [blocked, load, push, waiting, last_beat, next_left] =
         m.call(("rules", 0), rules, [o_valid, ce, no_room, left]);
     m.next(left, next_left);
-    // The beats after the first: new ones, or those behind; behind the last there is nothing.
+    // rest_q holds the beats after the first. It loads those of a new result or shifts by a beat; nothing moves into the last place.
     let (first, following) = words.split_at(shape.words);
     let shifted = following.len() - shape.words;
     let rest: Vec<Wire> = (0..following.len())

@@ -1,10 +1,10 @@
-//! The states that queries start from: a stream of their own, and what makes steps of them.
+//! The stream of states that queries start from, and the logic that offers them to the array as steps.
 //!
-//! A state is a step of the array ([`crate::attention::partial`]), whose scalars are read soon after it and whose accumulators are read
-//! where a value would be. So one register serves all queries of a block: a state waits in it from its last beat until its
-//! accumulators have been read, and the next one comes meanwhile no further than the port. In the packets of queries the states
-//! would need a register for each query of a block, d A bits each, because all queries are there before the first step. Before the
-//! keys, and in their stream, a state would have to be as wide as whole keys, and its accumulators would still have to wait.
+//! A state is a step of the array ([`crate::attention::partial`]). The array reads its scalars soon after the step, and its accumulators
+//! at the time of a value. So one register serves all queries of a block: a state waits in it from its last beat until the array has read
+//! the accumulators, and the next state waits at the port. If states came in the packets of queries, each query of a block would need a
+//! register of d A bits, because all queries are loaded before the first step. If they came in the key stream, a state would have to be
+//! as wide as a whole number of keys, and its accumulators would still need a register.
 
 use super::beat::Shape;
 use super::logic::{BothFunction, EitherFunction, KEY_CREDIT_BITS, Low, WithoutFunction, credit};
@@ -17,7 +17,7 @@ use crate::rtl::{Module, Tag, Wire};
 use crate::word::index_bits;
 
 function! {
-    /// What a state that waits does.
+    /// Rules for the state in the register: it is offered as a step, dropped, or held until its accumulators have been read.
     pub struct StateRulesFunction {}
     name(this) = "state_rules";
     doc = "A block's keys wait until its packet of states has become steps. A state becomes one when the accumulators of the one before\n\
@@ -46,29 +46,29 @@ function! {
     }
 }
 
-/// What the stream of states hands out.
+/// Outputs of the stream of states.
 pub struct StateOutputs {
-    /// A beat is taken if offered.
+    /// `tready`: a beat is taken if offered.
     pub tready: Wire,
-    /// The array meets states now, and no keys.
+    /// The block's states are still coming; keys wait.
     pub stating: Wire,
     /// A state is offered as a step.
     pub offers: Wire,
-    /// Place of its query in the block.
+    /// The place of its query in the block.
     pub index: Wire,
     /// Its accumulators.
     pub o: Vec<Wire>,
     /// Its scalars.
     pub scalars: Vec<Wire>,
-    /// Errors, as STATUS has them.
+    /// Errors, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
 }
 
-/// The stream of states: a packet has one for each query of a block, in order. Queries behind the last state start without one.
+/// The stream of states. A packet has one state for each query of a block, in order. Queries after the last state start without one.
 ///
-/// Of a beat, `tuser`: there is no state, as behind a result that is empty. By the names of the ports: blocks begin with states
-/// (`enabled`), a packet of queries begins, and with it a `block`; the array takes a step if offered (`k_ready`), needs the state's accumulators
-/// now (`due`), takes its block's last key (`key_ends`), is not frozen (`ce`).
+/// `tuser` of a beat: the query has no state, as after an empty result. `ports`: `enabled`, blocks bring states; `block`, a packet of
+/// queries begins; `k_ready`, the array takes a step if offered; `due`, it reads the state's accumulators in this cycle; `key_ends`, it
+/// takes the last key of its block; `ce`, it is not frozen.
 pub fn state_stream(
     around: &mut Module,
     name: &str,
@@ -99,7 +99,7 @@ pub fn state_stream(
             m.drive_all(&counted, &[limits.vector, limits.ends]);
         }
 
-        // Accumulators are still to be read; the block's states have become steps.
+        // held: the step was taken, its accumulators have not been read. done: all states of the block have become steps.
         let (held, done) = (m.state("held_q", 1), m.state("done_q", 1));
         let mut low = Low::default();
         let none = vectors.flag.unwrap_or_else(|| low.wire(m));
@@ -108,7 +108,7 @@ pub fn state_stream(
             m.call("rules", StateRulesFunction {}, rules);
         m.drive(take, takes);
         m.next_all(&[held, done], &[next_held, next_done]);
-        // Place of the query whose state waits.
+        // The place of the query whose state waits.
         let bits = index_bits(queries);
         let place = m.state("index_q", bits);
         let [next] = m.call("next_index", NextPlaceFunction { bits }, [passes, packet.last, place]);
@@ -131,19 +131,19 @@ pub fn state_stream(
     })
 }
 
-/// The steps of the array as they are offered to it: states, and keys behind them.
+/// The steps offered to the array: the block's states, then its keys.
 pub struct StepInputs {
     /// A step is offered.
     pub k_valid: Wire,
-    /// It is its block's last.
+    /// The step is the last of its block.
     pub k_last: Wire,
-    /// No query sees it.
+    /// No query sees the step's key.
     pub k_mask: Option<Wire>,
-    /// It is a key.
+    /// The step is a key.
     pub key_valid: Wire,
 }
 
-/// Keys behind states: `[k_valid, k_last]` of a key, and whether no query sees it.
+/// Merges states and keys to steps; keys wait until the block's states are done. `[k_valid, k_last]` and `k_mask` are those of the key.
 pub fn steps_of(
     m: &mut Module,
     states: &StateOutputs,

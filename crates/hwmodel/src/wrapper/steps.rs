@@ -1,4 +1,4 @@
-//! What the streams know of the steps in the array.
+//! Tracks the steps in the array's pipeline for the streams around it.
 
 use super::requests::INDEX_BITS;
 use crate::attention::delay::late_flag;
@@ -6,7 +6,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Whether the array holds a block.
+    /// Next state of the flag that the array holds a block.
     pub struct RunningFunction {}
     name(this) = "array_running";
     doc = "What the array's own flag says: a block that is complete is taken over when there is none, or with its last key.";
@@ -19,7 +19,7 @@ function! {
     }
 }
 function! {
-    /// Whether the array waits for a key inside a block.
+    /// Set if the array waits for a key inside a block.
     pub struct BetweenFunction {}
     name(this) = "between_keys";
     doc = "From a key that is not its block's last to the next one.";
@@ -31,7 +31,7 @@ function! {
     }
 }
 function! {
-    /// Place of the next step in its block.
+    /// Next value of the counter of steps in a block.
     pub struct NextStepFunction {}
     name(this) = "next_step";
     doc = "One more for each step; 0 after the block's last.";
@@ -42,38 +42,38 @@ function! {
         [step.select(&last.not().repeat(INDEX_BITS).and(&following), &index)]
     }
 }
-/// What the streams need to know of steps.
+/// Outputs of [`step_tracker`].
 pub struct StepOutputs {
     /// The array holds a block.
     pub running: Wire,
-    /// Where steps follow each other: a block has begun, and its next key is not there.
+    /// Cores that need a key in every cycle of a block (`dense`): a block has begun and its next key has not come.
     pub key_missing: Option<Wire>,
-    /// The value is needed now.
+    /// A step reads its value in this cycle.
     pub due: Wire,
-    /// Where all values are sent: this is the value of the block's last key.
+    /// Where all values are sent: the value due belongs to the block's last key.
     pub due_last: Option<Wire>,
-    /// Where values are asked for: place of the step's key in its block, 32 bits.
+    /// Where values are asked for: the place of the step's key in its block, 32 bits.
     pub index: Option<Wire>,
-    /// With partial results: the accumulators of a state are needed now.
+    /// Cores with partial results: the array reads the accumulators of a state in this cycle.
     pub state_due: Option<Wire>,
 }
 
-/// When steps need what.
+/// The times at which steps need their operands, in cycles.
 #[derive(Clone, Copy, Debug)]
 pub struct StepTimes {
-    /// Cycles from a key to its step's asking for its value.
+    /// Cycles from a key to its `v_step`.
     pub v_step_latency: u32,
-    /// Cycles from there to the value.
+    /// Cycles from `v_step` to the value.
     pub value_latency: u32,
-    /// Steps follow each other.
+    /// The core needs a key in every cycle of a block.
     pub dense: bool,
 }
 
-/// What the wrapper knows of the steps in the array. It is frozen with the array.
+/// Tracks the steps in the array. It freezes with the array.
 ///
-/// By the names of the ports: a key is offered to the array (`k_valid`), it takes one (`k_ready`), it is its block's last (`k_last`), the
-/// array takes a query (`q_ready`). Where values are asked for, a `step` is there; `ask`: a value will be needed, `value_latency` steps
-/// later. With partial results, a state's accumulators will be (`state`), which no value is asked for.
+/// `handshakes`: `k_valid`, a key is offered; `k_ready`, the array takes it; `k_last`, it is the last of its block; `q_ready`, the array
+/// takes a query. `step`, where values are asked for: a step of a key reaches the value stage. `ask`: a value is due `value_latency`
+/// cycles later. `state`, for cores with partial results: the accumulators of a state are due then, and no value.
 pub fn step_tracker(
     around: &mut Module,
     name: &str,
@@ -115,7 +115,7 @@ pub fn step_tracker(
             m.next(between, next);
             missing
         });
-        // Last keys on their way to where their place or their value is needed.
+        // Delays the flag of a block's last key to where its place (values asked for) or its value (all sent) is needed.
         let end_stages = v_step_latency + if all { value_latency } else { 0 };
         let end = late_flag(m, "end_q", k_end, end_stages as usize);
         let due = late_flag(m, "due_q", ask, value_latency as usize);

@@ -1,4 +1,4 @@
-//! The wrapper: streams and registers around an array.
+//! The top of the wrapper: streams and registers around an array.
 
 use super::advance::*;
 use super::beat::Shape;
@@ -34,11 +34,11 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
     let s_shape = n.partial.then(|| shape(Carried::State));
     let all = config.values == Values::All;
     let mut bench = Module::bench();
-    // Queries and keys, a packet for each block; values one by one where they are asked for, otherwise a packet for each block.
+    // Queries and keys come in a packet for each block; so do values, unless they are asked for one by one.
     let q = SinkInputs::open(&mut bench, &q_shape, true, false);
     let k = SinkInputs::open(&mut bench, &k_shape, true, config.array.core.masks);
     let v = SinkInputs::open(&mut bench, &v_shape, all, false);
-    // A packet for each block that brings states; with each whether there is none.
+    // A packet of states for each block, with a flag for each query that has none.
     let s = s_shape.as_ref().map(|shape| SinkInputs::open(&mut bench, shape, true, true));
     let [aresetn, vreq_tready, o_tready] = [(); 3].map(|()| bench.open(1));
     let host = open_lite(&mut bench);
@@ -47,7 +47,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let aresetn = m.input("aresetn", aresetn);
         let q = q.enter(m, "s_axis_q_", Last::Always);
         let k = k.enter(m, "s_axis_k_", Last::Always);
-        // Where values are asked for: requests, by vectors of one.
+        // The port of requests, where values are asked for. A vector of one wire is an optional port.
         m.reserve_ports(&["m_axis_vreq_tvalid"]);
         let vreq_tready = (!all).then(|| m.inputs("m_axis_vreq_tready", &[vreq_tready])[0]);
         m.reserve_ports(&["m_axis_vreq_tdata"]);
@@ -60,7 +60,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
 
         let [rst] = m.call("reset", ResetFunction {}, [aresetn]);
         m.reset_by(rst);
-        // All of these wait for each other; this is the order in which they stand in the text.
+        // These parts depend on each other in a circle; the reserved names give their order in the Verilog.
         m.reserve(&[
             "gate", "host", "queries", "keys", "states", "values", "requests", "results", "flags", "done",
         ]);
@@ -90,7 +90,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         let values = value_stream(m, "values", &v_shape, &v, permit, due, ce);
         m.output("s_axis_v_tready", values.tready);
 
-        // States, and keys behind them.
+        // States, then keys.
         let state_due = s.is_some().then(|| m.later(1));
         let states = s.zip(s_shape).zip(host.states).zip(state_due).map(|(((s, shape), enabled), due)| {
             let [key_ends] = m.call(("key_ends", 0), BothFunction {}, [keys.taken, keys.k_last]);
@@ -118,7 +118,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             },
         };
 
-        // What freezes with the array.
+        // The parts that freeze with the array.
         let none = Vec::new();
         let core = CoreInputs {
             q: &queries.q,
@@ -156,7 +156,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
             m.drive(later, due_last);
         }
 
-        // The streams out of it.
+        // The streams out of the array.
         let requests = vreq_tready.zip(steps.index).map(|(tready, index)| {
             let step = [("v_ren", key_steps[1]), ("index", index), ("ce", ce)];
             let ([tvalid, tdata], blocked) = request_stream(m, ("requests", 0), step, tready);
@@ -174,7 +174,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
         results.hand_out(m, "m_axis_o_");
         let [done] = m.call("done", DoneFunction {}, [results.tvalid, o_tready, results.tlast]);
 
-        // When the array moves, and what a cycle is counted as.
+        // The array's enable, and which counter counts the cycle.
         let request_blocked = requests.unwrap_or_else(|| low.wire(m));
         let activity = [
             ce,
@@ -212,7 +212,7 @@ pub fn build(config: &WrapperConfig) -> Result<Circuit, ConfigError> {
 
 impl Events {
     fn new(m: &mut Module, config: &WrapperConfig) -> Events {
-        // The first two, of cycles and blocks, need no event of their own.
+        // The first two, cycles and blocks, count `working` and `done`.
         let counted = counters(config).into_iter().skip(2);
         Events {
             opens: m.later(1),
@@ -224,7 +224,7 @@ impl Events {
     }
 }
 
-/// The steps of the array that are those of keys: all, and those that need their value.
+/// `[v_step, v_ren]` of keys alone, without the steps of states.
 fn key_steps(m: &mut Module, array: &ArrayOutputs) -> [Wire; 2] {
     let steps = [("key_step", array.core.v_step), ("key_ask", array.core.v_ren)];
     match array.core.v_state {
@@ -233,7 +233,7 @@ fn key_steps(m: &mut Module, array: &ArrayOutputs) -> [Wire; 2] {
     }
 }
 
-/// The steps in the array. Values are asked for by the steps of keys that need one, or all of them come.
+/// The tracker of the array's steps. Values come for the steps of keys that ask for one, or for all keys.
 fn follow_steps(
     m: &mut Module,
     config: &WrapperConfig,

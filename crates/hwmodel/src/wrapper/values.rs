@@ -1,4 +1,4 @@
-//! Values: waited for, and handed over.
+//! The value stream: the array waits for a value and takes it.
 
 use super::beat::Shape;
 use super::logic::credit;
@@ -8,7 +8,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Whether the array has to wait for a value, and whether it takes one.
+    /// Values that were asked for: the array waits (`missing`) or takes one (`take`).
     pub struct ValueRulesFunction {}
     name(this) = "value_rules";
     doc = "A value that is due and not there freezes the array; it is taken with the step that it is due for.";
@@ -17,7 +17,7 @@ function! {
     eval<W> { [due.and(&full.not()), due.and(&ce)] }
 }
 function! {
-    /// The same where values come in packets of one for each key.
+    /// [`ValueRulesFunction`] for packets with one value for each key.
     pub struct ValuePacketRulesFunction {}
     name(this) = "value_packet_rules";
     doc = "Each step takes a value, needed or not. A packet that is too short leaves the rest of its block without values;\n\
@@ -37,35 +37,35 @@ function! {
         [missing, take, too_long, too_short, next_exhausted, next_dropping]
     }
 }
-/// What lets values come.
+/// The condition under which values may come.
 #[derive(Clone, Copy, Debug)]
 pub enum Permit {
-    /// Values that were asked for: a block is on its way.
+    /// Values that were asked for, while the wire says that a block is under way.
     Busy(Wire),
-    /// All values of a block, in a packet.
+    /// One packet with all values of a block.
     Packets {
         /// A packet of keys begins.
         block: Wire,
-        /// The value that the array's step needs is its block's last.
+        /// The value due now belongs to the block's last key.
         due_last: Wire,
-        /// Bits of a counter of blocks whose values have not begun to come.
+        /// Width of the counter of blocks whose values have not begun to come.
         credit_bits: u32,
     },
 }
 
-/// What the value stream hands out.
+/// Outputs of the value stream.
 pub struct ValueOutputs {
-    /// A beat is taken if offered.
+    /// `tready`: a beat is taken if offered.
     pub tready: Wire,
-    /// The value is not there: freeze the array.
+    /// A value is due and has not come: the array must freeze.
     pub missing: Wire,
     /// The value, d words.
     pub v: Vec<Wire>,
-    /// Errors of packets, as STATUS has them.
+    /// Errors of packets, in the order of their bits in STATUS.
     pub error: Vec<Wire>,
 }
 
-/// The value stream. The array's step needs a value on its port (`due`); the array is not frozen (`ce`).
+/// The value stream. `due`: a step reads its value in this cycle; `ce`: the array is not frozen.
 pub fn value_stream(
     around: &mut Module,
     name: &str,
@@ -101,14 +101,14 @@ pub fn value_stream(
     })
 }
 
-/// The vectors and what follows from them.
+/// The vectors, and the outputs of the rules for them.
 struct Ruled {
     vectors: VectorOutputs,
     missing: Wire,
     errors: Vec<Wire>,
 }
 
-/// Values alone.
+/// Values that were asked for, without packets.
 fn requested(m: &mut Module, shape: &Shape, stream: &SinkInputs, busy: Wire, [due, ce]: [Wire; 2]) -> Ruled {
     let permit = m.inputs("busy", &[busy])[0];
     let [due, ce] = m.input_each([("due", due), ("ce", ce)]);
@@ -119,7 +119,7 @@ fn requested(m: &mut Module, shape: &Shape, stream: &SinkInputs, busy: Wire, [du
     Ruled { vectors, missing, errors: Vec::new() }
 }
 
-/// Packets of values.
+/// A packet of values for each block.
 fn packets(
     m: &mut Module,
     shape: &Shape,
@@ -134,7 +134,7 @@ fn packets(
     let (opens, take) = (m.later(1), m.later(1));
     // Blocks whose values have not begun to come.
     let permit = credit(m, ("credit", 0), credit_bits, block, opens);
-    // A packet had too few values, or too many.
+    // The packet had too few values: the rest of its block goes without. It had too many: the rest is dropped.
     let (exhausted, dropping) = (m.state(("exhausted_q", 0), 1), m.state(("dropping_q", 0), 1));
     let vectors = vector_input(m, "vectors", shape, stream, permit, None, take);
     let packet = vectors.packet();

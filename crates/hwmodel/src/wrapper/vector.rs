@@ -1,4 +1,4 @@
-//! From beats to vectors: the register from which a vector goes to all cores, filled beat by beat.
+//! Assembles vectors from beats, in the register that feeds all cores.
 
 use super::beat::{BeatSelect, Shape};
 use super::logic::{EitherFunction, HighFunction, Low};
@@ -7,64 +7,65 @@ use super::ports::{Last, SinkInputs};
 use crate::rtl::{Module, Tag, VectorLeaf, Wire};
 use crate::word::index_bits;
 
-/// What the register of a stream hands out.
+/// Outputs of [`vector_input`].
 pub struct VectorOutputs {
-    /// A beat is taken if offered.
+    /// `tready`: a beat is taken if offered.
     pub tready: Wire,
-    /// A vector waits.
+    /// A complete vector waits in the register.
     pub full: Wire,
-    /// Its flag.
+    /// Its flag (`tuser` of its last beat).
     pub flag: Option<Wire>,
     /// The elements of the vector.
     pub y: Vec<Wire>,
     packet: Option<PacketOutputs>,
 }
 
-/// What is known of packets.
+/// Outputs about packets.
 pub struct PacketOutputs {
-    /// One begins.
+    /// A packet begins.
     pub opens: Wire,
-    /// The vector that waits is its packet's last, or the last that the packet may have; to the rules, the one that is complete.
+    /// The waiting vector ends its packet, or is the last that the packet may have. Inside [`packet_rules`] this is about the vector
+    /// that becomes complete in this cycle.
     pub last: Wire,
-    /// With several beats a vector: the packet ends inside a vector.
+    /// Several beats a vector: the packet ends inside a vector.
     pub partial: Option<Wire>,
-    /// And zeros stand for the beats that are missing.
+    /// Several beats a vector: zeros replace the missing beats.
     cut: Option<Wire>,
     limits: Option<LimitOutputs>,
 }
 
-/// What is known of packets that may have too many vectors.
+/// Outputs about packets of limited length.
 pub struct LimitOutputs {
     /// A vector becomes complete.
     pub vector: Wire,
-    /// It is its packet's last, or the last that the packet may have.
+    /// It ends its packet, or is the last that the packet may have.
     pub ends: Wire,
-    /// The packet is too long.
+    /// The packet has more vectors than it may.
     pub too_long: Wire,
 }
 
 impl VectorOutputs {
-    /// Of a stream that has packets.
+    /// Outputs about packets, of a stream that has them.
     ///
     /// # Panics
-    /// If it has none.
+    /// If the stream has no packets.
     pub fn packet(&self) -> &PacketOutputs {
         self.packet.as_ref().unwrap_or_else(|| unreachable!("a stream without packets"))
     }
 
-    /// Of packets that may have too many vectors.
+    /// Outputs about the length of packets, of a stream that limits it.
     ///
     /// # Panics
-    /// If they may not.
+    /// If the stream has no packets or does not limit them.
     pub fn limits(&self) -> &LimitOutputs {
         self.packet().limits.as_ref().unwrap_or_else(|| unreachable!("packets of any length"))
     }
 }
 
-/// A stream's beats, and the vector that they make. A stream with `tlast` has packets, one with `tuser` a flag for each vector.
+/// Assembles the vectors of a stream. A stream with `tlast` has packets; one with `tuser` has a flag for each vector.
 ///
-/// `permit`: a packet may begin; without packets, a beat may come. `stop`, of packets that may have too many vectors: the vector is the
-/// last that its packet may have. `take`: the vector is taken.
+/// `permit`: a packet may begin (without packets: a beat may come). `stop`, for packets of limited length: the vector is the last that
+/// its packet may have. `take`: the waiting vector is taken.
 pub fn vector_input(
     around: &mut Module,
     name: &str,
@@ -146,7 +147,7 @@ pub fn vector_input(
     })
 }
 
-/// The elements of a vector by width: a vector port has one.
+/// The elements of a vector grouped by width, with the number of the group: a vector port has one width.
 pub(super) fn by_width<'a>(shape: &'a Shape, x: &'a [Wire]) -> impl Iterator<Item = (usize, &'a [Wire])> {
     shape.runs().iter().enumerate().scan(x, |rest, (place, run)| {
         let (x, behind) = rest.split_at(run.count);
@@ -155,15 +156,15 @@ pub(super) fn by_width<'a>(shape: &'a Shape, x: &'a [Wire]) -> impl Iterator<Ite
     })
 }
 
-/// The name of the port of the elements of a width.
+/// The port's name for the elements of a group: `name`, `name_1`, `name_2` and so on.
 pub(super) fn port_of(name: &str, place: usize) -> String {
     if place == 0 { name.into() } else { format!("{name}_{place}") }
 }
 
-/// Of several beats a vector, which one comes; and whether it is the vector's last.
+/// The number of the incoming beat in its vector (none if a vector is one beat), and whether the beat completes the vector.
 fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire) {
     if beats == 1 {
-        // Every beat is a vector's last.
+        // Every beat completes a vector.
         return (None, m.call(("high", 0), HighFunction {}, [])[0]);
     }
     let bits = index_bits(beats);
@@ -174,8 +175,8 @@ fn count_beats(m: &mut Module, beats: usize, fill: Wire) -> (Option<Wire>, Wire)
     (Some(beat), final_beat)
 }
 
-/// Rules of packets: with `stop`, of limited ones; `several`: of several beats a vector. A beat is taken if offered, it is stored, it
-/// completes a vector.
+/// Rules of packets. `stop`: their length is limited; `several`: a vector has several beats. Returns `[tready, fill, vector]`: a beat is
+/// taken if offered, it is stored, it completes a vector.
 fn packet_rules(
     m: &mut Module,
     [tvalid, permit, room, final_beat]: [Wire; 4],
@@ -203,7 +204,7 @@ fn packet_rules(
         let inputs = [tvalid, tready, tlast, vector, last, stop, dropping];
         let [too_long, next_dropping] = m.call(("drops", 0), DropRulesFunction {}, inputs);
         m.next(dropping, next_dropping);
-        // The last for one reason or the other.
+        // The packet ends here, or the vector is the last that it may have.
         let [ends] = m.call(("ending", 0), EitherFunction {}, [last, stop]);
         LimitOutputs { vector, ends, too_long }
     });
@@ -212,14 +213,14 @@ fn packet_rules(
     ([tready, fill, vector], packet)
 }
 
-/// Zeros where the packet was cut short.
+/// The words of a beat, or zeros after the packet was cut short.
 fn padded(m: &mut Module, name: &str, cut: Option<Wire>, x: &[Wire]) -> Vec<Wire> {
     let Some(cut) = cut else { return x.to_vec() };
     let width = x.first().map_or(1, |x| x.width());
     m.call_each(name, PaddedFunction { width }, x.iter().map(|&x| [cut, x]))
 }
 
-/// The elements that words make.
+/// Joins words to elements.
 fn joined(m: &mut Module, shape: &Shape, words: Vec<Wire>) -> Vec<Wire> {
     let (mut elements, mut rest) = (Vec::new(), words.as_slice());
     for (run, e, element) in shape.places() {
