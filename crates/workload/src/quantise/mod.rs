@@ -17,6 +17,7 @@ pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::Attention;
+use round::Rounding;
 use flashd_spec::config::Lengths;
 use flashd_spec::format::{Encodings, Words};
 
@@ -63,14 +64,17 @@ pub struct Rounded {
 impl Rounded {
     /// Rounds rows of `d` elements, each element scaled by its place in the row first.
     pub fn rows(encoding: RowEncoding, d: usize, data: &[f32], scale: impl Fn(usize, f32) -> f64) -> Rounded {
-        let mut rounded = Rounded::default();
-        for row in data.chunks(d.max(1)) {
-            let scaled: Vec<f64> = row.iter().enumerate().map(|(place, &x)| scale(place, x)).collect();
-            let (words, saturated) = encoding.encode(&scaled);
-            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && encoding.format.magnitude(**bits) == 0;
-            rounded.vanished += row.iter().zip(&words).filter(vanished).count();
-            rounded.saturated += saturated;
-            rounded.words.extend(words);
+        let rounding = Rounding::new(encoding.format);
+        let (magnitude, d) = (!encoding.format.sign_bit(), d.max(1));
+        let mut rounded = Rounded { words: Vec::with_capacity(data.len()), ..Rounded::default() };
+        let mut scaled = vec![0.0; d];
+        for row in data.chunks(d) {
+            let scaled = &mut scaled[..row.len()];
+            scaled.iter_mut().zip(row).enumerate().for_each(|(place, (y, &x))| *y = scale(place, x));
+            let first = rounded.words.len();
+            rounded.saturated += encoding.encode_to(&mut rounded.words, &rounding, scaled);
+            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && **bits & magnitude == 0;
+            rounded.vanished += row.iter().zip(&rounded.words[first..]).filter(vanished).count();
         }
         rounded
     }
@@ -156,6 +160,9 @@ impl Quantised {
         let Lengths { k: d, v: dv } = lengths.into();
         assert!(d >= self.d, "rows of {} elements do not fit into {d}", self.d);
         assert!(dv >= self.dv, "rows of {} elements do not fit into {dv}", self.dv);
+        if (d, dv) == (self.d, self.dv) {
+            return self.clone();
+        }
         let [of_q, of_k, of_v] = row_encodings(self.encodings, self.scaling.rule);
         let words = self.words();
         // Scales stay behind the elements.
