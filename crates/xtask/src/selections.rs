@@ -100,6 +100,8 @@ pub fn linted() -> Vec<Selection> {
     all.push(Selection::around(of_flash_d.clone(), Around::wrapper(3, None, false)));
     all.push(Selection::around(of_paper.clone(), Around::wrapper(2, Some(8), true)));
     all.push(Selection::around(masked(of_fa2.clone()), Around::wrapper(4, Some(32), false)));
+    // Vectors that are no whole number of bytes: their beats have bits that nothing reads.
+    all.push(Selection::around(biased(flash_d(5, Format::INT4)), Around::wrapper(2, None, true)));
     let mergeable = [
         flash_d(D, FORMAT),
         datapath(FlashDVariant::Rounded, D, FORMAT),

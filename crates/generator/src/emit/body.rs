@@ -3,7 +3,7 @@
 use super::vector::{Vector, is_register, vectors};
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::Path;
-use flashd_hwmodel::netlist::{is_keyword, range};
+use flashd_hwmodel::netlist::{UNREAD_MARK, is_keyword, range};
 use flashd_hwmodel::rtl::TagKind;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -158,7 +158,10 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn print(&self, names: &[Option<&str>]) -> String {
-        let mut text = String::new();
+        let mut text = match &self.unread_in_part()[..] {
+            [] => String::new(),
+            inputs => format!("{UNREAD_MARK} {}\n", inputs.join(" ")),
+        };
         self.print_declarations(&mut text);
         self.print_registers(&mut text);
         for (child, name) in self.module.children.iter().zip(names) {
@@ -205,6 +208,21 @@ impl<'a> Body<'a> {
             }
         }
         text.push('\n');
+    }
+
+    /// The inputs of an open module some elements of which nothing reads. An input without any reader is a mistake in an open module,
+    /// too, and has no mark.
+    fn unread_in_part(&self) -> Vec<String> {
+        if self.module.tag.kind != TagKind::Open {
+            return Vec::new();
+        }
+        let inputs = vectors(&self.module.ports).into_iter().filter(|v| !v.output);
+        let in_part = |input: &Vector| {
+            let own = self.sources.values().filter(|path| path.instance.is_none() && path.port == input.name);
+            let read: HashSet<Option<usize>> = own.map(|path| path.element).collect();
+            (1..input.elements).contains(&read.len())
+        };
+        inputs.filter(in_part).map(|input| input.name).collect()
     }
 
     /// Whether anything reads an output of a family.

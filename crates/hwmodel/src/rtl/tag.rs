@@ -12,7 +12,7 @@ pub enum TagKind {
     Module,
     /// A structural module that is dissolved into its parent: a way to write, not a way to read.
     Dissolved,
-    /// A module of its own that leaves outputs of its parts unread on purpose.
+    /// A module of its own that leaves outputs of its parts, or elements of its inputs, unread on purpose.
     Open,
     /// A clock gate, in Verilog a clock enable of the registers behind it.
     ClockGate,
@@ -50,7 +50,7 @@ impl Tag {
         Tag { kind: TagKind::Dissolved, ..self }
     }
 
-    /// The same, with outputs of its parts that nothing reads.
+    /// The same, with outputs of its parts, or elements of its inputs, that nothing reads.
     #[must_use]
     pub fn open(self) -> Tag {
         Tag { kind: TagKind::Open, ..self }

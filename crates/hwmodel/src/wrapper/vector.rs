@@ -81,6 +81,9 @@ pub fn vector_input(
     let suffixes = [(packets, "_packets"), (limited, "_limited"), (stream.tuser.is_some(), "_flag")];
     suffixes.iter().filter(|(is, _)| *is).for_each(|(_, suffix)| module += suffix);
     let tag = Tag::module(module, "Beats of a stream, and the register of the vector that they make.");
+    // The only beat of a vector that is no whole number of bytes has bits that nothing reads. Of several beats, all words of the first
+    // are stored.
+    let tag = if shape.words > shape.vector_words() { tag.open() } else { tag };
     around.part(name, tag, |m| {
         m.clock();
         m.reset();
