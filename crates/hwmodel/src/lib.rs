@@ -4,19 +4,19 @@
 //!
 //! | module | what |
 //! | --- | --- |
-//! | [`word`] | words of a fixed width: the trait over which all arithmetic is written, and its reading as numbers |
-//! | [`netlist`] | the other reading: expressions, printed as Verilog |
+//! | [`word`] | the trait `Word`, over which all arithmetic is generic, and its implementation as numbers |
+//! | [`netlist`] | its implementation as expressions, printed as Verilog |
 //! | [`arith`] | floating- and fixed-point arithmetic over words |
-//! | [`rtl`] | modules made by functions, leaves made from word functions, and the engine that runs them |
-//! | [`units`] | the combinational units as modules, those that a user can emit alone among them |
+//! | [`rtl`] | modules made by functions, leaves made from word functions, and the simulation engine |
+//! | [`units`] | the combinational units as modules, some of which a user can emit alone |
 //! | [`score`], [`flash_d`], [`fa2`] | the equations: scores, weights and states, output lanes |
-//! | [`attention`] | what is around them in every core: control, flags, groups of lanes, the schedule |
-//! | [`catalogue`] | the kinds of cores, a row each; [`catalogue::build`] makes a core from its configuration |
+//! | [`attention`] | the rest of every core: control, flags, groups of lanes, the schedule |
+//! | [`catalogue`] | a row for each kind of core; [`catalogue::build`] makes a core from its configuration |
 //! | [`mod@array`] | cores for a block of queries, which share keys and values |
 //! | [`split`] | cores that share a query, and the tree that merges their results |
-//! | [`wrapper`] | an array between AXI streams |
-//! | [`vectors`] | the layout of test vectors for all of these |
-//! | [`pwl_report`] | the errors of the tables and of the units built on them |
+//! | [`wrapper`] | an array between AXI4 streams |
+//! | [`vectors`] | the layout of test vectors of cores, arrays, splits and wrappers |
+//! | [`pwl_report`] | the errors of the PWL tables and of the units built on them |
 //!
 //! ```
 //! use flashd_hwmodel::catalogue;
@@ -37,7 +37,7 @@
 //! # Ok::<(), flashd_spec::config::ConfigError>(())
 //! ```
 
-// Docs here are for those who read the source beside them.
+// Readers of these pages have the source beside them, so links to private items are useful.
 #![allow(rustdoc::private_intra_doc_links, rustdoc::redundant_explicit_links)]
 
 pub mod arith;

@@ -1,9 +1,9 @@
-//! Hardware words: the trait over which all arithmetic is written, and its reading as numbers.
+//! Hardware words: the trait over which all arithmetic is generic, and its implementation as numbers.
 //!
-//! Every function in [`crate::arith`] and every unit of the cores is generic over [`Word`]. Read with
-//! [`Num`] it computes; read with [`crate::netlist::Net`] it is the Verilog of the same unit. Operators
-//! never widen or narrow by themselves: operands of equal width give a result of that width, so that the
-//! two readings cannot differ by an implicit extension.
+//! Every function in [`crate::arith`] and every unit of the cores is generic over [`Word`]. With [`Num`] it
+//! computes; with [`crate::netlist::Net`] it yields the Verilog of the same unit. Operators never extend or
+//! truncate: operands of equal width give a result of that width, so the two readings cannot differ by an
+//! implicit extension.
 
 use flashd_spec::bits::signed;
 pub(crate) use flashd_spec::bits::{bits_for, index_bits, ones};
@@ -19,7 +19,7 @@ pub trait Word: Clone + Debug {
     #[must_use]
     fn named(self, name: &str) -> Self;
 
-    /// [`Word::named`] with a name that is only made up where it is used: numbers have none.
+    /// [`Word::named`] with a name that is built only if it is needed: numbers ignore it.
     #[must_use]
     fn label(self, name: impl FnOnce() -> String) -> Self {
         self.named(&name())
@@ -39,7 +39,7 @@ pub trait Word: Clone + Debug {
     fn sub(&self, other: &Self) -> Self;
     /// Unsigned product; the result has the sum of the widths.
     fn mul(&self, other: &Self) -> Self;
-    /// Shift left by a word, zeros enter; bits beyond the width are lost.
+    /// Logical shift left by a word; bits beyond the width are lost.
     fn shl(&self, amount: &Self) -> Self;
     /// Logical shift right by a word.
     fn shr(&self, amount: &Self) -> Self;
@@ -53,13 +53,13 @@ pub trait Word: Clone + Debug {
     fn lt(&self, other: &Self) -> Self;
     /// Signed less than, 1 bit.
     fn slt(&self, other: &Self) -> Self;
-    /// Or of all bits: is the word non-zero?
+    /// OR of all bits: 1 if the word is not zero.
     fn any(&self) -> Self;
-    /// And of all bits.
+    /// AND of all bits.
     fn all(&self) -> Self;
     /// `self ? then : otherwise`; `self` is 1 bit wide.
     fn select(&self, then: &Self, otherwise: &Self) -> Self;
-    /// `entries[self]`, each of `width` bits; an index past the end gives the last entry.
+    /// `entries[self]`, each of `width` bits; an index beyond the end gives the last entry.
     fn lookup(&self, entries: &[u64], width: u32) -> Self;
 
     /// Bit `index`.
@@ -107,14 +107,14 @@ pub trait Word: Clone + Debug {
     fn drop_low(&self, count: u32) -> Self {
         self.slice(count, self.width() - count)
     }
-    /// Whether a bit above the `count` low ones is high.
+    /// Set if a bit above the `count` low ones is high.
     fn any_above(&self, count: u32) -> Self {
         match self.width() - count {
             0 => Self::zero(1),
             rest => self.slice(count, rest).any(),
         }
     }
-    /// Whether the word, as an unsigned number, is at least `limit`.
+    /// Set if the word, unsigned, is at least `limit`.
     fn at_least(&self, limit: u64) -> Self {
         if limit > ones(self.width()) {
             return Self::zero(1);
@@ -126,7 +126,7 @@ pub trait Word: Clone + Debug {
         Self::zero(self.width()).sub(self)
     }
 
-    /// Shift right in which every bit shifted out is collected (or-ed) into bit 0, the sticky bit.
+    /// Logical shift right; all bits that are shifted out are ORed into bit 0, the sticky bit.
     fn shift_right_sticky(&self, amount: &Self) -> Self {
         let n = self.width();
         let mut x = self.clone();
@@ -148,19 +148,19 @@ pub trait Word: Clone + Debug {
         }
     }
 
-    /// Shifts left until the most significant bit is set. Returns the shifted word and the number of
-    /// leading zeros (all ones of the counter's reach for zero, whose shifted word stays zero).
+    /// Shifts left until the most significant bit is set. Returns the shifted word and the number of leading
+    /// zeros. For zero the shifted word is zero and the count all ones.
     fn normalise(&self) -> (Self, Self) {
         self.normalise_by(all_stages(self.width()), None, None)
     }
 
-    /// The same in `stages` stages, within `room`, with `fill` coming in: see [`crate::arith::normalise`].
+    /// [`Word::normalise`] in `stages` stages, by at most `room`, with `fill` shifted in: see [`crate::arith::normalise`].
     fn normalise_by(&self, stages: u32, room: Option<&Self>, fill: Option<&Self>) -> (Self, Self) {
         normalise_stages(self, stages, room, fill)
     }
 }
 
-/// A word as a number: what `update()` of a RustHDL module computes with.
+/// A word as a number, for simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Num {
     value: u64,
@@ -183,7 +183,7 @@ impl Num {
 
     #[inline]
     fn cut(width: u32, value: u64) -> Num {
-        // A width is never 0.
+        // The shift is below 64 because a width is at least 1.
         Num { value: value & u64::MAX >> (64 - width), width }
     }
 
@@ -308,7 +308,7 @@ impl Word for Num {
     #[inline]
     fn normalise_by(&self, stages: u32, room: Option<&Num>, fill: Option<&Num>) -> (Num, Num) {
         let fill = fill.is_some_and(|fill| fill.value != 0);
-        // A word of zeros goes on as long as there are stages, but stops at the ones that come in.
+        // A zero word shifts through all stages, unless ones are shifted in: then it stops at the first.
         let zeros = match self.value {
             0 if !fill => u64::MAX,
             value => u64::from(value.leading_zeros() - (64 - self.width)),
@@ -321,13 +321,13 @@ impl Word for Num {
     }
 }
 
-/// Stages that bring any bit of a word to the top.
+/// The stages needed to shift any bit of a word to the top: ceil(log2(width)).
 pub fn all_stages(width: u32) -> u32 {
     32 - (width - 1).leading_zeros()
 }
 
-/// Shifts left by descending powers of two, from `2^(stages - 1)`, where that loses no one; within `room`, and with
-/// `fill` coming in, zeros without. Returns the shifted word and the shift.
+/// Shifts left by descending powers of two, from `2^(stages - 1)`, each only if no 1 is lost and the sum stays within
+/// `room`. `fill` is shifted in, or zeros without it. Returns the shifted word and the shift.
 fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fill: Option<&W>) -> (W, W) {
     let n = x.width();
     let within = room.map_or(0, |room| stages.min(room.width()));
@@ -345,7 +345,7 @@ fn normalise_stages<W: Word>(x: &W, stages: u32, room: Option<&W>, fill: Option<
             Some(room) => {
                 let enough = if i < within { room.bit(i) } else { W::zero(1) };
                 let taken = empty.and(&unlimited.or(&enough)).label(|| format!("take_{step}"));
-                // With `step` places of room left and not taken, there is room for all smaller steps together.
+                // Room for `step` that is not taken is room for all smaller steps together.
                 unlimited = unlimited.or(&enough.and(&taken.not())).label(|| format!("room_beyond_{step}"));
                 taken
             }

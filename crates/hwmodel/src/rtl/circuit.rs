@@ -1,4 +1,4 @@
-//! A design that has been built: the hierarchy as it was described, and the nets that carry its values.
+//! A complete design: the described hierarchy, and the nets that carry its values.
 
 use super::design::{Design, DesignPort, PortPlace};
 use super::flat::Flat;
@@ -7,17 +7,17 @@ use super::structure::{Kind, Port, Structure};
 use super::watch::Watched;
 use std::collections::HashMap;
 
-/// A design, a RustHDL block.
+/// A design that can be simulated; also a RustHDL block.
 ///
 /// A cycle is [`Circuit::settle`] while the clock is low and [`Circuit::clock`] at its rising edge. RustHDL's own calls (`update_all`,
-/// `has_changed`) do the same by the level of the clock port. Ports go by their names.
+/// `has_changed`) do the same according to the level of the clock port.
 pub struct Circuit {
     pub(super) top: Structure,
     pub(super) flat: Flat,
     ports: HashMap<String, usize>,
-    /// The clock was high when it was last looked at.
+    /// The clock was high at the last update.
     pub(super) seen_high: bool,
-    /// The design is no module, but the one leaf in `top`.
+    /// The design is the single leaf in `top`, not a module.
     pub(super) is_leaf: bool,
 }
 
@@ -29,35 +29,35 @@ impl Circuit {
         Circuit { top, flat, ports, seen_high: false, is_leaf: false }
     }
 
-    /// Name of the module.
+    /// Name of the top module.
     pub fn name(&self) -> &str {
         &self.top.tag.name
     }
 
-    /// Whether there is a port of a name.
+    /// Set if the design has a port of this name.
     pub fn has(&self, name: &str) -> bool {
         self.ports.contains_key(name)
     }
 
-    /// The port of a name, if there is one and it is not the clock's.
+    /// The place of a port; none if no port has this name, or if it is the clock.
     pub fn port(&self, name: &str) -> Option<PortPlace> {
         let port = self.ports.get(name).filter(|&&port| Some(port) != self.top.clock)?;
         let clocks = self.top.clock.is_some_and(|clock| clock < *port) as usize;
         Some(PortPlace(port - clocks))
     }
 
-    /// The place of a port among the ports of the description; one of these may be the clock.
+    /// The place of a port among all ports of the module, the clock among them.
     fn described(&self, PortPlace(place): PortPlace) -> usize {
         place + self.top.clock.is_some_and(|clock| clock <= place) as usize
     }
 
-    /// Drives the words of an input; no words leave it as it is.
+    /// Drives the words of an input; with no words it keeps its value.
     pub fn drive(&mut self, port: PortPlace, words: &[u64]) {
         let port = self.described(port);
         drive(&self.top, &mut self.flat, port, words);
     }
 
-    /// The words of a port.
+    /// The words on a port.
     pub fn read(&self, port: PortPlace) -> impl Iterator<Item = u64> + '_ {
         let slots = &self.top.ports[self.described(port)].slots;
         slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
@@ -66,19 +66,19 @@ impl Circuit {
     /// Drives an input of one word.
     ///
     /// # Panics
-    /// If the design has no such port; so do the others that name one.
+    /// If the design has no such port, as all methods that take a name do unless they say otherwise.
     pub fn set(&mut self, name: &str, value: impl Into<u64>) {
         self.set_words(name, &[value.into()]);
     }
 
-    /// Drives an input that only some designs have.
+    /// Drives an input of one word if the design has it.
     pub fn set_optional(&mut self, name: &str, value: impl Into<u64>) {
         if self.shape(name).0 > 0 {
             self.set(name, value);
         }
     }
 
-    /// Drives the words of an input; no words leave it as it is.
+    /// Drives the words of an input; with no words it keeps its value.
     pub fn set_words(&mut self, name: &str, words: &[u64]) {
         if words.is_empty() {
             return;
@@ -93,30 +93,30 @@ impl Circuit {
         word.unwrap_or_else(|| panic!("{} has no port {name}", self.name()))
     }
 
-    /// Whether a port is there and high.
+    /// Set if the design has the port and it is not zero.
     pub fn is_high(&self, name: &str) -> bool {
         self.words(name).next().is_some_and(|value| value != 0)
     }
 
-    /// The words of a port; none where there is no such port.
+    /// The words on a port; none if the design does not have it.
     pub fn words(&self, name: &str) -> impl Iterator<Item = u64> + '_ {
         let slots = self.ports.get(name).map_or(&[][..], |&port| &self.top.ports[port].slots);
         slots.iter().map(|&slot| self.flat.value(self.top.nets[slot as usize]))
     }
 
-    /// How many words a port has, and their width; none where there is no such port.
+    /// Number of words of a port, and their width in bits; `(0, 1)` if the design does not have it.
     pub fn shape(&self, name: &str) -> (usize, u32) {
         let port = self.ports.get(name).map(|&port| &self.top.ports[port]);
         port.map_or((0, 1), |port| (port.slots.len(), port.width))
     }
 
-    /// The clock is low: registers show what they captured, and all logic settles.
+    /// The clock is low: registers update their outputs, and all logic settles.
     pub fn settle(&mut self) {
         self.seen_high = false;
         self.flat.settle();
     }
 
-    /// The clock rises: every register captures what its inputs have settled to.
+    /// The clock rises: every register samples its settled inputs.
     pub fn clock(&mut self) {
         self.seen_high = true;
         self.flat.capture();
@@ -137,24 +137,24 @@ impl Circuit {
         Design { name: self.name().to_string(), widths, leaves, registers, ports: ports.collect() }
     }
 
-    /// What a net carries.
+    /// The value of a net.
     pub fn value(&self, net: u32) -> u64 {
         self.flat.value(net)
     }
 
-    /// What is watched in this design, in the order in which its description says so.
+    /// The watched values of the design, in the order of the description.
     pub fn watched(&self) -> &[Watched] {
         &self.top.watches
     }
 
-    /// The value of something watched.
+    /// The current value of a watched wire, as its [`Reading`](super::Reading) gives it.
     pub fn seen(&self, watched: &Watched) -> u64 {
         watched.reading.read(self.flat.value(watched.net))
     }
 }
 
 fn measure(structure: &Structure, widths: &mut [u32]) {
-    // A slot that stands for another one has no net of its own.
+    // A slot driven by another slot has no net of its own.
     for (&net, &width) in structure.nets.iter().zip(&structure.widths) {
         if let Some(measured) = widths.get_mut(net as usize) {
             *measured = width;
@@ -167,7 +167,7 @@ fn measure(structure: &Structure, widths: &mut [u32]) {
     }
 }
 
-/// Finds the nets of what is watched in a design.
+/// Finds the nets of the watched values.
 fn find_nets(top: &mut Structure) {
     let mut watches = std::mem::take(&mut top.watches);
     for watched in &mut watches {

@@ -1,51 +1,50 @@
-//! A design as data: its leaves and registers between numbered nets, for other engines than [`Circuit`](super::Circuit)'s own.
+//! A design as data: leaves and registers between numbered nets, for engines other than [`Circuit`](super::Circuit)'s own.
 
 use super::leaf::Leaf;
 use std::sync::Arc;
 
-/// A design without hierarchy. Nets go by their numbers; words that carry the same have the same net.
+/// A design without hierarchy. Nets are numbered; connected words share a net.
 #[derive(Clone)]
 pub struct Design {
-    /// Name of the module that the design is.
+    /// Name of the top module.
     pub name: String,
-    /// Width of each net. The first one is the clock's level.
+    /// Width of each net in bits. Net 0 is the level of the clock.
     pub widths: Vec<u32>,
-    /// What computes, sources first where there is such an order.
+    /// Combinational leaves, in topological order as far as there is one.
     pub leaves: Vec<Instance>,
-    /// What holds.
+    /// Registers.
     pub registers: Vec<Register>,
-    /// The ports but the clock's.
+    /// The ports, without the clock's.
     pub ports: Vec<DesignPort>,
 }
 
 /// A leaf between nets.
 #[derive(Clone)]
 pub struct Instance {
-    /// What it computes.
+    /// Its function.
     pub leaf: Arc<dyn Leaf>,
-    /// Nets of its input words, in the order of its pins.
+    /// Nets of its input words, in pin order.
     pub inputs: Vec<u32>,
-    /// Nets of its output words.
+    /// Nets of its output words, in pin order.
     pub outputs: Vec<u32>,
 }
 
-/// `q <= d` between nets, at the rising edge: with a gate only while that is high, with an enable likewise, with a reset the value of
-/// the reset while that is high.
+/// `q <= d` at the rising edge. With a gate or an enable, only while that is high; with a reset, `q <= value` while the reset is high.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Register {
-    /// What it takes.
+    /// Net of its input.
     pub d: u32,
-    /// What it holds.
+    /// Net of its output.
     pub q: u32,
-    /// It takes something while this is high.
+    /// Net of the enable.
     pub enable: Option<u32>,
-    /// The net of the reset, and the value then.
+    /// Net of the reset, and the value that it loads.
     pub reset: Option<(u32, u64)>,
-    /// The enable of the gate before its clock.
+    /// Net of the enable of the clock gate before it.
     pub gate: Option<u32>,
 }
 
-/// A port by its place in [`Design::ports`], found once by its name.
+/// The place of a port in [`Design::ports`], so that its name is looked up only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortPlace(pub usize);
 
@@ -54,9 +53,9 @@ pub struct PortPlace(pub usize);
 pub struct DesignPort {
     /// Its name.
     pub name: String,
-    /// Whether the design drives it.
+    /// Set if the design drives it.
     pub output: bool,
-    /// Width of a word.
+    /// Width of a word in bits.
     pub width: u32,
     /// The nets of its words.
     pub nets: Vec<u32>,

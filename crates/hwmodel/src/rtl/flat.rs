@@ -1,19 +1,19 @@
-//! A design as leaves and registers between nets, and how it runs.
+//! A design as leaves and registers between nets, and its event-driven simulation.
 //!
 //! A cycle is two calls: [`Flat::settle`] while the clock is low, [`Flat::capture`] at its rising edge.
 //!
 //! ```text
-//!  capture  registers take what their inputs have settled to; it does not show yet, so that none can race another
-//!  settle   they show it, all of them before any logic runs; then each leaf whose inputs moved computes, sources first
+//!  capture  each register samples its input; outputs do not change yet, so that no register races another
+//!  settle   all registers update their outputs; then each leaf with a changed input is evaluated, in topological order
 //! ```
 //!
-//! Only what moves costs anything: a net that changes marks its readers, and a register whose inputs stay is not looked at.
+//! Only changes cost time: a net that changes marks its readers, and a register whose inputs have not changed is not visited.
 
 use super::design::{Instance, Register};
 use super::leaf::Leaf;
 use std::sync::Arc;
 
-/// The net of the clock, which shows its level.
+/// The net of the clock; it carries the clock's level.
 pub(super) const CLOCK: u32 = 0;
 
 /// A leaf between nets.
@@ -24,7 +24,7 @@ pub(super) struct FlatLeaf {
     rest: Option<Rest>,
 }
 
-/// What a leaf that can be [at rest](Leaf::at_rest) has seen last.
+/// The last inputs of a leaf that can be [at rest](Leaf::at_rest).
 struct Rest {
     gate: usize,
     ignored: usize,
@@ -34,9 +34,9 @@ struct Rest {
 /// A design without hierarchy.
 pub(super) struct Flat {
     nets: Nets,
-    /// Sources first.
+    /// In topological order as far as there is one.
     leaves: Vec<FlatLeaf>,
-    /// Leaves that feed each other, by other outputs than those that depend on what they are fed: one may have to compute twice.
+    /// Set if two leaves feed each other through independent outputs: one of them may have to be evaluated twice.
     loops: bool,
     registers: Vec<Register>,
     captured: Vec<(u32, u64)>,
@@ -44,15 +44,15 @@ pub(super) struct Flat {
     outputs: Vec<u64>,
 }
 
-/// The values, and who has something to do because one has moved.
+/// The values of all nets, and the leaves and registers whose inputs have changed.
 struct Nets {
     values: Vec<u64>,
-    /// Readers of net n are `readers[starts[n] .. starts[n + 1]]`: leaves by their place, registers with [`REGISTER`].
+    /// The readers of net n are `readers[starts[n] .. starts[n + 1]]`: places of leaves, and of registers with [`REGISTER`] set.
     starts: Vec<u32>,
     readers: Vec<u32>,
-    /// Leaves that have something to do, a bit each.
+    /// One bit for each leaf: set if it must be evaluated.
     dirty: Vec<u64>,
-    /// Registers with an input that moved since they last captured, and whether a register is among them.
+    /// The registers whose inputs have changed since they last captured, as a list and as flags.
     armed: Vec<u32>,
     is_armed: Vec<bool>,
 }
@@ -78,10 +78,10 @@ impl Nets {
     }
 }
 
-/// Passes after which leaves that feed each other have settled, unless they are a loop, which RustHDL's check finds.
+/// Limit of passes until leaves that feed each other settle. Only a combinational loop takes more, and RustHDL's check finds those.
 const PASSES: usize = 1000;
 
-/// Marks a reader that is a register.
+/// The bit that marks a reader as a register.
 const REGISTER: u32 = 1 << 31;
 
 impl FlatLeaf {
@@ -133,12 +133,12 @@ impl Flat {
         self.nets.assign(net, value);
     }
 
-    /// How many nets there are.
+    /// Number of nets.
     pub(super) fn nets(&self) -> usize {
         self.nets.values.len()
     }
 
-    /// What computes and what holds.
+    /// The leaves and the registers.
     pub(super) fn parts(&self) -> (Vec<Instance>, Vec<Register>) {
         let leaves = self.leaves.iter().map(|FlatLeaf { leaf, inputs, outputs, .. }| Instance {
             leaf: leaf.clone(),
@@ -148,12 +148,12 @@ impl Flat {
         (leaves.collect(), self.registers.clone())
     }
 
-    /// Registers show what they captured, and all logic settles.
+    /// Registers update their outputs, then all logic settles.
     pub(super) fn settle(&mut self) {
         let Flat { nets, captured, .. } = self;
         nets.values[CLOCK as usize] = 0;
         captured.drain(..).for_each(|(net, value)| nets.assign(net, value));
-        // A leaf marks leaves after it only, but for loops.
+        // A leaf marks only leaves after it, unless `loops` is set.
         for pass in 0.. {
             for word in 0..self.nets.dirty.len() {
                 while self.nets.dirty[word] != 0 {
@@ -183,7 +183,7 @@ impl Flat {
         to.iter().zip(outputs).for_each(|(&net, value)| nets.assign(net, *value));
     }
 
-    /// Every register captures what its inputs have settled to.
+    /// Every register samples its settled inputs.
     pub(super) fn capture(&mut self) {
         let Flat { nets, registers, captured, .. } = self;
         let Nets { values, armed, is_armed, .. } = nets;
@@ -191,7 +191,7 @@ impl Flat {
         armed.retain(|&i| {
             let register = &registers[i as usize];
             let is_high = |net: u32| values[net as usize] != 0;
-            // A register whose clock stands still waits.
+            // A gated clock: the register stays armed.
             if register.gate.is_some_and(|gate| !is_high(gate)) {
                 return true;
             }
@@ -208,15 +208,15 @@ impl Flat {
         });
     }
 
-    /// The values do not follow the inputs yet.
+    /// Set if values have not settled yet.
     pub(super) fn is_restless(&self) -> bool {
         !self.captured.is_empty() || self.nets.dirty.iter().any(|&bits| bits != 0)
     }
 }
 
 impl Rest {
-    /// Whether the outputs stay because only the ignored input moved, with the gate low. With debug assertions they are computed all
-    /// the same, and compared.
+    /// Set if the outputs cannot change: the gate is low and only the ignored input changed. With debug assertions the leaf is evaluated
+    /// anyway, and the outputs are compared.
     fn stays(&mut self, leaf: &dyn Leaf, inputs: &[u64], values: &[u64], outputs: &[u32]) -> bool {
         let same = |i: usize| i == self.ignored || inputs[i] == self.seen[i];
         let stays = inputs[self.gate] == 0 && self.seen.len() == inputs.len() && (0..inputs.len()).all(same);
@@ -235,7 +235,7 @@ impl Rest {
     }
 }
 
-/// The leaves in an order in which each comes after those whose outputs it reads, and whether there are some for which there is none.
+/// The leaves in topological order, and whether some leaves have none because they feed each other.
 fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> (Vec<FlatLeaf>, bool) {
     let mut readers: Vec<Vec<u32>> = vec![Vec::new(); nets];
     for (i, leaf) in leaves.iter().enumerate() {
@@ -247,14 +247,14 @@ fn sources_first(nets: usize, leaves: Vec<FlatLeaf>) -> (Vec<FlatLeaf>, bool) {
             readers[net as usize].iter().for_each(|&reader| waits[reader as usize] += 1);
         }
     }
-    // The last that is ready first: what a leaf feeds is computed close to it, while its outputs are at hand.
+    // A stack, not a queue: the readers of a leaf follow it closely, while its outputs are in the cache.
     let mut ready: Vec<u32> = (0..leaves.len() as u32).rev().filter(|&i| waits[i as usize] == 0).collect();
     let mut order = Vec::with_capacity(leaves.len());
     let mut placed = vec![false; leaves.len()];
     let mut unplaced = 0..leaves.len() as u32;
     let mut loops = false;
     while order.len() < leaves.len() {
-        // Two leaves that feed each other through different outputs make no loop, but have no order either: one of them comes first.
+        // Two leaves that feed each other through independent outputs are no combinational loop, but they have no order: take either first.
         let first = || unplaced.find(|&i| !placed[i as usize]).inspect(|_| loops = true);
         let Some(i) = ready.pop().or_else(first) else { break };
         if std::mem::replace(&mut placed[i as usize], true) {

@@ -1,17 +1,17 @@
-//! From the hierarchy of a design to its leaves and registers: every word that carries the same becomes one net.
+//! Flattens the hierarchy of a design to leaves and registers between nets. Connected words become one net.
 
 use super::design;
 use super::flat::{CLOCK, Flat, FlatLeaf};
 use super::structure::{Kind, Node, Register, Structure};
 use std::collections::HashSet;
 
-/// Numbers the nets of a design and collects what computes and what holds.
+/// Numbers the nets of a design and collects its leaves and registers.
 pub(super) fn flatten(top: &mut Structure) -> Flat {
     let mut nets = 1;
     number(top, &mut nets);
     let inputs = (0..top.input_slots().len() as u32).map(|i| nets + i).collect::<Vec<u32>>();
     nets += inputs.len() as u32;
-    // The open wires of a bench, which no port brings in.
+    // The open wires of a bench, which are no ports.
     let handed_out =
         |node: &Node| if let Kind::Module(_) = node.kind { node.outputs.clone() } else { Vec::new() };
     let handed_out: HashSet<u32> = top.nodes.iter().flat_map(handed_out).chain(top.input_slots()).collect();
@@ -32,11 +32,11 @@ struct Parts {
     registers: Vec<design::Register>,
 }
 
-/// A slot whose net is not known from what is inside the module.
+/// A slot whose net is not known yet.
 const OPEN: u32 = u32::MAX;
 
-/// From the inside out: nets for what leaves and registers put out. What a module hands out has the net that it has in it; what it
-/// only passes on is left open.
+/// Bottom-up: numbers a net for each output of a leaf or register. A module's output has the net of its driver inside the module, and stays
+/// open if the module only passes an input through.
 fn number(structure: &mut Structure, nets: &mut u32) {
     structure.nets = vec![OPEN; structure.widths.len()];
     if let Some(clock) = structure.clock {
@@ -58,7 +58,7 @@ fn number(structure: &mut Structure, nets: &mut u32) {
     pass_on(structure);
 }
 
-/// Nets through modules that hand an input on as it is, as far as their inputs' nets are known.
+/// Gives outputs of modules that pass an input through the net of that input, where it is known.
 fn pass_on(structure: &mut Structure) {
     let mut passed: Vec<(u32, u32)> = Vec::new();
     for node in &structure.nodes {
@@ -72,7 +72,7 @@ fn pass_on(structure: &mut Structure) {
             }
         }
     }
-    // One may stand after those that read what it hands out.
+    // Repeat, because such a module may come after the parts that read it.
     let mut moved = true;
     while std::mem::take(&mut moved) {
         for &(slot, from) in &passed {
@@ -84,7 +84,7 @@ fn pass_on(structure: &mut Structure) {
     }
 }
 
-/// From the outside in: the nets of inputs, and through modules that pass them on.
+/// Top-down: gives inputs, and outputs that only pass inputs through, the nets of the module around, and collects the parts.
 fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &mut Parts) {
     for (&slot, &net) in structure.input_slots().iter().zip(inputs) {
         structure.nets[slot as usize] = net;
@@ -121,7 +121,7 @@ fn spread(structure: &mut Structure, inputs: &[u32], gate: Option<u32>, parts: &
     }
 }
 
-/// The input slot of a module that one of its slots is, through the modules in it that pass it on.
+/// The input slot that a slot is connected to, directly or through inner modules that pass it through.
 fn passed_on(structure: &Structure, slot: u32) -> Option<u32> {
     if structure.input_slots().contains(&slot) {
         return Some(slot);

@@ -1,18 +1,18 @@
-//! Combinational leaves: what a module computes, read as numbers and as Verilog.
+//! Combinational leaves: modules whose function is evaluated on numbers and printed as Verilog.
 //!
-//! Most are a [`Function`]: so many words in, so many out, with the same body for both readings. A unit over a whole
-//! vector implements [`Leaf`] itself, or [`VectorFunction`].
+//! Most are a [`Function`] with a fixed number of input and output words, and one body for both readings. A unit over a
+//! whole vector implements [`VectorFunction`], or [`Leaf`] itself.
 
 use super::Tag;
 use crate::netlist::{Net, verilog_body};
 use crate::word::{Num, Word};
 
-/// A port of a leaf: one word, or a vector of words of one width.
+/// A port of a leaf: one word, or a vector of words of equal width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pins {
     /// Name of the port.
     pub name: &'static str,
-    /// How many words; `None` for a port that is one word and no vector.
+    /// Number of words; `None` for a port of one word that is not a vector.
     pub elements: Option<usize>,
     /// Width of a word in bits.
     pub width: u32,
@@ -29,7 +29,7 @@ impl Pins {
         Pins { name, elements: Some(elements), width }
     }
 
-    /// How many words it carries.
+    /// Number of words.
     pub fn count(&self) -> usize {
         self.elements.unwrap_or(1)
     }
@@ -65,11 +65,11 @@ pub trait Leaf: Send + Sync {
     fn eval(&self, inputs: &[u64], outputs: &mut [u64]);
     /// The body of the Verilog module.
     fn verilog(&self) -> String;
-    /// The outputs' words as expressions of the inputs' words, each of which is an input or an element of a packed one: what
-    /// [`Steps::of`](crate::netlist::Steps::of) reads.
+    /// The outputs' words as expressions of the inputs' words, for [`Steps::of`](crate::netlist::Steps::of). An input word is an
+    /// input net or an element of a packed one.
     fn netlist(&self) -> Vec<Net>;
-    /// Inputs `(gate, ignored)` by their place: while the gate is low, the outputs do not depend on the other one, and need not be
-    /// computed again when nothing else moves.
+    /// The places `(gate, ignored)` of two inputs. While the gate is low, the outputs do not depend on the ignored input, so they
+    /// need not be computed again when only that input changes.
     fn at_rest(&self) -> Option<(usize, usize)> {
         None
     }
@@ -79,7 +79,7 @@ pub trait Leaf: Send + Sync {
 pub trait Function<const I: usize, const O: usize>: Clone + Send + Sync + 'static {
     /// Name of the emitted module.
     fn name(&self) -> String;
-    /// What it computes, for the module's header comment.
+    /// The function, for the module's header comment.
     fn doc(&self) -> String;
     /// Names of the input and output ports in order.
     fn ports(&self) -> ([&'static str; I], [&'static str; O]);
@@ -87,7 +87,7 @@ pub trait Function<const I: usize, const O: usize>: Clone + Send + Sync + 'stati
     fn widths(&self) -> ([u32; I], [u32; O]);
     /// The function itself.
     fn eval<W: Word>(&self, inputs: [W; I]) -> [W; O];
-    /// An input `gate` and another one that the outputs do not depend on while it is low, see [`Leaf::at_rest`].
+    /// The names `(gate, ignored)` of two inputs: while the gate is low, the outputs do not depend on the other, see [`Leaf::at_rest`].
     fn at_rest(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -161,7 +161,7 @@ macro_rules! function {
 /// A [`Function`] as a leaf.
 pub(super) struct FunctionLeaf<F, const I: usize, const O: usize> {
     function: F,
-    /// Computed once: they are asked for at every evaluation.
+    /// Widths of the inputs, kept because every evaluation needs them.
     inputs: [u32; I],
 }
 

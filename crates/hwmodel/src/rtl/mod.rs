@@ -1,20 +1,20 @@
 //! RustHDL building blocks: modules made by functions, and leaves made from Word functions.
 //!
-//! RustHDL's own `Signal<D, Bits<N>>` has its width in its type, so every width a user can configure would need its own compiled copy of
-//! every module; and its `#[hdl_gen]` kernels reach parts by the names of fields and know no `if`, so that each optional port became a
-//! vector of none or one and each variant a macro. Here a module is described by a function, see [`module`], and becomes a
-//! [`Circuit`], a RustHDL block: it takes part in RustHDL's probes and checks, and its kernel is one of RustHDL's.
+//! RustHDL's own `Signal<D, Bits<N>>` has its width in its type, so each width that a user can configure would need its own compiled copy
+//! of each module. Its `#[hdl_gen]` kernels reach parts by field names and have no `if`, so each optional port would be a vector of
+//! length 0 or 1, and each variant a macro. Here a function describes a module, see [`module`], and the result is a [`Circuit`], a RustHDL
+//! block with a RustHDL kernel, which RustHDL's probes and checks can visit.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `module` | the description: ports, registers, parts, wires |
-//! | `leaf` | combinational leaves: one function, read as numbers and as Verilog |
-//! | `structure`, `circuit` | what was described, and the design made of it |
-//! | `flatten`, `flat` | its leaves and registers between nets, and how they run |
-//! | `design` | the same as data, for other engines |
-//! | `probe` | the same as RustHDL sees it |
-//! | `watch` | values inside that checks compare |
-//! | `tag` | what a module is called |
+//! | `leaf` | combinational leaves: one function for numbers and for Verilog |
+//! | `structure`, `circuit` | the described hierarchy, and the design made of it |
+//! | `flatten`, `flat` | the design as leaves and registers between nets, and its simulation |
+//! | `design` | the flat design as data, for other engines |
+//! | `probe` | the design as a RustHDL block |
+//! | `watch` | internal values that checks compare |
+//! | `tag` | names of modules |
 
 mod circuit;
 mod design;

@@ -1,4 +1,4 @@
-//! Modules made by functions: ordinary Rust that declares ports, registers, parts and what connects them.
+//! Modules made by functions: ordinary Rust that declares ports, registers, parts and connections.
 //!
 //! ```
 //! use flashd_hwmodel::function;
@@ -39,16 +39,16 @@
 //! }
 //! ```
 //!
-//! A [`Wire`] belongs to the module that it was made in. [`Module::input`] brings one in from the module around, by a port of the
-//! same width, and [`Module::output`] hands one out; so a port is written once, and its width follows from what drives it. What is
-//! optional is an `if`, what there is many of a `for`. The functions yield RustHDL blocks ([`Circuit`]): RustHDL's probes and
-//! checks see each module with its ports and its kernel of connections.
+//! A [`Wire`] belongs to the module that made it. [`Module::input`] brings a wire in from the module around, through a port of the
+//! same width, and [`Module::output`] hands one out. So each port is written once, and its width is that of its driver. An optional
+//! part is an `if`, a vector of parts a `for`. The result is a RustHDL block ([`Circuit`]), so RustHDL's probes and checks see each
+//! module with its ports and its kernel of connections.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `ports` | what a module takes in and hands out |
-//! | `parts` | leaves, registers, gates and modules in it |
-//! | `build` | from what was described to a `Structure` |
+//! | `ports` | inputs and outputs of a module |
+//! | `parts` | its leaves, registers, clock gates and inner modules |
+//! | `build` | makes a `Structure` from the description |
 
 mod build;
 mod parts;
@@ -60,7 +60,7 @@ use super::{Reading, Tag, Watched};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A word in a module: an input, or what a part or register of it puts out.
+/// A word in a module: an input, or the output of a part or register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wire {
     module: u32,
@@ -75,7 +75,7 @@ impl Wire {
     }
 }
 
-/// Name of a part or register: alone, or one of a vector.
+/// Name of a part or register, with its place if it belongs to a vector.
 #[derive(Clone, Debug)]
 pub struct Name {
     base: String,
@@ -100,10 +100,10 @@ impl From<(&str, usize)> for Name {
     }
 }
 
-/// A module that is being described.
+/// The description of a module, while it is being written.
 ///
-/// Its methods panic where a description cannot be one of hardware: a wire of another module, two drivers or none, widths that
-/// differ. Every structure is built by the tests.
+/// Its methods panic on a description that is not hardware: a wire of another module, no driver or two, widths that differ. The tests
+/// build every structure.
 pub struct Module {
     id: u32,
     tag: Tag,
@@ -112,10 +112,10 @@ pub struct Module {
     slots: Vec<Slot>,
     nodes: Vec<Node>,
     names: HashSet<(String, Option<usize>)>,
-    /// Of each node, where it stands in the text.
+    /// The place of each node in the emitted text.
     stands: Vec<usize>,
     places: Places,
-    /// Of registers that read what they hold before it is known: by their slots, what is to be driven.
+    /// Registers whose input is not driven yet: from the slot of the output to the open input.
     states: HashMap<u32, Wire>,
     watches: Vec<Watched>,
     clock: Option<String>,
@@ -124,14 +124,14 @@ pub struct Module {
     around: Option<Around>,
 }
 
-/// A port, where it stands among the others, and its words' slots in the module around.
+/// A port, its place among the ports, and the slots of its words in the module around.
 struct Declared {
     port: Port,
     stands: usize,
     outside: Vec<u32>,
 }
 
-/// Where things stand: one after another, but for those whose places are kept.
+/// The order of parts or ports: that of their declaration, except for reserved places.
 #[derive(Default)]
 struct Places {
     kept: HashMap<String, usize>,
@@ -151,18 +151,18 @@ impl Places {
     }
 }
 
-/// Of a part: what it knows of the module around it.
+/// The part's view of the module around it.
 struct Around {
     id: u32,
     reset: Option<Wire>,
-    /// The slot there of the output that is handed out first, and the widths of all of them in the order in which they are.
+    /// The slot in the module around of the first output, and the widths of all outputs in the order in which they were handed out.
     first_output: u32,
     outputs: Vec<u32>,
 }
 
 struct Slot {
     width: u32,
-    /// Where it is known only later, what drives it.
+    /// Its own part or port, a driver that is given later, or the slot that drives it.
     driver: Driver,
 }
 
@@ -176,8 +176,7 @@ enum Driver {
 static MODULES: AtomicU32 = AtomicU32::new(0);
 
 impl Module {
-    /// What is around the outermost module: [open](Module::open) wires, a clock and a reset. The one part that is described in it is
-    /// the design.
+    /// The surroundings of the top module: [open](Module::open) wires, a clock and a reset. The one part described in it is the design.
     pub fn bench() -> Module {
         let mut bench = Module::new(Tag::module("bench", ""), None);
         bench.clock();
@@ -185,22 +184,22 @@ impl Module {
         bench
     }
 
-    /// A wire that nothing here drives: whoever runs the design does.
+    /// An input of the design, which the simulation drives.
     pub fn open(&mut self, width: u32) -> Wire {
         assert!(self.around.is_none(), "{}: only what is around a design is open", self.tag.name);
         let slot = self.slot(width, Driver::Own);
         self.wire(slot)
     }
 
-    /// As many open wires.
+    /// `count` open wires.
     pub fn opens(&mut self, count: usize, width: u32) -> Vec<Wire> {
         (0..count).map(|_| self.open(width)).collect()
     }
 
-    /// The design that was described in a [bench](Module::bench), as a RustHDL block.
+    /// The design described in a [bench](Module::bench), as a RustHDL block.
     ///
     /// # Panics
-    /// If that is not one module.
+    /// If the bench does not have exactly one part, a module.
     pub fn into_circuit(mut self) -> Circuit {
         match (self.nodes.pop(), self.nodes.len()) {
             (Some(Node { kind: Kind::Module(design), .. }), 0) => Circuit::of(*design),
@@ -228,13 +227,13 @@ impl Module {
         }
     }
 
-    /// A wire of so many bits whose driver is said [later](Module::drive): a register's data come from logic that reads it.
+    /// A wire of `width` bits whose driver is given [later](Module::drive), for circular dependencies such as the input of a state register.
     pub fn later(&mut self, width: u32) -> Wire {
         let slot = self.slot(width, Driver::Later);
         self.wire(slot)
     }
 
-    /// Drives a wire that was announced by [`Module::later`].
+    /// Drives a wire made by [`Module::later`].
     pub fn drive(&mut self, later: Wire, from: Wire) {
         self.check(later);
         self.check(from);
@@ -244,39 +243,39 @@ impl Module {
         *driver = Driver::Other(from.slot);
     }
 
-    /// Drives as many announced wires.
+    /// [`Module::drive`] for several wires.
     pub fn drive_all(&mut self, later: &[Wire], from: &[Wire]) {
         assert_eq!(later.len(), from.len(), "{}: as many drivers as wires", self.tag.name);
         later.iter().zip(from).for_each(|(&later, &from)| self.drive(later, from));
     }
 
-    /// A value that checks look at from outside, by a label.
+    /// Marks a wire, under a label, for the lock-step check.
     pub fn watch(&mut self, label: &'static str, wire: Wire) {
         self.watch_as(label, wire, Reading::Whole);
     }
 
-    /// Several values by their labels.
+    /// [`Module::watch`] for several wires.
     pub fn watch_each<const N: usize>(&mut self, values: [(&'static str, Wire); N]) {
         values.into_iter().for_each(|(label, wire)| self.watch(label, wire));
     }
 
-    /// The same of a value that is not the wire's own.
+    /// [`Module::watch`] for a value that is derived from the wire by `reading`.
     pub fn watch_as(&mut self, label: &'static str, wire: Wire, reading: Reading) {
         self.check(wire);
         self.watches.push(Watched::new(label, wire.width, wire.slot, reading));
     }
 
-    /// The same of an output, as the module around sees it: in the Verilog it has the name of what it drives there.
+    /// [`Module::watch`] for an output, as the module around sees it: in Verilog it has the name of the net that it drives there.
     pub fn watch_output(&mut self, label: &'static str, name: &str) {
         self.watch_output_as(label, name, Reading::Whole);
     }
 
-    /// Several outputs by their labels.
+    /// [`Module::watch_output`] for several outputs.
     pub fn watch_output_each<const N: usize>(&mut self, outputs: [(&'static str, &str); N]) {
         outputs.into_iter().for_each(|(label, name)| self.watch_output(label, name));
     }
 
-    /// [`Module::watch_output`] of a value that is not the output's own.
+    /// [`Module::watch_output`] for a value that is derived from the output by `reading`.
     pub fn watch_output_as(&mut self, label: &'static str, name: &str, reading: Reading) {
         let mut ports = self.ports.iter().map(|declared| &declared.port);
         let port = ports.find(|port| port.output && port.name == name);

@@ -1,4 +1,4 @@
-//! A circuit as RustHDL sees it: a block with atoms for its pins, and a kernel that connects its parts.
+//! A circuit as a RustHDL block: an atom for each pin, and a kernel that connects its parts.
 
 use super::circuit::Circuit;
 use super::flat::{CLOCK, Flat};
@@ -20,7 +20,7 @@ impl Logic for Circuit {
 }
 
 impl Circuit {
-    /// The design itself, the leaf or a module.
+    /// The whole design: a module, or the single leaf.
     fn scope(&self) -> Scope<'_> {
         let node = if self.is_leaf { self.top.nodes.first() } else { None };
         Scope { structure: &self.top, flat: &self.flat, node }
@@ -32,7 +32,7 @@ impl Block for Circuit {
 
     fn update_all(&mut self) {
         match self.top.clock.is_some() && self.flat.value(CLOCK) != 0 {
-            // An edge captures once: nothing that is captured shows before the clock is low again.
+            // Capture once for each edge: outputs do not change before the clock is low again.
             true if !self.seen_high => self.clock(),
             true => {}
             false => self.settle(),
@@ -49,7 +49,7 @@ impl Block for Circuit {
 }
 
 impl Structure {
-    /// One assignment for each input of a part and each output, by the paths that RustHDL's own kernels have:
+    /// One assignment for each input of a part and each output of the module, with the paths of RustHDL's own kernels, such as
     /// `lanes[3]$v$next`.
     fn hdl(&self) -> Verilog {
         let mut names = vec![String::new(); self.widths.len()];
@@ -95,7 +95,7 @@ impl Structure {
     }
 }
 
-/// A module of a design as a block, or a part in it that is none.
+/// A module of a design as a block, or a part that is not a module.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     structure: &'a Structure,
@@ -111,7 +111,7 @@ impl Logic for Scope<'_> {
             None => self.structure.hdl(),
             Some(Kind::Module(inner)) => inner.hdl(),
             Some(Kind::Leaf(leaf)) => Verilog::Custom(leaf.verilog()),
-            // Written into the module around it by its tag.
+            // The generator writes it into the module around, from its tag.
             Some(Kind::Register(_) | Kind::Gate) => Verilog::Custom(String::new()),
         }
     }
@@ -174,7 +174,7 @@ impl Scope<'_> {
 }
 
 impl Structure {
-    /// The pins of a part that is no module, each with its number and the net that it is on.
+    /// The pins of a part that is not a module, each with its atom number and its net.
     fn wired(&self, node: &Node) -> Vec<(PartPin, u32, u32)> {
         let (mut inputs, mut outputs) = (node.inputs.iter(), node.outputs.iter());
         let wired = |(pin, &id): (PartPin, &u32)| {
@@ -189,7 +189,7 @@ impl Structure {
         pins(node).into_iter().zip(&node.atoms).map(wired).collect()
     }
 
-    /// Adds the net of each pin.
+    /// Adds the net of each pin by its atom number.
     fn find_pins(&self, nets: &mut HashMap<usize, u32>) {
         for port in &self.ports {
             let words = port.atoms.iter().zip(&port.slots);
@@ -205,7 +205,7 @@ impl Structure {
 }
 
 impl Circuit {
-    /// The net that each pin is on, by the number under which probes know the pin.
+    /// The net of each pin, by its atom number.
     pub fn nets_of_pins(&self) -> HashMap<usize, u32> {
         let mut nets = HashMap::new();
         self.top.find_pins(&mut nets);
@@ -215,16 +215,16 @@ impl Circuit {
 
 /// A pin of a part, one word.
 pub(super) struct PartPin {
-    /// As probes name it.
+    /// Its name in probes.
     name: String,
-    /// As kernels do.
+    /// Its path in kernels.
     path: String,
     pub(super) width: u32,
     pub(super) output: bool,
     clock: bool,
 }
 
-/// The pins of a part in the order in which probes see them. Those of a register have the width of what it holds.
+/// The pins of a part in the order in which probes visit them. `d` and `q` of a register have the width of the node.
 pub(super) fn pins(node: &Node) -> Vec<PartPin> {
     let word = |name: &str, width, output| PartPin {
         name: name.into(),
@@ -268,7 +268,7 @@ pub(super) fn pins(node: &Node) -> Vec<PartPin> {
     }
 }
 
-/// A part as kernels name it.
+/// The name of a part in kernels.
 fn instance(node: &Node) -> String {
     element(&node.name, node.index.is_some(), node.index.unwrap_or(0))
 }
@@ -277,12 +277,12 @@ fn element(name: &str, vector: bool, index: usize) -> String {
     if vector { format!("{name}[{index}]") } else { name.to_string() }
 }
 
-/// An element of a vector as RustHDL's probes name it.
+/// The name of an element of a vector in RustHDL's probes.
 fn numbered(name: &str, index: Option<usize>) -> String {
     index.map_or(name.to_string(), |index| format!("{name}${index}"))
 }
 
-/// A word of a port, as it is when a probe comes by; or what a module is called, by an atom without bits.
+/// A word of a port with its value at the time of the visit; or a pseudo-atom without bits that carries a tag.
 struct Pin<'a> {
     id: u32,
     width: u32,
@@ -302,7 +302,7 @@ impl Atom for Pin<'_> {
         self.width as usize
     }
 
-    /// The builder leaves no input open.
+    /// Always true: [`Module`] leaves no input open.
     fn connected(&self) -> bool {
         true
     }
@@ -325,7 +325,7 @@ impl Atom for Pin<'_> {
     }
 
     fn vcd(&self) -> VCDValue {
-        // The probe's only door to a value: 64 bits, most significant first, cut by the reader to `bits()`.
+        // The only way to hand a value to a probe: 64 bits, most significant first; the reader cuts them to `bits()`.
         rust_hdl::core::prelude::Bits::<64>::from(self.value).vcd()
     }
 
@@ -343,7 +343,7 @@ impl Atom for Pin<'_> {
 }
 
 impl Circuit {
-    /// The leaf that computes a function, as a design of its own.
+    /// A function as a design of its own, with a single leaf.
     pub fn leaf<F: Function<I, O>, const I: usize, const O: usize>(function: F) -> Circuit {
         let mut bench = Module::bench();
         let inputs = function.widths().0.map(|bits| bench.open(bits));

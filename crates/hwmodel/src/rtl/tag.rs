@@ -1,7 +1,7 @@
-//! What a module is called and what it computes, carried through RustHDL's probe as a pseudo-atom.
+//! Names and descriptions of modules, carried through RustHDL's probe as pseudo-atoms.
 //!
-//! RustHDL names modules after instance paths and knows no module of its own accord; the generator needs
-//! the name a person would have chosen, to emit each distinct module once.
+//! RustHDL names every instance after its path and does not know that two instances are the same module. With the names
+//! in tags, the generator emits each distinct module once, under a name that a person would choose.
 
 use rust_hdl::core::prelude::Atom;
 
@@ -10,17 +10,17 @@ use rust_hdl::core::prelude::Atom;
 pub enum TagKind {
     /// A module of its own.
     Module,
-    /// A structural module that is dissolved into its parent: a way to write, not a way to read.
+    /// A structural module that is inlined into its parent. It structures the source, not the Verilog.
     Dissolved,
     /// A module of its own that leaves outputs of its parts, or elements of its inputs, unread on purpose.
     Open,
-    /// A clock gate, in Verilog a clock enable of the registers behind it.
+    /// A clock gate; in Verilog, a clock enable of the registers behind it.
     ClockGate,
-    /// A flip-flop, written into the parent as an `always` block.
+    /// A register, written into the parent as an `always` block.
     Register {
-        /// Value after reset; `None` without reset.
+        /// Value after reset; `None` for a register without reset.
         reset: Option<u64>,
-        /// Has an enable input.
+        /// The register has an enable input.
         enable: bool,
     },
 }
@@ -32,7 +32,7 @@ pub struct Tag {
     pub name: String,
     /// One or more lines for the module's header comment.
     pub doc: String,
-    /// Module, register or clock gate.
+    /// The kind of module.
     pub kind: TagKind,
 }
 
@@ -44,24 +44,24 @@ impl Tag {
         Tag { name: name.into(), doc: doc.into(), kind: TagKind::Module }
     }
 
-    /// The same, dissolved into its parent.
+    /// This tag for a module that is inlined into its parent.
     #[must_use]
     pub fn dissolved(self) -> Tag {
         Tag { kind: TagKind::Dissolved, ..self }
     }
 
-    /// The same, with outputs of its parts, or elements of its inputs, that nothing reads.
+    /// This tag for a module that leaves outputs of its parts, or elements of its inputs, unread.
     #[must_use]
     pub fn open(self) -> Tag {
         Tag { kind: TagKind::Open, ..self }
     }
 
-    /// A register.
+    /// The tag of a register.
     pub fn register(reset: Option<u64>, enable: bool) -> Tag {
         Tag { name: "register".into(), doc: String::new(), kind: TagKind::Register { reset, enable } }
     }
 
-    /// The tag behind an atom, if it is one.
+    /// The tag that an atom carries, if it is a pseudo-atom.
     pub fn of(atom: &dyn Atom) -> Option<Tag> {
         if atom.bits() != 0 {
             return None;
@@ -81,7 +81,7 @@ impl Tag {
         Some(Tag { name, doc, kind })
     }
 
-    /// What an atom's descriptor says, for [`Tag::of`].
+    /// The atom's descriptor, from which [`Tag::of`] reads the tag.
     pub(super) fn text(&self) -> String {
         let kind = match &self.kind {
             TagKind::Module => String::new(),

@@ -1,18 +1,18 @@
-//! Values inside a design that checks compare: where they are, and what they are now.
+//! Values inside a design that the lock-step check compares: their nets and their current values.
 
-/// How a value is read from a wire.
+/// How a watched value follows from its wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// As it is.
+    /// The wire's value.
     Whole,
-    /// With so many zeros below it.
+    /// The wire's value times 2^n: n zeros below it.
     Above(u32),
-    /// Whether a bit is high.
+    /// 1 if any bit is high, otherwise 0.
     Any,
 }
 
 impl Reading {
-    /// Width of what is read from a wire.
+    /// Width of the value, in bits, for a wire of `wire` bits.
     fn width(self, wire: u32) -> u32 {
         match self {
             Reading::Whole => wire,
@@ -21,7 +21,7 @@ impl Reading {
         }
     }
 
-    /// What is read of a wire that carries a value.
+    /// The value for a wire that carries `value`.
     pub fn read(self, value: u64) -> u64 {
         match self {
             Reading::Whole => value,
@@ -34,18 +34,18 @@ impl Reading {
 /// A value inside a circuit that was [watched](super::Module::watch).
 #[derive(Clone, Debug)]
 pub struct Watched {
-    /// What it is.
+    /// Its name in checks.
     pub label: &'static str,
-    /// Width of what is read, in bits.
+    /// Width of the value in bits, after the reading.
     pub width: u32,
-    /// How it is read from the wire.
+    /// How it follows from the wire.
     pub reading: Reading,
-    /// The pin that puts it out, as probes number it.
+    /// The atom number of the pin that drives it.
     pub atom: usize,
-    /// The parts on the way down, by their places.
+    /// The places of the parts on the path from the top module.
     pub(super) path: Vec<u32>,
     pub(super) slot: u32,
-    /// Its net, once there is the whole design.
+    /// Its net, set when the design is complete.
     pub(super) net: u32,
 }
 

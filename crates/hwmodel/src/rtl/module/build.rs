@@ -1,4 +1,4 @@
-//! From what was described to a [`Structure`].
+//! Makes a [`Structure`] from a description.
 
 use super::{Driver, Module};
 use crate::rtl::Circuit;
@@ -6,12 +6,12 @@ use crate::rtl::probe::pins;
 use crate::rtl::structure::{Kind, Node, Port, Structure};
 
 impl Module {
-    /// The bench itself.
+    /// The bench itself as a circuit.
     pub(in crate::rtl) fn into_parts(self) -> Circuit {
         Circuit::of(self.build().0)
     }
 
-    /// The structure, and the slots of its inputs and of its outputs in the module around, in the order of the ports.
+    /// The structure, and the slots in the module around of its inputs and of its outputs, in port order.
     pub(super) fn build(mut self) -> (Structure, Vec<u32>, Vec<u32>) {
         let resolved: Vec<u32> = (0..self.slots.len() as u32).map(|slot| self.resolve(slot)).collect();
         let to = |slot: &mut u32| *slot = resolved[*slot as usize];
@@ -26,7 +26,7 @@ impl Module {
         self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut()).for_each(to);
         for watched in self.watches.iter_mut().filter(|watched| watched.path.is_empty()) {
             to(&mut watched.slot);
-            // Numbers of pins start at one.
+            // Pin numbers start at one; zero means none yet.
             if watched.atom == 0 {
                 watched.atom = source(&ports, &self.nodes, watched.slot) as usize;
             }
@@ -44,7 +44,7 @@ impl Module {
         (structure, inputs, outputs)
     }
 
-    /// Sorts the parts by their places; those of a vector whose place is kept, by their numbers.
+    /// Sorts the parts by their places, and the elements of a vector with a reserved place by their numbers.
     fn put_in_place(&mut self) {
         let mut order: Vec<usize> = (0..self.nodes.len()).collect();
         order.sort_by_key(|&node| (self.stands[node], self.nodes[node].index));
@@ -58,7 +58,7 @@ impl Module {
         }
     }
 
-    /// What drives a slot in the end.
+    /// The slot at the end of a chain of drivers.
     fn resolve(&self, slot: u32) -> u32 {
         let mut at = slot;
         for _ in 0..=self.slots.len() {
@@ -75,7 +75,7 @@ impl Module {
     }
 }
 
-/// The pin that puts out what is at a slot, as probes number it.
+/// The atom number of the pin that drives a slot.
 fn source(ports: &[Port], nodes: &[Node], slot: u32) -> u32 {
     let own = ports.iter().filter(|port| !port.output);
     let own = own.flat_map(|port| port.slots.iter().zip(&port.atoms)).find(|(s, _)| **s == slot);

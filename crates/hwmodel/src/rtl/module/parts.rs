@@ -1,4 +1,4 @@
-//! What is in a module: leaves, registers, gates, and modules.
+//! The contents of a module: leaves, registers, clock gates and inner modules.
 
 use super::{Around, Driver, Module, Name, Wire};
 use crate::rtl::leaf::{Function, FunctionLeaf, Leaf, Pins};
@@ -9,8 +9,8 @@ use rust_hdl::core::signal::get_signal_id;
 use std::sync::Arc;
 
 impl Module {
-    /// Keeps places in the emitted text for parts or registers of these names that are added later, because they need wires that
-    /// come after, or were added before, because others need theirs: parts stand in the order in which data flow through them.
+    /// Reserves places in the emitted text, so that parts stand in the order of the data flow. The named parts or registers may be added
+    /// later, because they read wires that do not exist yet, or may have been added before, because others read theirs.
     pub fn reserve(&mut self, names: &[&str]) {
         for name in names {
             self.places.keep(name);
@@ -19,7 +19,7 @@ impl Module {
         }
     }
 
-    /// A combinational function of words; its outputs.
+    /// Adds a combinational function and returns its outputs.
     pub fn call<F: Function<I, O>, const I: usize, const O: usize>(
         &mut self,
         name: impl Into<Name>,
@@ -30,7 +30,7 @@ impl Module {
         std::array::from_fn(|i| outputs[i])
     }
 
-    /// A function of one output, again and again: part i of the vector has the i-th of the inputs.
+    /// Adds a vector of functions with one output each; element i reads `inputs[i]`.
     pub fn call_each<F: Function<I, 1>, const I: usize>(
         &mut self,
         name: &str,
@@ -41,7 +41,7 @@ impl Module {
         inputs.map(|(i, inputs)| self.call((name, i), function.clone(), inputs)[0]).collect()
     }
 
-    /// A combinational module with vector ports, its inputs one after another; its outputs likewise.
+    /// Adds a combinational module with vector ports. Inputs and outputs are the words of all ports, in port order.
     pub fn leaf(&mut self, name: impl Into<Name>, leaf: impl Leaf + 'static, inputs: &[Wire]) -> Vec<Wire> {
         self.add_leaf(name.into(), Arc::new(leaf), inputs)
     }
@@ -86,7 +86,8 @@ impl Module {
         self.add_register(name.into(), Register::Reset(value), &[reset, d])
     }
 
-    /// A register, zero after reset, whose data come from logic that reads it: what it holds. [`Module::next`] says what it takes.
+    /// A state register, zero after reset. Returns its output, so that the logic of its next state can read it; [`Module::next`] drives its
+    /// input.
     pub fn state(&mut self, name: impl Into<Name>, width: u32) -> Wire {
         let next = self.later(width);
         let state = self.register_reset(name, 0, next);
@@ -94,7 +95,7 @@ impl Module {
         state
     }
 
-    /// The same for a register that takes its data while `enable`, and is not reset.
+    /// [`Module::state`] for a register without reset that loads while `enable` is high.
     pub fn state_if(&mut self, name: impl Into<Name>, width: u32, enable: Wire) -> Wire {
         let next = self.later(width);
         let state = self.register_if(name, enable, next);
@@ -102,13 +103,13 @@ impl Module {
         state
     }
 
-    /// What the register behind a [state](Module::state) takes.
+    /// Drives the input of a [state](Module::state) register.
     pub fn next(&mut self, state: Wire, from: Wire) {
         let Some(next) = self.states.remove(&state.slot) else { panic!("{}: no state", self.tag.name) };
         self.drive(next, from);
     }
 
-    /// The same for as many states.
+    /// [`Module::next`] for several states.
     pub fn next_all(&mut self, states: &[Wire], from: &[Wire]) {
         assert_eq!(states.len(), from.len(), "{}: what as many states take", self.tag.name);
         states.iter().zip(from).for_each(|(&state, &from)| self.next(state, from));
@@ -136,9 +137,9 @@ impl Module {
         self.add(name, Kind::Register(register), inputs, &[d[0].width])[0]
     }
 
-    /// A clock gate: what `behind` adds holds while `enable` is low. In Verilog it is a clock enable of the registers.
+    /// A clock gate: the registers that `behind` adds hold while `enable` is low. In Verilog it is their clock enable.
     ///
-    /// `enable` must not depend on anything that changes while the clock is high; nothing here does.
+    /// `enable` must be stable while the clock is high. Here it is, because every register takes the rising edge.
     pub fn gated<R>(&mut self, name: &str, enable: Wire, behind: impl FnOnce(&mut Module) -> R) -> R {
         assert!(
             self.clock.is_some() && self.gate.is_none(),
@@ -153,14 +154,14 @@ impl Module {
         result
     }
 
-    /// A part that is a module itself, described by `body`, which takes inputs in and hands outputs out.
+    /// A part that is itself a module. `body` describes it: it declares inputs, adds parts and hands out outputs.
     pub fn part<R>(&mut self, name: impl Into<Name>, tag: Tag, body: impl FnOnce(&mut Module) -> R) -> R {
         let name = name.into();
         let first_output = self.slots.len() as u32;
         let around = Around { id: self.id, reset: self.reset, first_output, outputs: Vec::new() };
         let mut part = Module::new(tag, Some(around));
         let result = body(&mut part);
-        // In the order in which they were handed out, which need not be that of the ports.
+        // In the order of the calls of output, which may differ from port order.
         let widths = part.around.as_mut().map(|around| std::mem::take(&mut around.outputs));
         widths.into_iter().flatten().for_each(|width| _ = self.slot(width, Driver::Own));
         let (circuit, inputs, outputs) = part.build();

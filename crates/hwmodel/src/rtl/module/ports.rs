@@ -1,16 +1,16 @@
-//! What a module takes in and hands out.
+//! Inputs and outputs of a module.
 
 use super::{Declared, Driver, Module, Wire};
 use crate::rtl::structure::Port;
 use rust_hdl::core::signal::get_signal_id;
 
 impl Module {
-    /// The clock port `clk` of all registers and parts here.
+    /// Declares the clock port `clk`, for all registers and parts of the module.
     pub fn clock(&mut self) {
         self.clock_port("clk");
     }
 
-    /// A clock port of another name.
+    /// Declares a clock port under another name.
     pub fn clock_port(&mut self, name: &str) {
         assert!(self.clock.is_none(), "{}: two clocks", self.tag.name);
         self.clock = Some(name.into());
@@ -18,35 +18,35 @@ impl Module {
         self.add_port(name, false, false, &[self.wire(slot)], Vec::new());
     }
 
-    /// The port `rst` of a synchronous reset, for registers and parts here: that of the module around.
+    /// Declares the port `rst`, a synchronous, active-high reset for registers and parts of the module, driven by the reset of the module around.
     pub fn reset(&mut self) {
         let from = self.around.as_ref().and_then(|around| around.reset);
         let from = from.unwrap_or_else(|| panic!("{}: the module around has no reset", self.tag.name));
         self.reset = Some(self.input("rst", from));
     }
 
-    /// Another reset for registers and parts from here on.
+    /// Sets the reset of all registers and parts that are added from here on.
     pub fn reset_by(&mut self, wire: Wire) {
         self.check(wire);
         self.reset = Some(wire);
     }
 
-    /// An input of a part, driven by a wire of the module around.
+    /// Declares an input, driven by a wire of the module around; returns its wire in this module.
     pub fn input(&mut self, name: &str, from: Wire) -> Wire {
         self.bring_in(name, false, &[from])[0]
     }
 
-    /// Several inputs by their names.
+    /// [`Module::input`] for several inputs.
     pub fn input_each<const N: usize>(&mut self, ports: [(&str, Wire); N]) -> [Wire; N] {
         ports.map(|(name, from)| self.input(name, from))
     }
 
-    /// A vector of inputs of a part.
+    /// Declares an input that is a vector of words.
     pub fn inputs(&mut self, name: &str, from: &[Wire]) -> Vec<Wire> {
         self.bring_in(name, true, from)
     }
 
-    /// An input that only some configurations have: as a port, a vector of none or one.
+    /// Declares an input that only some configurations have; the port is a vector of length 0 or 1.
     pub fn optional_input(&mut self, name: &str, from: Option<Wire>) -> Option<Wire> {
         self.bring_in(name, true, from.as_slice()).pop()
     }
@@ -62,22 +62,22 @@ impl Module {
         inside
     }
 
-    /// An output; returns its wire in the module around.
+    /// Declares an output; returns its wire in the module around.
     pub fn output(&mut self, name: &str, from: Wire) -> Wire {
         self.hand_out(name, false, &[from])[0]
     }
 
-    /// Several outputs by their names.
+    /// [`Module::output`] for several outputs.
     pub fn output_each<const N: usize>(&mut self, ports: [(&str, Wire); N]) -> [Wire; N] {
         ports.map(|(name, from)| self.output(name, from))
     }
 
-    /// A vector of outputs.
+    /// Declares an output that is a vector of words.
     pub fn outputs(&mut self, name: &str, from: &[Wire]) -> Vec<Wire> {
         self.hand_out(name, true, from)
     }
 
-    /// An output that only some configurations have: as a port, a vector of none or one.
+    /// Declares an output that only some configurations have; the port is a vector of length 0 or 1.
     pub fn optional_output(&mut self, name: &str, from: Option<Wire>) -> Option<Wire> {
         self.hand_out(name, true, from.as_slice()).pop()
     }
@@ -97,8 +97,7 @@ impl Module {
         outside
     }
 
-    /// Keeps places among the ports for those of these names, which are declared later: outputs whose drivers come after inputs that
-    /// stand behind them.
+    /// Reserves places among the ports for ports that are declared later, such as an output whose driver depends on an input that follows it.
     pub fn reserve_ports(&mut self, names: &[&str]) {
         names.iter().for_each(|name| self.port_places.keep(name));
     }
