@@ -6,10 +6,10 @@ use super::{common, unpack, widen};
 use crate::word::Word;
 use flashd_spec::format::{Format, Subnormals};
 
-/// Guard, round and sticky: what alignment must keep below the last bit for a correct rounding.
+/// Guard, round and sticky: the bits that alignment keeps below the last one, so that the sum rounds correctly.
 pub const GUARD_ROUND_STICKY_BITS: u32 = 3;
 
-/// `a + b`, rounded once to `to`. Operands canonical, in formats of equal bias. An exact zero is +0
+/// `a + b`, rounded once to `to`. Operands are canonical and their formats have equal bias. An exact zero is +0
 /// unless both operands are -0.
 ///
 /// ```text
@@ -51,8 +51,8 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     let addend = aligned.zext(n).xor(&effective_subtraction.repeat(n)).named("addend");
     // One's complement and a carry in.
     let sum = augend.add(&addend).named("sum_less_carry").add(&effective_subtraction.zext(n)).named("sum");
-    // 4. Normalise. The leading one sits one place above the larger operand's at most.
-    // Subnormals have the exponent 1, and there the shift ends.
+    // 4. Normalise. The leading one sits at most one place above the larger operand's.
+    // Subnormals have exponent 1; the shift stops there.
     let (normalised, leading_zeros) = match fmt.subnormals {
         Subnormals::Supported => normalise_limited(&sum, &l.exponent),
         Subnormals::Flushed => sum.normalise(),
@@ -67,7 +67,7 @@ fn add_common<W: Word>(fmt: Format, a: &W, b: &W, to: Format) -> W {
     let zero = normalised.msb().not();
     let both_negative = l.sign.and(&s.sign);
     let sign = match fmt.subnormals {
-        // A sum of subnormals has no leading one to test for, only an all-zero sum is zero.
+        // A sum of subnormals has no leading one to test; it is zero only if all bits are.
         Subnormals::Supported => sum.any().select(&l.sign, &both_negative),
         Subnormals::Flushed => zero.select(&both_negative, &l.sign),
     }

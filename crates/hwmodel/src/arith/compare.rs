@@ -3,7 +3,7 @@
 use crate::word::Word;
 use flashd_spec::format::Format;
 
-/// `a < b` as numbers (1 bit); zeros of either sign are equal.
+/// `a < b` for canonical numbers (1 bit); +0 and -0 are equal.
 pub fn less<W: Word>(fmt: Format, a: &W, b: &W) -> W {
     let (ma, mb) = (a.slice(0, fmt.width() - 1), b.slice(0, fmt.width() - 1));
     let both_zero = ma.or(&mb).any().not().named("both_zero");

@@ -5,7 +5,7 @@ use super::unpack;
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Subnormals};
 
-/// A canonical number in another format, rounded once.
+/// Converts a canonical number to another format, rounded once.
 pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
     if from == to {
         return x.clone();
@@ -24,14 +24,14 @@ pub fn convert<W: Word>(from: Format, x: &W, to: Format) -> W {
         sign: u.sign,
         exponent: u.exponent.zext(wide),
         significand: u.significand,
-        // Subnormal operands are aligned to the quantum that both formats share.
+        // With equal bias both formats have the same subnormal exponent: no further shift.
         aligned: true,
         one_more: None,
     };
     round_pack(to, &unrounded)
 }
 
-/// `|x| 2^scale`, rounded to nearest even to an integer of `bits` bits; all ones when it does not fit.
+/// `|x| 2^scale`, rounded to nearest even to an unsigned integer of `bits` bits; all ones if it does not fit.
 ///
 /// ```text
 ///   significand at the top of `bits`, then >> (top - exponent):   integer | guard | sticky
@@ -76,8 +76,7 @@ pub fn to_fixed<W: Word>(fmt: Format, x: &W, scale: i32, bits: u32) -> W {
     x.msb().select(&magnitude.negate(), &magnitude)
 }
 
-/// An unsigned fixed-point value with a power-of-two factor, rounded to the format:
-/// `value 2^-fraction 2^-right`, `right` an unsigned word.
+/// `value 2^-fraction 2^-right` rounded to the format; `value` and `right` are unsigned words.
 pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, right: &W) -> W {
     let (significand, leading_zeros) = value.normalise();
     let leading_zeros = leading_zeros.named("leading_zeros");
@@ -91,8 +90,8 @@ pub fn from_fixed<W: Word>(fmt: Format, sign: &W, value: &W, fraction: i32, righ
     round_pack(fmt, &unrounded)
 }
 
-/// Exponent (signed, biased, of the leading one) and normalised significand of a magnitude. Zero has a
-/// significand of zero.
+/// The exponent of the leading one (biased, signed) and the normalised significand of a magnitude. Zero has
+/// significand zero.
 pub fn normalised<W: Word>(fmt: Format, x: &W) -> (W, W) {
     let u = unpack(fmt, x, "x");
     let wide = fmt.exponent_bits + 2;

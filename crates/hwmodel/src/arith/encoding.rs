@@ -1,4 +1,4 @@
-//! Encodings: their fields, and what the hardware takes them for.
+//! Encodings: their fields and the numbers that the hardware computes with.
 
 use crate::word::Word;
 use flashd_spec::format::{Encoding, Format, Specials, Subnormals};
@@ -10,11 +10,11 @@ pub struct Unpacked<W> {
     pub sign: W,
     /// Biased exponent, E bits; subnormals have 1, flushed zeros have 0.
     pub exponent: W,
-    /// `p` bits: hidden bit and fraction; zero for zero.
+    /// Hidden bit and fraction, p bits; zero for zero.
     pub significand: W,
 }
 
-/// Splits a canonical encoding.
+/// Splits a canonical encoding into its fields; `name` prefixes the names of intermediate wires.
 pub fn unpack<W: Word>(fmt: Format, x: &W, name: &str) -> Unpacked<W> {
     let exponent = x.slice(fmt.fraction_bits, fmt.exponent_bits);
     let fraction = x.slice(0, fmt.fraction_bits);
@@ -32,7 +32,7 @@ pub fn unpack<W: Word>(fmt: Format, x: &W, name: &str) -> Unpacked<W> {
     Unpacked { sign: x.msb(), exponent, significand }
 }
 
-/// Whether the encoding is Inf or NaN (1 bit).
+/// Set if the encoding is Inf or NaN (1 bit).
 pub fn is_special<W: Word>(fmt: Format, x: &W) -> W {
     match fmt.specials {
         Specials::Ieee => x.slice(fmt.fraction_bits, fmt.exponent_bits).all(),
@@ -41,14 +41,14 @@ pub fn is_special<W: Word>(fmt: Format, x: &W) -> W {
     }
 }
 
-/// The number the hardware computes with: +0 for Inf and NaN, a zero with its sign for a flushed subnormal, and sign and magnitude of an
+/// The number the hardware computes with: +0 for Inf and NaN, a zero with its sign for a flushed subnormal, sign and magnitude for an
 /// integer.
 pub fn canonical<W: Word>(fmt: Format, x: &W) -> W {
     if fmt.encoding == Encoding::TwosComplement {
         let sign = x.msb();
         let negated = x.slice(0, x.width() - 1).xor(&sign.repeat(x.width() - 1)).zext(x.width());
         let magnitude = negated.add(&sign.zext(x.width())).named("magnitude");
-        // The lowest number has no positive one; it counts as the number above it.
+        // The lowest integer has no positive counterpart and saturates to the one above it.
         return sign.concat(&magnitude.msb().repeat(x.width() - 1).or(&magnitude.slice(0, x.width() - 1)));
     }
     let special = is_special(fmt, x);
@@ -66,8 +66,8 @@ pub fn canonical<W: Word>(fmt: Format, x: &W) -> W {
     }
 }
 
-/// Re-encodes a canonical number in a format with the same bias and fields at least as wide: exact, wires
-/// only.
+/// Re-encodes a canonical number in a format with the same bias and fields at least as wide: exact, and no
+/// gates.
 pub fn widen<W: Word>(from: Format, x: &W, to: Format) -> W {
     assert!(from.bias == to.bias && from.subnormals == to.subnormals, "{from} to {to}");
     assert!(to.exponent_bits >= from.exponent_bits && to.fraction_bits >= from.fraction_bits);
@@ -76,7 +76,7 @@ pub fn widen<W: Word>(from: Format, x: &W, to: Format) -> W {
     x.msb().concat(&exponent).concat(&fraction)
 }
 
-/// The smallest format that holds every number of both.
+/// The smallest format that holds every number of both formats; they must have the same bias.
 pub fn common(a: Format, b: Format) -> Format {
     assert!(a.bias == b.bias && a.subnormals == b.subnormals);
     Format {

@@ -1,5 +1,5 @@
 //! The exponential family: range reduction `e^-t = 2^-k 2^-f`, PWL tables, and the functions built on
-//! them, in fixed point and in the format.
+//! them, in fixed point and in float formats.
 
 use super::convert::{from_fixed, normalised, to_magnitude};
 use super::pwl::evaluate;
@@ -19,7 +19,7 @@ pub struct Reduced<W> {
     pub fraction: W,
 }
 
-/// Range reduction of `t` (B fraction bits).
+/// Reduces `t` (B fraction bits): `k + f = t log2(e)`, truncated to B fraction bits.
 pub fn reduce<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
     let b = n.value_fraction;
     assert_eq!(t.width(), n.argument_bits());
@@ -30,7 +30,7 @@ pub fn reduce<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
     Reduced { octave: y.drop_low(b), fraction: y.slice(0, b) }
 }
 
-/// A base-2 argument `t = k + f` (B fraction bits) is its own reduction.
+/// Splits a base-2 argument `t = k + f` (B fraction bits): it needs no multiplication.
 pub fn octaves<W: Word>(n: &ExpNumerics, t: &W) -> Reduced<W> {
     Reduced { octave: t.drop_low(n.value_fraction), fraction: t.slice(0, n.value_fraction) }
 }
@@ -45,7 +45,7 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
             let last = octaves as u64 - 1;
             let beyond = r.octave.at_least(last);
             let bits = bits_for(last);
-            // Of a coarse state, octaves may not go as far as the table.
+            // With a coarse state the octave may be narrower than the table's row index.
             let octave = r.octave.zext(r.octave.width().max(bits)).slice(0, bits);
             let row = beyond.select(&W::constant(bits, last), &octave).named("octave_row");
             row.concat(&cell).named("table_row")
@@ -54,7 +54,7 @@ pub fn octave_value<W: Word>(table: &Table, r: &Reduced<W>) -> W {
     evaluate(table, &entry, &offset).label(|| format!("{}_value", table.function.name()))
 }
 
-/// `|x|` (fixed point with `fraction` bits) as an argument of `bits` bits: rounded half up to `b` fraction bits,
+/// Turns `|x|` (`fraction` fraction bits) into an argument of `bits` bits: rounded half up to `b` fraction bits,
 /// saturated.
 pub fn rounded_argument<W: Word>(b: u32, bits: u32, magnitude: &W, fraction: u32) -> W {
     let aligned = if fraction > b {
@@ -74,12 +74,12 @@ pub fn rounded_argument<W: Word>(b: u32, bits: u32, magnitude: &W, fraction: u32
     }
 }
 
-/// `table 2^-k` rounded to the format, at a reduced argument.
+/// `table(k, f) 2^-k` rounded to the format.
 fn rounded_tail<W: Word>(n: &ExpNumerics, table: &Table, fmt: Format, r: &Reduced<W>) -> W {
     from_fixed(fmt, &W::zero(1), &octave_value(table, r), n.value_fraction as i32, &r.octave)
 }
 
-/// `2^-t` rounded to the format, `t` reduced.
+/// `2^-(k + f)` rounded to the format.
 pub fn exp_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
     rounded_tail(n, &n.exp, fmt, r)
 }
@@ -98,12 +98,12 @@ pub fn sigmoid_weight<W: Word>(n: &ExpNumerics, fmt: Format, negative: &W, t: &W
     from_fixed(fmt, &W::zero(1), &magnitude, fraction as i32, &right)
 }
 
-/// `1 / (1 + 2^t)` rounded to the format, `t` reduced: the smaller one of a weight and one minus it.
+/// `1 / (1 + 2^(k + f))` rounded to the format: the smaller of w and 1 - w.
 pub fn sigmoid_tail<W: Word>(n: &ExpNumerics, fmt: Format, r: &Reduced<W>) -> W {
     rounded_tail(n, &n.sigmoid, fmt, r)
 }
 
-/// `log2(1 + 2^-t)` with `fraction` fraction bits, cut, `t` reduced.
+/// `log2(1 + 2^-(k + f))`, truncated to `fraction` fraction bits.
 pub fn log2p1_tail<W: Word>(n: &ExpNumerics, r: &Reduced<W>, fraction: u32) -> W {
     let value = octave_value(&n.log2p1, r);
     let b = n.value_fraction;
@@ -114,7 +114,7 @@ pub fn log2p1_tail<W: Word>(n: &ExpNumerics, r: &Reduced<W>, fraction: u32) -> W
     placed.shr(&r.octave).named("log2p1_shifted")
 }
 
-/// `|x|` of a canonical float as the exponential's argument: to nearest even, saturated.
+/// `|x|` of a canonical float in fixed point, as the exponential's argument: rounded to nearest even, saturated.
 fn float_argument<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     to_magnitude(fmt, x, n.value_fraction as i32, n.argument_bits()).named("argument")
 }
@@ -123,20 +123,20 @@ fn is_negative<W: Word>(fmt: Format, x: &W) -> W {
     x.msb().and(&x.slice(0, fmt.width() - 1).any()).named("negative")
 }
 
-/// `exp(x)` in the format, x in (-inf, 0]; positive x counts as 0.
+/// `exp(x)` rounded to the format, for x in (-inf, 0]; positive x counts as 0.
 pub fn exp_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let t = float_argument(n, fmt, x);
     let t = x.msb().repeat(t.width()).and(&t);
     exp_tail(n, fmt, &reduce(n, &t))
 }
 
-/// `sigmoid(x)` in the format.
+/// `sigmoid(x)` rounded to the format.
 pub fn sigmoid_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     sigmoid_weight(n, fmt, &is_negative(fmt, x), &float_argument(n, fmt, x))
 }
 
-/// `softplus(x) = ln(1 + e^x)` in the format: the tail for negative x, `x + tail` otherwise, x itself
-/// where the tail has vanished.
+/// `softplus(x) = ln(1 + e^x)` rounded to the format: `tail = softplus(-|x|)` for negative x, otherwise `x + tail`,
+/// and x itself where `|x|` saturates the argument.
 pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let negative = is_negative(fmt, x);
     let t = float_argument(n, fmt, x);
@@ -152,13 +152,13 @@ pub fn softplus_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     negative.not().and(&t.all()).select(x, &rounded)
 }
 
-/// `log2(1 + 2^x)` in the format, x in (-inf, 0]: the table of the cores' log-sum-exp, seen alone.
+/// `log2(1 + 2^-|x|)` rounded to the format: the log-sum-exp's table as a unit of its own, for x in (-inf, 0].
 pub fn log2p1_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     rounded_tail(n, &n.log2p1, fmt, &octaves(n, &float_argument(n, fmt, x)))
 }
 
-/// `ln(x)` in the format, x in (0, 1]: `E ln 2 + ln M`, never positive. Zero and negative x count as the
-/// smallest positive number, x > 1 as 1.
+/// `ln(x) = E ln 2 + ln M` rounded to the format, for x in (0, 1]; never positive. Zero and negative x count as
+/// the smallest positive number, x > 1 as 1.
 pub fn ln_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let magnitude = x.slice(0, fmt.width() - 1);
     let unusable = x.msb().or(&magnitude.any().not()).named("not_positive");
@@ -166,7 +166,7 @@ pub fn ln_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     let operand = W::zero(1).concat(&unusable.select(&smallest, &magnitude)).named("operand");
     let one_or_more = operand.at_least(fmt.one()).named("one_or_more");
     let (exponent, significand) = normalised(fmt, &operand);
-    // f: the fraction of M with B bits.
+    // f = M - 1, truncated to B bits.
     let b = n.value_fraction;
     let f_bits = fmt.fraction_bits;
     let fraction = significand.slice(0, f_bits);
@@ -187,7 +187,7 @@ pub fn ln_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     vanishes.select(&W::zero(fmt.width()), &result)
 }
 
-/// `1 / x` in the format; the largest finite number, with the sign, for zero.
+/// `1 / x` rounded to the format; for zero the largest finite number, with the zero's sign.
 pub fn reciprocal_unit<W: Word>(n: &ReciprocalNumerics, fmt: Format, x: &W) -> W {
     let (exponent, significand) = normalised(fmt, x);
     let vr = n.table.value_fraction;
@@ -224,7 +224,7 @@ pub fn paper_sigmoid_unit<W: Word>(n: &ExpNumerics, fmt: Format, x: &W) -> W {
     from_fixed(fmt, &W::zero(1), &value, b as i32, &W::zero(1))
 }
 
-/// The paper unit's smallest and largest weight: the ends of [`paper_sigmoid_unit`]'s range.
+/// The paper unit's smallest and largest weight (encodings): the ends of [`paper_sigmoid_unit`]'s range.
 pub fn paper_weight_limits(n: &ExpNumerics, fmt: Format) -> (u64, u64) {
     use crate::word::Num;
     let end = |sign: u64| {

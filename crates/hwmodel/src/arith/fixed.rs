@@ -1,7 +1,7 @@
-//! Between floats and the lanes' fixed point, whose unit is set by the exponent of the largest value.
+//! Conversion between floats and the lanes' fixed point, which is scaled by the exponent of `max|v|`.
 //!
-//! `x`, the exponent field of max|v|, is loaded with q: values are below `2^(x - bias + 1)`, and lanes
-//! hold fractions of that.
+//! `x`, the exponent field of `max|v|`, is loaded with q. Values are below `2^(x - bias + 1)`, and lanes
+//! hold fractions of that power.
 
 use super::normalise::normalise_filled;
 use super::round::{Unrounded, gradual_exponent, round_pack};
@@ -9,8 +9,8 @@ use super::{canonical, unpack};
 use crate::word::{Word, bits_for, ones};
 use flashd_spec::format::{Format, Subnormals};
 
-/// A value relative to `2^(x - bias + 1)`: sign, significand (p bits), and the right shift that its exponent
-/// asks for. A larger exponent than x gives the largest significand at x, and `outside`.
+/// A value as a fraction of `2^(x - bias + 1)`: `+-significand 2^-p 2^-right`. If its exponent is above x, it
+/// saturates to the largest significand at x and `outside` is set.
 #[derive(Clone, Debug)]
 pub struct Relative<W> {
     /// Sign.
@@ -23,7 +23,7 @@ pub struct Relative<W> {
     pub outside: W,
 }
 
-/// Makes a value (any encoding) relative to the exponent field `x`.
+/// Aligns a value (any encoding) to the exponent field `x`.
 pub fn relative<W: Word>(fmt: Format, v: &W, x: &W) -> Relative<W> {
     let u = unpack(fmt, &canonical(fmt, v).named("v_finite"), "v");
     let e = fmt.exponent_bits;
@@ -42,8 +42,8 @@ pub fn relative<W: Word>(fmt: Format, v: &W, x: &W) -> Relative<W> {
     }
 }
 
-/// `magnitude >> right` with one bit kept below the last: `bits` bits and the guard bit, `magnitude` standing
-/// at their top.
+/// `magnitude >> right`, with the top of `magnitude` at the top of the result. Returns `bits` bits and the guard
+/// bit below them; the rest is dropped.
 pub fn shift_with_guard<W: Word>(magnitude: &W, right: &W, bits: u32) -> (W, W) {
     let room = magnitude.width().max(bits + 1);
     let placed = magnitude.append_zeros(room - magnitude.width());
@@ -56,7 +56,7 @@ pub fn shift_with_guard<W: Word>(magnitude: &W, right: &W, bits: u32) -> (W, W) 
     (shifted.top(bits), shifted.bit(room - bits - 1))
 }
 
-/// `x >> right` with `fill` (1 bit) coming in.
+/// `x >> right` with `fill` (1 bit) shifted in.
 pub fn shift_right_filled<W: Word>(x: &W, right: &W, fill: &W) -> W {
     let width = x.width();
     (0..right.width()).fold(x.clone(), |x, i| {
@@ -67,17 +67,18 @@ pub fn shift_right_filled<W: Word>(x: &W, right: &W, fill: &W) -> W {
     })
 }
 
-/// A value in two's complement of `bits` bits, the sign included, rounded half away from zero, saturating.
+/// Converts a value to a fraction of `2^(x - bias + 1)` in two's complement, `bits` bits with the sign, rounded half away
+/// from zero, saturating. Also returns whether the value is above the range.
 pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
     if fmt.is_integer() && bits >= fmt.width() {
-        // As it is, but for the lowest number.
+        // The integer itself; only the lowest saturates.
         let lowest = v.msb().and(&v.slice(0, fmt.width() - 1).any().not()).named("lowest");
         let value = v.drop_low(1).concat(&v.bit(0).or(&lowest)).named("value");
         return (value.append_zeros(bits - fmt.width()), W::zero(1));
     }
     let r = relative(fmt, v, x);
     let (magnitude, guard) = shift_with_guard(&r.significand, &r.right, bits - 1);
-    // Rounding up the largest magnitude, and values outside, give the largest.
+    // The largest magnitude is not rounded up, and values outside saturate to it.
     let guard = guard.and(&magnitude.all().not());
     let magnitude = r.outside.repeat(bits - 1).or(&magnitude).named("magnitude");
     let round = guard.and(&r.outside.not()).named("round_up");
@@ -87,17 +88,17 @@ pub fn value_to_fixed<W: Word>(fmt: Format, v: &W, x: &W, bits: u32) -> (W, W) {
     (fixed, r.outside)
 }
 
-/// Bits of a signed word that holds the distance of two biases, with room for a sum.
+/// Bits of a signed word that holds the difference of two biases, with room for a sum.
 pub fn rebias_bits(rebias: i32) -> u32 {
     bits_for(rebias.unsigned_abs() as u64) + 3
 }
 
-/// A fraction of `2^(x - bias + 1)` in two's complement, x an exponent of the format `from`, rounded to the format `to`.
+/// Converts `o`, a two's complement fraction of `2^(x - bias + 1)`, to the format `to`, rounded once; x is an exponent field of `from`.
 pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
     let sign = o.msb();
     let rebias = to.bias - from.bias;
     let bits = o.width().max(to.precision()) + 1;
-    // The word's top bit weighs 2^(x - bias + 1); only -1 itself reaches it.
+    // The word's top bit weighs 2^(x - bias + 1); only the magnitude of -1 reaches it.
     let wide = (to.exponent_bits.max(from.exponent_bits) + 2)
         .max(bits_for(bits as u64) + 2)
         .max(rebias_bits(rebias));
@@ -106,14 +107,14 @@ pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
         x.zext(wide).add(&one).sub(&leading_zeros.zext(wide)).named("exponent")
     };
     if to.subnormals == Subnormals::Supported && (rebias != 0 || from.subnormals != to.subnormals) {
-        // x can be far below the exponents of the result, which then is shifted to the quantum: of a whole magnitude.
+        // x can be far below the exponents of `to`. Rounding then shifts to the subnormal quantum, which needs the exact magnitude.
         let o = o.append_zeros(bits - o.width());
         let magnitude = sign.select(&o.negate(), &o).named("magnitude");
         let (significand, leading_zeros) = magnitude.normalise();
         let exponent = exponent_after(&leading_zeros.named("leading_zeros"));
         return round_pack(to, &Unrounded::new(sign, exponent, significand.named("normalised")));
     }
-    // -o = ~o + 1; the one is what an endless row of ones below is worth, and rounding knows of it.
+    // -o = ~o + 1: normalisation shifts ones in, and rounding adds the one (`one_more`).
     let magnitude = o.append_zeros(bits - o.width()).xor(&sign.repeat(bits)).named("magnitude");
     // x + 1 - leading zeros is at least 1 for a subnormal.
     let room = (to.subnormals == Subnormals::Supported).then_some(x);
@@ -125,7 +126,7 @@ pub fn fixed_to_format<W: Word>(from: Format, o: &W, x: &W, to: Format) -> W {
     round_pack(to, &Unrounded { sign: sign.clone(), exponent, significand, aligned, one_more: Some(sign) })
 }
 
-/// An unsigned word in `bits` bits, all ones when it is larger.
+/// Saturates an unsigned word to `bits` bits; a narrower word stays as it is.
 pub fn clamp<W: Word>(right: &W, bits: u32) -> W {
     if right.width() <= bits {
         return right.clone();

@@ -6,16 +6,16 @@ use super::unpack;
 use crate::word::{Word, bits_for};
 use flashd_spec::format::Format;
 
-/// Bits below the accumulator's last place to which both operands are aligned.
+/// Bits kept below the accumulator's last place when both operands are aligned.
 pub const ALIGN_GUARD_BITS: u32 = 3;
-/// Further bits of the product.
+/// Bits that the product keeps below those.
 pub const PRODUCT_GUARD_BITS: u32 = 2;
 
 /// `o + u (v - o)`, or `v + u (o - v)` when `upper`, rounded once to the accumulator's format;
 /// `u = m 2^-(WM - 1) 2^-right`.
 ///
-/// Both operands are aligned (truncated) to the larger exponent with [`ALIGN_GUARD_BITS`]; difference, product
-/// and sum are integers from there on.
+/// Both operands are aligned to the larger exponent and truncated to [`ALIGN_GUARD_BITS`] guard bits; from there on
+/// difference, product and sum are integers.
 pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, right: &W, upper: &W) -> W {
     let (uo, uv) = (unpack(acc, o, "o"), unpack(fmt, v, "v"));
     let (p, e) = (acc.precision(), acc.exponent_bits);
@@ -36,13 +36,13 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
     };
     let o_fixed = signed(&uo.sign, &o_lower.select(&shifted, &o_wide), "o_magnitude").named("o_fixed");
     let v_fixed = signed(&uv.sign, &o_lower.select(&v_wide, &shifted), "v_magnitude").named("v_fixed");
-    // 2. Difference times factor.
+    // 2. Multiply the difference by the factor.
     let d = n + 2;
     let way = v_fixed.sext(d).sub(&o_fixed.sext(d)).named("difference");
     let product = signed_times(&way, m).append_zeros(PRODUCT_GUARD_BITS).named("product");
     let shift = clamp(right, bits_for(product.width() as u64));
     let scaled = shift_right_signed(&product, &shift).drop_low(m.width() - 1).named("scaled");
-    // 3. Sum, and its one rounding.
+    // 3. Add and round once.
     let wide = (n + PRODUCT_GUARD_BITS + 3).max(scaled.width() + 1);
     let base = upper.select(&v_fixed, &o_fixed).named("base").append_zeros(PRODUCT_GUARD_BITS).sext(wide);
     let step = scaled.sext(wide).xor(&upper.repeat(wide)).named("step");
@@ -64,18 +64,18 @@ pub fn flash_d_update<W: Word>(acc: Format, o: &W, fmt: Format, v: &W, m: &W, ri
     round_pack(acc, &Unrounded::new(sign, exponent, significand.named("normalised")))
 }
 
-/// A signed word times an unsigned one, signed; the widths add up.
+/// `x m` for signed `x` and unsigned `m`: signed, as wide as both together.
 pub fn signed_times<W: Word>(x: &W, m: &W) -> W {
     let wide = x.width() + m.width();
-    // Two's complement: the unsigned product, less m where the sign bit counted positive.
+    // The product of x without its sign bit, less m 2^(width - 1) if that bit is set.
     let low = x.slice(0, x.width() - 1).mul(m).named("unsigned_product").zext(wide);
     let correction = x.msb().repeat(m.width()).and(m).append_zeros(x.width() - 1).zext(wide);
     low.sub(&correction).named("signed_product")
 }
 
-/// Arithmetic shift right by a word.
+/// `x >> amount`, arithmetic.
 pub fn shift_right_signed<W: Word>(x: &W, amount: &W) -> W {
     let sign = x.msb().repeat(x.width()).named("sign_of_all");
-    // The complement of a negative number is not negative, and zeros shifted in become ones again.
+    // ~x of a negative x is not negative; the second complement turns the zeros shifted in into ones.
     x.xor(&sign).shr(amount).xor(&sign)
 }

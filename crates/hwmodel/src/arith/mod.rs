@@ -1,8 +1,8 @@
 //! Floating- and fixed-point arithmetic, written once over [`Word`](crate::word::Word).
 //!
-//! Operands are *canonical*: finite, and zero where the format flushes subnormals. [`canonical`] makes any
-//! encoding so (Inf and NaN become +0) and stands wherever values enter the hardware; results are canonical
-//! by construction. Every result is rounded once, to nearest even, by [`round::round_pack`].
+//! Operands are *canonical*: finite, and no subnormals where the format flushes them. [`canonical`] converts any
+//! encoding (Inf and NaN become +0) where values enter the hardware; results are canonical by construction.
+//! Every float result is rounded once, to nearest even, by [`round::round_pack`].
 
 pub mod add;
 pub mod compare;

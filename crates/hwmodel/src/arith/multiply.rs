@@ -5,8 +5,8 @@ use super::unpack;
 use crate::word::Word;
 use flashd_spec::format::{Format, Subnormals};
 
-/// `a * b`, rounded once to `to`. Operands canonical, formats of equal bias. The sign of a zero is the
-/// exclusive or of the signs.
+/// `a * b`, rounded once to `to`. Operands are canonical and the formats have equal bias. The sign of a zero is
+/// the exclusive or of the signs.
 ///
 /// ```text
 ///   1.f * 1.f = product, pa + pb bits      1 x . x x x   or   0 1 . x x x
@@ -23,7 +23,7 @@ pub fn multiply<W: Word>(fa: Format, a: &W, fb: Format, b: &W, to: Format) -> W 
     let sum = ua.exponent.zext(wide).add(&ub.exponent.zext(wide)).named("exponent_sum");
     let offset = W::constant(wide, (fa.bias - 1) as u64);
     let (significand, exponent) = match to.subnormals {
-        // Canonical operands are normal or zero: one place at most.
+        // Canonical operands are normal or zero: at most one leading zero.
         Subnormals::Flushed => {
             let high = product.msb();
             let shifted = product.slice(0, n - 1).append_zeros(1);

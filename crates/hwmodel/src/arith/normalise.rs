@@ -1,17 +1,17 @@
-//! Normalisation where more is known than [`Word::normalise`] assumes.
+//! Normalisation that uses what is known about the word, unlike [`Word::normalise`].
 
 use crate::word::{Word, all_stages, bits_for};
 use flashd_spec::format::{Format, Subnormals};
 
-/// [`Word::normalise`] of a word that has at most `most` leading zeros or is zero: as many stages as that needs.
+/// [`Word::normalise`] of a word that is zero or has at most `most` leading zeros: no more shift stages than that needs.
 ///
-/// A significand times another has one leading zero more than both together; synthesis cannot know that.
+/// A product of two significands has at most one leading zero more than both together; synthesis does not see that.
 pub fn normalise_within<W: Word>(x: &W, most: u32) -> (W, W) {
     x.normalise_by(bits_for(most as u64), None, None)
 }
 
-/// The product of a significand of a format and of another number, to whose leading one there are `most` places at most if the
-/// significand has its own: it has where no subnormals are kept.
+/// Normalises the product of a significand of `fmt` and another number. If the significand has its leading one, the product has at
+/// most `most` leading zeros; with subnormals it may have any number.
 pub fn normalise_product<W: Word>(fmt: Format, product: &W, most: u32) -> (W, W) {
     match fmt.subnormals {
         Subnormals::Flushed => normalise_within(product, most),
@@ -22,13 +22,13 @@ pub fn normalise_product<W: Word>(fmt: Format, product: &W, most: u32) -> (W, W)
     }
 }
 
-/// Shifts left until the most significant bit is set, but at most by `room`: a result that becomes subnormal on
-/// the way there needs no shift back. Returns the shifted word and the shift; the latter means nothing for zero.
+/// Shifts left until the most significant bit is set, but at most by `room`, so that a subnormal result need not be
+/// shifted back. Returns the shifted word and the shift; the shift of zero means nothing.
 pub fn normalise_limited<W: Word>(x: &W, room: &W) -> (W, W) {
     x.normalise_by(all_stages(x.width()), Some(room), None)
 }
 
-/// [`Word::normalise`] with `fill` (1 bit) shifted in, limited if there is a `room`.
+/// [`Word::normalise`] with `fill` (1 bit) shifted in, by at most `room` if given.
 pub fn normalise_filled<W: Word>(x: &W, room: Option<&W>, fill: &W) -> (W, W) {
     x.normalise_by(all_stages(x.width()), room, Some(fill))
 }

@@ -1,15 +1,15 @@
-//! A sum whose carries all take the same few steps.
+//! A parallel-prefix adder, whose sum bits all settle at nearly the same time.
 //!
-//! A sum by `+` is mapped to the smallest adder that meets the clock, mostly a chain, whose bits come one after another. What reads
-//! such a sum at once, a multiplier above all, toggles with each of them.
+//! Synthesis maps `+` to the smallest adder that meets the clock, mostly a ripple chain, whose bits settle one after another. Logic
+//! that reads such a sum in the same cycle, above all a multiplier, glitches with each bit.
 
 use crate::word::Word;
 
-/// `a + b` modulo `2^width` by a parallel-prefix network after Kogge and Stone: `ceil(log2 width)` levels, the same for nearly all bits.
+/// `a + b` modulo `2^width` by a Kogge-Stone network: `ceil(log2 width)` levels, the same depth for nearly all bits.
 pub fn prefix_sum<W: Word>(a: &W, b: &W) -> W {
     let width = a.width();
     let half = a.xor(b).named("half_sum");
-    // Whether the bits from a place down to 2^level places below generate a carry, or pass one on.
+    // Bit i: the `reach` bits from i downwards generate a carry, or propagate one.
     let (mut generates, mut passes) = (a.and(b).named("generates_1"), half.clone());
     let mut reach = 1;
     while reach < width {

@@ -3,8 +3,8 @@
 use crate::word::Word;
 use flashd_spec::pwl::Table;
 
-/// `c0[entry] -/+ (c1[entry] * offset >> slope_fraction)`: `value_fraction` fraction bits and one integer
-/// bit.
+/// `c0[entry] +- (c1[entry] * offset >> slope_fraction)`, minus for a decreasing function: one integer bit and
+/// `value_fraction` fraction bits.
 pub fn evaluate<W: Word>(table: &Table, entry: &W, offset: &W) -> W {
     let name = table.function.name();
     let (b0, b1) = (table.c0_bits(), table.c1_bits());

@@ -4,9 +4,9 @@ use super::pwl::evaluate;
 use crate::word::Word;
 use flashd_spec::numerics::ReciprocalNumerics;
 
-/// `1 / m` for `m` in [1, 2): `m` has VR fraction bits and its leading one, the result is in (1/2, 1] with
-/// VR fraction bits (VR = the table's `value_fraction`). PWL table, then Newton steps `r <- r (2 - m r)`;
-/// error at most `2^-(p+2)` for the precision the numerics were made for.
+/// `1 / m` for m in [1, 2), in (1/2, 1]. Both have one integer bit and VR fraction bits, where VR is the table's
+/// `value_fraction`. A PWL table gives the estimate, Newton steps `r <- r (2 - m r)` refine it; the error is at
+/// most `2^-(p+2)` for the precision p that the numerics were made for.
 pub fn reciprocal<W: Word>(numerics: &ReciprocalNumerics, m: &W) -> W {
     let table = &numerics.table;
     let vr = table.value_fraction;

@@ -1,9 +1,9 @@
-//! The one rounding function: to nearest, ties to even, saturating, with the format's underflow rule.
+//! Rounding to a format: to nearest, ties to even, saturating, with the format's underflow rule.
 
 use crate::word::{Word, ones};
 use flashd_spec::format::{Format, Subnormals};
 
-/// An exact (or sticky-exact) magnitude on its way to a format.
+/// A sign and magnitude before rounding, exact or with a sticky bit.
 ///
 /// ```text
 ///   significand, n bits      1 f f f f | g s s s     (leading one at the top, unless the value is zero)
@@ -12,29 +12,29 @@ use flashd_spec::format::{Format, Subnormals};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Unrounded<W> {
-    /// Sign bit, kept even when the magnitude is or becomes zero.
+    /// Sign bit, kept even if the magnitude is zero or rounds to zero.
     pub sign: W,
     /// Biased exponent of the leading one, two's complement.
     pub exponent: W,
     /// Normalised significand; its lowest bit may be sticky.
     pub significand: W,
-    /// The significand may lack its leading one, but then the exponent is 1: a subnormal that needs no
-    /// further shift. Otherwise a missing leading one means zero.
+    /// If set, a significand without its leading one has exponent 1: it is subnormal and needs no further
+    /// shift. Otherwise a missing leading one means zero.
     pub aligned: bool,
-    /// 1 where the value is one unit of the significand's last place more, as that of an inverted negative number
-    /// is: rounding takes it in without another carry chain. Not with a shift to the subnormals' quantum to come.
+    /// One bit that is added to the significand's last place, as in `-o = ~o + 1`: rounding includes it without another
+    /// carry chain. Not allowed if rounding has to shift to the subnormal quantum.
     pub one_more: Option<W>,
 }
 
 impl<W> Unrounded<W> {
-    /// A significand normalised, or zero.
+    /// A normalised significand, or zero.
     pub fn new(sign: W, exponent: W, significand: W) -> Self {
         Unrounded { sign, exponent, significand, aligned: false, one_more: None }
     }
 }
 
-/// The exponent of a significand that was shifted left as far as its exponent allows, at most to 1: a missing leading
-/// one means exponent 1, for zero too. Also whether [`Unrounded::aligned`] holds: only where subnormals are kept.
+/// The exponent after a left shift that stops at exponent 1: without its leading one a significand, zero too, has
+/// exponent 1. Also returns the value for [`Unrounded::aligned`]: true if the format keeps subnormals.
 pub fn gradual_exponent<W: Word>(fmt: Format, exponent: &W, significand: &W) -> (W, bool) {
     match fmt.subnormals {
         Subnormals::Flushed => (exponent.clone(), false),
@@ -45,19 +45,19 @@ pub fn gradual_exponent<W: Word>(fmt: Format, exponent: &W, significand: &W) -> 
     }
 }
 
-/// Rounds and packs.
+/// Rounds to nearest even and packs; overflow saturates to the largest finite number.
 ///
-/// Subnormals supported: the significand is first shifted right to the quantum. Flushed: rounded to `p`
-/// bits with the exponent unbounded, then zero with its sign if below the smallest normal.
+/// With subnormals, the significand is first shifted right to the subnormal quantum. Without, it is rounded to `p`
+/// bits with the exponent unbounded, and what is then below the smallest normal becomes zero with its sign.
 pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
     let p = fmt.precision();
     let f = fmt.fraction_bits;
-    // Room for the exponent (signed), one carry, and every encoding of the format.
+    // Room for the signed exponent, one carry, and every exponent field of the format.
     let exponent_bits = x.exponent.width().max(fmt.exponent_bits + 1) + 1;
     let exponent = x.exponent.sext(exponent_bits).label(|| "exponent_signed".into());
     let gradual = fmt.subnormals == Subnormals::Supported && !x.aligned;
-    // A bit below the kept ones, so that guard always exists; where a shift to the quantum collects what it drops in the last
-    // bit, that bit must be another one.
+    // At least one bit below the kept ones is the guard. A shift to the quantum collects what it drops in the last bit, which
+    // must not be the guard.
     let n = x.significand.width().max(p + 1 + u32::from(gradual));
     let significand = x.significand.append_zeros(n - x.significand.width());
 
@@ -67,7 +67,7 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         let one = W::constant(exponent_bits, 1);
         let below = exponent.slt(&one).named("below_normal");
         let room = one.sub(&exponent).named("subnormal_shift");
-        // A shift by n collects everything in the sticky bit; more need not be told apart.
+        // A shift by n moves everything into the sticky bit, so larger shifts are clamped.
         let amount_bits = crate::word::bits_for(n as u64);
         let far = room.drop_low(amount_bits.min(exponent_bits - 1)).any();
         let near = room.slice(0, amount_bits.min(exponent_bits - 1));
@@ -90,7 +90,7 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         None => up,
         Some(more) => {
             assert!(!gradual && n == x.significand.width());
-            // Above half with the guard bit, half where all that follows is ones.
+            // One more than the bits below: above half if the guard is set, exactly half if all below the guard are ones.
             let half = match n - p {
                 1 => odd.clone(),
                 _ => significand.slice(0, n - p - 1).all().and(&odd),
@@ -99,8 +99,8 @@ pub fn round_pack<W: Word>(fmt: Format, x: &Unrounded<W>) -> W {
         }
     }
     .named("round_up");
-    // Exponent and fraction as one integer: the hidden bit adds one to the exponent field (which was
-    // reduced by one above), a carry out of the fraction adds another.
+    // Exponent and fraction are one integer: the hidden bit adds the one that was taken from the exponent
+    // above, and a carry out of the fraction adds another.
     let bits = exponent_bits + f;
     let unrounded = exponent.append_zeros(f).add(&kept.zext(bits)).named("unrounded");
     let magnitude = unrounded.add(&round_up.zext(bits)).named("rounded");
