@@ -6,10 +6,10 @@
 //!  u  m 2^-(WM - 1) 2^-right              the smaller one of w and 1 - w
 //! ```
 //!
-//! What is multiplied is the distance of o and v, a magnitude: values mostly lie near o, and a small magnitude leaves
-//! the upper part of the multiplier at rest where two's complement would toggle it with every change of sign. The distance is formed
-//! with o cut to v's places and, where v is above, one unit less, which saves the carry of a negation: it is never more than
-//! the true one, and half a unit less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
+//! The multiplier takes the magnitude of the distance between o and v. Values mostly lie near o: a small magnitude leaves the upper part
+//! of the multiplier at rest, where two's complement would toggle it with every change of sign. The distance uses o cut to v's places
+//! and, where v is above, is one unit less, which saves the carry of a negation. It never exceeds the true distance and is half a unit
+//! less on average on either side. Because `u <= 1/2`, the result lies between o and v, bit for bit.
 
 use crate::arith::fixed::{clamp, fixed_to_format, value_to_fixed};
 use crate::arith::prefix::prefix_sum;
@@ -28,17 +28,17 @@ pub(crate) fn lane_bits(n: &Numerics) -> LaneBits {
     n.lane.unwrap_or(LaneBits { o: 2, v: 2, w: 1 })
 }
 
-/// The formats of v and o as a part of the names of lanes.
+/// The formats of v and o, for the names of lanes.
 pub(crate) fn lane_ident(n: &Numerics) -> String {
     n.formats.v.ident_with("to_", n.formats.o)
 }
 
-/// The format of o as a part of the names of units that take exponents of v's format.
+/// The format of o, for the names of units that take exponents of v's format.
 pub(crate) fn result_ident(n: &Numerics) -> String {
     n.formats.o.ident_with("by_", n.formats.v)
 }
 
-/// Width of what becomes the result.
+/// Accumulator bits that the result is rounded from.
 fn result_bits(n: &Numerics) -> u32 {
     fixed_result_bits(lane_bits(n))
 }
@@ -56,26 +56,26 @@ function! {
     }
 }
 
-/// Places that the product with the factor's significand is moved left by, where positive, to stand in half places of o; then it goes
-/// right by what the factor asks for beyond the first place, which all factors ask for: `u <= 1/2`.
+/// Left shift that brings the product with the factor's significand to half places of o; negative: a right shift. The factor then shifts
+/// it right by `right - 1`: as `u <= 1/2`, every factor shifts by at least one place.
 fn half_places_left(bits: LaneBits) -> i32 {
     bits.o as i32 - bits.v as i32 + 1 - bits.w as i32
 }
 
-/// Width of the right shift that a lane gets: further there is nothing left of its product in half places of o.
+/// Width of the right shift that a lane gets. A longer shift would leave nothing of the product in half places of o.
 fn lane_right_bits(n: &Numerics) -> u32 {
     let bits = lane_bits(n);
     let product = bits.v + bits.w + half_places_left(bits).max(0) as u32;
     bits_for(product.into()).min(right_bits(n))
 }
 
-/// Width of the factor as a lane gets it: `{right - 1, m}`.
+/// Width of a lane's factor, `{right - 1, m}`.
 pub fn lane_factor_bits(n: &Numerics) -> u32 {
     lane_right_bits(n) + lane_bits(n).w
 }
 
 function! {
-    /// The factor as the lanes of a group get it: what each would do to it is done once.
+    /// The factor as the lanes of a group take it, computed once for all of them.
     pub struct LaneFactorFunction { numerics: Arc<Numerics> }
     name(this) = format!("lane_factor_{}_{}", lane_bits(&this.numerics).w, lane_right_bits(&this.numerics));
     doc = "y = {right - 1, m} of u = {right, m} up to 1/2; right - 1 saturates. u = 0 has m = 0 and any right.";
@@ -92,8 +92,8 @@ function! {
 function! {
     /// The accumulator's next value.
     ///
-    /// With an `even` distance all its bits come at about the same time: where its operands are registers, that is worth the gates,
-    /// because the multiplier behind it has fewer glitches.
+    /// `even`: a prefix adder forms the distance, whose bits then settle at about the same time. Where its operands are registers that is
+    /// worth the gates, because the multiplier behind it has fewer glitches.
     pub struct FixedUpdateFunction { numerics: Arc<Numerics>, even: bool }
     name(this) = {
         let LaneBits { o, v, w } = lane_bits(&this.numerics);
@@ -109,8 +109,8 @@ function! {
         let bits = lane_bits(&this.numerics);
         let low = bits.o - bits.v;
         let (m, right) = (w.slice(0, bits.w), w.drop_low(bits.w));
-        // A first key has u = 0 and does not depend on o; a simulator that starts with an unknown o must see
-        // that too.
+        // A first key has u = 0 and does not depend on o. The mask shows that to a simulator that starts with
+        // an unknown o.
         let known = load.not();
         let wide = bits.v + 1;
         let not_o = o.top(bits.v).and(&known.repeat(bits.v)).not().named("not_o").sext(wide);
@@ -137,7 +137,7 @@ function! {
 }
 
 function! {
-    /// The accumulator in the format.
+    /// The accumulator rounded to the output format.
     pub struct FixedToFormatFunction { numerics: Arc<Numerics> }
     name(this) = format!("fixed_{}_to_{}", lane_bits(&this.numerics).o, result_ident(&this.numerics));
     doc = {
@@ -155,12 +155,12 @@ function! {
     }
 }
 
-/// The factor as the lanes of a group take it.
+/// Calls [`LaneFactorFunction`] for the lanes of a group.
 pub(crate) fn lane_factor(m: &mut Module, n: &Arc<Numerics>, w: Wire) -> Wire {
     m.call("factor", LaneFactorFunction { numerics: n.clone() }, [w])[0]
 }
 
-/// One element of o: the value to fixed point and the update in one stage.
+/// One element of o: converts the value to fixed point and updates in one stage.
 pub const FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_fixed_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
@@ -172,8 +172,8 @@ pub const FIXED: LaneKind = LaneKind {
     factor: Some(lane_factor),
 };
 
-/// The same with a stage for the value before the update, whose operands then are registers. On a step that holds, neither weight,
-/// value nor accumulator toggle.
+/// [`FIXED`] with a pipeline stage for the value, so that all operands of the update are registers. On a step that holds, weight, value
+/// and accumulator do not toggle.
 pub const STAGED_FIXED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_fixed_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),

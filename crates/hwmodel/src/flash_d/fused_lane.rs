@@ -26,7 +26,7 @@ function! {
     }
 }
 
-/// One element of o, one rounding. On a step that holds, neither weight nor accumulator toggle.
+/// One element of o, rounded once a step. On a step that holds, weight and accumulator do not toggle.
 pub const FUSED: LaneKind = LaneKind {
     name: |n| format!("flash_d_fused_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
     lane,
@@ -39,7 +39,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
     float_lane(around, name, Tag::module((FUSED.name)(n), doc), f, inputs, fused_update)
 }
 
-/// The same as [`rounded_update`](super::rounded_lane::rounded_update), rounded once.
+/// [`rounded_update`](super::rounded_lane::rounded_update), but rounded once.
 pub(crate) fn fused_update(m: &mut Module, formats: LaneFormats, operands: &Operands) -> Wire {
     let Operands { o, v, w, upper } = *operands;
     m.call("step", FusedUpdateFunction { formats, factor_bits: w.width() }, [v, o, w, upper])[0]

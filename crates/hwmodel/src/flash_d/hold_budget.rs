@@ -1,13 +1,13 @@
-//! The hold rule with a budget: FLASH-D's threshold as a register that follows what is left to be held.
+//! The hold rule with a budget: the threshold follows what is left of the budget.
 //!
-//! [`BudgetNumerics`] has the rule and its letters. The state is what is left, `r = 2^R - h`. As a charge is a
-//! power of two, it fits if it lies c places below the leading one of r: with z zeros above that one,
+//! [`BudgetNumerics`] defines the rule and its letters. The state is what is left, `r = 2^R - h`. A charge is a
+//! power of two, so it fits if it lies c places below the leading one of r. With z zeros above that one:
 //!
 //! ```text
 //! hold  <=>  -F - 1 >= b + c + z   and   r >= 2^c
 //! ```
 //!
-//! `-F - 1` is the complement of the integer part of x, and the right side a register beside r.
+//! `-F - 1` is the complement of `F = floor(x)`. A register beside r holds the right side, `b + c + z`.
 
 use crate::attention::partial::{RestoreFunction, restore_ports};
 use crate::function;
@@ -16,7 +16,7 @@ use crate::word::{Word, bits_for, ones};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};
 use std::sync::Arc;
 
-/// What `-floor(x) - 1` has to reach with this much left, and whether less is left than any key may take.
+/// The limit `b + c + z` that `-floor(x) - 1` has to reach when `room` is left, and whether the rule is closed: `room < 2^c`.
 pub(crate) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
     let bits = budget.limit_bits();
     let (_, zeros) = room.normalise();
@@ -25,18 +25,18 @@ pub(crate) fn limits<W: Word>(budget: &BudgetNumerics, room: &W) -> (W, W) {
     (limit, room.drop_low(budget.reserve).any().not())
 }
 
-/// Width of what is left of the budget; 1 where there is none.
+/// Width of `room`, what is left of the budget; 1 without a budget.
 pub(crate) fn room_bits(n: &Numerics) -> u32 {
     n.budget.as_ref().map_or(1, BudgetNumerics::room_bits)
 }
 
-/// Width of the limit; 1 where there is none.
+/// Width of the limit; 1 without a budget.
 pub(crate) fn limit_bits(n: &Numerics) -> u32 {
     n.budget.as_ref().map_or(1, BudgetNumerics::limit_bits)
 }
 
 function! {
-    /// Whether a key is too heavy for the budget, and what is left of it afterwards.
+    /// Whether a key is too heavy for the budget, and what is left of the budget after it.
     pub struct BudgetNextFunction { numerics: Arc<Numerics>, budget: BudgetNumerics }
     name(this) = "budget_next";
     doc = {
@@ -53,7 +53,7 @@ function! {
     eval<W> {
         let BudgetNumerics { exponent, register, reserve } = this.budget;
         let floor = x.drop_low(this.numerics.state_fraction).named("floor");
-        // Negative for an x that is not: always below the limit.
+        // Negative where x >= 0, and so always below the limit.
         let below = floor.not().named("below");
         let near = below.slt(&limit.zext(below.width())).named("near");
         let above = closed.or(&near).named("too_heavy");
@@ -63,7 +63,7 @@ function! {
         let places = floor.slice(0, floor.width() - 1);
         let places = places.xor(&negative.repeat(places.width())).named("places");
 
-        // Kept: h / 2^(-F - 1) / 4, or (h - 1) / 2^F, which is one below the quotient rounded up.
+        // Kept: F < 0: h / 2^(-F - 1) / 4. F >= 0: (h - 1) / 2^max(1, F), one less than h / 2^max(1, F) rounded up.
         let spent = all.sub(&room).named("spent");
         let spent_less_one = room.slice(0, register).not().named("spent_less_one");
         let operand = negative.select(&spent.drop_low(2).zext(register), &spent_less_one).named("dividend");
@@ -76,7 +76,7 @@ function! {
         let jumped = untouched.not().repeat(register).and(&quotient.not());
         let jumped = untouched.concat(&jumped).named("jumped");
 
-        // Held: 2^(R - c) / 2^(-F - 1 - b - c), one unit at least.
+        // Held: the charge is 2^(R - c) / 2^(-F - 1 - b - c), at least one unit.
         let largest = register - reserve;
         let charge_bits = bits_for(largest.into());
         let lightest = W::constant(charge_bits, u64::from(exponent + reserve) & ones(charge_bits));
@@ -95,12 +95,12 @@ function! {
     }
 }
 
-/// The budget beside x. What is left before a key stays beside the key's x, until the next key replaces both.
+/// The budget's registers at the weight stage. They hold what is left before the key whose x is there, until the next key replaces both.
 ///
-/// At the weight stage, by the names of the ports: `x`, the key is a `first` one, its x is `replaced` with the next clock edge. With
-/// partial results: the step is one, and what it has left.
+/// `step` gives by port name: `x`; `first`, the key is a query's first; `replaced`, the next clock edge replaces x. `restore`, with partial
+/// results: the step is a restore, and the room that it brings.
 ///
-/// Returns whether the key is kept, but for a first one, which always is; and, with partial results, what is left after it.
+/// Returns whether the key is kept (a first key always is, and is not covered here) and, with partial results, what is left after it.
 pub fn hold_budget(
     around: &mut Module,
     n: &Arc<Numerics>,
@@ -142,7 +142,7 @@ pub fn hold_budget(
 }
 
 function! {
-    /// The hold rule's registers for what is left of its budget.
+    /// Limit and closed flag of a restored room.
     pub struct BudgetRestoreFunction { numerics: Arc<Numerics> }
     name(this) = "budget_restore";
     doc = "The registers beside a room that was taken over: limit = base + leading zeros of room, closed = room < least.";

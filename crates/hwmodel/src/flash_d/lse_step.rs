@@ -1,4 +1,4 @@
-//! The functions of a step of FLASH-D's weight unit, see [`super::weight`]: the next x, whether the step is held, the weight.
+//! The functions of a step of FLASH-D's weight unit ([`super::weight`]): the next x, the hold decision and the weight.
 
 use crate::arith::exp::{log2p1_tail, octaves, sigmoid_tail};
 use crate::arith::fixed::clamp;
@@ -9,7 +9,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// What the next x is before the table's part: `s - s_previous + min(x, 0)`.
+    /// The next x without the table's term: `s - s_previous + min(x, 0)`, in the state's fraction.
     pub struct ScoreStepFunction { numerics: Arc<Numerics> }
     name(this) = "score_step";
     doc = "base = first ? 0 : score - previous + min(x, 0), scores aligned to the state's fraction.";
@@ -31,7 +31,7 @@ function! {
 }
 
 function! {
-    /// Sign and clamped magnitude of x.
+    /// Sign of x, and `|x|` cut to the tables' fraction and clamped.
     pub struct ExpArgumentFunction { numerics: Arc<Numerics> }
     name(this) = "exp_argument";
     doc = "t = |x|, cut to the tables' fraction (one's complement) and clamped where 2^-t has vanished;\nnegative = x < 0.";
@@ -39,8 +39,8 @@ function! {
     outputs { t: this.numerics.octave_argument_bits(), negative: 1 }
     eval<W> {
         let n = &this.numerics;
-        // |x| less one unit of the state where x is negative: far below the table's error, and no carry chain in
-        // the loop. Zero stays zero.
+        // One's complement: |x| less one unit of the state where x is negative. That is far below the table's error
+        // and keeps a carry chain out of the loop. Zero stays zero.
         let b = n.exp.value_fraction;
         let low = n.state_fraction.saturating_sub(b);
         let kept = x.slice(low, x.width() - 1 - low);
@@ -51,7 +51,7 @@ function! {
 }
 
 function! {
-    /// Whether a step changes anything.
+    /// The hold decision: whether a step updates o, and whether L grows.
     pub struct HoldDecisionFunction { numerics: Arc<Numerics> }
     name(this) = "hold_decision";
     doc = match (this.numerics.hold_threshold, &this.numerics.budget) {
@@ -83,7 +83,7 @@ function! {
 }
 
 function! {
-    /// `log2(1 + 2^-t)` in the state's fixed point and one bit more, for rounding.
+    /// `log2(1 + 2^-t)` with one fraction bit more than the state, for rounding.
     pub struct Log2p1TailFunction { numerics: Arc<Numerics> }
     name(this) = format!("log2p1_tail_{}", this.numerics.exp.log2p1.segments);
     doc = format!(
@@ -94,13 +94,13 @@ function! {
     eval<W> {
         let n = &this.numerics;
         let tail = log2p1_tail(&n.exp, &octaves(&n.exp, &t), n.state_fraction + 1);
-        // At most 1: one integer bit is room enough.
+        // At most 1: one integer bit suffices.
         [tail.zext(tail.width().max(n.state_fraction + 2)).slice(0, n.state_fraction + 2)]
     }
 }
 
 function! {
-    /// The next x.
+    /// The next x: `base - log2(1 + 2^-|x|)`, the table's term left out where L does not grow; 0 for a first key.
     pub struct ScoreDifferenceFunction { numerics: Arc<Numerics> }
     name(this) = "score_difference";
     doc = "x_next = base - (grows and not first ? tail : 0), L rounded half up; 0 for a first key.";
@@ -148,7 +148,7 @@ function! {
 }
 
 function! {
-    /// Which operand the weight scales.
+    /// Whether the factor is `1 - w` and the update starts from v.
     pub struct UpperFunction {}
     name(this) = "weight_side";
     doc = "upper: the weight is above 1/2, so that 1 - w scales the old output; always for a first key.";

@@ -3,10 +3,10 @@
 //! | file | what | equation |
 //! | --- | --- | --- |
 //! | `weight`, `lse_step` | the log-sum-exp recurrence, (11) | `x = s - L`, `w = sigmoid(x)`, `L <- L + softplus(x)` |
-//! | `hold_budget` | which keys may be held | |
+//! | `hold_budget` | the hold rule with a budget | `h <= beta` |
 //! | `fixed_lane` | output update, (12), in fixed point | `o <- o + w (v - o) = v + (1 - w) (o - v)` |
-//! | `ranged_lane` | the same with an exponent for each lane | |
-//! | `rounded_lane`, `fused_lane` | the same in floats: each operation rounded, or once | |
+//! | `ranged_lane` | (12) in fixed point, an exponent for each lane | |
+//! | `rounded_lane`, `fused_lane` | (12) in floats: every operation rounded, or rounded once | |
 //! | `paper`, `paper_lane` | Alg. 3 as the paper has it | `w = sigmoid(s_i - s_{i-1} + ln w_{i-1})` |
 
 pub mod fixed_lane;

@@ -1,5 +1,5 @@
-//! The weight unit of the paper's Alg. 3, everything in the format:
-//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})` with the sign of its eq. (10) and (11), and its static rule.
+//! The weight unit of the paper's Alg. 3, every operation rounded to the format:
+//! `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})`, signs as in its eq. (10) and (11), with its static hold rule.
 
 use crate::arith::compare::less;
 use crate::arith::exp::{ln_unit, paper_sigmoid_unit, paper_weight_limits};
@@ -13,7 +13,7 @@ use flashd_spec::numerics::{Numerics, static_limits};
 use std::sync::Arc;
 
 function! {
-    /// The static rule on `D = s_i - s_{i-1}`.
+    /// The static rule on `D = s_i - s_{i-1}`: `keeps` where `D <= -6`, `loads` where `D >= 11` or the key is a first one.
     pub struct StaticHoldFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_static_skip", this.numerics.formats.q.ident());
     doc = match this.numerics.static_hold {
@@ -36,7 +36,7 @@ function! {
 }
 
 function! {
-    /// `ln w`, as (10) takes it.
+    /// `ln w` of (10), for w in (0, 1].
     pub struct LnFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_ln_weight", this.numerics.formats.q.ident());
     doc = format!("y = ln(w), w in (0, 1], {} PWL segments.", this.numerics.exp.ln.segments);
@@ -46,7 +46,7 @@ function! {
 }
 
 function! {
-    /// `sigmoid(x)` over the paper's active range.
+    /// `sigmoid(x)` over the paper's active range, x clamped to [-6, 11).
     pub struct PaperSigmoidFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_paper_sigmoid", this.numerics.formats.q.ident());
     doc = format!("y = sigmoid(x), x clamped to [-6, 11), {} PWL segments.", this.numerics.exp.paper_sigmoid.segments);
@@ -55,7 +55,7 @@ function! {
     eval<W> { [paper_sigmoid_unit(&this.numerics.exp, this.numerics.formats.q, &x)] }
 }
 
-/// A weight as a person would write it: a power of two as such.
+/// A weight as text: `2^e` for a negative power of two, otherwise decimal.
 fn weight_text(weight: f64) -> String {
     let exponent = weight.log2();
     match exponent.is_finite() && exponent == exponent.trunc() && exponent < 0.0 {
@@ -65,7 +65,7 @@ fn weight_text(weight: f64) -> String {
 }
 
 function! {
-    /// The weight after the rules for first and held keys.
+    /// The weight: 1 for a first key, an end of the sigmoid's table where the static rule keeps or loads, otherwise the sigmoid.
     pub struct PaperSelectFunction { numerics: Arc<Numerics>, limits: (u64, u64) }
     name(this) = format!("{}_paper_weight_select", this.numerics.formats.q.ident());
     doc = {
@@ -96,10 +96,10 @@ function! {
     eval<W> { [step.and(&keeps.not())] }
 }
 
-/// Stages that the score waits: `paper` needs none of those that the other variants spend on fixed point.
+/// Stages that the score is delayed by: the variants in fixed point need them to convert scores, `paper` does not.
 const STAGES_BEFORE: usize = 2;
 
-/// Score stage and weight stage.
+/// The score stage, which forms `s_i - s_{i-1}` and decides holds, and the weight stage.
 pub fn paper_weight(around: &mut Module, n: &Arc<Numerics>, inputs: &ScalarInputs) -> ScalarOutputs {
     let fmt = n.formats.q;
     let tag = Tag::module(

@@ -8,7 +8,7 @@ use crate::units::{CanonicalFunction, MixedFunction, Operation};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// `o <- load ? v : o + w (v - o)` when `update`. On a step that holds, neither weight nor accumulator toggle.
+/// `o <- load ? v : o + w (v - o)` when `update`. On a step that holds, the accumulator does not toggle.
 pub const PAPER: LaneKind = LaneKind {
     name: |n| format!("flash_d_paper_lane_{}", lane_suffix(LaneFormats::new(n, n.accumulator))),
     lane,

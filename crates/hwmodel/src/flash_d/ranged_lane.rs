@@ -5,14 +5,14 @@
 //!  x > E  E <- x, o goes right by x - E        otherwise v goes right by E - x
 //! ```
 //!
-//! Both are then fractions of `2^(E - bias + 1)`, which [`FixedUpdateFunction`] takes as those of
-//! [`fixed_lane`](super::fixed_lane). A first key sets E. A step that reads no value changes nothing. `|o| <= max|v|` of
-//! the values of this lane, so nothing overflows, and the host says nothing of their size: a lane is as exact for a small
+//! Both are then fractions of `2^(E - bias + 1)`, and [`FixedUpdateFunction`] updates o as in
+//! [`fixed_lane`](super::fixed_lane). A first key sets E. A step that reads no value changes nothing. `|o| <= max|v|` over
+//! the lane's own values, so nothing overflows and the host need not pass an exponent: a lane is as exact for a small
 //! channel of V as for a large one. One subtraction, `x - E - 1`, gives both distances: its complement is `E - x`.
 //!
-//! E grows a few times a query. So o goes right as those of its bits that results are made from, and a bit of one half stands for the
-//! others: an error of a 32nd of v's last place at most, and even on average. Because every channel fills its range, v needs a bit
-//! less than under one exponent for all. `docs/theory/lanes.md` has the forms that were measured.
+//! E grows a few times a query. A shift keeps only the bits of o that results are rounded from and puts one half of their last place below:
+//! an error of at most a 32nd of v's last place, zero on average. Because every channel fills its range, v needs a bit less than
+//! under one exponent for all. `docs/theory/lanes.md` compares the forms that were measured.
 
 use super::fixed_lane::{FixedToFormatFunction, FixedUpdateFunction, lane_bits, lane_factor, lane_ident};
 use crate::arith::fixed::{clamp, shift_right_filled, shift_with_guard};
@@ -26,18 +26,18 @@ use flashd_spec::config::LaneBits;
 use flashd_spec::numerics::{Numerics, fixed_result_bits};
 use std::sync::Arc;
 
-/// Width of what a lane hands out as its state: E above o.
+/// Width of a lane's state in a partial result, `{E, o}`.
 pub(crate) fn state_bits(n: &Numerics) -> u32 {
     n.formats.v.exponent_bits + lane_bits(n).o
 }
 
-/// Bits of o's way right beyond the first place: the farthest leaves the sign alone.
+/// Width of o's right shift beyond the first place. The longest shift leaves only the sign.
 fn right_bits(n: &Numerics) -> u32 {
     bits_for((fixed_result_bits(lane_bits(n)) - 2).into())
 }
 
 function! {
-    /// A value in fixed point, and what it asks of the lane's exponent.
+    /// A value in fixed point, and how it moves the lane's exponent.
     pub struct RangedValueFunction { numerics: Arc<Numerics> }
     name(this) = format!("{}_to_ranged_{}", this.numerics.formats.v.ident(), lane_bits(&this.numerics).v);
     doc = "fixed = v relative to 2^(max(e, x) + 1), or of a first key to 2^(x + 1), rounded half away from zero; x its\nexponent field. moves: e takes x; rises: x > e, and o goes right by right + 1 = x - e. Inf and NaN count as 0.";
@@ -59,7 +59,7 @@ function! {
         let below = clamp(&beyond.not().named("e_beyond_x"), bits_for(places.into()).min(wide - 1));
         let v_right = takes.not().repeat(below.width()).and(&below).named("v_right");
         let (magnitude, guard) = shift_with_guard(&u.significand, &v_right, bits - 1);
-        // Rounding up the largest magnitude gives the largest.
+        // The largest magnitude is not rounded up.
         let guard = guard.and(&magnitude.all().not());
         // -m - g = ~m + (1 - g): one incrementer for sign and rounding.
         let coded = W::zero(1).concat(&magnitude).xor(&u.sign.repeat(bits)).named("coded");
@@ -71,7 +71,7 @@ function! {
 }
 
 function! {
-    /// The accumulator relative to an exponent that has grown.
+    /// Aligns the accumulator when the lane's exponent rises.
     pub struct RangedAlignFunction { numerics: Arc<Numerics> }
     name(this) = {
         let LaneBits { o, v, .. } = lane_bits(&this.numerics);
@@ -93,7 +93,7 @@ function! {
 }
 
 function! {
-    /// A lane's state of accumulator and exponent.
+    /// Packs accumulator and exponent into a lane's state.
     pub struct RangedStateFunction { numerics: Arc<Numerics> }
     name(this) = format!("ranged_state_{}", lane_bits(&this.numerics).o);
     doc = "state = {e, o}.";
@@ -103,7 +103,7 @@ function! {
 }
 
 function! {
-    /// Accumulator and exponent of a lane's state.
+    /// Unpacks accumulator and exponent from a lane's state.
     pub struct RangedPartsFunction { numerics: Arc<Numerics> }
     name(this) = format!("ranged_parts_{}", lane_bits(&this.numerics).o);
     doc = "{e, o} = state.";
@@ -115,7 +115,7 @@ function! {
     }
 }
 
-/// One element of o with its exponent: value, alignment and update in one stage.
+/// One element of o with its exponent: converts the value, aligns and updates in one stage.
 pub const RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_ranged_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, false),
@@ -127,9 +127,9 @@ pub const RANGED: LaneKind = LaneKind {
     factor: Some(lane_factor),
 };
 
-/// The same with a stage for the value before the update, which also finds the exponent. On a step that holds, neither weight nor
-/// accumulator toggle, and what stands for the value only if the port does: a core reads no value then. Without an enable these
-/// registers save a multiplexer a bit; what they hold counts only where `update` is.
+/// [`RANGED`] with a pipeline stage for value and exponent before the update. On a step that holds, weight and accumulator do not toggle.
+/// The value's registers toggle only with the port, and a core reads no value then. They have no enable, which saves a multiplexer a
+/// bit; they count only where `update` is high.
 pub const STAGED_RANGED: LaneKind = LaneKind {
     name: |n| lane_name("flash_d_staged_ranged_lane", n),
     lane: |around, name, n, inputs| lane(around, name, n, inputs, true),
@@ -174,7 +174,7 @@ fn lane(
         };
         m.next(ahead, x);
 
-        // With a stage for it, all that the value gives waits for the weight.
+        // With a value stage, all outputs of the conversion wait for the weight.
         let mut wait = |name: &'static str, wire| match early {
             Some(_) => m.register(name, wire),
             None => wire,
@@ -188,7 +188,7 @@ fn lane(
             None => (restore, o),
         });
         let e = match early {
-            // A value is always a cycle ahead of its update.
+            // The value stage is a cycle ahead of the update, and so is its exponent.
             Some(_) => m.register("e_q", ahead),
             None => ahead,
         };
@@ -214,7 +214,7 @@ fn parts(n: &Arc<Numerics>) -> RangedPartsFunction {
     RangedPartsFunction { numerics: n.clone() }
 }
 
-/// What a register takes, or where a partial result is taken over that of its state.
+/// The next value x of a register, or on a restore the value from the partial result.
 fn choose(m: &mut Module, name: &'static str, x: Wire, (restore, state): (Wire, Wire)) -> Wire {
     m.call((name, 0), RestoreFunction { width: x.width() }, [x, state, restore])[0]
 }

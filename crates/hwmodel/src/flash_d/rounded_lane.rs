@@ -1,4 +1,4 @@
-//! FLASH-D's output update, (12), with every operation rounded; above 1/2 it is (7), which is (5) with (6), as `v + (1 - w) (o - v)`.
+//! FLASH-D's output update, (12), with every operation rounded. For w above 1/2 it computes (7) as `v + (1 - w) (o - v)`.
 
 use crate::attention::group::{LaneInputs, LaneKind, LaneOutputs};
 use crate::attention::lane::{LaneBeforeFunction, LaneFormats, LaneSideFunction, accumulate, lane_suffix};
@@ -7,8 +7,8 @@ use crate::units::{CanonicalFunction, ConvertFunction, MixedFunction, Operation}
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// `o <- upper ? v + w (o - v) : o + w (v - o)` when `update`, `o = 0` before a first key. On a step that holds, neither weight nor
-/// accumulator toggle.
+/// `o <- upper ? v + w (o - v) : o + w (v - o)` when `update`, `o = 0` before a first key. On a step that holds, weight and
+/// accumulator do not toggle.
 pub const ROUNDED: LaneKind = LaneKind {
     name: |n| format!("flash_d_lane_{}", lane_suffix(LaneFormats::new(n, n.difference))),
     lane,
@@ -26,7 +26,7 @@ fn lane(around: &mut Module, name: Name, n: &Arc<Numerics>, inputs: &LaneInputs)
     float_lane(around, name, Tag::module((ROUNDED.name)(n), doc), f, inputs, rounded_update)
 }
 
-/// Accumulator and value, or those of two parts; the factor, and which side it is for.
+/// Operands of an update: accumulator and value, or in a merge the accumulators of parts a and b; the factor, and its side.
 pub(crate) struct Operands {
     pub(crate) o: Wire,
     pub(crate) v: Wire,
@@ -46,7 +46,7 @@ pub(crate) fn rounded_update(m: &mut Module, f: LaneFormats, operands: &Operands
     m.call("sum", add, [base, product])[0]
 }
 
-/// A lane with a float accumulator, which takes what `updated` makes of it (of zero before a first key).
+/// A lane with a float accumulator: `o <- updated(o, v)`, with o = 0 before a first key.
 pub(super) fn float_lane(
     around: &mut Module,
     name: Name,
@@ -65,7 +65,7 @@ pub(super) fn float_lane(
     })
 }
 
-/// The outputs of a lane with a float accumulator `o`, which takes `next`: o rounded to the format, and with partial results o itself.
+/// Sets `o <- next` and makes the outputs of a float lane: o rounded to the format, and with partial results o itself.
 pub(super) fn float_outputs(
     m: &mut Module,
     f: LaneFormats,

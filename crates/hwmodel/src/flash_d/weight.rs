@@ -7,13 +7,13 @@
 //! x_{i+1} = (s_{i+1} - s_i + min(x_i, 0)) - softplus(-|x_i|)      softplus left out where key i was held
 //! ```
 //!
-//! bit for bit the same numbers. The bracket waits for no table, so that one table and one subtraction are all that
-//! lies in the loop over keys, and the same `|x|` serves the weight, which leaves in that stage. Scores come in
-//! base 2, so that everything here is: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
+//! bit for bit the same numbers. The bracket needs no table, so the loop over keys contains only one table and one
+//! subtraction; the same `|x|` gives the weight in that stage. Scores come in base 2, and so does everything
+//! here: `softplus(-t)` is `log2(1 + 2^-t)`, `sigmoid(-t)` is `1 / (1 + 2^t)`.
 //!
-//! The lanes get `sigmoid(-|x|)`, the smaller one of `w` and `1 - w`, and the bit that tells which:
-//! `o + w (v - o) = v + (1 - w) (o - v)`. A float near 1 resolves `1 - w` badly, a float near 0 does not, and
-//! `w = 1` becomes a factor of 0 that returns v by itself.
+//! The lanes get `sigmoid(-|x|)`, the smaller of `w` and `1 - w`, and a bit that says which:
+//! `o + w (v - o) = v + (1 - w) (o - v)`. A float resolves numbers near 0 finely and numbers near 1 coarsely; and
+//! `w = 1` becomes a factor of 0, which gives v without a special case.
 
 use super::hold_budget::{hold_budget, room_bits};
 use super::lse_step::{
@@ -28,8 +28,8 @@ use crate::rtl::{Module, Tag, Wire};
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// Score, weight state, weight and its distribution, a stage each. With `early_value` the value is asked for at the weight stage,
-/// otherwise a stage later, and the lanes also get `reads`.
+/// FLASH-D's weight unit: a pipeline stage each for state, weight and distribution. With `early_value` the value is requested at the
+/// weight stage and the lanes also get `reads`; otherwise it is requested a stage later.
 pub fn lse_weight(
     around: &mut Module,
     n: &Arc<Numerics>,
@@ -83,7 +83,7 @@ pub fn lse_weight(
 
         let (mut next, mut lse) = ([x_next, score_q], None);
         if let Some(partial) = &partial {
-            // A log-sum-exp that is taken over sets the state.
+            // A restore sets the state from its log-sum-exp.
             let state = m.register(("state_q", 0), partial.state);
             let taken = m.register(("lse_q", 0), partial.lse);
             let restore = LseRestoreFunction { numerics: numerics() };
@@ -114,7 +114,7 @@ pub fn lse_weight(
                 m.watch_output_each([("weight", "w"), ("weight_load", "load"), ("weight_upper", "upper")]);
             }
         }
-        // Lanes with ranges of their own need to know of a first key with its value.
+        // Ranged lanes need to know with the value that its key is a first one.
         let value_first = (early_value && n.ranged).then(|| ("loads", m.output("loads", weight_first)));
         let value = early_value.then_some(("reads", reads)).into_iter().chain(value_first);
         let lanes = value.chain(scalars.iter()).collect();
@@ -123,13 +123,13 @@ pub fn lse_weight(
     })
 }
 
-/// What is there for partial results.
+/// Wires for partial results.
 struct Partial {
-    /// The step at the score stage is one; its log-sum-exp, and what its hold rule has left.
+    /// At the score stage: the step is a restore; its log-sum-exp; what its hold rule has left.
     state: Wire,
     lse: Wire,
     room: Option<Wire>,
-    /// At the weight stage: the step is one, and what it has left.
+    /// At the weight stage: the step is a restore, and what its hold rule has left.
     weight_room: Option<(Wire, Wire)>,
 }
 
