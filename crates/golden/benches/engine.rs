@@ -1,4 +1,4 @@
-//! Time of the model's units, and of its engine per key and query: `cargo bench -p flashd-golden`.
+//! Benchmarks of the model's units, and of its engine per key and query: `cargo bench -p flashd-golden`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use flashd_golden::{Head, Isa, Model, VectorModel, plain_attention, units, v_exponent};
@@ -11,7 +11,7 @@ use std::hint::black_box;
 
 const SEED: u64 = 1;
 
-/// Numbers as in attention heads.
+/// Sums of six uniform numbers, distributed like the elements of attention heads.
 fn numbers(rng: &mut ChaCha8Rng, n: usize) -> Vec<f32> {
     (0..n).map(|_| (0..6).map(|_| rng.random_range(-0.7f32..0.7)).sum()).collect()
 }
@@ -47,7 +47,7 @@ fn engines(c: &mut Criterion) {
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
     for config in CoreConfig::shipped() {
         let (d, format) = (config.d, config.format);
-        // Integers have scales of their vectors behind them: all one, of elements that fill the range.
+        // Integers have row scales of 1 behind elements that fill their range.
         let size = if format.is_integer() { 32.0 } else { 1.0 };
         let mut vectors = |n: usize, scale: Scale| -> Vec<u64> {
             let words = scale.format().map(|of| pack(&[of.one()], of.bits(), format.width()));

@@ -1,8 +1,7 @@
-//! Attention of one query in f64, from q, k and v to the output alone. The algorithms are in [`crate::family`].
+//! Attention of one query in f64, from q, k and v to o. The algorithms are in [`crate::family`].
 //!
-//! Over vectors, `k` and `v` are row-major `[n * d]` and the scores are `s_i = q . k_i * scale`
-//! ([`scores`]). The `*_of_scores` functions start from the scores, which are finite, or -inf for a masked key. No
-//! visible keys give zeros.
+//! `k` and `v` are row-major `[n * d]`; scores are `s_i = q . k_i * scale` ([`scores`]). The `*_of_scores` functions take scores instead: finite, or -inf for a
+//! masked key. Without a visible key o is 0.
 
 use crate::family;
 
@@ -18,7 +17,7 @@ pub fn softcap(s: f64, cap: f64) -> f64 {
     cap * (s / cap).tanh()
 }
 
-/// [`safe_softmax`] of given scores.
+/// [`safe_softmax`] from scores.
 pub fn safe_softmax_of_scores(s: &[f64], v: &[f64], d: usize) -> Vec<f64> {
     family::safe_softmax(s, v, d).o
 }

@@ -1,5 +1,4 @@
-//! The family as one table: what each algorithm is called, its equation, the function that runs and counts it, and the
-//! closed formula of its counts.
+//! The family as a table: name, equation, counting implementation and closed formula of each algorithm.
 
 use super::blocks::{
     flash_attention2_blocks, flash_attention2_blocks_formula, merged_blocks, merged_blocks_formula,
@@ -18,18 +17,18 @@ use super::tiled::{tiled, tiled_formula};
 /// An algorithm of the family.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
-    /// What users call it.
+    /// Its name in commands and reports.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub words: &'static str,
-    /// What it computes; equations are numbered as in the FLASH-D paper.
+    /// Its equation; numbers in brackets are those of the FLASH-D paper.
     pub equation: &'static str,
     run: fn(&Problem, Blocks) -> Option<Counted>,
     formula: fn(&Sizes) -> Counts,
 }
 
 impl Algorithm {
-    /// The results of all queries, and what they took; none where scores are outside the domain of naive softmax.
+    /// Results of all queries with counts of operations and accesses; `None` if scores are outside the domain of naive softmax.
     ///
     /// # Panics
     /// If the tensors do not fit each other, or a block size is 0.
@@ -37,7 +36,7 @@ impl Algorithm {
         (self.run)(problem, blocks)
     }
 
-    /// What it counts, in closed form.
+    /// The counts in closed form.
     pub fn formula(&self, sizes: &Sizes) -> Counts {
         (self.formula)(sizes)
     }

@@ -1,4 +1,4 @@
-//! Forms that take in a block of keys at a time. A block without a key that the query sees changes nothing.
+//! Algorithms that take a block of keys at a time. A block without a visible key changes nothing.
 
 use super::counts::{Counts, Operation};
 use super::machine::Machine;
@@ -37,14 +37,14 @@ impl State for Lazy {
     }
 }
 
-/// FlashAttention-2's forward pass in blocks, queries outside, keys and values streamed. For each block of keys and by row
+/// FlashAttention-2's forward pass in blocks: outer loop over queries, keys and values streamed. For each block of keys and each row
 ///
 /// ```text
 /// m' = max(m, max_j s_ij)       p_j = e^(s_ij - m')
 /// l' = e^(m - m') l + sum_j p_j       o' = e^(m - m') o + sum_j p_j v_j
 /// ```
 ///
-/// and at the end `o / l`.
+/// and `o / l` at the end.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -53,7 +53,7 @@ pub fn flash_attention2_blocks(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, 2 * problem.d + 2, |d| Lazy(Running::new(d)))
 }
 
-/// What [`flash_attention2_blocks`] counts, with R, T and U of [`Sizes`].
+/// Counts of [`flash_attention2_blocks`], with R, T and U of [`Sizes`].
 pub fn flash_attention2_blocks_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seeing: r, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
     let operations = [
@@ -66,11 +66,11 @@ pub fn flash_attention2_blocks_formula(sizes: &Sizes) -> Counts {
     streamed_formula(sizes, &operations)
 }
 
-/// The running log-sum-exp of blocks.
+/// The running log-sum-exp over blocks of keys.
 struct RunningLse {
-    /// `C`, what `o` is relative to.
+    /// `C`, the reference of `o`.
     c: f64,
-    /// None before the first visible key, where it is -inf.
+    /// `None` (-inf) before the first visible key.
     lse: Option<LogSum>,
     o: Vec<f64>,
 }
@@ -115,7 +115,7 @@ impl State for RunningLse {
     }
 }
 
-/// The running log-sum-exp form over blocks of keys, with the additive mask in the scores:
+/// The running log-sum-exp over blocks of keys, with the additive mask in the scores:
 ///
 /// ```text
 /// C^t   = max(max_j S_ij, lse^{t-1})
@@ -124,7 +124,7 @@ impl State for RunningLse {
 /// lse^t = C^t + log L^t
 /// ```
 ///
-/// from `lse^0 = C^0 = -inf` and `O^0 = 0` on; the result is `O exp(C - lse)`. No division.
+/// starting from `lse^0 = C^0 = -inf` and `O^0 = 0`; the result is `O exp(C - lse)`. No division.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -133,7 +133,7 @@ pub fn running_lse(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, 2 * problem.d + 2, RunningLse::new)
 }
 
-/// What [`running_lse`] counts, with R, T and U of [`Sizes`].
+/// Counts of [`running_lse`], with R, T and U of [`Sizes`].
 pub fn running_lse_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seeing: r, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
     let operations = [
@@ -146,7 +146,7 @@ pub fn running_lse_formula(sizes: &Sizes) -> Counts {
     streamed_formula(sizes, &operations)
 }
 
-/// Results of blocks, merged.
+/// Block results, merged.
 struct Merged(Row);
 
 impl State for Merged {
@@ -163,7 +163,7 @@ impl State for Merged {
         machine.count_all(&[(Operation::Logarithm, 1), (Operation::Add, 1)]);
         let block = divided(machine, product, sum, m);
         if !self.0.is_empty() {
-            // x = L_b - L_a; softplus(x) = max(x, 0) + ln(1 + e^-|x|), and L_a; (v - o) w, and o.
+            // x = L_b - L_a; L = L_a + softplus(x), softplus(x) = max(x, 0) + ln(1 + e^-|x|); o + (v - o) w.
             machine.count_all(&[
                 (Operation::Add, 4 + 2 * block.o.len()),
                 (Operation::Multiply, block.o.len()),
@@ -181,17 +181,16 @@ impl State for Merged {
     }
 }
 
-/// Each block of keys by safe softmax, and the results merged by their log-sum-exps, as cores merge the parts of split
-/// keys ([`Row`] as a [`Monoid`]).
+/// Safe softmax of each block of keys; results are merged by their log-sum-exps, as a split merges its parts ([`Row`] as a [`Monoid`]).
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
 pub fn merged_blocks(problem: &Problem, blocks: Blocks) -> Counted {
-    // O and L, and those of the block.
+    // o and L of the query, and of the block.
     streamed(problem, blocks, 2 * problem.d + 2, |d| Merged(Row::identity(d)))
 }
 
-/// What [`merged_blocks`] counts, with R, T and U of [`Sizes`]: of the T results of blocks, T - R are merged into others.
+/// Counts of [`merged_blocks`], with R, T and U of [`Sizes`]: T - R of the T block results are merged into others.
 pub fn merged_blocks_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seeing, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
     let merges = t - seeing;

@@ -1,8 +1,8 @@
-//! What an algorithm did: operations, accesses to slow memory, memory of its own.
+//! Counters of an algorithm: operations, accesses to slow memory, and extra memory.
 
 use std::ops::AddAssign;
 
-/// The matrices and vectors that live in slow memory.
+/// The matrices and vectors in slow memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tensor {
     /// Queries, an input.
@@ -17,16 +17,16 @@ pub enum Tensor {
     P,
     /// The output.
     O,
-    /// Sum of exponentials, one element for each query.
+    /// Sum of exponentials, one element per query.
     Sum,
-    /// Largest score, one element for each query.
+    /// Largest score, one element per query.
     Max,
     /// Additive mask, an input.
     Mask,
 }
 
 impl Tensor {
-    /// All of them.
+    /// All tensors, in the order of reports.
     pub const ALL: [Tensor; 9] = [
         Tensor::Q,
         Tensor::K,
@@ -39,12 +39,12 @@ impl Tensor {
         Tensor::Mask,
     ];
 
-    /// The usual letter.
+    /// Its letter.
     pub fn name(self) -> &'static str {
         ["Q", "K", "V", "S", "P", "O", "l", "m", "mask"][self as usize]
     }
 
-    /// Whether it is neither input nor output: memory that only the algorithm needs.
+    /// Set if it is neither input nor output: extra memory of the algorithm.
     pub(crate) fn is_extra(self) -> bool {
         matches!(self, Tensor::S | Tensor::P | Tensor::Sum | Tensor::Max)
     }
@@ -59,7 +59,7 @@ pub enum Operation {
     Add,
     /// A quotient.
     Divide,
-    /// The larger one of two.
+    /// The larger of two numbers.
     Maximum,
     /// An exponential.
     Exponential,
@@ -70,7 +70,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations, in the order of reports.
     pub const ALL: [Operation; 7] = [
         Operation::Multiply,
         Operation::Add,
@@ -89,20 +89,19 @@ impl Operation {
 
 /// Operations, accesses to slow memory and extra memory of a run.
 ///
-/// An access is one element of Q, K, V, S, P, O, l, m or the mask that is read from or written to slow memory, that is,
-/// memory outside the SRAM. What is in the SRAM is used any number of times for nothing. Which keys a query sees by its
-/// position is known without a read; an additive mask is a tensor that is read.
+/// An access reads or writes one element of Q, K, V, S, P, O, l, m or the mask in slow memory, outside the SRAM. Uses of data in the SRAM are free. Visibility
+/// by position needs no read; an additive mask is a tensor and is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub(super) reads: [u64; Tensor::ALL.len()],
     pub(super) writes: [u64; Tensor::ALL.len()],
     pub(super) operations: [u64; Operation::ALL.len()],
-    /// Elements of slow memory beside Q, K, V and O.
+    /// Elements of slow memory beyond Q, K, V and O.
     pub extra: u64,
 }
 
 impl Counts {
-    /// What a closed formula says: reads and writes of tensors, operations by kind, and extra memory.
+    /// Counts from a closed formula: (tensor, reads, writes), operations by kind, and extra memory.
     pub(super) fn of(accesses: &[(Tensor, u64, u64)], operations: &[(Operation, u64)], extra: u64) -> Counts {
         let mut counts = Counts { extra, ..Counts::default() };
         for &(tensor, reads, writes) in accesses {
@@ -115,12 +114,12 @@ impl Counts {
         counts
     }
 
-    /// Elements of a tensor read from slow memory.
+    /// Elements of `tensor` read from slow memory.
     pub fn reads(&self, tensor: Tensor) -> u64 {
         self.reads[tensor as usize]
     }
 
-    /// Elements of a tensor written to slow memory.
+    /// Elements of `tensor` written to slow memory.
     pub fn writes(&self, tensor: Tensor) -> u64 {
         self.writes[tensor as usize]
     }
@@ -130,12 +129,12 @@ impl Counts {
         self.operations[operation as usize]
     }
 
-    /// Elements read from and written to slow memory, all tensors together.
+    /// Elements of all tensors read from and written to slow memory.
     pub fn accesses(&self) -> u64 {
         self.reads.iter().chain(&self.writes).sum()
     }
 
-    /// Operations of all kinds together.
+    /// Operations of all kinds.
     pub fn flops(&self) -> u64 {
         self.operations.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! The monoid of weighted sums folded in several shapes, a key at a time.
+//! Folds of the weighted-sum monoid in several shapes, one key at a time.
 
 use super::counts::{Counts, Operation};
 use super::machine::Machine;
@@ -8,26 +8,25 @@ use super::row::Row;
 use super::streamed::{State, divided, streamed, streamed_formula};
 use super::weighted_sum::WeightedSum;
 
-/// In which order the results over single keys are combined.
+/// The order in which results of single keys are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fold {
-    /// Each key into the result of all before it.
+    /// Each key into the result of all keys before it.
     Left,
-    /// Both halves, each folded so.
+    /// Two halves, each folded the same way.
     Balanced,
-    /// Pairs of neighbours, pairs of pairs and so on, as in an adder tree that is filled up to a power of two.
+    /// Neighbouring pairs, then pairs of pairs, as in an adder tree padded to a power of two.
     Tree,
 }
 
 impl Fold {
-    /// How many of the results that wait are combined after each of n keys, the last two each time. After the last key
-    /// one result is left.
+    /// For each of n keys, how many combinations of the last two pending results follow it. One result is left after the last key.
     fn combinations(self, n: usize) -> Vec<usize> {
         match self {
             Fold::Left => (0..n).map(|i| usize::from(i > 0)).collect(),
             Fold::Balanced => {
                 let mut after = vec![0; n];
-                // The last key of a run of two or more completes it.
+                // The last key of a run of two or more keys completes the run.
                 let mut runs = Vec::from([(0, n)]);
                 while let Some((start, end)) = runs.pop() {
                     if end - start > 1 {
@@ -39,7 +38,7 @@ impl Fold {
                 after
             }
             Fold::Tree => {
-                // A key completes as many levels as its number ends in ones; the last key all that is left.
+                // Key i completes as many levels as i has trailing ones; the last key completes all that is left.
                 let mut after: Vec<usize> = (0..n).map(|i| i.trailing_ones() as usize).collect();
                 if let Some(last) = n.checked_sub(1) {
                     let waiting = last - after[..last].iter().sum::<usize>();
@@ -51,10 +50,10 @@ impl Fold {
     }
 }
 
-/// Results that wait to be combined.
+/// Pending results of a fold.
 struct Folding<'a> {
     d: usize,
-    /// For each key, see [`Fold::combinations`].
+    /// Combinations after each key; see [`Fold::combinations`].
     combinations: &'a [usize],
     key: usize,
     waiting: Vec<WeightedSum>,
@@ -81,7 +80,7 @@ impl State for Folding<'_> {
     }
 }
 
-/// [`WeightedSum::combine`], counted; with the identity there is nothing to do.
+/// [`WeightedSum::combine`], counted; combining with the identity costs nothing.
 fn combined(machine: &mut Machine, a: &WeightedSum, b: &WeightedSum) -> WeightedSum {
     if a.max.is_some() && b.max.is_some() {
         let elements = a.sum.len() + 1;
@@ -95,8 +94,8 @@ fn combined(machine: &mut Machine, a: &WeightedSum, b: &WeightedSum) -> Weighted
     a.combine(b)
 }
 
-/// Attention as a fold of [`WeightedSum`]s, `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with
-/// `m = max(m_1, m_2)`, in one of several shapes. At the end the sum is divided by the weight.
+/// Attention as a fold of [`WeightedSum`]s, `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with `m = max(m_1, m_2)`, in the given shape. At
+/// the end the sum is divided by the weight.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -110,12 +109,12 @@ pub fn folded(problem: &Problem, blocks: Blocks, fold: Fold) -> Counted {
         waiting = waiting.saturating_sub(*combined);
     }
     let new = |d| Folding { d, combinations: &combinations, key: 0, waiting: Vec::new() };
-    // Sum, weight and maximum of each result that waits.
+    // Sum, weight and maximum of each pending result.
     streamed(problem, blocks, most * (problem.d + 2), new)
 }
 
-/// What [`folded`] counts, P and R as in [`Sizes`], whatever the shape: P - R results are combined with others, each with
-/// `2 d + 2` products, `d + 3` sums, a maximum and two exponentials.
+/// Counts of [`folded`] in any shape, with P and R of [`Sizes`]: P - R combinations, each with `2 d + 2` products, `d + 3` sums, a maximum and two
+/// exponentials.
 pub fn folded_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seen, seeing, .. } = *sizes;
     let combined = seen - seeing;

@@ -1,14 +1,14 @@
-//! Rules that leave keys out of the recurrence: a held key changes neither o nor L, and its value is not read.
+//! Rules that hold keys: a held key changes neither o nor L, and its value is not read.
 //!
-//! A held key drops out of the softmax. Let L be the log-sum-exp of the keys that were kept and H the sum of
-//! `e^(s_j - L)` over those that were held. Then the result is the softmax over the kept keys, and
+//! A held key drops out of the softmax. Let L be the log-sum-exp of the kept keys, and H the sum of `e^(s_j - L)` over the held ones. Then the result is the
+//! softmax over the kept keys, and
 //!
 //! ```text
 //! |o_rule - o| = H / (1 + H) |o_kept - o_held| <= 2 max|v| H / (1 + H)
 //! ```
 //!
-//! What a rule has to bound is H ([`HoldRule::lost_mass`]). While keys are held, L stays and H grows by `e^x`,
-//! `x = s - L`; a kept key multiplies H by `e^(L_old - L_new) = 1 - w`. So H never grows but by the `e^x` of a held key.
+//! So a rule has to bound H ([`HoldRule::lost_mass`]). A held key leaves L unchanged and adds `e^x`, `x = s - L`, to H; a kept key multiplies H by `e^(L_old -
+//! L_new) = 1 - w`. Thus H grows only by the `e^x` of held keys.
 //!
 //! | rule | holds a key when | H is at most |
 //! | --- | --- | --- |
@@ -18,31 +18,29 @@
 //! | [`CappedThreshold`] | `x <= -T`, and fewer than c keys are held | `c e^-T` |
 //! | [`Budget`](super::Budget), [`CoarseBudget`](super::CoarseBudget) | its own bound of H stays below beta | `beta` |
 //!
-//! The paper's static rule ([`static_steps`]) is none of these: it looks at `s_i - s_{i-1}`, which says nothing about x.
+//! The paper's static rule ([`static_steps`]) bounds nothing: it looks at `s_i - s_{i-1}`, which does not determine x.
 
 use super::row::{LogSum, sigmoid};
 use std::fmt::Debug;
 
-/// A rule that decides from the scores alone, before the value is read, which keys are held. It carries the state of
-/// one query.
+/// A rule that decides from the scores alone, before the value is read, which keys are held. It has the state of one query.
 pub trait HoldRule: Debug {
-    /// Begins a query with the score of its first visible key, which is never held.
+    /// Starts a query with the score of its first visible key, which is never held.
     fn begin(&mut self, s: f64);
 
-    /// Whether the next visible key is held. `s` is its score, `x = s - L`. The rule takes the answer into its state.
+    /// Decides whether the next visible key is held, and updates the rule's state. `s` is its score, `x = s - L`.
     fn holds(&mut self, s: f64, x: f64) -> bool;
 
-    /// A bound of H once `held` keys of a query were held, whatever the scores.
+    /// Upper bound of H after `held` held keys of a query, for any scores.
     fn lost_mass(&self, held: u64) -> f64;
 }
 
-/// `2 H / (1 + H)`: the largest error as a fraction of max|v| when a mass H, relative to what was kept, is left out.
+/// `2 H / (1 + H)`: bound of the error relative to max|v| if held keys have mass H relative to the kept ones.
 pub fn held_error_bound(lost_mass: f64) -> f64 {
     2.0 * lost_mass / (1.0 + lost_mass)
 }
 
-/// FLASH-D's weights under a rule: `w_i = sigmoid(x_i)`, None for a key that is held and for a masked key, neither of
-/// which reads its value. The first visible key has weight 1.
+/// FLASH-D's weights under a rule: `w_i = sigmoid(x_i)`, `None` for held and masked keys, whose values are not read. The first visible key has weight 1.
 pub fn weights_under(s: &[f64], rule: &mut dyn HoldRule) -> Vec<Option<f64>> {
     let mut state: Option<LogSum> = None;
     let step = |&s: &f64| {
@@ -65,7 +63,7 @@ pub fn weights_under(s: &[f64], rule: &mut dyn HoldRule) -> Vec<Option<f64>> {
     s.iter().map(step).collect()
 }
 
-/// The output of a FLASH-D datapath with these weights: `o <- o + (v - o) w`, nothing where there is none.
+/// FLASH-D's output for these weights: `o <- o + (v - o) w`; `None` leaves o unchanged.
 pub fn output_of_weights(weights: &[Option<f64>], v: &[f64], d: usize) -> Vec<f64> {
     let mut o = vec![0.0; d];
     for (w, v) in weights.iter().zip(v.chunks_exact(d)) {
@@ -76,23 +74,22 @@ pub fn output_of_weights(weights: &[Option<f64>], v: &[f64], d: usize) -> Vec<f6
     o
 }
 
-/// [`weights_under`] the rule of a fixed [`Threshold`].
+/// [`weights_under`] a fixed [`Threshold`].
 pub fn hold_weights(s: &[f64], threshold: f64) -> Vec<Option<f64>> {
     weights_under(s, &mut Threshold { threshold })
 }
 
-/// FLASH-D's output under the hold rule of [`hold_weights`].
+/// FLASH-D's output under a fixed threshold T, see [`hold_weights`].
 ///
-/// With n visible keys held it differs from [`flash_d`](super::flash_d) by `2 max|v| n e^-T / (1 + n e^-T)` at most, T
-/// being the threshold.
+/// With n held keys it differs from [`flash_d`](super::flash_d) by at most `2 max|v| n e^-T / (1 + n e^-T)`.
 pub fn flash_d_hold(s: &[f64], v: &[f64], d: usize, threshold: f64) -> Vec<f64> {
     output_of_weights(&hold_weights(s, threshold), v, d)
 }
 
-/// Holds when `x <= -threshold`.
+/// Holds a key if `x <= -threshold`.
 #[derive(Clone, Copy, Debug)]
 pub struct Threshold {
-    /// T.
+    /// The threshold T.
     pub threshold: f64,
 }
 
@@ -108,8 +105,8 @@ impl HoldRule for Threshold {
     }
 }
 
-/// FlashAttention-2's rule: holds when `e^(s - m)` is at most `e^-threshold`, m being the largest score that was kept.
-/// As `m <= L`, it holds no more than [`Threshold`] from the same state.
+/// FlashAttention-2's rule: holds a key if `s - m <= -threshold`, m the largest kept score. As `m <= L`, it holds no key that [`Threshold`] would keep in the
+/// same state.
 #[derive(Clone, Copy, Debug)]
 pub struct MaximumThreshold {
     threshold: f64,
@@ -141,8 +138,7 @@ impl HoldRule for MaximumThreshold {
     }
 }
 
-/// Holds the n-th key only when `x <= -(threshold + ln n)`. H is at most `e^-T` times the n-th harmonic number: it still
-/// grows without limit, though slowly.
+/// Holds the n-th key only if `x <= -(threshold + ln n)`. H is at most `e^-T` times the n-th harmonic number, so it still grows without bound, but slowly.
 #[derive(Clone, Copy, Debug)]
 pub struct GrowingThreshold {
     threshold: f64,
@@ -150,7 +146,7 @@ pub struct GrowingThreshold {
 }
 
 impl GrowingThreshold {
-    /// The rule with threshold T for the first held key.
+    /// The rule with threshold T for its first held key.
     pub fn new(threshold: f64) -> Self {
         GrowingThreshold { threshold, held: 0 }
     }
@@ -173,7 +169,7 @@ impl HoldRule for GrowingThreshold {
     }
 }
 
-/// Holds when `x <= -threshold`, but no more than `cap` keys of a query.
+/// Holds a key if `x <= -threshold`, and at most `cap` keys per query.
 #[derive(Clone, Copy, Debug)]
 pub struct CappedThreshold {
     threshold: f64,
@@ -182,7 +178,7 @@ pub struct CappedThreshold {
 }
 
 impl CappedThreshold {
-    /// The rule with threshold T for the first `cap` keys.
+    /// The rule with threshold T and `cap`.
     pub fn new(threshold: f64, cap: u64) -> Self {
         CappedThreshold { threshold, cap, held: 0 }
     }
@@ -204,7 +200,7 @@ impl HoldRule for CappedThreshold {
     }
 }
 
-/// What the paper's static rule does with a key.
+/// Effect of a key under the paper's static rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StaticStep {
     /// A masked key, or `D <= low`: o stays, the value is not read.
@@ -216,7 +212,7 @@ pub enum StaticStep {
 }
 
 impl StaticStep {
-    /// The weight in force, None where o stays.
+    /// The weight applied to v; `None` if o is kept.
     pub fn weight(self) -> Option<f64> {
         match self {
             StaticStep::Hold => None,
@@ -226,9 +222,8 @@ impl StaticStep {
     }
 }
 
-/// The paper's static rule, exact otherwise: with `D = s_i - s_{i-1}`, `D <= low` sets w to `sigmoid(low)` and keeps o,
-/// `D >= high` sets it to `sigmoid(high)` and loads the value; between them `w_i = sigmoid(D + ln w_{i-1})` (Alg. 3 with
-/// the sign of its eq. (11)). A masked key is left out.
+/// The paper's static rule in f64: with `D = s_i - s_{i-1}`, `D <= low` sets w to `sigmoid(low)` and keeps o; `D >= high` sets w to `sigmoid(high)` and loads
+/// v; otherwise `w_i = sigmoid(D + ln w_{i-1})` (Alg. 3 with the sign of eq. (11)). Masked keys are skipped.
 pub fn static_steps(s: &[f64], (low, high): (f64, f64)) -> Vec<StaticStep> {
     // ln sigmoid(x) = min(x, 0) - ln(1 + e^-|x|).
     let ln_sigmoid = |x: f64| x.min(0.0) - (-x.abs()).exp().ln_1p();

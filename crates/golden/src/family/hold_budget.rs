@@ -1,5 +1,4 @@
-//! Hold rules with a budget: they keep a bound h of the mass H that was left out, and hold a key while h stays below
-//! a constant.
+//! Hold rules with a budget: they keep an upper bound h of the held mass H, and hold keys while h stays below a constant.
 //!
 //! ```text
 //! first key   h = 0
@@ -7,17 +6,16 @@
 //! kept        h <- h (1 - w)      1 - w = 1 / (1 + e^x) = e^(L_old - L_new)
 //! ```
 //!
-//! Both lines are H's own recurrence, so `H <= h <= beta` after every key, and the error is at most
-//! `2 max|v| beta / (1 + beta)` whatever the scores and however many keys there are. `c` is the rule's reserve: a key
-//! may take no more than one in `2^c` of what is left, so that a few large keys do not spend what many small ones could
-//! use. It has no part in the bound.
+//! Both updates mirror H's own recurrence, so `H <= h <= beta` after every key, and the error is at most `2 max|v| beta / (1 + beta)` for any scores and any
+//! number of keys. The reserve c limits one key to `2^-c` of the budget that is left, so that a few large keys do not use up what many small ones could. The
+//! bound does not depend on c.
 
 use super::hold::HoldRule;
 use super::row::sigmoid;
 use std::f64::consts::LOG2_E;
 
-/// The budget with which the error is below half an ulp of an accumulator with `fraction` fraction bits, max|v| being
-/// scaled to [1/2, 1): `beta = 2^-(fraction + 2)`, as `2 max|v| beta / (1 + beta) < 2 beta = 2^-(fraction + 1)`.
+/// The budget that keeps the error below half an ulp of an accumulator with `fraction` fraction bits, for max|v| in [1/2, 1): `beta = 2^-(fraction + 2)`,
+/// because `2 max|v| beta / (1 + beta) < 2 beta = 2^-(fraction + 1)`.
 pub fn budget_of_fraction(fraction: u32) -> f64 {
     (-f64::from(budget_exponent(fraction))).exp2()
 }
@@ -27,7 +25,7 @@ fn budget_exponent(fraction: u32) -> u32 {
     fraction + 2
 }
 
-/// Rounds h up in spite of f64: exponential, product, sum and x itself are each off by a few units in the last place.
+/// Rounds h up despite f64: exponential, product, sum and x are each off by a few ulps.
 const ROUND_UP: f64 = 1.0 + 64.0 * f64::EPSILON;
 
 /// The budget rule in real arithmetic.
@@ -40,7 +38,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The rule with budget `beta` and reserve c; without decay a kept key leaves h as it is.
+    /// The rule with budget `beta` and reserve c. Without `decays` a kept key leaves h unchanged.
     pub fn new(beta: f64, reserve: u32, decays: bool) -> Self {
         Budget { beta, reserve, decays, h: 0.0 }
     }
@@ -54,10 +52,10 @@ impl HoldRule for Budget {
     fn holds(&mut self, _: f64, x: f64) -> bool {
         let e = x.exp();
         let charge = e * ROUND_UP;
-        // An exponential that underflowed has no weight, but with no budget nothing is held at all.
+        // An exponential that underflowed costs nothing, but without a budget no key is held.
         let holds = self.beta > 0.0 && self.h + charge * f64::from(self.reserve).exp2() <= self.beta;
         if holds {
-            // The comparison above is of the sum before it is rounded up.
+            // The comparison above used the sum before rounding up.
             self.h = ((self.h + charge) * ROUND_UP).min(self.beta);
         } else if self.decays {
             self.h = (self.h * sigmoid(-x) * ROUND_UP).min(self.h);
@@ -70,26 +68,25 @@ impl HoldRule for Budget {
     }
 }
 
-/// How [`CoarseBudget`] lets h shrink on a kept key, `X = x log2(e)`.
+/// How a kept key reduces h in [`CoarseBudget`], with `X = x log2(e)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoarseDecay {
     /// `X >= 0`: `h <- ceil(h / 2^max(1, floor X))`, as `1 - w < min(1/2, 2^-X)`. Otherwise
     /// `h <- h - floor(h / 2^(1 - floor X))`, as `w >= 2^X / 2`. One shifter and one subtraction.
     Shift,
-    /// The first of these alone: one shifter.
+    /// Only the case `X >= 0` of `Shift`: one shifter.
     Jump,
-    /// None.
+    /// h is never reduced.
     Never,
 }
 
-/// The budget rule as a few gates: an integer register, and of X only the integer part.
+/// The budget rule as hardware has it: an integer register, and only the integer part of X.
 ///
-/// With `beta = 2^-b` and R register bits the unit of h is `2^-(b + R)`. A key is charged the power of two above its
-/// `e^x`, `2^(floor X + 1)`, and one unit at least, so that h bounds H from above whatever is cut off. R decides how many
-/// keys of no weight can be held: `2^R`.
+/// With `beta = 2^-b` and R register bits, the unit of h is `2^-(b + R)`. A key is charged the power of two above its `e^x`, `2^(floor X + 1)`, and at least
+/// one unit, so that h is always an upper bound of H. Up to `2^R` keys of negligible weight can be held.
 #[derive(Clone, Copy, Debug)]
 pub struct CoarseBudget {
-    /// b.
+    /// Exponent b of the budget.
     exponent: u32,
     reserve: u32,
     register: u32,
@@ -98,10 +95,10 @@ pub struct CoarseBudget {
 }
 
 impl CoarseBudget {
-    /// Largest register, bits.
+    /// Widest register, in bits.
     pub const WIDEST: u32 = 40;
 
-    /// The rule with the budget of [`budget_of_fraction`], a reserve c and a register of that many bits.
+    /// The rule with the budget of [`budget_of_fraction`], reserve c and a register of `register` bits.
     ///
     /// # Panics
     /// If the register is wider than [`CoarseBudget::WIDEST`].
@@ -110,7 +107,7 @@ impl CoarseBudget {
         CoarseBudget { exponent: budget_exponent(fraction), reserve, register, decay, h: 0 }
     }
 
-    /// What a key costs, in units; None for more than the whole budget allows.
+    /// Cost of a key in units; `None` if it exceeds the budget's largest share.
     fn charge(&self, floor: f64) -> Option<u64> {
         let places = floor + 1.0 + f64::from(self.exponent + self.register);
         let allowed = f64::from(self.register) - f64::from(self.reserve);
@@ -119,7 +116,7 @@ impl CoarseBudget {
     }
 
     fn shrink(&mut self, floor: f64) {
-        // A shift by 63 places or more leaves nothing.
+        // A shift by 63 or more leaves 0.
         let places = |n: f64| n.min(63.0) as u32;
         match self.decay {
             CoarseDecay::Shift | CoarseDecay::Jump if floor >= 0.0 => {

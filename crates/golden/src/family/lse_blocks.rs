@@ -4,14 +4,14 @@ use super::monoid::Monoid;
 use super::row::{LogSum, Row};
 use super::softmax::{add_mask, safe_softmax};
 
-/// Attention over blocks of keys with an additive mask, the blocks joined by their log-sum-exps:
+/// Attention over blocks of keys with an additive mask; the blocks are joined by their log-sum-exps:
 ///
 /// ```text
 /// L_b = ln sum_{i in b} e^(s_i + mask_i)        o_b = sum_{i in b} e^(s_i + mask_i - L_b) v_i
 /// L   = ln sum_b e^(L_b)                        o   = sum_b e^(L_b - L) o_b
 /// ```
 ///
-/// Blocks are `block` keys long, the last one may be shorter. A block without a visible key takes no part.
+/// Blocks have `block` keys; the last one may be shorter. A block without a visible key is left out.
 ///
 /// # Panics
 /// If `block` is 0 or `mask` and `s` differ in length.

@@ -1,18 +1,18 @@
-//! A processor with a small fast and a large slow memory, which counts what it does.
+//! A processor with a small fast and a large slow memory that counts its operations and accesses.
 
 use super::counts::{Counts, Operation, Tensor};
 use super::softmax::dot;
 
-/// Counters, and the size of what lies in fast memory.
+/// Counters, and the number of elements in fast memory.
 #[derive(Default)]
 pub(super) struct Machine {
     pub(super) counts: Counts,
     resident: usize,
-    /// Most elements that were in fast memory at one time.
+    /// Peak of the elements in fast memory.
     pub(super) working_set: usize,
 }
 
-/// A block in fast memory: given back with [`Machine::release`].
+/// A block in fast memory; [`Machine::release`] frees it.
 pub(super) type Fast = Vec<f64>;
 
 impl Machine {
@@ -20,7 +20,7 @@ impl Machine {
         self.counts.operations[operation as usize] += times as u64;
     }
 
-    /// Room in fast memory.
+    /// Allocates elements in fast memory.
     pub(super) fn allocate(&mut self, elements: usize) -> Fast {
         self.resident += elements;
         self.working_set = self.working_set.max(self.resident);
@@ -31,12 +31,12 @@ impl Machine {
         self.resident -= block.len();
     }
 
-    /// Reads elements of a tensor that are used up at once.
+    /// Reads elements of a tensor that are consumed at once.
     pub(super) fn read(&mut self, tensor: Tensor, elements: usize) {
         self.counts.reads[tensor as usize] += elements as u64;
     }
 
-    /// Brings elements of a tensor into fast memory.
+    /// Loads elements of a tensor into fast memory.
     pub(super) fn load(&mut self, tensor: Tensor, slow: &[f64]) -> Fast {
         let mut fast = self.allocate(slow.len());
         fast.copy_from_slice(slow);
@@ -50,7 +50,7 @@ impl Machine {
         self.counts.writes[tensor as usize] += slow.len() as u64;
     }
 
-    /// Writes elements of a tensor for the first time: they take memory.
+    /// Writes elements of a tensor for the first time, which allocates slow memory.
     pub(super) fn create(&mut self, tensor: Tensor, fast: &[f64]) -> Vec<f64> {
         let mut slow = vec![0.0; fast.len()];
         self.store(tensor, fast, &mut slow);
@@ -67,7 +67,7 @@ impl Machine {
         dot(a, b) * scale
     }
 
-    /// The largest of at least one element.
+    /// The maximum of at least one element.
     pub(super) fn largest(&mut self, x: &[f64]) -> f64 {
         self.count(Operation::Maximum, x.len() - 1);
         x.iter().copied().fold(f64::NEG_INFINITY, f64::max)
@@ -79,7 +79,7 @@ impl Machine {
         x.iter().sum()
     }
 
-    /// `e^(x - top)` in place of each x.
+    /// Replaces each x by `e^(x - top)`.
     pub(super) fn exponentials(&mut self, x: &mut [f64], top: f64) {
         self.count(Operation::Add, x.len());
         self.count(Operation::Exponential, x.len());
@@ -98,46 +98,45 @@ impl Machine {
         x.ln()
     }
 
-    /// Operations whose results come from elsewhere, where f64 takes a longer way than the algorithm for the sake of
-    /// its rounding errors.
+    /// Counts operations whose results are computed elsewhere, where f64 needs more steps than the algorithm to keep rounding errors small.
     pub(super) fn count_all(&mut self, operations: &[(Operation, usize)]) {
         operations.iter().for_each(|&(operation, times)| self.count(operation, times));
     }
 
-    /// `sum_i p_i v_i` of at least one vector.
+    /// `sum_i p_i v_i` over at least one vector.
     pub(super) fn weighted_sum(&mut self, p: &[f64], v: &[f64], sum: &mut [f64]) {
         let d = sum.len();
         sum.fill(0.0);
         for (i, (p, v)) in p.iter().zip(v.chunks_exact(d)).enumerate() {
             self.count(Operation::Multiply, d);
-            // The first product is the sum so far.
+            // The first product starts the sum.
             self.count(Operation::Add, if i == 0 { 0 } else { d });
             sum.iter_mut().zip(v).for_each(|(sum, v)| *sum += p * v);
         }
     }
 
-    /// `a x + b y` in place of each x.
+    /// Replaces each x by `a x + b y`.
     pub(super) fn blend(&mut self, x: &mut [f64], a: f64, y: &[f64], b: f64) {
         self.count(Operation::Multiply, 2 * x.len());
         self.count(Operation::Add, x.len());
         x.iter_mut().zip(y).for_each(|(x, y)| *x = *x * a + y * b);
     }
 
-    /// `a x + y` in place of each x.
+    /// Replaces each x by `a x + y`.
     pub(super) fn scale_add(&mut self, x: &mut [f64], a: f64, y: &[f64]) {
         self.count(Operation::Multiply, x.len());
         self.count(Operation::Add, x.len());
         x.iter_mut().zip(y).for_each(|(x, y)| *x = *x * a + y);
     }
 
-    /// `x + (y - x) w` in place of each x.
+    /// Replaces each x by `x + (y - x) w`.
     pub(super) fn move_by(&mut self, x: &mut [f64], y: &[f64], w: f64) {
         self.count(Operation::Multiply, x.len());
         self.count(Operation::Add, 2 * x.len());
         x.iter_mut().zip(y).for_each(|(x, y)| *x += (y - *x) * w);
     }
 
-    /// `x a` in place of each x.
+    /// Replaces each x by `x a`.
     pub(super) fn multiply_all(&mut self, x: &mut [f64], a: f64) {
         self.count(Operation::Multiply, x.len());
         x.iter_mut().for_each(|x| *x *= a);

@@ -1,7 +1,7 @@
-//! Attention in f64, in every form that is in use: all of them give the same result to rounding.
+//! Attention in f64, in every form in use; all give the same result up to rounding.
 //!
-//! One query sees scores `s_1 .. s_N` (finite, or -inf for a masked key) and values `v_i` of length d, row-major
-//! `[N * d]`. Every form gives a [`Row`]: the output `o` and the log-sum-exp `L`,
+//! A query has scores `s_1 .. s_N` (finite, or -inf for a masked key) and values `v_i` of length d, row-major `[N * d]`. Every form returns a [`Row`]: the
+//! output `o` and the log-sum-exp `L`,
 //!
 //! ```text
 //! o = sum_i e^(s_i - L) v_i        L = ln sum_i e^(s_i)
@@ -23,13 +23,13 @@
 //! | the monoid of weighted sum and maximum, folded in any order | [`WeightedSum`], [`folded`] |
 //! | the merge of partial results, as in split-KV decoding | [`Row`] as a [`Monoid`] |
 //!
-//! Rules that leave keys out, and what they lose: [`HoldRule`].
+//! [`HoldRule`] has the rules that hold keys, and bounds of their errors.
 //!
-//! On a whole [`Problem`] each counts its operations and accesses to slow memory as it runs ([`Counts`]); [`ALGORITHMS`]
-//! is the table of these, with a closed formula for each.
+//! On a whole [`Problem`] each algorithm counts its operations and accesses to slow memory ([`Counts`]). [`ALGORITHMS`] lists them with a closed formula for
+//! each.
 //!
-//! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023);
-//! Alexandridis, Titopoulos, Dimitrakopoulos, *FLASH-D* (2025), whose Alg. 1 to 3 are meant where one is named.
+//! Sources: Dao, Fu, Ermon, Rudra, Ré, *FlashAttention* (2022), "the 2022 paper"; Dao, *FlashAttention-2* (2023); Alexandridis, Titopoulos, Dimitrakopoulos,
+//! *FLASH-D* (2025), "the paper", with its Alg. 1 to 3.
 
 mod algorithms;
 mod blocks;

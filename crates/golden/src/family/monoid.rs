@@ -2,24 +2,24 @@
 
 use rayon::prelude::*;
 
-/// Partial results of one query over disjoint sets of keys. `combine` is associative (and commutative) in exact
-/// arithmetic, the identity stands for no keys.
+/// Partial results of one query over disjoint sets of keys. `combine` is associative and commutative in exact arithmetic; the identity is the result over no
+/// keys.
 pub trait Monoid: Clone + Send + Sync {
-    /// The result over no keys, values having length `d`.
+    /// The result over no keys; values have length d.
     fn identity(d: usize) -> Self;
 
-    /// The result over both sets of keys.
+    /// The result over the keys of both.
     #[must_use]
     fn combine(&self, other: &Self) -> Self;
 }
 
-/// All items combined from left to right.
+/// Combines all items from left to right.
 pub fn fold<M: Monoid>(items: &[M], d: usize) -> M {
     items.iter().fold(M::identity(d), |all, item| all.combine(item))
 }
 
-/// All items combined in any bracketing: `split` is asked for every run of two or more items where to divide it,
-/// and answers with the length of the left part. Answers outside 1 to length - 1 count as the nearest of these.
+/// Combines all items in any bracketing: for every run of two or more items, `split` gets the length and returns the length of the left part, which is clamped
+/// to 1 .. length - 1.
 pub fn fold_bracketed<M: Monoid>(items: &[M], d: usize, split: &mut dyn FnMut(usize) -> usize) -> M {
     match items {
         [] => M::identity(d),
@@ -31,8 +31,8 @@ pub fn fold_bracketed<M: Monoid>(items: &[M], d: usize, split: &mut dyn FnMut(us
     }
 }
 
-/// All items combined in halves, on the threads of the current rayon pool. The bracketing depends on the number
-/// of items only: the result is the same, bit for bit, on any number of threads.
+/// Combines all items in halves, on the threads of the current rayon pool. The bracketing depends only on the number of items, so the result is the same, bit
+/// for bit, on any number of threads.
 pub fn fold_parallel<M: Monoid>(items: &[M], d: usize) -> M {
     match items {
         [] => M::identity(d),
@@ -45,8 +45,7 @@ pub fn fold_parallel<M: Monoid>(items: &[M], d: usize) -> M {
     }
 }
 
-/// All items combined as in an adder tree: padded with the identity to a power of two, then neighbours level by
-/// level.
+/// Combines all items as in an adder tree: padded with the identity to a power of two, then neighbours level by level.
 pub fn fold_padded<M: Monoid>(items: &[M], d: usize) -> M {
     let mut level = items.to_vec();
     level.resize(items.len().next_power_of_two(), M::identity(d));
@@ -56,7 +55,7 @@ pub fn fold_padded<M: Monoid>(items: &[M], d: usize) -> M {
     level.swap_remove(0)
 }
 
-/// The results over the first 1, 2, .. items: causal attention of one query at every length. Left to right.
+/// The results over the first 1, 2, .. items, from left to right: causal attention of one query at every length.
 pub fn prefixes<M: Monoid>(items: &[M], d: usize) -> Vec<M> {
     let mut all = M::identity(d);
     let step = |item| {
@@ -66,8 +65,7 @@ pub fn prefixes<M: Monoid>(items: &[M], d: usize) -> Vec<M> {
     items.iter().map(step).collect()
 }
 
-/// [`prefixes`] in `ceil(log2 N)` parallel passes: pass p combines each item with the one 2^p places before it
-/// (Hillis and Steele).
+/// [`prefixes`] in `ceil(log2 N)` parallel passes: pass p combines each item with the one `2^p` places before it (Hillis and Steele).
 pub fn prefixes_parallel<M: Monoid>(items: &[M]) -> Vec<M> {
     let mut results = items.to_vec();
     let mut distance = 1;

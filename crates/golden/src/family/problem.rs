@@ -1,4 +1,4 @@
-//! What the algorithms run on: queries, keys, values and a mask, blocks of them, and what of that the closed formulas know.
+//! Inputs of the algorithms: queries, keys, values, mask, block sizes, and the sizes in closed formulas.
 
 use super::counts::{Counts, Tensor};
 use super::machine::Machine;
@@ -17,16 +17,16 @@ pub struct Problem<'a> {
     pub v: &'a [f64],
     /// Length of every vector, at least 1.
     pub d: usize,
-    /// Factor between `q . k` and the score.
+    /// Factor of `q . k` in the score.
     pub scale: f64,
     /// Additive mask, row-major `[queries * keys]`: finite, or -inf for a key that the query does not see.
     pub mask: Option<&'a [f64]>,
-    /// The keys that each query sees by its position, all where empty. The score of any other key is -inf.
+    /// Keys that each query sees by position; empty for all keys. The scores of the others are -inf.
     pub seen: &'a [Range<usize>],
 }
 
 impl<'a> Problem<'a> {
-    /// Every query against all keys, without a mask.
+    /// Every query sees all keys; no mask.
     pub fn new(q: &'a [f64], k: &'a [f64], v: &'a [f64], d: usize, scale: f64) -> Problem<'a> {
         Problem { q, k, v, d, scale, mask: None, seen: &[] }
     }
@@ -45,17 +45,17 @@ impl<'a> Problem<'a> {
         );
     }
 
-    /// Queries.
+    /// Number of queries.
     pub fn queries(&self) -> usize {
         self.q.len() / self.d
     }
 
-    /// Keys.
+    /// Number of keys.
     pub fn keys(&self) -> usize {
         self.k.len() / self.d
     }
 
-    /// The element of the mask, -inf for a key that the query does not see by its position.
+    /// The mask's element, or -inf for a key that the query does not see by position.
     fn bias(&self, i: usize, j: usize) -> f64 {
         match self.seen.get(i).is_none_or(|seen| seen.contains(&j)) {
             true => self.mask.map_or(0.0, |mask| mask[i * self.keys() + j]),
@@ -63,14 +63,14 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// The scores of query i, uncounted: -inf for a key that it does not see.
+    /// Scores of query i, uncounted; -inf for keys that it does not see.
     pub fn masked_scores(&self, i: usize) -> Vec<f64> {
         let mut s = scores(&self.q[i * self.d..][..self.d], self.k, self.d, self.scale);
         s.iter_mut().enumerate().for_each(|(j, s)| *s += self.bias(i, j));
         s
     }
 
-    /// Scores of query i, whose vector is `q`, against the keys `range`, whose vectors are `k`.
+    /// Scores of query i with vector `q` against the keys `range` with vectors `k`, counted.
     pub(super) fn scores(
         &self,
         machine: &mut Machine,
@@ -85,14 +85,14 @@ impl<'a> Problem<'a> {
             let score = machine.score(q, k, self.scale);
             *s = match self.mask {
                 Some(_) => machine.add(score, self.bias(i, j)),
-                // Of positions alone there is nothing to add.
+                // Without a mask there is no addition to count.
                 None => score + self.bias(i, j),
             };
         }
     }
 }
 
-/// Block sizes: `rows` queries against `columns` keys.
+/// Block sizes: `rows` queries by `columns` keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
     /// `B_r`, at least 1.
@@ -102,11 +102,10 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// The 2022 paper's choice for an SRAM of `sram` elements: `B_c = ceil(M / 4d)`, `B_r = min(B_c, d)`. None if a
-    /// block would be empty, M or d being 0.
+    /// The 2022 paper's choice for an SRAM of M = `sram` elements: `B_c = ceil(M / 4d)`, `B_r = min(B_c, d)`. `None` if M or d is 0.
     ///
-    /// Four blocks of `B_c d` elements are M; what the rule leaves out (scores, l, m, the rounding up) may go
-    /// beyond: see [`Counted::working_set`].
+    /// Four blocks of `B_c d` elements fill M. The rule ignores scores, l, m and the rounding up, so the working set may exceed M: see
+    /// [`Counted::working_set`].
     pub fn of_sram(sram: usize, d: usize) -> Option<Blocks> {
         let columns = sram.div_ceil(d.checked_mul(4).filter(|&row| row > 0)?);
         let rows = columns.min(d);
@@ -114,42 +113,42 @@ impl Blocks {
     }
 }
 
-/// What an algorithm gave, and what it took.
+/// Results of an algorithm, with its counts.
 #[derive(Clone, Debug)]
 pub struct Counted {
-    /// One result for each query.
+    /// One result per query.
     pub rows: Vec<Row>,
     /// Operations and accesses.
     pub counts: Counts,
-    /// Most elements that were in fast memory at one time.
+    /// Peak of the elements in fast memory.
     pub working_set: usize,
 }
 
-/// What the closed formulas are made of: sizes, and how much of the scores the masks leave.
+/// Inputs of the closed formulas: sizes, and how many scores the masks leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Queries.
+    /// Number of queries.
     pub queries: u64,
-    /// Keys, at least 1.
+    /// Number of keys, at least 1.
     pub keys: u64,
     /// Length of every vector.
     pub d: u64,
     /// `B_r` and `B_c`.
     pub blocks: Blocks,
-    /// Whether there is an additive mask to read.
+    /// Set if an additive mask is read.
     pub mask: bool,
-    /// Pairs of a query and a key that it sees: P.
+    /// P: pairs of a query and a visible key.
     pub seen: u64,
-    /// Queries that see a key: R.
+    /// R: queries with a visible key.
     pub seeing: u64,
-    /// Pairs of a query and a block with a key that it sees: T.
+    /// T: pairs of a query and a block with a visible key.
     pub seen_blocks: u64,
-    /// Keys of these blocks, seen or not, over all queries: U.
+    /// U: keys of these blocks, visible or not, over all queries.
     pub in_seen_blocks: u64,
 }
 
 impl Sizes {
-    /// Of queries that see all keys: P and U are queries times keys, R queries, T queries times `ceil(keys / B_c)`.
+    /// Sizes without masks: P = U = queries times keys, R = queries, T = queries times `ceil(keys / B_c)`.
     pub fn dense(queries: u64, keys: u64, d: u64, blocks: Blocks) -> Sizes {
         let pairs = queries * keys;
         Sizes {
@@ -165,7 +164,7 @@ impl Sizes {
         }
     }
 
-    /// Of a problem: P, R, T and U are counted in its masks.
+    /// Sizes of a problem; P, R, T and U are counted from its masks.
     pub fn of(problem: &Problem, blocks: Blocks) -> Sizes {
         let (queries, keys) = (problem.queries(), problem.keys());
         let mut sizes = Sizes {
@@ -189,17 +188,17 @@ impl Sizes {
         sizes
     }
 
-    /// Pairs of a query and a key, seen or not.
+    /// Pairs of a query and a key, visible or not.
     pub(super) fn pairs(&self) -> u64 {
         self.queries * self.keys
     }
 
-    /// Pairs of a query and a block of keys, seen or not.
+    /// Pairs of a query and a block of keys, visible or not.
     pub(super) fn blocks(&self) -> u64 {
         self.queries * self.keys.div_ceil(self.blocks.columns as u64)
     }
 
-    /// Products and sums of all scores: `d + 1` products, `d - 1` sums each, and one for the mask.
+    /// Products and sums of all scores: per score `d + 1` products, `d - 1` sums, and one sum for a mask.
     pub(super) fn of_scores(&self) -> (u64, u64) {
         (self.pairs() * (self.d + 1), self.pairs() * (self.d - 1 + u64::from(self.mask)))
     }
@@ -210,12 +209,12 @@ impl Sizes {
     }
 }
 
-/// `0..n` in pieces of `size`, the last one what is left.
+/// `0..n` in pieces of `size`; the last one may be shorter.
 pub(super) fn ranges(n: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n).step_by(size).map(move |from| from..n.min(from.saturating_add(size)))
 }
 
-/// The elements of rows of length `d`.
+/// Element range of a range of rows of length `d`.
 pub(super) fn elements(rows: &Range<usize>, d: usize) -> Range<usize> {
     rows.start * d..rows.end * d
 }

@@ -1,4 +1,4 @@
-//! The recurrences, one key a step. A masked key is left out: it changes nothing.
+//! The recurrences, one key per step. Masked keys are skipped.
 
 use super::counts::{Counts, Operation};
 use super::machine::Machine;
@@ -11,7 +11,7 @@ fn visible<'a>(s: &'a [f64], v: &'a [f64], d: usize) -> impl Iterator<Item = (f6
     s.iter().copied().zip(v.chunks_exact(d)).filter(|(s, _)| *s > f64::NEG_INFINITY)
 }
 
-/// The running maximum, the running sum relative to it, and an output.
+/// Running maximum m, running sum l relative to it, and o.
 pub(super) struct Running {
     pub(super) m: f64,
     pub(super) l: f64,
@@ -23,8 +23,8 @@ impl Running {
         Running { m: f64::NEG_INFINITY, l: 0.0, o: vec![0.0; d] }
     }
 
-    /// Takes in a score: `e^(m_{i-1} - m_i)`, `e^(s_i - m_i)`, and the sum before relative to the new maximum. The first maximum
-    /// before is -inf: its exponential is 0, and no difference of infinities occurs.
+    /// Takes a score and returns `e^(m_{i-1} - m_i)`, `e^(s_i - m_i)` and `l_{i-1} e^(m_{i-1} - m_i)`. Before the first score m is -inf: its exponential is 0,
+    /// and no difference of two infinities occurs.
     fn step(&mut self, machine: &mut Machine, s: f64) -> (f64, f64, f64) {
         let top = machine.maximum(self.m, s);
         let mut factors = [self.m, s];
@@ -70,8 +70,8 @@ pub fn flash_attention_counted(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, problem.d + 2, |d| Divided(Running::new(d)))
 }
 
-/// What [`flash_attention_counted`] counts, P being the pairs of a query and a key that it sees: `2 d + 1` products,
-/// `d + 3` sums, two quotients, a maximum and two exponentials each.
+/// Counts of [`flash_attention_counted`], with P of [`Sizes`]: per visible pair `2 d + 1` products, `d + 3` sums, two quotients, a maximum and two
+/// exponentials.
 pub fn flash_attention_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seen: p, .. } = *sizes;
     let operations = [
@@ -117,8 +117,8 @@ pub fn flash_attention2_counted(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, problem.d + 2, |d| Lazy(Running::new(d)))
 }
 
-/// What [`flash_attention2_counted`] counts, P as in [`flash_attention_formula`] and R being the queries that see a key:
-/// `2 d + 1` products, `d + 3` sums, a maximum and two exponentials for each of P, d quotients for each of R.
+/// Counts of [`flash_attention2_counted`], with P and R of [`Sizes`]: for each of P `2 d + 1` products, `d + 3` sums, a maximum and two exponentials; for each
+/// of R d quotients.
 pub fn flash_attention2_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seen: p, seeing: r, .. } = *sizes;
     let operations = [
@@ -151,7 +151,7 @@ impl State for FlashD {
                 self.o.copy_from_slice(v);
                 continue;
             }
-            // s_i - s_{i-1} + ln w_{i-1}, as the algorithm has it.
+            // s_i - s_{i-1} + ln w_{i-1}, as in Alg. 3.
             machine.count_all(&[(Operation::Add, 2), (Operation::Logarithm, 1), (Operation::Sigmoid, 1)]);
             let w = self.weight.step(s);
             machine.move_by(&mut self.o, v, w);
@@ -167,14 +167,14 @@ impl State for FlashD {
 /// `w_i = sigmoid(s_i - s_{i-1} + ln w_{i-1})`, `o_i = o_{i-1} + (v_i - o_{i-1}) w_i`, result `o_N`.
 /// The log-sum-exp is `s_N - ln w_N`.
 ///
-/// `ln w` is not the logarithm of a weight that may have underflown but `-softplus(-x)` of the sigmoid's own
-/// argument, so that scores as far apart as 1e12 are safe, and one masked by -1e38 among any others. What the recurrence adds
-/// up are differences of neighbours: scores of both signs of that size lose what lies 2^-106 below them.
+/// `ln w` is computed as `-softplus(-x)` from the sigmoid's argument, not as the logarithm of a weight that may have underflowed, so that scores 1e12 apart are
+/// safe, and one masked by -1e38 among any others. The recurrence adds differences of neighbouring scores: scores of both signs of magnitude S lose what is
+/// below `2^-106 S`.
 pub fn flash_d(s: &[f64], v: &[f64], d: usize) -> Row {
     of_scores(FlashD::new(d), s, v)
 }
 
-/// [`flash_d`] of all queries, counted: each step as (11) and (12) have it, whatever way `ln w` takes in f64.
+/// [`flash_d`] of all queries, counted: each step as in (11) and (12), however f64 computes `ln w`.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -182,8 +182,8 @@ pub fn flash_d_counted(problem: &Problem, blocks: Blocks) -> Counted {
     streamed(problem, blocks, problem.d + 2, FlashD::new)
 }
 
-/// What [`flash_d_counted`] counts, P and R as in [`flash_attention2_formula`]. The first key of a query is taken as it
-/// is; each of the other P - R takes d products, `2 d + 2` sums, a logarithm and a sigmoid.
+/// Counts of [`flash_d_counted`], with P and R of [`Sizes`]. The first key of a query is copied; each of the other P - R takes d products, `2 d + 2` sums, a
+/// logarithm and a sigmoid.
 pub fn flash_d_formula(sizes: &Sizes) -> Counts {
     let Sizes { d, seen, seeing, .. } = *sizes;
     let steps = seen - seeing;
@@ -202,17 +202,17 @@ pub fn flash_d_weights(s: &[f64]) -> Vec<f64> {
     s.iter().map(|&s| if s > f64::NEG_INFINITY { weight.step(s) } else { 0.0 }).collect()
 }
 
-/// The scalar state of FLASH-D as Alg. 3 has it: the last score and `ln w`.
+/// FLASH-D's scalar state in Alg. 3: the last score and `ln w`.
 ///
-/// The recurrence adds up differences of scores, and `ln w` may be as large as their whole range, so its
-/// rounding errors would pile up: `ln w` is carried as a pair `high + low`.
+/// The recurrence adds differences of scores, and `ln w` may be as large as their whole range, so rounding errors would accumulate: `ln w` is a pair `high +
+/// low`.
 #[derive(Default)]
 struct FlashDWeight {
     previous: Option<(f64, (f64, f64))>,
 }
 
 impl FlashDWeight {
-    /// Whether no key has been met.
+    /// Set before the first key.
     fn is_first(&self) -> bool {
         self.previous.is_none()
     }
@@ -240,7 +240,7 @@ impl FlashDWeight {
         w
     }
 
-    /// `s_i - ln w_i`, (8); none before the first key.
+    /// `s_i - ln w_i`, (8); `None` before the first key.
     fn lse(&self) -> Option<LogSum> {
         self.previous.map(|(s, (high, low))| LogSum::of(s, -high).plus(-low))
     }

@@ -1,11 +1,11 @@
-//! The result of one query, and the logarithms that it takes.
+//! The result of one query, and log-sum-exps with two f64.
 
 use super::monoid::Monoid;
 
-/// A log-sum-exp `ln sum e^(s_i)`, carried as the unevaluated sum of two f64.
+/// A log-sum-exp `ln sum e^(s_i)`, as the unevaluated sum of two f64.
 ///
-/// One f64 near 700 is a multiple of 1.1e-13: a sum over hundreds of keys or merges, rounded in every step, would
-/// be off by more than the 1e-12 to which the forms agree.
+/// A single f64 near 700 is a multiple of 1.1e-13. Rounded in every step, a sum over hundreds of keys or merges would be off by more than the 1e-12 to which
+/// the forms agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogSum {
     high: f64,
@@ -13,7 +13,7 @@ pub struct LogSum {
 }
 
 impl LogSum {
-    /// The sum `a + b`, kept exactly.
+    /// The sum `a + b`, exactly.
     pub fn of(a: f64, b: f64) -> LogSum {
         let (high, low) = two_sum(a, b);
         LogSum { high, low }
@@ -24,7 +24,7 @@ impl LogSum {
         self.high + self.low
     }
 
-    /// The difference `self - other`, with an error relative to the difference and not to the operands.
+    /// The difference `self - other`, with an error relative to the difference rather than to the operands.
     pub fn minus(self, other: LogSum) -> f64 {
         let (difference, error) = two_sum(self.high, -other.high);
         difference + (error + self.low - other.low)
@@ -44,22 +44,22 @@ impl LogSum {
     }
 }
 
-/// Attention of one query over a set of keys: the result, or a partial result that can be merged with others.
+/// Attention of one query over a set of keys: the result, or a partial result to merge with others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The weighted mean of the values, of length d; zeros without a visible key.
+    /// The weighted mean of the values, length d; zeros without a visible key.
     pub o: Vec<f64>,
-    /// Log-sum-exp of the scores; none without a visible key.
+    /// Log-sum-exp of the scores; `None` without a visible key.
     pub lse: Option<LogSum>,
 }
 
 impl Row {
-    /// Whether no key was visible: the set was empty or wholly masked.
+    /// Set if no key was visible.
     pub fn is_empty(&self) -> bool {
         self.lse.is_none()
     }
 
-    /// One key: its value with weight 1. A masked key (`s` = -inf) gives the identity.
+    /// The result over one key: its value with weight 1. A masked key (`s` = -inf) gives the identity.
     pub fn of_key(s: f64, v: &[f64]) -> Row {
         if s == f64::NEG_INFINITY {
             return Row::identity(v.len());
@@ -74,14 +74,14 @@ impl Row {
     }
 }
 
-/// The merge of results over disjoint sets of keys:
+/// Merges results over disjoint sets of keys:
 ///
 /// ```text
 /// w = sigmoid(L_b - L_a)      o = o_a + (o_b - o_a) w      L = L_a + softplus(L_b - L_a)
 /// ```
 ///
-/// A step of FLASH-D is the merge with a single key. The identity is the [empty](Row::is_empty) row: a flag, so
-/// that no difference of two infinities is ever formed.
+/// A step of FLASH-D is the merge with a single key. The identity is the [empty](Row::is_empty) row, a flag, so that no difference of two infinities is
+/// computed.
 impl Monoid for Row {
     fn identity(d: usize) -> Row {
         Row { o: vec![0.0; d], lse: None }

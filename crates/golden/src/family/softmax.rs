@@ -1,9 +1,9 @@
-//! Scores, and softmax as the textbook has it.
+//! Scores, and textbook softmax.
 
 use super::monoid::Monoid;
 use super::row::{LogSum, Row};
 
-/// `a . b`, summed from the first element on.
+/// `a . b`, summed from the first element.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -18,12 +18,11 @@ pub fn add_mask(s: &[f64], mask: &[f64]) -> Vec<f64> {
     s.iter().zip(mask).map(|(s, mask)| s + mask).collect()
 }
 
-/// Softmax without subtraction of the maximum, (1): `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, the weights divided first.
+/// Softmax without subtracting the maximum, (1): `o = sum_i e^(s_i) v_i / sum_i e^(s_i)`, dividing the weights first.
 ///
-/// Its domain is what f64 can hold. Above, the sum of the exponentials overflows at 709.78: with N scores it is
-/// safe while `max s <= 709.78 - ln N`, so that scores up to 700 allow 17,000 keys. Below, exponentials under
-/// 2^-1022 lose bits: the sum has to be N times that at least, `max s >= -708.39 + ln N` being enough. Outside the
-/// result is none.
+/// The domain is limited by f64. Above, the sum of exponentials overflows at 709.78: N scores are safe if `max s <= 709.78 - ln N`, which for scores up to 700
+/// allows 17,000 keys. Below, exponentials under 2^-1022 lose bits, so the sum must be at least N times that; `max s >= -708.39 + ln N` is sufficient. Returns
+/// `None` outside the domain.
 pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
     let e: Vec<f64> = s.iter().map(|s| s.exp()).collect();
     let sum: f64 = e.iter().sum();
@@ -37,7 +36,7 @@ pub fn naive_softmax(s: &[f64], v: &[f64], d: usize) -> Option<Row> {
     Some(Row { o: weighted_mean(&e, sum, v, d), lse: Some(LogSum::of(sum.ln(), 0.0)) })
 }
 
-/// Whether f64 holds the exponentials of that sum: each one under 2^-1022 is off by 2^-1075 at most.
+/// Set if f64 resolves the exponentials of this sum: each one under 2^-1022 is off by at most 2^-1075.
 pub(super) fn in_domain(sum: f64, terms: usize) -> bool {
     sum.is_finite() && sum >= terms as f64 * f64::MIN_POSITIVE
 }

@@ -6,13 +6,11 @@ use super::problem::{Counted, Problem, Sizes};
 use super::row::{LogSum, Row};
 use super::softmax::in_domain;
 
-/// Standard attention, Algorithm 0 of the 2022 paper, with safe softmax: `S = Q K^T` is written, read again for
-/// `P = softmax(S)`, P is written and read again for `O = P V`.
+/// Standard attention, Algorithm 0 of the 2022 paper, with safe softmax: writes `S = Q K^T`, reads it for `P = softmax(S)`, writes P and reads it for `O = P
+/// V`.
 ///
-/// Each of the three steps reads every operand once, which takes an SRAM that holds all of K or of V: the accesses
-/// are the fewest that the algorithm can have, whatever the SRAM. Every row goes through the three steps before the
-/// next one begins; the counts are those of the steps one after the other, and the run needs memory for one row of
-/// S and P only.
+/// Each of the three steps reads every operand once, which needs an SRAM that holds all of K or of V: no SRAM allows fewer accesses. The implementation takes
+/// each row through the three steps before the next one; the counts are those of the steps in sequence, with memory for only one row of S and P.
 ///
 /// # Panics
 /// If the tensors do not fit each other.
@@ -20,8 +18,8 @@ pub fn standard(problem: &Problem) -> Counted {
     in_three_steps(problem, safe)
 }
 
-/// The same with softmax as (1) has it, without the subtraction of the maximum. None if a query's scores are outside
-/// the domain that [`naive_softmax`](super::naive_softmax) has.
+/// [`standard`] with softmax (1), without subtracting the maximum. `None` if a query's scores are outside the domain of
+/// [`naive_softmax`](super::naive_softmax).
 ///
 /// # Panics
 /// If the tensors do not fit each other.
@@ -31,7 +29,7 @@ pub fn standard_naive(problem: &Problem) -> Option<Counted> {
     defined.then_some(counted)
 }
 
-/// Scores, softmax in place and its log-sum-exp, weighted sum, row by row.
+/// Row by row: scores, softmax in place with its log-sum-exp, weighted sum.
 fn in_three_steps(
     problem: &Problem,
     mut softmax: impl FnMut(&mut Machine, &mut [f64]) -> Option<LogSum>,
@@ -65,7 +63,7 @@ fn in_three_steps(
     Counted { rows, counts: machine.counts, working_set: machine.working_set }
 }
 
-/// The softmax of a row relative to its maximum, (2). A wholly masked row has weights 0.
+/// Softmax of a row relative to its maximum, (2). A fully masked row has weights 0.
 fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     if s.is_empty() {
         return None;
@@ -81,7 +79,7 @@ fn safe(machine: &mut Machine, s: &mut [f64]) -> Option<LogSum> {
     Some(LogSum::of(m, sum.ln()))
 }
 
-/// The softmax of a row as it stands, (1); `defined` becomes false outside its domain.
+/// Softmax of a row without the maximum, (1); clears `defined` outside its domain.
 fn naive(machine: &mut Machine, s: &mut [f64], defined: &mut bool) -> Option<LogSum> {
     let seen = s.iter().filter(|&&s| s > f64::NEG_INFINITY).count();
     s.iter_mut().for_each(|s| *s = machine.exponential(*s));
@@ -97,20 +95,20 @@ fn naive(machine: &mut Machine, s: &mut [f64], defined: &mut bool) -> Option<Log
     Some(LogSum::of(sum.ln(), 0.0))
 }
 
-/// What [`standard`] counts, in closed form. The accesses are `2 (queries + keys) d + 4 queries keys`, and `queries keys`
-/// of the mask, for square attention `O(N d + N^2)`; the extra memory is S and P.
+/// Counts of [`standard`] in closed form. Accesses are `2 (queries + keys) d + 4 queries keys`, plus `queries keys` of a mask: `O(N d + N^2)` for N queries and
+/// keys. The extra memory is S and P.
 pub fn standard_formula(sizes: &Sizes) -> Counts {
     let Sizes { queries, keys, seeing, .. } = *sizes;
-    // The subtraction of the maximum, and the sum.
+    // Subtractions of the maximum, and the sum.
     counted(sizes, seeing * (2 * keys - 1), [queries * (keys - 1), seeing * keys])
 }
 
-/// What [`standard_naive`] counts: the exponentials of all rows, those without a visible key among them.
+/// Counts of [`standard_naive`]: exponentials of all rows, also of those without a visible key.
 pub fn standard_naive_formula(sizes: &Sizes) -> Counts {
     counted(sizes, sizes.queries * (sizes.keys - 1), [0, sizes.pairs()])
 }
 
-/// Both formulas, given the additions, maxima and exponentials of the softmax.
+/// Both formulas, from the additions, maxima and exponentials of the softmax.
 fn counted(sizes: &Sizes, additions: u64, [maxima, exponentials]: [u64; 2]) -> Counts {
     let Sizes { queries, keys, d, seeing, .. } = *sizes;
     let (multiply, add) = sizes.of_scores();

@@ -1,5 +1,5 @@
-//! Queries resident, keys and values streamed: FlashAttention-2's order of loops, and that of this project's cores and
-//! arrays. What a query keeps while the keys pass is the algorithm's matter ([`State`]).
+//! Queries resident, keys and values streamed: the loop order of FlashAttention-2 and of this project's cores and arrays. [`State`] is what a query keeps while
+//! the keys pass.
 
 use super::counts::{Counts, Operation, Tensor};
 use super::machine::Machine;
@@ -7,19 +7,19 @@ use super::monoid::Monoid;
 use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
 use super::row::Row;
 
-/// What a query keeps in fast memory while keys and values stream by.
+/// State of a query in fast memory while keys and values stream by.
 pub(super) trait State {
-    /// Takes in the scores of a block of keys, which it may overwrite, and their values. Masked scores are -inf.
+    /// Takes the scores of a block of keys, which it may overwrite, and their values. Masked scores are -inf.
     fn take(&mut self, machine: &mut Machine, s: &mut [f64], v: &[f64]);
 
     /// The result.
     fn finish(self, machine: &mut Machine) -> Row;
 }
 
-/// Runs an algorithm in blocks: for each block of queries, all blocks of keys and values. Q is read and O written once,
-/// K and V are read once for each block of queries. `elements_of` is what the state of a query takes.
+/// Runs an algorithm in blocks: for each block of queries, all blocks of keys and values. Q is read and O written once; K and V are read once per block of
+/// queries. `elements_of` is the size of a query's state.
 ///
-/// The log-sum-exp that FlashAttention-2 writes for the backward pass is not written.
+/// FlashAttention-2 also writes the log-sum-exp for the backward pass; this does not.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -58,14 +58,14 @@ pub(super) fn streamed<S: State>(
     Counted { rows: results, counts: machine.counts, working_set: machine.working_set }
 }
 
-/// The result of one query, uncounted, from its scores.
+/// Result of one query from its scores, uncounted.
 pub(super) fn of_scores<S: State>(mut state: S, s: &[f64], v: &[f64]) -> Row {
     let mut machine = Machine::default();
     state.take(&mut machine, &mut s.to_vec(), v);
     state.finish(&mut machine)
 }
 
-/// `o = sum / weight`, counted, from sums relative to `e^max`; the empty result without a weight.
+/// `o = sum / weight`, counted, from sums relative to `e^max`; the empty result if the weight is 0.
 pub(super) fn divided(machine: &mut Machine, sum: Vec<f64>, weight: f64, max: f64) -> Row {
     if weight == 0.0 {
         return Row::identity(sum.len());
@@ -74,8 +74,8 @@ pub(super) fn divided(machine: &mut Machine, sum: Vec<f64>, weight: f64, max: f6
     Row::of_sums(sum, weight, max)
 }
 
-/// What a streamed algorithm counts, given the operations beside those of the scores, products and sums among them. With `T_r = ceil(queries / B_r)`
-/// blocks of queries the accesses are `2 queries d + 2 T_r keys d`, and `queries keys` of the mask.
+/// Counts of a streamed algorithm, given its operations (products and sums among them) beside those of the scores. With `T_r = ceil(queries / B_r)` blocks of
+/// queries, accesses are `2 queries d + 2 T_r keys d`, plus `queries keys` of a mask.
 pub(super) fn streamed_formula(sizes: &Sizes, operations: &[(Operation, u64)]) -> Counts {
     let Sizes { queries, keys, d, blocks, .. } = *sizes;
     let passes = queries.div_ceil(blocks.rows as u64);

@@ -1,12 +1,12 @@
-//! FlashAttention in blocks, in the order of loops of 2022, with its accesses to slow memory.
+//! FlashAttention in blocks with the loop order of 2022, and its accesses to slow memory.
 
 use super::counts::{Counts, Operation, Tensor};
 use super::machine::Machine;
 use super::problem::{Blocks, Counted, Problem, Sizes, elements, ranges};
 use super::row::{LogSum, Row};
 
-/// Block-tiled FlashAttention, Algorithm 1 of the 2022 paper. O = 0, l = 0 and m = -inf are written first. Then,
-/// for each block of keys j and each block of queries i, `Q_i`, `O_i`, `l_i` and `m_i` are read and, by row,
+/// Block-tiled FlashAttention, Algorithm 1 of the 2022 paper. First O = 0, l = 0 and m = -inf are written. Then, for each block of keys j and each block of
+/// queries i, `Q_i`, `O_i`, `l_i` and `m_i` are read, and each row computes
 ///
 /// ```text
 /// m_b = max_j s_ij       p_j = e^(s_ij - m_b)      l_b = sum_j p_j
@@ -14,8 +14,7 @@ use super::row::{LogSum, Row};
 /// o'  = (e^(m - m') l / l') o + (e^(m_b - m') / l') sum_j p_j v_j
 /// ```
 ///
-/// before `O_i`, `l_i` and `m_i` are written back. The last block of either sort may be smaller. A row of a block
-/// that is wholly masked changes nothing.
+/// before `O_i`, `l_i` and `m_i` are written back. The last block of queries or keys may be smaller. A fully masked row of a block changes nothing.
 ///
 /// # Panics
 /// If the tensors do not fit each other or a block size is 0.
@@ -66,7 +65,7 @@ struct State<'a> {
 }
 
 impl State<'_> {
-    /// Takes in a block of scores, which become weights, and of values.
+    /// Takes a block of scores, which it replaces by weights, and of values.
     fn update(self, machine: &mut Machine, s: &mut [f64], v: &[f64], product: &mut [f64]) {
         let m_block = machine.largest(s);
         if m_block == f64::NEG_INFINITY {
@@ -87,10 +86,9 @@ impl State<'_> {
     }
 }
 
-/// What [`tiled`](tiled()) counts, in closed form. With `T_c = ceil(keys / B_c)` blocks of keys the accesses are
-/// `2 keys d + queries (T_c (3 d + 4) + d + 2)`, and `queries keys` of the mask: K and V are read once, Q, O, l and m once
-/// for each of these blocks; O, l and m are written as often, and at the start. For square attention that is
-/// `O(N^2 d^2 / M)`.
+/// Counts of [`tiled`](tiled()) in closed form. With `T_c = ceil(keys / B_c)` blocks of keys, accesses are `2 keys d + queries (T_c (3 d + 4) + d + 2)`, plus
+/// `queries keys` of a mask: K and V are read once; Q, O, l and m are read once per block of keys; O, l and m are written once per block of keys and at the
+/// start. That is `O(N^2 d^2 / M)` for N queries and keys.
 pub fn tiled_formula(sizes: &Sizes) -> Counts {
     let Sizes { queries, keys, d, seen_blocks: t, in_seen_blocks: u, .. } = *sizes;
     let passes = sizes.blocks();

@@ -3,7 +3,7 @@
 use super::monoid::Monoid;
 use super::row::Row;
 
-/// Sums of values and of weights relative to the largest score:
+/// Sums of values and of weights, relative to the largest score:
 /// `(u_1, m_1) (u_2, m_2) = (e^(m_1 - m) u_1 + e^(m_2 - m) u_2, m)` with `m = max(m_1, m_2)`.
 ///
 /// `u` is the pair of `sum` and `weight`, the sum of `(v_i, 1)` with weights `e^(s_i - m)`.
@@ -13,12 +13,12 @@ pub struct WeightedSum {
     pub sum: Vec<f64>,
     /// `sum_i e^(s_i - m)`.
     pub weight: f64,
-    /// The largest score `m`; none without a visible key.
+    /// The largest score m; `None` without a visible key.
     pub max: Option<f64>,
 }
 
 impl WeightedSum {
-    /// One key: `(v, 1)` relative to its own score. A masked key (`s` = -inf) gives the identity.
+    /// The result over one key: `(v, 1)` relative to its own score. A masked key (`s` = -inf) gives the identity.
     pub fn of_key(s: f64, v: &[f64]) -> WeightedSum {
         if s == f64::NEG_INFINITY {
             return WeightedSum::identity(v.len());
