@@ -1,10 +1,10 @@
-//! The cores' functions of base-2 arguments, in integers: `t = k + f`, an octave and B fraction bits.
+//! The cores' exponential, sigmoid and logarithm in base 2, in integers. An argument `t = k + f` has an octave k and B fraction bits f.
 
 use crate::round::pow2;
 use crate::scalar::{Reduced, lookup};
 use flashd_spec::numerics::{ExpNumerics, LOG2E, LOG2E_FRACTION, Numerics};
 
-/// `x * 2^-places`, to nearest, half up; exact where `places` is not positive.
+/// `x * 2^-places`, rounded half up; exact if `places <= 0`.
 pub fn round_half_up(x: i64, places: i32) -> i64 {
     match places {
         ..=0 => x << -places,
@@ -13,27 +13,27 @@ pub fn round_half_up(x: i64, places: i32) -> i64 {
     }
 }
 
-/// A positive number as the lanes' multipliers take it: `m 2^-(bits-1) 2^-right`, m of `bits` bits with its
-/// top bit set. The m of a zero is 0.
+/// A factor of the lanes' multipliers, `m 2^-(bits-1) 2^-right`. The significand m has `bits` bits with the top bit set; for zero
+/// m is 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factor {
     /// Significand.
     pub m: u64,
-    /// Its width.
+    /// Width of `m` in bits.
     pub bits: u32,
-    /// Places right, besides the significand's own `bits - 1`.
+    /// Right shift beyond the significand's own `bits - 1` places.
     pub right: u32,
 }
 
 impl Factor {
-    /// The factor next to `value 2^-fraction 2^-k`, half a unit going up, for a positive value up to `2^fraction`.
+    /// Rounds `value 2^-fraction 2^-k` half up to a factor, for `0 < value <= 2^fraction`.
     pub fn new(value: u64, fraction: u32, k: u32, bits: u32) -> Factor {
         debug_assert!((1..=1 << fraction).contains(&value));
         let zeros = fraction - value.ilog2();
         let m = round_half_up((value << zeros) as i64, fraction as i32 + 1 - bits as i32) as u64;
         match m >> bits {
             0 => Factor { m, bits, right: k + zeros },
-            // The value was below 2^fraction, so it had a leading zero.
+            // Rounding carried into the next binade. The value was below 2^fraction, so `zeros` is at least 1.
             _ => Factor { m: m / 2, bits, right: k + zeros - 1 },
         }
     }
@@ -48,28 +48,28 @@ impl Factor {
         Factor { m: 1 << (bits - 1), bits, right: 0 }
     }
 
-    /// A factor as a step records it.
+    /// Decodes [`Factor::record`].
     pub fn from_record(record: u64, bits: u32) -> Factor {
         Factor { m: record & ((1 << bits) - 1), bits, right: (record >> bits) as u32 }
     }
 
-    /// Places by which the product with m is shifted right.
+    /// Right shift of the product with m, `bits - 1 + right`.
     pub fn shift(&self) -> u32 {
         self.bits - 1 + self.right
     }
 
-    /// The value.
+    /// The value `m 2^-shift`.
     pub fn value(&self) -> f64 {
         self.m as f64 * pow2(-(self.shift() as i32))
     }
 
-    /// As a step records it.
+    /// The encoding in a recorded step, `(right << bits) | m`.
     pub fn record(&self) -> u64 {
         (u64::from(self.right) << self.bits) | self.m
     }
 }
 
-/// Functions of base-2 arguments.
+/// The tables of a core, with octaves applied as shifts.
 #[derive(Clone, Debug)]
 pub struct Base2 {
     exp: ExpNumerics,
@@ -77,19 +77,20 @@ pub struct Base2 {
 }
 
 impl Base2 {
-    /// The functions of a core.
+    /// The tables of a core's numerics.
     pub fn new(numerics: &Numerics) -> Self {
         Base2 { exp: numerics.exp.clone(), largest: (1 << numerics.octave_argument_bits()) - 1 }
     }
 
-    /// Octave and offset of a magnitude with `fraction` fraction bits: rounded half up, saturated.
+    /// Rounds a magnitude with `fraction` fraction bits half up to B, saturates it, and splits it into octave and offset.
     pub(crate) fn reduce(&self, magnitude: u64, fraction: u32) -> Reduced {
         let b = self.exp.value_fraction;
         let t = round_half_up(magnitude as i64, fraction as i32 - b as i32).min(self.largest) as u64;
         Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
     }
 
-    /// Octave and offset of `|x|` as FLASH-D's loop forms them: cut, and a unit of x less where x is negative.
+    /// Octave and offset of `|x|` as FLASH-D's loop forms them: a negative x is inverted (`-1 - x`), then cut to B fraction bits and
+    /// saturated.
     pub fn reduce_cut(&self, x: i64, fraction: u32) -> Reduced {
         let b = self.exp.value_fraction;
         let magnitude = if x < 0 { -1 - x } else { x } as u64;
@@ -97,17 +98,17 @@ impl Base2 {
         Reduced { k: (t >> b) as u32, f: t & ((1 << b) - 1) }
     }
 
-    /// Fraction bits B of the tables' values, which count from octave k on.
+    /// Fraction bits B of the tables' values, before the shift by the octave.
     pub(crate) fn fraction(&self) -> u32 {
         self.exp.value_fraction
     }
 
-    /// `2^-t` without its octave.
+    /// `2^-f` with B fraction bits; the caller shifts right by k.
     pub(crate) fn exp(&self, r: Reduced) -> u64 {
         lookup(&self.exp.exp, Reduced { k: 0, ..r })
     }
 
-    /// `1 / (1 + 2^t)` without its octave.
+    /// `1 / (1 + 2^t)` with B fraction bits, times `2^k`; the caller shifts right by k.
     pub(crate) fn sigmoid(&self, r: Reduced) -> u64 {
         lookup(&self.exp.sigmoid, r)
     }
@@ -122,7 +123,7 @@ impl Base2 {
         Factor::new(self.sigmoid(r), self.fraction(), r.k, bits)
     }
 
-    /// `log2(1 + 2^-t)` with `fraction` fraction bits, rounded half up: what the log-sum-exp grows by.
+    /// Growth of the log-sum-exp, `log2(1 + 2^-t)`, with `fraction` fraction bits, rounded half up.
     pub fn growth(&self, r: Reduced, fraction: u32) -> i64 {
         let left = fraction as i32 - self.fraction() as i32 + 1;
         let aligned = round_down(lookup(&self.exp.log2p1, r), -left);
@@ -134,7 +135,7 @@ fn round_down(x: u64, places: i32) -> u64 {
     if places > 0 { x >> places } else { x << -places }
 }
 
-/// The score in base 2 from the natural one: both fixed point, both saturated.
+/// Converts natural scores to base 2. Both are fixed point and saturate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Score {
     natural_limit: i64,
@@ -151,22 +152,22 @@ impl Score {
         }
     }
 
-    /// Largest natural score.
+    /// Largest magnitude of a natural score.
     pub(crate) fn natural_limit(&self) -> i64 {
         self.natural_limit
     }
 
-    /// Largest score.
+    /// Largest magnitude of a base-2 score.
     pub(crate) fn limit(&self) -> i64 {
         self.limit
     }
 
-    /// Places by which the product with `log2(e)` is shifted right.
+    /// Right shift of the product with `log2(e)`.
     pub(crate) fn places(&self) -> i32 {
         self.places
     }
 
-    /// `natural log2(e)` with FS fraction bits.
+    /// `natural log2(e)` with FS fraction bits, rounded half up and saturated.
     pub(crate) fn of(&self, natural: i64) -> i64 {
         let natural = natural.clamp(-self.natural_limit, self.natural_limit);
         round_half_up(natural * LOG2E as i64, self.places).clamp(-self.limit, self.limit)

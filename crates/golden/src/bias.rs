@@ -1,20 +1,20 @@
-//! What is added to the scores of keys.
+//! Biases: numbers added to the scores of keys.
 
 use crate::base2::Score;
 use crate::head::Biases;
 use crate::round::{decode, pow2};
 use flashd_spec::numerics::{BIAS, LOG2E, LOG2E_FRACTION, Numerics};
 
-/// A bias as it is added to a score.
+/// A bias, ready to be added to a score.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bias {
     /// In base 2, with FS fraction bits.
     pub(crate) score: i64,
-    /// It is Inf or NaN, and counts as zero.
+    /// The encoding is Inf or NaN; the bias then counts as zero.
     pub(crate) special: bool,
 }
 
-/// From encodings to base 2.
+/// Converts encodings of biases to base 2.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BiasUnit {
     scale: f64,
@@ -27,9 +27,9 @@ impl BiasUnit {
         BiasUnit { scale, limit: Score::new(n).limit() as f64 }
     }
 
-    /// `bias log2(e)` in units of the score's last place, half away from zero, saturated.
+    /// `bias log2(e)` in ulps of the score, rounded half away from zero, saturated.
     pub(crate) fn of(&self, bits: u64) -> Bias {
-        // The product has 23 bits, and the limit is an integer: f64 rounds nothing before `round` does.
+        // The product has 23 bits and the limit is an integer, so f64 is exact up to `round`.
         let scaled = (decode(BIAS, bits) * self.scale).clamp(-self.limit, self.limit);
         Bias { score: scaled.round() as i64, special: BIAS.is_special(bits) }
     }
@@ -47,12 +47,12 @@ impl<'a> KeyBiases<'a> {
         KeyBiases { unit: BiasUnit::new(n), biases }
     }
 
-    /// Whether there are any.
+    /// Whether the run has biases.
     pub(crate) fn any(&self) -> bool {
         self.biases.is_some()
     }
 
-    /// What a query, by its index, has added to the score of a key.
+    /// The bias of a key for a query, both by index; zero in a run without biases.
     pub(crate) fn of(&self, query: usize, key: usize) -> Bias {
         self.biases.map_or(Bias::default(), |biases| self.unit.of(biases(query, key)))
     }

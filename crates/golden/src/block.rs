@@ -1,25 +1,25 @@
-//! Queries side by side: blocks of them, and what a dot product unit takes and gives.
+//! Blocks of queries side by side, and the interface of dot product units.
 
-/// Queries whose dot products are formed together, one array lane each.
+/// Queries whose dot products are computed together, one array element each.
 pub(crate) const BLOCK: usize = 16;
 
 /// One number for each query of a block.
 pub(crate) type Block<C> = [C; BLOCK];
 
-/// The dot product unit with the keys of one run.
+/// A dot product unit that holds the keys of one run.
 pub(crate) trait DotUnit: Send + Sync {
-    /// Takes up to [`BLOCK`] queries.
+    /// Loads up to [`BLOCK`] queries.
     fn block<'a>(&'a self, queries: &[u64]) -> Box<dyn BlockDot + 'a>;
 }
 
-/// The dot product unit with the queries of a block.
+/// A dot product unit that also holds the queries of a block.
 pub(crate) trait BlockDot {
-    /// The results for one key. A tree gives the dot products themselves, values of the format; the fused unit
-    /// the integer sum of its terms; and one that multiplies by scales the score, an integer.
+    /// The results for one key. A tree returns dot products, values of the format. The fused unit returns the integer sum of its
+    /// terms. A unit that multiplies by scales returns the score, an integer.
     fn dots(&mut self, key: usize) -> Block<f64>;
 }
 
-/// Element j of all queries of a block, for every j.
+/// Transposes the queries of a block: row j holds element j of every query.
 pub(crate) fn transpose<C: Copy + Default>(
     d: usize,
     queries: &[u64],

@@ -1,53 +1,51 @@
-//! The machine's float types as carriers of narrower formats.
+//! f32 and f64 as carriers of narrower formats.
 //!
-//! A value of a format sits in a carrier exactly. An operation is the carrier's own, followed by one
-//! rounding to the format ([`crate::round::Rounder`]). That gives the correctly rounded result of the format
-//! when the first rounding, the carrier's, does no harm. Why it does none, operation by operation (`p`
-//! significand bits of the target format, `P` of the carrier):
+//! A carrier holds every value of a format exactly. An operation is the carrier's own, followed by one
+//! rounding to the format ([`crate::round::Rounder`]). The result is correctly rounded if the carrier's own
+//! rounding, the first of the two, does no harm. It does none, operation by operation (`p` significand bits of
+//! the target format, `P` of the carrier):
 //!
 //! - **Multiply**: the exact product of `a` and `b` bits needs `a + b` bits. f32 is chosen only where every
 //!   product has `a + b <= 24`; in f64 the widest is FLASH-D's factor times difference for fp32, 24 + 26 = 50, and
-//!   FA2's last multiply, 24 + 29 = 53. So products are exact and there is only one rounding.
+//!   FA2's last multiply, 24 + 29 = 53. So products are exact and only one rounding happens.
 //! - **Add in the adder tree**: both operands and the target have `p` bits and `P >= 2p + 2` (bf16 8, fp16
 //!   11 in f32's 24; fp32 24 in f64's 53). The carrier's sum is inexact only if the exponents are more than
-//!   `P - p` apart; then the smaller operand cannot bring the larger one, which is itself a `p`-bit number,
-//!   near a midpoint of two `p`-bit numbers: rounding twice is rounding once.
+//!   `P - p` apart. The larger operand is a `p`-bit number, and the smaller one cannot move it near a midpoint of
+//!   two `p`-bit numbers: rounding twice equals rounding once.
 //! - **Add in the lanes and in scalar units**: here an operand can be *longer* than the target (the update
 //!   adds a product with two guard bits; a wide accumulator meets a narrower difference), so it can *be* a
 //!   midpoint, and a tiny second operand decides the direction. [`Carrier::add_odd`] rounds such sums to odd
-//!   in the carrier: a result that was not exact has its last bit set, like a sticky bit. Rounding to odd
-//!   with `P >= p + 2` followed by any rounding to `p` bits is the same as rounding the exact sum, whatever
-//!   the lengths of the operands.
+//!   in the carrier: an inexact result has its last bit set, like a sticky bit. If `P >= p + 2`, rounding to odd
+//!   and then to `p` bits equals rounding the exact sum, whatever the lengths of the operands.
 //! - **Integers**: the fused dot product, FA2's fixed-point addends and the fused update compute integers in a
-//!   carrier. A sum with `1.5 * 2^(P-1)` is rounded to an integer, to nearest; see [`crate::dot`] for the halves.
+//!   carrier. Adding `1.5 * 2^(P-1)` rounds to the nearest integer; see [`crate::dot`] for ties.
 //!
 //! Range: in f64 no format's sum or product over- or underflows. f32 serves e4m3, e5m2 and fp16 with room to
-//! spare. For bf16, whose exponent range is f32's own: an overflow to infinity is an overflow of the format
-//! as well and saturates; a sum below the smallest normal is exact; a product of `a + b <= 23` bits is exact
-//! down to 2^-127, and what lies below is flushed to zero, exact or not. Only FLASH-D's difference and product
-//! and FA2's product have one exponent bit more than bf16 and can leave f32: the lanes use f64 unless all
-//! values are small.
+//! spare. bf16 has f32's exponent range: an overflow to infinity is also an overflow of the format and
+//! saturates; a sum below the smallest normal is exact; a product of `a + b <= 23` bits is exact down to 2^-127,
+//! and anything below is flushed to zero, exact or not. Only FLASH-D's difference and product and FA2's product
+//! have one exponent bit more than bf16 and can leave f32: the lanes use f64 unless all values are small.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
 /// Which carriers a run uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carriers {
-    /// The narrowest ones that are exact.
+    /// The narrowest carriers that are exact.
     Fastest,
-    /// f64 and i64 everywhere, to compare with.
+    /// f64 and i64 everywhere, as a reference for tests.
     Widest,
 }
 
-/// The integers of a carrier's width.
+/// An integer as wide as its carrier.
 pub trait Integer: Copy + Default + Send + Sync + Into<i64> {
-    /// The sum modulo 2 to the width.
+    /// `self + other` modulo 2^width.
     fn wrapping_add(self, other: Self) -> Self;
 
-    /// The difference modulo 2 to the width.
+    /// `self - other` modulo 2^width.
     fn wrapping_sub(self, other: Self) -> Self;
 
-    /// `self * times` modulo 2 to the width.
+    /// `self * times` modulo 2^width.
     fn wrapping_times(self, times: usize) -> Self;
 }
 
@@ -89,16 +87,16 @@ pub trait Carrier:
     /// Significand bits P, hidden bit included.
     const PRECISION: u32;
 
-    /// Integers as wide as the carrier.
+    /// The integer type as wide as the carrier.
     type Integer: Integer;
 
-    /// What [`Carrier::biased_integer`] is too large by.
+    /// The constant that [`Carrier::biased_integer`] adds.
     const INTEGER_BIAS: Self::Integer;
 
-    /// The value, which must be representable.
+    /// Converts `x`, which the carrier must represent exactly.
     fn from_f64(x: f64) -> Self;
 
-    /// The value; exact.
+    /// Converts to f64, exactly.
     fn to_f64(self) -> f64;
 
     /// Magnitude.
@@ -107,39 +105,39 @@ pub trait Carrier:
     /// `self` with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
 
-    /// A magnitude without its `dropped` lowest significand bits, to nearest, ties to even. The carry into
-    /// the exponent field is the right one; infinity stays infinity. `dropped >= 1`.
+    /// Rounds a magnitude to nearest, ties to even, dropping its `dropped >= 1` lowest significand bits. A carry
+    /// goes into the exponent field as it should; infinity stays infinity.
     fn drop_bits(self, dropped: u32) -> Self;
 
-    /// `self + other` rounded to odd: an inexact sum is the neighbour with an odd significand.
+    /// `self + other` rounded to odd: an inexact sum becomes the neighbour with an odd significand.
     fn add_odd(self, other: Self) -> Self;
 
-    /// The nearest integer, ties to even, plus [`Carrier::INTEGER_BIAS`], modulo 2 to the width; magnitudes up to
+    /// The nearest integer, ties to even, plus [`Carrier::INTEGER_BIAS`], modulo 2^width; for magnitudes up to
     /// `2^(P-2)`.
     fn biased_integer(self) -> Self::Integer;
 
-    /// The nearest integer, ties to even; magnitudes up to `2^(P-2)`.
+    /// The nearest integer, ties to even; for magnitudes up to `2^(P-2)`.
     #[inline(always)]
     fn nearest_integer(self) -> Self::Integer {
         self.biased_integer().wrapping_sub(Self::INTEGER_BIAS)
     }
 
-    /// The largest integer that is not above; magnitudes up to `2^(P-2)`.
+    /// The largest integer not above `self`; for magnitudes up to `2^(P-2)`.
     fn floor(self) -> Self;
 
-    /// The next number away from zero; zero stays.
+    /// The next number away from zero; zero stays zero.
     fn away(self) -> Self;
 
-    /// The largest power of two that is not above a normal magnitude.
+    /// The largest power of two not above a normal magnitude.
     fn binade(self) -> Self;
 
-    /// `2^exponent / self` for a power of two.
+    /// `2^exponent / self`, where `self` is a power of two.
     fn pow2_over(self, exponent: i32) -> Self;
 }
 
-/// Constants of a carrier that its operations need.
+/// The carrier's constant for rounding to integers.
 pub(crate) trait Constants {
-    /// `1.5 * 2^(P-1)`: a sum with it is rounded to an integer, which its last bits show.
+    /// `1.5 * 2^(P-1)`: adding it rounds to an integer, which is then in the sum's low bits.
     const INTEGERS: Self;
 }
 
@@ -190,8 +188,7 @@ macro_rules! carrier {
                 // Exact error of the sum (Knuth's TwoSum).
                 let part = sum - self;
                 let error = (self - (sum - part)) + (other - part);
-                // An even significand moves one unit towards the exact sum, to the odd neighbour; an odd one
-                // is that neighbour already.
+                // An even significand moves one ulp towards the exact sum, to its odd neighbour. An odd one stays.
                 let bits = sum.to_bits();
                 let inwards = (bits ^ error.to_bits()) >> (<$bits>::BITS - 1);
                 let unit = (1 as $bits).wrapping_sub(inwards << 1);

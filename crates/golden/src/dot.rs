@@ -1,10 +1,9 @@
-//! Dot products of a block of queries with one key after the other.
+//! Dot products of a block of queries, key by key.
 //!
-//! **Fused.** A term of the sum is `|q k| 2^shift`, rounded to an integer with halves going away from zero. In
-//! floats: the carrier's product with the next number beyond `k 2^shift` is one or two last places above the
-//! exact product, which is far from enough to pass a half (products are at least two bits shorter than the
-//! carrier), but turns a half into more than a half. So the nearest integer is the term, and adding up integers
-//! of the carrier's width gives the exact sum.
+//! **Fused.** A term of the sum is `q k 2^shift`, rounded to an integer, half away from zero. In floats, the
+//! carrier multiplies q by the next number beyond `k 2^shift`. That product exceeds the exact one by one or two
+//! ulps: too little to reach a midpoint (products are at least two bits shorter than the carrier), but enough to
+//! lift a tie above it. So the nearest integer is the term, and sums of integers of the carrier's width are exact.
 
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
 use crate::carrier::{Carrier, Carriers, Integer};
@@ -14,7 +13,7 @@ use flashd_spec::config::Dot;
 use flashd_spec::format::{Format, Formats, Subnormals};
 use flashd_spec::numerics::Numerics;
 
-/// The unit of a core for a run's operands.
+/// The core's dot product unit, with the keys of a run.
 pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
     if n.is_exact() {
         return Box::new(ScaledUnit::new(n, d, k));
@@ -26,10 +25,10 @@ pub(crate) fn dot_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: C
     sums_unit(n, d, q, k, carriers)
 }
 
-/// The unit for operands that are elements alone.
+/// The unit for operands without scales.
 fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -> Box<dyn DotUnit> {
     let (formats, fastest) = (n.formats, carriers == Carriers::Fastest);
-    // Rounded products are of two operands in one format.
+    // The tree takes both operands in one format.
     let format = formats.q;
     let narrow = formats.q.precision() + formats.k.precision() + 2 <= f32::PRECISION;
     match n.dot {
@@ -52,31 +51,32 @@ fn sums_unit(n: &Numerics, d: usize, q: &[u64], k: &[u64], carriers: Carriers) -
     }
 }
 
-/// The power of two between `q k` and a term.
+/// `shift` of a term `q k 2^shift`.
 pub(crate) fn term_shift(n: &Numerics) -> i32 {
     n.score_shift + (n.natural_fraction() + n.dot_guard) as i32
 }
 
-/// Where terms saturate: from the first number on, and where the sum of the exponent fields is above the second.
+/// Limits of terms: a term saturates if its magnitude reaches the first number, or if its operands' exponent fields add up to
+/// more than the second.
 pub(crate) fn term_limits(n: &Numerics) -> (f64, f64) {
     let width = (n.term_bits() - 1) as i32;
     (pow2(width), (width + n.formats.q.bias + n.formats.k.bias - term_shift(n) - 1).into())
 }
 
-/// Whether f32 has every term up to the largest, and i32 every sum of d of them.
+/// Whether f32 holds every term up to `largest`, and i32 every sum of d terms.
 pub(crate) fn sums_fit_i32(largest: f64, d: usize) -> bool {
     largest < pow2(21) && (largest + 1.0) * (d as f64) < pow2(31)
 }
 
-/// What the fused dot product makes of its operands.
+/// The fused unit's keys, and the range of its terms.
 struct Terms {
     formats: Formats,
     d: usize,
     /// `k 2^shift`.
     k: Vec<f64>,
-    /// The largest term that there can be.
+    /// Upper bound of a term's magnitude, before rounding.
     largest: f64,
-    /// Where terms saturate: from `2^W` on, and where the sum of the exponent fields is above `top`.
+    /// See [`term_limits`].
     limit: f64,
     top: f64,
     /// No term saturates.
@@ -99,14 +99,14 @@ impl Terms {
         Terms { formats, d, k: k_scaled, largest: term, limit, top, fit }
     }
 
-    /// Whether f32 has every factor, and i32 every sum.
+    /// Whether f32 holds every factor, and i32 every sum.
     fn fit_f32(&self) -> bool {
         let exact = |k: f64| k == 0.0 || k.abs() >= pow2(-126) && f64::from(k as f32) == k;
         sums_fit_i32(self.largest, self.d) && self.k.iter().all(|&k| exact(k))
     }
 }
 
-/// Exponent field of an encoding's value, as a number: 1 for a subnormal, minus infinity for zero.
+/// Exponent field of an encoding: 1 for a subnormal, minus infinity for zero.
 pub(crate) fn exponent(format: Format, bits: u64) -> f64 {
     match decode(format, bits) {
         0.0 => f64::NEG_INFINITY,
@@ -114,7 +114,7 @@ pub(crate) fn exponent(format: Format, bits: u64) -> f64 {
     }
 }
 
-/// Products, then the adder tree level by level, every result rounded to the format.
+/// Products and an adder tree; every result is rounded to the format.
 struct Tree<C, const FLUSH: bool> {
     format: Format,
     d: usize,
@@ -168,12 +168,12 @@ impl<C: Carrier, const FLUSH: bool> BlockDot for TreeBlock<'_, C, FLUSH> {
     }
 }
 
-/// Integer terms and their exact sum, where no term saturates.
+/// The exact sum of integer terms, none of which saturates.
 struct Fused<C> {
-    /// Of queries.
+    /// Format of the queries.
     format: Format,
     d: usize,
-    /// Next to `k 2^shift`, see the module's documentation.
+    /// The next number beyond `k 2^shift`, see the module's documentation.
     k: Vec<C>,
 }
 
@@ -213,7 +213,7 @@ impl<C: Carrier> BlockDot for FusedBlock<'_, C> {
     }
 }
 
-/// Integer terms and their exact sum, where terms may saturate.
+/// The exact sum of integer terms that may saturate.
 struct Saturating {
     terms: Terms,
     /// Exponent fields of the keys.

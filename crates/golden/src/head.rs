@@ -1,4 +1,4 @@
-//! What a run of a model takes: the operands, and what each query sees of them.
+//! The input of a run: the operands, and the keys that each query sees.
 
 use crate::result::PartialState;
 use crate::round::{given_exponent, v_exponent};
@@ -8,68 +8,64 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 use std::ops::Range;
 
-/// The operands of a run, of [`crate::Model`] and of [`crate::VectorModel`]: queries against keys and values, as encodings of
-/// their formats.
+/// The operands of a run of [`crate::Model`] or [`crate::VectorModel`]: queries, keys and values as encodings of their formats.
 ///
-/// [`Head::new`] has what every run needs. The rest is for some runs, and is set by name:
-/// `Head { restored, ..Head::new(q, k, v, lengths) }`.
+/// [`Head::new`] sets what every run needs. Set the other fields by name: `Head { restored, ..Head::new(q, k, v, lengths) }`.
 #[derive(Clone, Copy, Default)]
 pub struct Head<'a> {
-    /// Queries, `[queries, d_k]`, each with the words of its scales behind its elements where there are scales
-    /// ([`CoreConfig::port_words`]).
+    /// Queries, `[queries, d_k]`. With scales, the words of a query's scales follow its elements ([`CoreConfig::port_words`]).
     pub q: &'a [u64],
     /// Keys, `[keys, d_k]`, likewise.
     pub k: &'a [u64],
     /// Values, `[keys, d_v]`, likewise.
     pub v: &'a [u64],
-    /// The first key that each query meets; 0 for all when empty. Keys before it are no steps.
+    /// The first key that each query meets; if empty, 0 for all. Keys before it make no steps.
     pub from: &'a [usize],
-    /// One past the last key that each query meets: causal attention is `lengths[i] = i + 1`. One that sees no key gives zeros
-    /// and is [`crate::QueryResult::empty`].
+    /// One past the last key that each query meets; causal attention has `lengths[i] = i + 1`. A query that sees no key returns
+    /// zeros and sets [`crate::QueryResult::empty`].
     pub lengths: &'a [usize],
-    /// What fixed-point lanes scale the values to, for each query: an exponent field of what v's elements are with their
-    /// scales ([`CoreConfig::products`]). Larger values set
-    /// [`crate::QueryResult::overflow`]. Empty stands for that of all of `v`. Other lanes ignore it.
+    /// For each query, the exponent field to which fixed-point lanes scale the values, in the format of values with their scales
+    /// ([`CoreConfig::products`]). Larger values set [`crate::QueryResult::overflow`]. If empty, every query takes the largest
+    /// field in `v` ([`crate::v_exponent`]). Other lanes ignore it.
     pub v_exponents: &'a [u64],
-    /// Which keys are hidden from which queries; none where there is no mask. A hidden key changes nothing, and its step is
-    /// [`crate::Action::Masked`].
+    /// The mask, if any. A masked key changes nothing, and its step is [`crate::Action::Masked`].
     pub masked: Option<Masked<'a>>,
-    /// What is added to the scores of keys, where the core has a bias; nothing where there is none.
+    /// The biases, if any; only for cores with a bias.
     pub biases: Option<Biases<'a>>,
-    /// The partial result that each query starts from, where the core has partial results; none for all when empty. It is a step,
-    /// [`crate::Action::Restore`], before those of the keys. The flags of a result are those of the query's own keys.
+    /// The partial result that each query starts from, only for cores with partial results; if empty, no query has one. Restoring
+    /// is a step, [`crate::Action::Restore`], before those of the keys. The result's flags do not cover the restored keys.
     pub restored: &'a [Option<PartialState>],
     /// Keep every step in [`crate::QueryResult::steps`]. [`crate::VectorModel`] refuses this: it shows steps to a
     /// [`crate::Monitor`] and keeps none.
     pub record: bool,
 }
 
-/// A head as units take it, with an exponent for each query.
+/// A head with scales applied to its elements and an exponent for each query.
 pub(crate) struct Prepared<'a> {
     pub(crate) head: Head<'a>,
-    /// Which queries, keys and values make a query invalid.
+    /// For queries, keys and values: the vectors that make a query invalid.
     pub(crate) special: [Special; 3],
 }
 
-/// Whether a query, by its index, does not see a key, by its index.
+/// Whether a key is hidden from a query: `masked(query, key)`, both by index.
 pub type Masked<'a> = &'a (dyn Fn(usize, usize) -> bool + Sync);
 
-/// What a query, by its index, has added to the score of a key, by its index: an encoding of [`BIAS`](flashd_spec::numerics::BIAS).
+/// The bias of a score: `biases(query, key)`, both by index, as an encoding of [`BIAS`](flashd_spec::numerics::BIAS).
 pub type Biases<'a> = &'a (dyn Fn(usize, usize) -> u64 + Sync);
 
 impl<'a> Head<'a> {
-    /// Queries that see the keys from the first up to their lengths, scaled to all values, without steps.
+    /// A head in which query i sees keys `0..lengths[i]`. All queries scale to the largest exponent in `v`; steps are not recorded.
     pub fn new(q: &'a [u64], k: &'a [u64], v: &'a [u64], lengths: &'a [usize]) -> Self {
         Head { q, k, v, lengths, ..Head::default() }
     }
 
-    /// The same, scaled to an exponent for each query.
+    /// Sets [`Head::v_exponents`].
     #[must_use]
     pub fn with_exponents(self, v_exponents: &'a [u64]) -> Self {
         Head { v_exponents, ..self }
     }
 
-    /// The same, and every step is kept.
+    /// Sets [`Head::record`].
     #[must_use]
     pub fn with_steps(self) -> Self {
         Head { record: true, ..self }
@@ -84,7 +80,7 @@ impl<'a> Head<'a> {
         self.restored.get(query)?.as_ref()
     }
 
-    /// An exponent for each query, `v` being in a format.
+    /// An exponent field for each query; `format` is that of `v`.
     fn exponents(&self, format: Format, v: &[u64]) -> Vec<u64> {
         match self.v_exponents.is_empty() {
             true => vec![v_exponent(format, v); self.lengths.len()],
@@ -92,7 +88,7 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Shows the operands as units take them.
+    /// Checks the operands, applies the scales and calls `run`.
     ///
     /// # Panics
     /// If they do not fit each other or the core.

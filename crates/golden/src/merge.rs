@@ -1,4 +1,4 @@
-//! The bit-exact model of a merge, and of a tree of them: what P cores have made of P parts of the keys as one result.
+//! The bit-exact model of a merge and of a tree of merges, which joins the partial results of P cores into one.
 
 use crate::base2::Base2;
 use crate::lanes::{FixedLanes, FloatEnding, FloatLanes, FloatOp, FusedLanes, Lanes, RangedLanes, SumLanes};
@@ -12,29 +12,29 @@ use flashd_spec::format::{Format, Subnormals};
 use flashd_spec::numerics::merge_numerics;
 use flashd_spec::numerics::{Numerics, SUM_GUARD_BITS};
 
-/// The merge of a kind of core. Independent of the hardware's arithmetic as [`crate::Model`] is.
+/// The merge of a core's partial results. Like [`crate::Model`], it shares no arithmetic with the hardware description.
 pub struct Merge {
     config: CoreConfig,
     numerics: Numerics,
-    /// Where states are scores and accumulators are values.
+    /// Numerics with states in place of scores and accumulators in place of values.
     merge: Numerics,
     base2: Base2,
 }
 
 impl Merge {
-    /// The merge of partial results of a core, whose configuration must be valid and have partial results.
+    /// The merge for a core. The configuration must be valid and have partial results.
     pub fn new(config: &CoreConfig) -> Self {
         let numerics = Numerics::new(config);
         let merge = merge_numerics(&numerics);
         Merge { config: config.clone(), base2: Base2::new(&numerics), merge, numerics }
     }
 
-    /// What both parts make; an empty one leaves the other as it is.
+    /// Merges two partial results. If one is `None`, the other is returned unchanged.
     pub fn merge(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> Option<PartialState> {
         self.merged(a, b).0
     }
 
-    /// The same, and whether the sum goes beyond what the accumulators hold.
+    /// [`Merge::merge`], and whether FA2's fixed-point sum exceeds what the accumulators hold.
     fn merged(&self, a: Option<&PartialState>, b: Option<&PartialState>) -> (Option<PartialState>, bool) {
         match (a, b) {
             (Some(a), Some(b)) => {
@@ -49,12 +49,12 @@ impl Merge {
         }
     }
 
-    /// A tree of merges, neighbours first. The number of parts is a power of two.
+    /// Merges all parts in a tree, neighbours first. The number of parts must be a power of two.
     pub fn tree(&self, parts: &[Option<PartialState>]) -> Option<PartialState> {
         self.merged_tree(parts).0
     }
 
-    /// The same, and whether some merge's sum goes beyond what the accumulators hold.
+    /// [`Merge::tree`], and whether the sum of some merge exceeds what the accumulators hold.
     fn merged_tree(&self, parts: &[Option<PartialState>]) -> (Option<PartialState>, bool) {
         match parts {
             [] => (None, false),
@@ -68,8 +68,8 @@ impl Merge {
         }
     }
 
-    /// The results of queries whose keys are in parts: for each query the results of its parts, a power of two of them.
-    /// A flag is set if any part has set it.
+    /// The results of queries whose keys are split into parts. `parts` has, for each query, the results of its parts, a power of
+    /// two of them. `invalid` and `overflow` are set if any part set them.
     pub fn results(&self, parts: &[Vec<QueryResult>], v_exponents: &[u64]) -> Vec<QueryResult> {
         let query = |(parts, &v_exponent): (&Vec<QueryResult>, &u64)| {
             let states: Vec<_> = parts.iter().map(|part| part.state.clone()).collect();
@@ -145,8 +145,8 @@ impl Merge {
         PartialState { scalars, o: self.float(op, n.product, a, b) }
     }
 
-    /// FA2 in fixed point. Both of its forms whose reference is an integer shift, and the third one multiplies; the smaller reference's sum
-    /// and accumulators are rounded down where they go right, products half away from zero.
+    /// FA2 in fixed point. `fixed` and `logref`, whose reference is an integer, shift the sum and the accumulators of the smaller
+    /// reference right, rounding down. `sharedlog` multiplies them: the sum is rounded half up, accumulators half away from zero.
     fn fa2_fixed(&self, a: &PartialState, b: &PartialState) -> (PartialState, bool) {
         let n = &self.numerics;
         let fraction = match self.config.fa2() {
@@ -167,7 +167,7 @@ impl Merge {
                 let argument = self.base2.reduce(distance, fraction);
                 let e = self.base2.exp_factor(argument, n.factor_significand);
                 let product = move |o: i64| {
-                    // Beyond 100 places nothing is left of a product of 64 bits.
+                    // A product has fewer than 100 bits: a longer shift leaves nothing.
                     let shift = e.shift().min(100);
                     let product = u128::from(o.unsigned_abs()) * u128::from(e.m);
                     let half = if shift == 0 { 0 } else { 1u128 << (shift - 1) };
@@ -204,7 +204,7 @@ impl Merge {
         }
     }
 
-    /// The result of a state in the format.
+    /// The output encodings of a state.
     fn result(&self, state: &PartialState, v_exponent: u64) -> Vec<u64> {
         let n = &self.numerics;
         let ending = match self.config.design() == Design::Fa2 {
@@ -218,7 +218,7 @@ impl Merge {
             return rounded(&|o| lanes.result(FloatEnding::Round, lanes.accumulator(o), v_exponent).0);
         }
         if let (Design::Fa2, Arithmetic::Fixed) = (self.config.design(), self.config.kind().arithmetic) {
-            // The last multiplication is not the lanes': its operand has no one in the middle of what is dropped.
+            // The merge has its own last multiplier, whose operand does not end in a one for the middle of the dropped bits.
             let guard = self.config.sum_guard_bits();
             let kept = n.formats.o.precision() + 4;
             let lanes = SumLanes::<f64, i64>::new(n.formats, self.config.lane_bits(), guard, (kept, false));
@@ -242,7 +242,7 @@ impl Merge {
     }
 }
 
-/// A step of lanes whose values are accumulators.
+/// One step of the lanes, with the accumulators of `a` as the old output and those of `b` as the values.
 fn step<L: Lanes>(
     lanes: &L,
     op: L::Op,

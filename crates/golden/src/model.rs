@@ -1,4 +1,4 @@
-//! The bit-exact model of a core: its kind of recurrence, dot product and lanes, chosen from the configuration.
+//! The bit-exact model of a core. The configuration chooses the recurrence, the dot product unit and the lanes.
 
 use crate::carrier::{Carrier, Carriers};
 use crate::dot::dot_unit;
@@ -29,7 +29,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model of a core; the configuration must be valid.
+    /// The model of a core. The configuration must be valid.
     pub fn new(config: &CoreConfig) -> Self {
         Model {
             config: config.clone(),
@@ -39,20 +39,20 @@ impl Model {
         }
     }
 
-    /// The same in other carriers, to compare with: they change no bit.
+    /// Uses other carriers, for tests. They change no bit of a result.
     #[must_use]
     pub fn with_carriers(self, carriers: Carriers) -> Self {
         Model { carriers, ..self }
     }
 
-    /// The same with FA2's sum in every step that is recorded.
+    /// Records FA2's sum in every step ([`Step::l`](crate::Step::l)).
     #[must_use]
     pub fn with_sums(self) -> Self {
         Model { sums: true, ..self }
     }
 
-    /// What FA2's divider makes of a sum, raw: the significand of its reciprocal and the power of two by which that goes right (two's
-    /// complement); in `literal` the encoding of the reciprocal, and 0.
+    /// The output of FA2's divider for a sum l: the significand of `1/l` and its right shift, which may be negative. In `literal` the
+    /// encoding of `1/l`, and 0.
     pub fn reciprocal(&self, l: u64) -> (u64, i32) {
         let n = &self.numerics;
         match self.config.follows_the_paper() {
@@ -67,11 +67,11 @@ impl Model {
         }
     }
 
-    /// Runs queries against keys and values, on the threads of the current rayon pool.
+    /// Computes the result of every query, on the threads of the current rayon pool.
     ///
     /// # Panics
-    /// If the slices of `head` do not fit each other, a query has more keys than there are or fewer than none, an exponent is beyond
-    /// the format's field, or a query starts from a state and the core has no partial results.
+    /// If the slices of `head` do not fit each other or the core, a query's keys end before they begin or beyond the last key, a
+    /// `v_exponent` exceeds the format's field, or there are biases or partial results and the core has none.
     pub fn run(&self, head: Head) -> Vec<QueryResult> {
         head.prepared(&self.config, &self.numerics, |head| self.with_core(head, self.carriers))
     }
@@ -84,7 +84,7 @@ impl Model {
         &self.numerics
     }
 
-    /// Shows a visitor the recurrence and the lanes of the core.
+    /// Calls a visitor with the recurrence and the lanes of the core.
     pub(crate) fn with_core<I: Visit>(&self, input: I, carriers: Carriers) -> I::Output {
         let (n, config) = (&self.numerics, &self.config);
         let p = n.weight.precision();
@@ -151,7 +151,7 @@ impl Model {
         }
     }
 
-    /// Lanes whose every operation is rounded; the longest exact product has `longest` bits.
+    /// Calls the visitor with lanes that round every operation. The longest exact product has `longest` bits.
     fn float_lanes<R, I: Visit>(
         &self,
         input: I,
@@ -165,7 +165,7 @@ impl Model {
     {
         let n = &self.numerics;
         let (formats, accumulator) = (n.formats, n.accumulator);
-        // A rounding takes two bits more than its result.
+        // A rounding needs two bits more than its result has.
         let longest = longest.max(intermediate.precision().max(accumulator.precision()) + 2);
         let narrow = carriers == Carriers::Fastest
             && fits_f32(
@@ -219,7 +219,7 @@ impl Model {
         }
     }
 
-    /// Lanes of fixed-point sums with so many bits above the values'.
+    /// Calls the visitor with lanes of fixed-point sums, which have `guard` bits above the values'.
     fn sum_lanes<R, I: Visit>(&self, input: I, recurrence: &R, guard: u32, carriers: Carriers) -> I::Output
     where
         R: Recurrence<Op = SumOp, Ending = Division>,
@@ -238,16 +238,16 @@ impl Model {
     }
 }
 
-/// Something that is done with the recurrence and the lanes of a core.
+/// A computation that is generic over the recurrence and the lanes of a core.
 pub(crate) trait Visit {
     type Output;
 
-    /// The values that the lanes will get, as far as they are known.
+    /// The values that the lanes will read, if known.
     fn v(&self) -> &[u64] {
         &[]
     }
 
-    /// What queries start from.
+    /// The partial results that queries start from.
     fn restored(&self) -> &[Option<PartialState>] {
         &[]
     }
@@ -281,8 +281,8 @@ impl Visit for Prepared<'_> {
     }
 }
 
-/// Whether f32 carries float lanes exactly (see [`Carrier`]), which need `longest` bits: lanes of a format with values up to the
-/// encoding `largest`, which is asked for only where it matters, and accumulators that begin with those of `restored`.
+/// Whether f32 carries float lanes exactly (see [`Carrier`]). The lanes need `longest` bits, read values of `format` up to the
+/// encoding `largest` (called only if it matters), and start from the accumulators of `restored`.
 pub fn fits_f32(
     format: Format,
     accumulator: Format,
@@ -290,15 +290,15 @@ pub fn fits_f32(
     largest: impl FnOnce() -> u64,
     restored: &[Option<PartialState>],
 ) -> bool {
-    // Elements with scales reach below f32.
+    // Elements times their scales reach below f32's range.
     if format.min_exponent() < f32::MIN_EXP - 1 {
         return false;
     }
     if accumulator.exponent_bits <= 5 {
         return longest <= f32::PRECISION;
     }
-    // One bit less, so that a product next to the smallest normal number is still exact; and values so small that
-    // neither a difference nor FA2's growing sum (which gets stuck at 2^(p+1) addends, a value times 2^slack at most) leaves f32.
+    // One bit less, so that a product next to the smallest normal number is still exact. Values must be so small that neither a
+    // difference nor FA2's sum leaves f32; the sum stops growing at 2^(p+1) addends, each a value times at most 2^slack.
     if format.exponent_bits <= 5 {
         return longest < f32::PRECISION;
     }
@@ -306,13 +306,13 @@ pub fn fits_f32(
     longest < f32::PRECISION && below(format, 100, largest()) && outputs.all(|&o| below(accumulator, 117, o))
 }
 
-/// The largest magnitude of encodings that are not special.
+/// The largest magnitude, as an encoding, of encodings that are neither Inf nor NaN.
 pub fn largest_finite(format: Format, bits: &[u64]) -> u64 {
     let finite = bits.iter().filter(|&&bits| !format.is_special(bits));
     finite.map(|&bits| format.magnitude(bits)).max().unwrap_or(0)
 }
 
-/// Whether the magnitude of an encoding is below a power of two.
+/// Whether the magnitude of an encoding is below `2^exponent`.
 fn below(format: Format, exponent: i32, bits: u64) -> bool {
     format.magnitude(bits) < encode(format, pow2(exponent))
 }

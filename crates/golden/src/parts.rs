@@ -1,4 +1,4 @@
-//! What the models are made of, as far as tests look at it alone. None of it is needed to run a model.
+//! Parts of the models for tests. Running a model needs none of them.
 
 pub use crate::base2::{Base2, Factor, round_half_up};
 pub use crate::carrier::{Carrier, Integer};

@@ -1,22 +1,22 @@
-//! Rounding a carrier to a format, and moving between encodings and values.
+//! Rounding from a carrier to a format, and conversion between encodings and values.
 
 use crate::carrier::Carrier;
 use flashd_spec::format::{Format, Subnormals};
 
-/// Rounds a carrier to a format: nearest, ties to even, saturating at the largest finite number, with the
-/// format's own treatment of subnormals. The result keeps the argument's sign, also when it is zero.
+/// Rounds a carrier to a format: to nearest, ties to even, saturating at the largest finite number. Subnormals
+/// are flushed or kept as the format says. The result keeps the argument's sign, even if it is zero.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounder<C> {
     /// Carrier bits below the format's significand, at least 1.
     dropped: u32,
     /// Largest finite number.
     max: C,
-    /// Magnitudes below this take the underflow path: the smallest normal number (gradual underflow), or
-    /// half a unit of a p-bit significand below it (flushed: from here on rounding reaches it).
+    /// Magnitudes below this underflow. It is the smallest normal number with gradual underflow; with flushing it is half an ulp
+    /// of a p-bit significand below that, from where on numbers round up to it.
     small: C,
-    /// Adding and subtracting this rounds a small magnitude to the fixed quantum of the subnormals.
+    /// Adding and subtracting this rounds a small magnitude to a multiple of the smallest subnormal.
     magic: C,
-    /// Subnormals are flushed.
+    /// The format flushes subnormals.
     flush: bool,
 }
 
@@ -37,8 +37,8 @@ impl<C: Carrier> Rounder<C> {
         }
     }
 
-    /// The rounded value, and whether the rounding saturated. `FLUSH` says that the format flushes, known at
-    /// compile time so that loops over lanes have no choice left to make.
+    /// The rounded value, and whether it saturated. `FLUSH` must equal `self.flush`; as a constant it keeps the
+    /// branch out of loops over lanes.
     #[inline(always)]
     pub(crate) fn round_flag<const FLUSH: bool>(&self, x: C) -> (C, bool) {
         let magnitude = x.abs();
@@ -49,13 +49,13 @@ impl<C: Carrier> Rounder<C> {
         (if over { self.max } else { rounded }.copysign(x), over)
     }
 
-    /// The rounded value, `FLUSH` known at compile time.
+    /// The rounded value; see [`Rounder::round_flag`] for `FLUSH`.
     #[inline(always)]
     pub(crate) fn round_as<const FLUSH: bool>(&self, x: C) -> C {
         self.round_flag::<FLUSH>(x).0
     }
 
-    /// The rounded value, and whether the rounding saturated.
+    /// The rounded value, and whether it saturated.
     #[inline]
     pub(crate) fn round_by_format(&self, x: C) -> (C, bool) {
         if self.flush { self.round_flag::<true>(x) } else { self.round_flag::<false>(x) }
@@ -68,15 +68,15 @@ impl<C: Carrier> Rounder<C> {
     }
 }
 
-/// `2^e` for a normal f64, without a call.
+/// `2^e` for `-1022 <= e <= 1023`, from its bits.
 #[inline(always)]
 pub(crate) fn pow2(e: i32) -> f64 {
     debug_assert!((-1022..=1023).contains(&e));
     f64::from_bits(((e + 1023) as u64) << 52)
 }
 
-/// Value of an encoding, as the hardware reads it: Inf and NaN are +0, a subnormal of a flushing format is
-/// zero with its sign. Exact for every format up to 53 significand bits.
+/// Value of an encoding as the hardware reads it: Inf and NaN are +0, and a subnormal of a flushing format is
+/// a zero with its sign. Exact for every format of up to 53 significand bits.
 #[inline(always)]
 pub fn decode(format: Format, bits: u64) -> f64 {
     let magnitude = format.magnitude(bits);
@@ -98,8 +98,8 @@ pub fn decode(format: Format, bits: u64) -> f64 {
     if bits & format.sign_bit() != 0 { -value } else { value }
 }
 
-/// Encoding of a value that the format represents exactly (anything else is a caller's error and is
-/// truncated). See [`crate::units::round_from_f64`] for arbitrary values.
+/// Encoding of a value that the format represents exactly. Any other value is the caller's error and is
+/// truncated; [`crate::units::round_from_f64`] rounds.
 pub fn encode(format: Format, x: f64) -> u64 {
     let negative = x.is_sign_negative();
     let magnitude = x.abs();
@@ -116,26 +116,27 @@ pub fn encode(format: Format, x: f64) -> u64 {
     format.signed(((exponent as u64) << format.fraction_bits) | fraction, negative)
 }
 
-/// Exponent field of an encoding's value: 1 for a subnormal.
+/// Exponent field of an encoding; 1 for zeros and subnormals.
 #[inline(always)]
 pub(crate) fn biased_exponent(format: Format, bits: u64) -> u64 {
     ((format.magnitude(bits) >> format.fraction_bits) & format.exponent_mask()).max(1)
 }
 
-/// What fixed-point lanes scale values to: the largest exponent field of the encodings, Inf and NaN left out, at
-/// least 1. Every value is below `2^(v_exponent - bias + 1)`.
+/// The exponent to which fixed-point lanes scale values: the largest exponent field of the encodings without Inf and NaN, at
+/// least 1. Every value's magnitude is below `2^(v_exponent - bias + 1)`.
 pub fn v_exponent(format: Format, v: &[u64]) -> u64 {
     let finite = v.iter().filter(|&&bits| !format.is_special(bits));
     finite.map(|&bits| biased_exponent(format, bits)).max().unwrap_or(1)
 }
 
-/// What lanes scale values to of an exponent that a caller gives: integers have one exponent, and cores no port for it.
+/// The exponent to which lanes scale when a caller gives `exponent`. Integer formats have only one, 1, and their cores have no
+/// port for it.
 pub(crate) fn given_exponent(format: Format, exponent: u64) -> u64 {
     if format.is_integer() { 1 } else { exponent }
 }
 
-/// Significand and exponent of a positive value of the format: `significand * 2^exponent`, the significand
-/// being the integer `1.fraction` (or the bare fraction of a subnormal).
+/// Splits a positive value of the format into `significand * 2^exponent`. The significand is an integer with
+/// the hidden bit (without it for a subnormal).
 pub(crate) fn parts(format: Format, x: f64) -> (u64, i32) {
     let bits = encode(format, x);
     let fraction = bits & format.fraction_mask();

@@ -1,4 +1,4 @@
-//! Operands as units take them: elements with their scales multiplied, and which vectors make a query invalid.
+//! Multiplies elements by their scales, and finds the vectors that make a query invalid.
 
 use crate::round::{decode, encode};
 use flashd_spec::bits::packed;
@@ -7,15 +7,15 @@ use flashd_spec::format::{Encodings, Format, Scale, ScaleFormat};
 use flashd_spec::numerics::Numerics;
 use std::borrow::Cow;
 
-/// Words behind the elements of a query and of a key where something multiplies their sum: [`VectorScale`]'s.
+/// Words behind the elements of a query or key: 2, its [`VectorScale`], if scales multiply whole scores, else 0.
 pub(crate) fn tail_words(n: &Numerics) -> usize {
     if n.is_exact() || n.has_significands() { 2 } else { 0 }
 }
 
-/// What a whole vector is multiplied by: `significand 2^(exponent - 134)`.
+/// The scale of a whole vector, `significand 2^(exponent - 134)`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct VectorScale {
-    /// 128 to 255, or 0 for a scale that counts as zero.
+    /// 128 to 255, or 0 if the scale counts as zero.
     pub(crate) significand: u64,
     pub(crate) exponent: i32,
 }
@@ -33,43 +33,43 @@ impl VectorScale {
         }
     }
 
-    /// From the words behind a vector's elements.
+    /// Reads the words behind a vector's elements.
     pub(crate) fn in_words(words: &[u64]) -> VectorScale {
         VectorScale { significand: words[0], exponent: words[1] as i32 }
     }
 }
 
-/// A tensor of vectors as units take them.
+/// The vectors of a tensor with their scales applied.
 pub(crate) struct Rows<'a> {
-    /// Elements of each vector, those of queries and keys with [`tail_words`] behind them.
+    /// Elements of each vector; in queries and keys [`tail_words`] follow them.
     pub(crate) words: Cow<'a, [u64]>,
-    /// For each vector, whether it makes a query invalid; none where that is for the elements to say, which are as they came.
+    /// For each vector, whether it makes a query invalid. `None` if the elements are unchanged, so that they show it themselves.
     pub(crate) special: Special,
 }
 
-/// Whether one of a vector's encodings is Inf or NaN.
+/// Whether one of the encodings is Inf or NaN.
 pub(crate) fn any_special(format: Format, row: &[u64]) -> bool {
     row.iter().any(|&bits| format.is_special(bits))
 }
 
 impl Rows<'_> {
-    /// Whether the first vector makes a query invalid, elements being of a format.
+    /// Whether the first vector makes a query invalid; `format` is that of the elements.
     pub(crate) fn first_is_special(&self, format: Format) -> bool {
         self.special.as_ref().map_or_else(|| any_special(format, &self.words), |special| special[0])
     }
 }
 
-/// Which vectors make a query invalid, as far as it is known.
+/// For each vector, whether it makes a query invalid; `None` if not yet known.
 pub(crate) type Special = Option<Vec<bool>>;
 
-/// How a tensor comes, and how units take it.
+/// A tensor's layout on the port, and in the units.
 struct Layout {
     format: Format,
     scale: Scale,
     d: usize,
     /// Words of a vector on the port.
     port: usize,
-    /// What elements become; none where they stay as they are.
+    /// The format of an element times its scale; `None` if elements stay unchanged.
     product: Option<Format>,
     tail: usize,
 }
@@ -98,14 +98,14 @@ impl Layout {
         Rows { words: all.into(), special: Some(special) }
     }
 
-    /// The numbers behind the elements.
+    /// The encodings of the scales behind the elements.
     fn scales(&self, row: &[u64]) -> Vec<u64> {
         let Some(format) = self.scale.format() else { return Vec::new() };
         let number = |i| packed(&row[self.d..], self.format.width(), format.bits(), i);
         (0..self.scale.count(self.d)).map(number).collect()
     }
 
-    /// An element times its scale, or the power of two of that.
+    /// An element times its scale; for a bf16 scale, times the scale's power of two only.
     fn product(&self, bits: u64, scales: &[u64], i: usize, to: Format) -> u64 {
         let Some(format) = self.scale.format() else { return bits };
         let scale = scales[i / self.scale.shared_by(self.d)];
@@ -160,19 +160,20 @@ fn layouts(config: &CoreConfig, n: &Numerics) -> [Layout; 3] {
     ]
 }
 
-/// Queries, keys and values, in this order.
+/// Applies the scales of queries, keys and values, in this order.
 pub(crate) fn rows<'a>(config: &CoreConfig, n: &Numerics, tensors: [&'a [u64]; 3]) -> [Rows<'a>; 3] {
     let [q, k, v] = layouts(config, n);
     let [of_q, of_k, of_v] = tensors;
     [q.rows(of_q), k.rows(of_k), v.rows(of_v)]
 }
 
-/// What fixed-point lanes of a core scale values to, which come as on its port: [`crate::v_exponent`] of them with their scales.
+/// The exponent to which a core's fixed-point lanes scale values: [`crate::v_exponent`] of the values times their scales. `v` has
+/// the words of the core's port.
 pub fn values_exponent(config: &CoreConfig, v: &[u64]) -> u64 {
     exponent_of_values(config.encodings(), config.dv(), v)
 }
 
-/// The same of values of d elements each.
+/// [`values_exponent`] for values of d elements with these encodings.
 pub fn exponent_of_values(encodings: Encodings, d: usize, v: &[u64]) -> u64 {
     let (format, scale) = (encodings.formats.v, encodings.scales.v);
     let (to, port) = (encodings.products().v, d + scale.words(format, d));

@@ -1,4 +1,4 @@
-//! One run of a model: blocks of queries, key after key, through dot product, recurrence and lanes.
+//! One run of a model. Blocks of queries go through dot product, recurrence and lanes, key by key.
 
 use crate::bias::KeyBiases;
 use crate::block::{BLOCK, DotUnit};
@@ -15,25 +15,25 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The values as operands of the lanes, scaled to one exponent.
+/// The values as operands of the lanes, for one exponent.
 struct Values<V> {
     operands: Vec<V>,
-    /// Keys with a value that is too large for the exponent.
+    /// For each key, whether an element of its value is too large for the exponent.
     overflow: Vec<bool>,
 }
 
-/// The units of a core with the operands of a run.
+/// The units of a core, and the operands of a run.
 pub(crate) struct Run<'a, R, L> {
     pub(crate) config: &'a CoreConfig,
     pub(crate) numerics: &'a Numerics,
-    /// Steps with FA2's sum.
+    /// Record FA2's sum in every step.
     pub(crate) sums: bool,
     pub(crate) dot: &'a dyn DotUnit,
     pub(crate) recurrence: &'a R,
     pub(crate) lanes: &'a L,
-    /// With an exponent for each query.
+    /// The operands, with an exponent for each query.
     pub(crate) head: Head<'a>,
-    /// Which queries, keys and values make a query invalid.
+    /// For queries, keys and values: the vectors that make a query invalid.
     pub(crate) special: [Special; 3],
 }
 
@@ -81,7 +81,7 @@ where
                     let mut query = self.query(self.head.keys(number), exponent, &values[&exponent]);
                     if let Some(partial) = self.head.restored(number) {
                         self.restore(&mut query, partial);
-                        // The state is a step, and a step looks at q.
+                        // A restore is a step, and every step reads q.
                         query.result.invalid |= special;
                     }
                     query
@@ -148,7 +148,7 @@ where
         }
     }
 
-    /// A query goes on where a partial result ended.
+    /// Starts a query from a partial result.
     fn restore(&self, query: &mut Query<R, L>, partial: &PartialState) {
         query.state = self.recurrence.restore(partial.scalars);
         query.o = partial.o.iter().map(|&bits| self.lanes.accumulator(bits)).collect();
@@ -165,7 +165,7 @@ where
         }
     }
 
-    /// A key that a query does not see.
+    /// A masked key.
     fn pass(&self, query: &mut Query<R, L>) {
         if self.head.record {
             let step = Step { s: 0, x: 0, w: 0, upper: false, action: Action::Masked, l: None };
@@ -173,7 +173,7 @@ where
         }
     }
 
-    /// One key of one query. Whether its value was read.
+    /// One key of one query. Returns whether its value was read.
     #[inline]
     fn step(&self, query: &mut Query<R, L>, key: usize, score: KeyScore) -> bool {
         let (state, decision) = self.recurrence.step(query.state, score);
@@ -194,7 +194,7 @@ where
         decision.op.is_some()
     }
 
-    /// What follows the last key, and the rounding to the output's format.
+    /// Ends a query after its last key: saves its state, and divides (FA2) and rounds the output.
     fn finish(&self, query: Query<R, L>) -> QueryResult {
         let Query { state, o, v_exponent, mut result, .. } = query;
         if result.empty {

@@ -1,5 +1,4 @@
-//! The scalar units in integers: range reduction, tables, reciprocal, and the numbers they hand back to the
-//! format.
+//! The scalar units in integers: range reduction, tables and reciprocal, with results rounded to a format.
 
 use crate::carrier::Carrier;
 use crate::round::{Rounder, pow2};
@@ -7,9 +6,9 @@ use flashd_spec::format::Format;
 use flashd_spec::numerics::{ExpNumerics, ReciprocalNumerics};
 use flashd_spec::pwl::Table;
 
-/// Nearest integer to `x * 2^shift`, ties to even, saturated at `+-limit` (below 2^51).
+/// The integer nearest to `x * 2^shift`, ties to even, saturated at `+-limit` (below 2^51).
 pub(crate) fn fixed(x: f64, shift: i32, limit: i64) -> i64 {
-    // The limit is an integer, so clamping before rounding is clamping after it.
+    // The limit is an integer, so clamping before rounding equals clamping after it.
     let scaled = (x * pow2(shift)).clamp(-limit as f64, limit as f64);
     const INTEGERS: f64 = (3u64 << 51) as f64;
     ((scaled + INTEGERS) - INTEGERS) as i64
@@ -24,7 +23,7 @@ pub struct Reduced {
     pub f: u64,
 }
 
-/// Exponential, sigmoid, softplus and ln with results rounded to one format.
+/// Exponential, sigmoid, softplus and logarithm, rounded to one format.
 #[derive(Clone, Debug)]
 pub(crate) struct Scalar {
     pub(crate) format: Format,
@@ -37,7 +36,7 @@ impl Scalar {
         Scalar { format, exp, rounder: Rounder::new(format) }
     }
 
-    /// RN of a carrier value to the format.
+    /// Rounds a carrier value to the format.
     pub(crate) fn round(&self, x: f64) -> f64 {
         self.rounder.round(x)
     }
@@ -57,7 +56,7 @@ impl Scalar {
         self.round(a * b)
     }
 
-    /// RN of `magnitude * 2^exponent`; the magnitude has at most 53 bits.
+    /// RN of `magnitude * 2^exponent`; the magnitude must have at most 53 bits.
     pub(crate) fn round_integer(&self, magnitude: u64, exponent: i32) -> f64 {
         self.round(magnitude as f64 * pow2(exponent))
     }
@@ -67,31 +66,31 @@ impl Scalar {
         (1 << self.exp.argument_bits()) - 1
     }
 
-    /// `t` from a value of the format: RNE(|x| 2^B), saturated.
+    /// `t = RNE(|x| 2^B)`, saturated.
     fn t_from_value(&self, x: f64) -> u64 {
         fixed(x.abs(), self.exp.value_fraction as i32, self.t_max() as i64) as u64
     }
 
-    /// Splits `t log2(e)` into octave and offset.
+    /// Splits `t log2(e)`, cut to B fraction bits, into octave and offset.
     pub(crate) fn reduce(&self, t: u64) -> Reduced {
         let b = self.exp.value_fraction;
         let y = (t * self.exp.log2e) >> self.exp.log2e_fraction;
         Reduced { k: (y >> b) as u32, f: y & ((1 << b) - 1) }
     }
 
-    /// `e^-t` of the exponential's table, rounded to the format.
+    /// `e^-t` from the exponential's table, rounded to the format.
     pub(crate) fn exp_of(&self, t: u64) -> f64 {
         let r = self.reduce(t);
         self.round_integer(lookup(&self.exp.exp, r), self.shifted(r))
     }
 
-    /// Exponent of a table value that is shifted right by the octave: `-(B + k)`.
+    /// Exponent of a table value after its shift by the octave, `-(B + k)`.
     fn shifted(&self, r: Reduced) -> i32 {
         -((self.exp.value_fraction + r.k) as i32)
     }
 
-    /// `sigmoid(-t)` for a negative argument, `1 - sigmoid(-t)` formed with two guard bits otherwise, rounded to
-    /// the format. Of the cores, only the former is part; the latter belongs to the stand-alone sigmoid.
+    /// `sigmoid(-t)` for a negative argument, else `1 - sigmoid(-t)` with two guard bits, rounded to the format.
+    /// Used by the stand-alone sigmoid unit only.
     pub(crate) fn sigmoid_of(&self, negative: bool, r: Reduced) -> f64 {
         let h = lookup(&self.exp.sigmoid, r);
         if negative {
@@ -108,7 +107,7 @@ impl Scalar {
         self.round_integer(lookup(&self.exp.log2p1, r), self.shifted(r))
     }
 
-    /// `exp(x)` for `x <= 0`; a positive argument counts as zero.
+    /// `exp(x)` for `x <= 0`; a positive x counts as zero.
     pub(crate) fn exp_unit(&self, x: f64) -> f64 {
         self.exp_of(if x > 0.0 { 0 } else { self.t_from_value(x) })
     }
@@ -118,7 +117,7 @@ impl Scalar {
         self.sigmoid_of(x < 0.0, self.reduce(self.t_from_value(x)))
     }
 
-    /// `softplus(x)`: `x + softplus(-x)` for positive `x`, and `x` itself where `t` saturates.
+    /// `softplus(x)`: `x + softplus(-x)` for `x >= 0`, or x itself if `t` saturates.
     pub(crate) fn softplus_unit(&self, x: f64) -> f64 {
         let t = self.t_from_value(x);
         let r = self.reduce(t);
@@ -133,8 +132,8 @@ impl Scalar {
         }
     }
 
-    /// `ln(x)` for `x` in (0, 1]; zero and negative arguments count as the smallest positive number, and
-    /// from 1 on the result is +0.
+    /// `ln(x)` for `x` in (0, 1]. Zero and negative arguments count as the smallest positive number; for `x >= 1`
+    /// the result is +0.
     pub(crate) fn ln_unit(&self, x: f64) -> f64 {
         let x = if x <= 0.0 { crate::decode(self.format, self.format.min_positive()) } else { x };
         if x >= 1.0 {
@@ -147,7 +146,7 @@ impl Scalar {
         if magnitude == 0 { 0.0 } else { -self.round_integer(magnitude, -(b as i32)) }
     }
 
-    /// The paper's sigmoid over [-6, 11), from `z = x + 6` in B fraction bits.
+    /// The paper's sigmoid over [-6, 11), of `z = x + 6` with B fraction bits.
     pub(crate) fn paper_sigmoid_at(&self, z: u64) -> f64 {
         self.round_integer(lookup_offset(&self.exp.paper_sigmoid, z), -(self.exp.value_fraction as i32))
     }
@@ -157,7 +156,7 @@ impl Scalar {
         (17 << self.exp.value_fraction) - 1
     }
 
-    /// The paper's sigmoid, its argument clamped to [-6, 11).
+    /// The paper's sigmoid, with x clamped to [-6, 11).
     pub(crate) fn paper_sigmoid_unit(&self, x: f64) -> f64 {
         let b = self.exp.value_fraction;
         let xf = fixed(x, b as i32, 64 << b);
@@ -166,7 +165,8 @@ impl Scalar {
     }
 }
 
-/// Value of a table with octaves, without its octave: B fraction bits. The last octave serves all later ones.
+/// Value of a table at octave k and offset f, before the shift by k, with B fraction bits. Later octaves use the last one's
+/// entries.
 pub fn lookup(table: &Table, r: Reduced) -> u64 {
     let octave = r.k.min(table.octaves - 1) * table.cells;
     let dx = r.f & ((1 << table.offset_bits) - 1);
@@ -178,20 +178,20 @@ pub(crate) fn lookup_offset(table: &Table, offset: u64) -> u64 {
     table_value(table, (offset >> table.offset_bits) as usize, offset & ((1 << table.offset_bits) - 1))
 }
 
-/// `c0 -/+ floor(c1 dx / 2^slope_fraction)`.
+/// `c0 - floor(c1 dx / 2^slope_fraction)`, or `+` if the function increases.
 fn table_value(table: &Table, entry: usize, dx: u64) -> u64 {
     let step = (table.c1[entry] * dx) >> table.slope_fraction;
     if table.function.decreasing() { table.c0[entry] - step } else { table.c0[entry] + step }
 }
 
-/// `x = (1 + f) 2^exponent` for a positive `x`, `f` truncated to `bits` bits.
+/// Splits a positive `x = (1 + f) 2^exponent`; returns the exponent and f truncated to `bits` bits.
 pub(crate) fn split(x: f64, bits: u32) -> (i32, u64) {
-    // Every positive number of a format is a normal f64, so subnormals come out normalised.
+    // Every positive number of a format is a normal f64, so subnormals are normalised.
     let raw = x.to_bits();
     ((raw >> 52) as i32 - 1023, (raw & ((1 << 52) - 1)) >> (52 - bits))
 }
 
-/// `1 / (1 + f)` with VR fraction bits: the table's value, then Newton steps.
+/// `1 / (1 + f)` with VR fraction bits: a table value, refined by Newton steps.
 pub(crate) fn reciprocal(numerics: &ReciprocalNumerics, f: u64) -> u64 {
     let table = &numerics.table;
     let bits = table.value_fraction;

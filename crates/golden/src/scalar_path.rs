@@ -1,4 +1,4 @@
-//! The scalar path of a core alone, on dot products that are given: for a search of operands.
+//! The scalar path of a core on given dot products, for searches over operands.
 
 use crate::carrier::Carriers;
 use crate::dot::dot_unit;
@@ -9,7 +9,7 @@ use crate::result::Step;
 use crate::rows::{rows, tail_words};
 use flashd_spec::numerics::Numerics;
 
-/// Queries by what the dot product unit gives for their keys.
+/// Queries, each as the dot products of its keys.
 struct Queries<'a, Q> {
     queries: &'a [Q],
 }
@@ -51,20 +51,20 @@ impl Visit for Arguments<'_> {
 }
 
 impl Model {
-    /// A model whose tables and limits are these and not those of its configuration: that of a core with a fault.
+    /// Replaces the tables and limits of the configuration, to model a core with a fault.
     #[must_use]
     pub fn with_numerics(mut self, numerics: Numerics) -> Self {
         self.numerics = numerics;
         self
     }
 
-    /// What the core's dot product unit gives for a query and each of the keys, as on the ports.
+    /// The outputs of the core's dot product unit for one query and each key. `q` and `k` have the words of the core's ports.
     pub fn dots(&self, q: &[u64], k: &[u64]) -> Vec<f64> {
         let [q, k, _] = rows(self.config(), self.numerics(), [q, k, &[]]);
         self.dots_of_rows(&q.words, &k.words)
     }
 
-    /// The same of operands as the unit takes them.
+    /// [`Model::dots`] of operands whose scales are already applied.
     pub(crate) fn dots_of_rows(&self, q: &[u64], k: &[u64]) -> Vec<f64> {
         let (d, n) = (self.config().d, self.numerics());
         let unit = dot_unit(n, d, q, k, Carriers::Fastest);
@@ -72,13 +72,13 @@ impl Model {
         (0..k.len() / (d + tail_words(n))).map(|key| block.dots(key)[0]).collect()
     }
 
-    /// The steps of queries whose keys have these dot products and no bias, with FA2's sums.
+    /// The steps of queries whose keys have these dot products, without biases and with FA2's sums.
     pub fn scalar_steps<Q: AsRef<[f64]>>(&self, queries: &[Q]) -> Vec<Vec<Step>> {
         self.with_core(Queries { queries }, Carriers::Fastest)
     }
 
-    /// What keys make that FLASH-D keeps at these `x = s - L`, with FL fraction bits: the lanes' factor as a step records it, and what
-    /// L grows by. None of other cores.
+    /// FLASH-D's tables at each `x = s - L` with FL fraction bits: the lanes' factor as a step records it, and the growth of L in the
+    /// same units. `None` for other cores.
     pub fn at_arguments(&self, x: &[i64]) -> Option<Vec<(u64, i64)>> {
         self.with_core(Arguments(x), Carriers::Fastest)
     }

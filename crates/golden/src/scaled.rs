@@ -1,7 +1,8 @@
-//! Scores of queries and keys with a scale for each: sums, multiplied once.
+//! Scores of queries and keys that each have one scale, which multiplies their dot product.
 //!
-//! Of integers sums are exact: `s = floor((q . k) c 2^(left - right) + 1/2)` in units of the score's last place, `c` the significands of
-//! both scales times `log2(e)`, rounded to 16 bits. Of others the powers of two are in the elements, and `c` multiplies the natural score.
+//! For integers the dot product is exact: `s = floor((q . k) c 2^(left - right) + 1/2)` in ulps of the score. The multiplier c is the
+//! product of both significands and `log2(e)`, rounded to 16 bits. For floats the elements already have the scales' powers of two, and
+//! c multiplies the natural score.
 
 use crate::base2::{Score, round_half_up};
 use crate::block::{BLOCK, Block, BlockDot, DotUnit, transpose};
@@ -10,12 +11,12 @@ use crate::rows::VectorScale;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{LOG2E, Numerics, SCALE_PRODUCT_DROPPED, SCALE_PRODUCT_FRACTION, scaled_right};
 
-/// Both scales' significands times `log2(e)`.
+/// `c`, the product of both significands and `log2(e)`, rounded half up.
 fn multiplier(q: VectorScale, k: VectorScale) -> i64 {
     round_half_up((q.significand * k.significand * LOG2E) as i64, SCALE_PRODUCT_DROPPED as i32)
 }
 
-/// The scales of up to [`BLOCK`] queries, behind d elements each.
+/// The scales of up to [`BLOCK`] queries, which follow their d elements.
 fn scales_of(queries: &[u64], words: usize, d: usize) -> [VectorScale; BLOCK] {
     let mut scales = [VectorScale::default(); BLOCK];
     for (scale, row) in scales.iter_mut().zip(queries.chunks(words)) {
@@ -24,23 +25,23 @@ fn scales_of(queries: &[u64], words: usize, d: usize) -> [VectorScale; BLOCK] {
     scales
 }
 
-/// The elements of vectors of `words` words, the first d of each.
+/// The first d of the `words` words of each vector: its elements.
 fn elements(rows: &[u64], words: usize, d: usize) -> Vec<u64> {
     rows.chunks(words).flat_map(|row| &row[..d]).copied().collect()
 }
 
-/// The unit with the keys of one run.
+/// The unit for integers, with the keys of one run.
 pub(crate) struct ScaledUnit {
     format: Format,
     d: usize,
     words: usize,
-    /// Elements of the keys, and their scales.
+    /// Elements of the keys.
     k: Vec<i32>,
     scales: Vec<VectorScale>,
     rule: Rule,
 }
 
-/// From a sum to the score.
+/// Converts a dot product to the score.
 #[derive(Clone, Copy)]
 struct Rule {
     most: i32,
@@ -88,7 +89,7 @@ struct ScaledBlock<'a> {
 }
 
 impl BlockDot for ScaledBlock<'_> {
-    /// Scores, and not sums: no other unit follows.
+    /// Returns scores, not sums; [`crate::recurrence::FixedScore`] passes them on.
     fn dots(&mut self, key: usize) -> Block<f64> {
         let ScaledUnit { d, k, scales, rule, .. } = self.unit;
         let mut sums = [0i32; BLOCK];
@@ -105,7 +106,7 @@ impl BlockDot for ScaledBlock<'_> {
     }
 }
 
-/// A fused unit whose natural scores are multiplied by the significands of scales.
+/// The unit for floats: a fused unit, whose natural scores are multiplied by the scales' significands.
 pub(crate) struct SignificandsUnit {
     d: usize,
     words: usize,
@@ -118,7 +119,7 @@ pub(crate) struct SignificandsUnit {
 }
 
 impl SignificandsUnit {
-    /// Around a unit that is made for elements of queries and keys.
+    /// `unit` makes the fused unit from the elements of queries and keys.
     pub(crate) fn new(
         n: &Numerics,
         d: usize,
@@ -154,7 +155,7 @@ struct SignificandsBlock<'a> {
 }
 
 impl BlockDot for SignificandsBlock<'_> {
-    /// Scores, and not sums: no other unit follows.
+    /// Returns scores, not sums; [`crate::recurrence::FixedScore`] passes them on.
     fn dots(&mut self, key: usize) -> Block<f64> {
         let SignificandsUnit { scales, guard, places, natural_limit, limit, .. } = self.unit;
         let mut scores = self.sums.dots(key);

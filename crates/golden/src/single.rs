@@ -1,4 +1,4 @@
-//! Single steps of a single output lane, for tests of lanes.
+//! Single steps of one output lane, for tests.
 
 use crate::base2::Factor;
 use crate::lanes::{
@@ -10,23 +10,23 @@ use flashd_spec::config::{CoreConfig, Fa2Variant, Update};
 use flashd_spec::format::Subnormals;
 use flashd_spec::numerics::difference_format;
 
-/// One step of one lane from its operands.
+/// One step of one lane.
 fn step<L: Lanes>(lanes: &L, op: L::Op, o: L::Output, v: u64, v_exponent: u64) -> L::Output {
     let mut lane = [o];
     lanes.step(op, &mut lane, &[lanes.value(v, v_exponent).0]);
     lane[0]
 }
 
-/// One lane of FLASH-D's float `lse` update, rounded or fused. `upper` false: `o + w (v - o)`; true:
-/// `v + w (o - v)`, `w` being one minus the weight. `o` and the result are encodings of the accumulator, `v` of the
-/// core's format; `w` is as a step records it ([`crate::Step::w`]).
+/// One lane of FLASH-D's float `lse` update, rounded or fused: `o + w (v - o)`; if `upper`, `v + w (o - v)`, where w is one minus
+/// the weight. `o` and the result are encodings of the accumulator's format, `v` of the values' with their scales
+/// ([`CoreConfig::products`]). `w` is as recorded in [`crate::Step::w`].
 pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
     let (formats, accumulator) = (config.products(), config.accumulator_format());
     let flushes = accumulator.subnormals == Subnormals::Flushed;
     let weight = config.weight_format();
     let old = decode(accumulator, o);
     let new = if config.update() == Some(Update::Rounded) {
-        // The format of `Numerics::difference`, without fitting all of the core's tables for one lane.
+        // The format of `Numerics::difference`, without fitting the core's tables.
         let difference = difference_format(config.value_format(), weight, accumulator);
         let w = decode(weight, w);
         let op = if upper { FloatOp::Complement(w) } else { FloatOp::Weight(w) };
@@ -45,35 +45,35 @@ pub fn flash_d_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) ->
 }
 
 /// The operand of a value in FLASH-D's fixed-point lanes, in units of `2^(v_exponent - bias + 1) 2^-(lane.v - 1)`, and whether
-/// the value is too large for `v_exponent`: then it is the largest operand with the value's sign.
+/// the value is too large for `v_exponent`. If so, the operand saturates.
 pub fn fixed_value(config: &CoreConfig, v_exponent: u64, v: u64) -> (i64, bool) {
     FixedLanes::<i64>::new(config.products(), config.lane_bits()).value(v, v_exponent)
 }
 
-/// One lane of FLASH-D's fixed-point update: like [`flash_d_lane`], but `o` and the result are integers in units of
-/// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key is `upper` with `w = 0`.
+/// One lane of FLASH-D's fixed-point update. As [`flash_d_lane`], but `o` and the result are integers in units of
+/// `2^(v_exponent - bias + 1) 2^-(lane.o - 1)`. A first key has `upper` and `w = 0`.
 pub fn flash_d_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, upper: bool) -> i64 {
     let lane = config.lane_bits();
     let op = BlendOp { u: Factor::from_record(w, lane.w), upper };
     step(&FixedLanes::<i64>::new(config.products(), lane), op, o, v, v_exponent)
 }
 
-/// One lane of FLASH-D's ranged update: like [`flash_d_fixed_lane`], but `o` and the result are states, an exponent field above a
-/// number of `lane.o` bits in two's complement.
+/// One lane of FLASH-D's ranged update. As [`flash_d_fixed_lane`], but `o` and the result have the lane's exponent field above the
+/// `lane.o` bits of a two's complement number.
 pub fn flash_d_ranged_lane(config: &CoreConfig, o: u64, v: u64, w: u64, upper: bool) -> u64 {
     let lanes = RangedLanes::new(config.products(), config.lane_bits());
     let op = BlendOp { u: Factor::from_record(w, config.lane_bits().w), upper };
     lanes.bits(step(&lanes, op, lanes.accumulator(o), v, 0))
 }
 
-/// One lane of FA2's fixed-point sums: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]; `w` is the
-/// exponential as a step records it.
+/// One lane of FA2's fixed-point sums: `o 2^-delta + v e`, in the units of [`flash_d_fixed_lane`]. `w` is the
+/// exponential e as a step records it.
 pub fn fa2_fixed_lane(config: &CoreConfig, v_exponent: u64, o: i64, v: u64, w: u64, delta: u32) -> i64 {
     let lane = config.lane_bits();
     let follows_the_sum = config.fa2() == Some(Fa2Variant::LogReference);
     let reference = if follows_the_sum { Reference::Sum } else { Reference::Maximum };
     let op = SumOp { delta, e: Factor::from_record(w, lane.w), up: reference.up() };
-    // What a result takes is none of a step's business.
+    // A step does not use the bits that a result keeps: any will do.
     let lanes = SumLanes::<f64, i64>::new(config.products(), lane, reference.guard_bits(), (lane.o, false));
     step(&lanes, op, o, v, v_exponent)
 }

@@ -1,6 +1,6 @@
-//! A core one step at a time, for callers that do not have all keys of a query at once, such as a scoreboard beside a simulation.
+//! The model one step at a time, for callers that do not have all keys of a query at once, such as a scoreboard beside a simulation.
 //!
-//! The same recurrence and lanes as [`Model::run`], in the widest carriers, which need to know nothing of values that are yet to come.
+//! It has the recurrence and lanes of [`Model::run`] in the widest carriers, which are exact whatever values follow.
 
 use crate::bias::BiasUnit;
 use crate::carrier::Carriers;
@@ -14,45 +14,45 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::BIAS;
 
-/// What a caller did out of turn, or with operands that the core does not take.
+/// A call out of turn, or with operands that the core does not take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StepError {
-    /// A vector that is not of the core's length.
+    /// A vector has the wrong length.
     #[error("{what} has {given} elements, the core takes {d}")]
     Length {
-        /// Which vector.
+        /// The vector's name.
         what: &'static str,
-        /// Its length.
+        /// The length given.
         given: usize,
-        /// The core's.
+        /// The length that the core takes.
         d: usize,
     },
-    /// A word that is wider than its port.
+    /// A word is wider than its port.
     #[error("{what}: {word:#x} has more than {bits} bits")]
     Width {
-        /// Which word.
+        /// The word's name.
         what: &'static str,
         /// The word.
         word: u64,
-        /// Bits of the port.
+        /// Width of the port in bits.
         bits: u32,
     },
-    /// A key, a value or a result before any query.
+    /// A key, partial result or result came before any query.
     #[error("there is no query: load one first")]
     NoQuery,
-    /// The step before asked for its value.
+    /// The previous step reads its value, which has not come.
     #[error("the step before reads its value: give it first")]
     ValueDue,
-    /// A value that nobody asked for.
+    /// A value came, but the previous step reads none.
     #[error("the step before reads no value")]
     NoValueDue,
-    /// A bias in a core without.
+    /// A bias, and the core adds none.
     #[error("a bias: takes a core that adds one to scores")]
     NoBias,
-    /// A masked key in a core without masks.
+    /// A masked key, and the core has no masks.
     #[error("a masked key: takes a core with masks")]
     NoMasks,
-    /// A partial result in a core without them, or behind a key.
+    /// A partial result, and the core has none, or the query has already had a step.
     #[error("a partial result: takes a core with partial results, and comes before a query's first key")]
     NoPartial,
 }
@@ -62,13 +62,13 @@ pub struct Stepper {
     model: Model,
     core: Box<dyn AnyCore>,
     query: Option<Vec<u64>>,
-    /// The step before reads its value, which has not come.
+    /// The last step reads its value, which has not come.
     due: bool,
     steps: u64,
 }
 
 impl Stepper {
-    /// The model of a core before its first query; the configuration must be valid.
+    /// The model of a core before its first query. The configuration must be valid.
     pub fn new(config: &CoreConfig) -> Stepper {
         let model = Model::new(config).with_sums();
         let core = model.with_core(Own, Carriers::Widest);
@@ -80,10 +80,11 @@ impl Stepper {
         self.model.config()
     }
 
-    /// Loads a query: d encodings, and the exponent field that fixed-point lanes scale values to. What was under way is dropped.
+    /// Starts a query, dropping the one before. `q` has the words of the core's port, and `v_exponent` is the exponent field to which
+    /// fixed-point lanes scale values.
     ///
     /// # Errors
-    /// A length or a word that the core does not take.
+    /// [`StepError::Length`] or [`StepError::Width`].
     pub fn query(&mut self, q: &[u64], v_exponent: u64) -> Result<(), StepError> {
         let Formats { q: format, .. } = self.config().formats();
         self.check("q", q, self.config().port_words().q, format)?;
@@ -101,7 +102,7 @@ impl Stepper {
     /// Starts the query from a partial result, before its first key.
     ///
     /// # Errors
-    /// A core without partial results, a query that has met a key, or a length or a word that the core does not take.
+    /// [`StepError::NoQuery`], [`StepError::NoPartial`], [`StepError::Length`] or [`StepError::Width`].
     pub fn restore(&mut self, partial: &PartialState) -> Result<Step, StepError> {
         self.query.as_ref().ok_or(StepError::NoQuery)?;
         let config = self.config();
@@ -117,19 +118,19 @@ impl Stepper {
         Ok(self.core.restore(partial))
     }
 
-    /// The query meets a key, d encodings, or one that it does not see: what the core does, before the value is there. A step that loads
-    /// or updates reads its value, which has to follow.
+    /// The query meets a key, with the words of the core's port, which may be masked. Returns the step. If it loads or updates, it
+    /// reads its value, and [`Stepper::value`] must follow.
     ///
     /// # Errors
-    /// No query, a value that is due, a mask that the core does not have, or a length or a word that it does not take.
+    /// [`StepError::NoQuery`], [`StepError::ValueDue`], [`StepError::NoMasks`], [`StepError::Length`] or [`StepError::Width`].
     pub fn key(&mut self, k: &[u64], masked: bool) -> Result<Step, StepError> {
         self.biased_key(k, 0, masked)
     }
 
-    /// The same with what is added to its score, an encoding of [`BIAS`].
+    /// [`Stepper::key`] with a bias, an encoding of [`BIAS`], which is added to the score.
     ///
     /// # Errors
-    /// As [`Stepper::key`], or a bias in a core that adds none.
+    /// As [`Stepper::key`], and [`StepError::NoBias`].
     pub fn biased_key(&mut self, k: &[u64], bias: u64, masked: bool) -> Result<Step, StepError> {
         let query = self.query.as_ref().ok_or(StepError::NoQuery)?;
         if self.due {
@@ -157,10 +158,10 @@ impl Stepper {
         Ok(step)
     }
 
-    /// The value of the key before, d encodings.
+    /// The value of the last key, with the words of the core's port.
     ///
     /// # Errors
-    /// A step that reads none, or a length or a word that the core does not take.
+    /// [`StepError::NoValueDue`], [`StepError::Length`] or [`StepError::Width`].
     pub fn value(&mut self, v: &[u64]) -> Result<(), StepError> {
         if !self.due {
             return Err(StepError::NoValueDue);
@@ -174,21 +175,21 @@ impl Stepper {
         Ok(())
     }
 
-    /// Whether the step before reads its value, which has not come.
+    /// Whether the last step reads its value, which has not come.
     pub fn value_is_due(&self) -> bool {
         self.due
     }
 
-    /// The scalars of the state, and the d accumulators as the core holds them. Scalars are zeros of a core that cannot have partial
+    /// The state as the core's registers hold it. The scalars are zeros before the first step, and in cores that cannot have partial
     /// results.
     pub fn state(&self) -> PartialState {
         self.core.state()
     }
 
-    /// What the result would be if the key before were the query's last.
+    /// The result if the last key were the query's last.
     ///
     /// # Errors
-    /// No query, or a value that is due.
+    /// [`StepError::NoQuery`] or [`StepError::ValueDue`].
     pub fn result(&self) -> Result<QueryResult, StepError> {
         match (&self.query, self.due) {
             (None, _) => Err(StepError::NoQuery),
@@ -210,7 +211,7 @@ impl Stepper {
     }
 }
 
-/// That words have so many bits at most.
+/// Checks that words have at most `bits` bits.
 fn within(what: &'static str, words: &[u64], bits: u32) -> Result<(), StepError> {
     match words.iter().find(|&&word| bits < u64::BITS && word >> bits != 0) {
         Some(&word) => Err(StepError::Width { what, word, bits }),
@@ -218,7 +219,7 @@ fn within(what: &'static str, words: &[u64], bits: u32) -> Result<(), StepError>
     }
 }
 
-/// A core of any kind in the middle of a query.
+/// A core of any kind, with a query in progress.
 trait AnyCore: Send {
     fn begin(&mut self, v_exponent: u64, special: bool);
     fn restore(&mut self, partial: &PartialState) -> Step;
@@ -228,7 +229,7 @@ trait AnyCore: Send {
     fn result(&self) -> QueryResult;
 }
 
-/// Makes a core that owns its parts.
+/// A visitor that makes a [`Core`] with its own recurrence and lanes.
 struct Own;
 
 impl Visit for Own {
@@ -262,7 +263,7 @@ struct Core<R: Recurrence, L: Lanes> {
     lanes: L,
     state: Option<R::State>,
     o: Vec<L::Output>,
-    /// What the lanes do with the value that is due.
+    /// The lanes' operation for the value that is due.
     op: Option<L::Op>,
     v_exponent: u64,
     /// The query has an Inf or a NaN.

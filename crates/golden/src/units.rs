@@ -1,7 +1,7 @@
 //! The arithmetic units of a format as pure functions on encodings.
 //!
 //! All round to nearest, ties to even, saturate at the largest finite number and read Inf and NaN as +0.
-//! Formats up to 26 significand bits, which covers every intermediate format of the cores.
+//! They take formats of up to 26 significand bits, which covers every intermediate format of the cores.
 
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode};
@@ -20,28 +20,28 @@ pub fn sub(fmt: Format, a: u64, b: u64) -> u64 {
     round(fmt, decode(fmt, a).add_odd(-decode(fmt, b)))
 }
 
-/// Product `a * b`; the sign is the exclusive or of the signs, also for zero.
+/// Product `a * b`; its sign is the exclusive or of the signs, even for zero.
 pub fn mul(fmt: Format, a: u64, b: u64) -> u64 {
     round(fmt, decode(fmt, a) * decode(fmt, b))
 }
 
-/// The larger operand as a number, `a` if they are equal (zeros of both signs are).
+/// The larger number; `a` if they are equal, as +0 and -0 are.
 pub fn max(fmt: Format, a: u64, b: u64) -> u64 {
     let (x, y) = (decode(fmt, a), decode(fmt, b));
     encode(fmt, if y > x { y } else { x })
 }
 
-/// Nearest number of the format, ties to even, saturating, in one rounding. NaN becomes +0.
+/// Rounds x once to the format, to nearest, ties to even, saturating. NaN becomes +0.
 pub fn round_from_f64(fmt: Format, x: f64) -> u64 {
     if x.is_nan() { 0 } else { round(fmt, x) }
 }
 
-/// `exp(x)` for `x <= 0`, from the table with this many segments; a positive argument counts as zero.
+/// `exp(x)` for `x <= 0`, from a table of `segments` segments; a positive x counts as zero.
 pub fn exp(fmt: Format, segments: u32, a: u64) -> u64 {
     unit(fmt, segments, a, Scalar::exp_unit)
 }
 
-/// `sigmoid(x)`; below zero relatively accurate down to `x = -32`, where it stops falling.
+/// `sigmoid(x)`. For negative x its relative error is bounded down to `x = -32`; below that it is constant.
 pub fn sigmoid(fmt: Format, segments: u32, a: u64) -> u64 {
     unit(fmt, segments, a, Scalar::sigmoid_unit)
 }
@@ -67,16 +67,16 @@ pub fn paper_sigmoid(fmt: Format, segments: u32, a: u64) -> u64 {
     unit(fmt, segments, a, Scalar::paper_sigmoid_unit)
 }
 
-/// `1 / x` from FA2's divider; a zero gives the largest finite number with its sign.
+/// `1 / x` from FA2's divider; `1 / +-0` is the largest finite number with the zero's sign.
 pub fn reciprocal(fmt: Format, a: u64) -> u64 {
-    // Finding the cheapest divider of a precision searches its tables: once is enough.
+    // Searching for the cheapest divider of a precision is slow: do it once.
     static DIVIDERS: [OnceLock<ReciprocalNumerics>; 32] = [const { OnceLock::new() }; 32];
     let p = fmt.precision();
     let divider = DIVIDERS[p as usize].get_or_init(|| ReciprocalNumerics::new(p));
     encode(fmt, reciprocal_value(fmt, divider, decode(fmt, a)))
 }
 
-/// The value of [`reciprocal`].
+/// [`reciprocal`] of a value, as a value.
 pub(crate) fn reciprocal_value(fmt: Format, numerics: &ReciprocalNumerics, x: f64) -> f64 {
     if x == 0.0 {
         return decode(fmt, fmt.max_finite()).copysign(x);
@@ -88,8 +88,8 @@ pub(crate) fn reciprocal_value(fmt: Format, numerics: &ReciprocalNumerics, x: f6
     Rounder::<f64>::new(fmt).round(scaled.copysign(x))
 }
 
-/// Fixed point from float: the integer nearest to `value * 2^shift_plus_fraction`, ties to even, saturated
-/// at `+-(2^width_magnitude_bits - 1)`; at most 50 magnitude bits.
+/// Converts float to fixed point: the integer nearest to `value * 2^shift_plus_fraction`, ties to even, saturated
+/// at `+-(2^width_magnitude_bits - 1)`, with at most 50 magnitude bits.
 pub fn fixed_from_float(fmt: Format, bits: u64, shift_plus_fraction: i32, width_magnitude_bits: u32) -> i64 {
     scalar::fixed(decode(fmt, bits), shift_plus_fraction, (1 << width_magnitude_bits) - 1)
 }

@@ -1,4 +1,4 @@
-//! FLASH-D's fixed-point update, (12), relative to the power of two `2^(X - bias + 1)` above every value.
+//! FLASH-D's update, (12), in fixed point. The unit is `2^(X - bias + 1)`, a power of two above every value, X the `v_exponent`.
 
 use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
@@ -8,7 +8,7 @@ use flashd_spec::format::{Format, Formats};
 use flashd_spec::numerics::fixed_result_bits;
 use std::ops::{Add, BitAnd, BitXor, Mul, Shl, Shr, Sub};
 
-/// An integer that holds every number of a step.
+/// An integer type that holds every number of a step.
 pub(crate) trait Word:
     Copy
     + Default
@@ -23,10 +23,10 @@ pub(crate) trait Word:
     + Shl<u32, Output = Self>
     + Shr<u32, Output = Self>
 {
-    /// Width.
+    /// Width in bits.
     const BITS: u32;
 
-    /// The lowest bits of a number, which holds it if it fits.
+    /// The low bits of `x`, which equal x if it fits.
     fn low(x: i64) -> Self;
 }
 
@@ -46,10 +46,10 @@ impl Word for i64 {
     }
 }
 
-/// Lanes of words.
+/// Fixed-point lanes with accumulators and values in words.
 #[derive(Clone)]
 pub(crate) struct FixedLanes<W> {
-    /// Of values.
+    /// Format of the values.
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
@@ -64,7 +64,7 @@ impl<W: Word> FixedLanes<W> {
         FixedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut, one: W::low(1) }
     }
 
-    /// Whether difference times factor, and twice the accumulator, fit the words.
+    /// Whether the words hold the difference times the factor, and twice the accumulator.
     pub(crate) fn fits(bits: LaneBits) -> bool {
         bits.v + bits.w < W::BITS && bits.o + 3 < W::BITS
     }
@@ -92,10 +92,10 @@ impl<W: Word + 'static> Lanes for FixedLanes<W> {
         let LaneBits { o: o_bits, v: v_bits, .. } = self.bits;
         let (below, one) = (o_bits - v_bits, self.one);
         let (m, right) = (W::low(op.u.m as i64), op.u.shift());
-        // The product is left with one bit below the accumulator's last one.
+        // The product keeps one bit below the accumulator's last place.
         let (left, right) = ((below + 1).saturating_sub(right), right.saturating_sub(below + 1));
         let right = right.min(W::BITS - 1);
-        // Sign (0 or -1) and rounded magnitude of the way from o to v.
+        // Sign (0 or -1) and rounded magnitude of u (v - o).
         let way = |o: W, v: W| {
             let difference = v - (o >> below) - one;
             let sign = difference >> (W::BITS - 1);

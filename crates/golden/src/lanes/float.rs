@@ -1,4 +1,4 @@
-//! Float lanes whose every operation is rounded: FLASH-D's rounded update and the paper's, (12), and FA2 in the format.
+//! Float lanes that round every operation: FLASH-D's rounded update and the paper's, (12), and FA2 in the format.
 
 use super::{Lanes, each_lane};
 use crate::carrier::Carrier;
@@ -10,11 +10,11 @@ use flashd_spec::format::{Format, Formats};
 pub(crate) enum FloatOp {
     /// `o = v`: first key of `paper`, `literal` and FA2 with a shared scale, and the paper's static rule.
     Load,
-    /// First key of FLASH-D `lse` and FA2 with a separate scale: `v + 0`, which is `v` but for the sign of a zero.
+    /// First key of FLASH-D `lse` and FA2 with a separate scale: `v + 0`, which turns -0 into +0.
     First,
-    /// FLASH-D, `lse` with a weight below 1/2 and `paper` with any: `o + w (v - o)`.
+    /// FLASH-D, `lse` for `x < 0` and `paper` always: `o + w (v - o)`.
     Weight(f64),
-    /// FLASH-D `lse`, a weight of `1 - u` from 1/2 on: `v + u (o - v)`.
+    /// FLASH-D `lse` for `x >= 0`, with `u = 1 - w`: `v + u (o - v)`.
     Complement(f64),
     /// FA2, the maximum moved: `o e + v`.
     ScaleOutput(f64),
@@ -26,29 +26,29 @@ pub(crate) enum FloatOp {
     ScaleBoth(f64, f64),
 }
 
-/// What becomes of an accumulator after the last key.
+/// How an accumulator becomes the result after the last key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FloatEnding {
-    /// It is rounded to the format.
+    /// Round it to the format.
     Round,
-    /// It is multiplied, the product rounded to the format.
+    /// Multiply it and round the product to the format.
     Scale(f64),
-    /// It is multiplied in a lane, the product rounded to the lanes' product format and then to the core's.
+    /// Multiply it in a lane, round the product to the lanes' product format and then to the output's.
     ScaleInLane(f64),
 }
 
-/// Roundings of one step.
+/// The roundings of one step.
 #[derive(Clone, Copy, Debug)]
 struct Rounders<C> {
     accumulator: Rounder<C>,
-    /// Differences and products.
+    /// For differences and products.
     intermediate: Rounder<C>,
 }
 
-/// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
+/// Float lanes in a carrier. `FLUSH`: the accumulator flushes subnormals.
 #[derive(Clone)]
 pub(crate) struct FloatLanes<C, const FLUSH: bool> {
-    /// Of values.
+    /// Format of the values.
     format: Format,
     accumulator: Format,
     output: Rounder<f64>,
@@ -75,9 +75,9 @@ impl<C: Carrier, const FLUSH: bool> FloatLanes<C, FLUSH> {
 }
 
 impl<C, const FLUSH: bool> FloatLanes<C, FLUSH> {
-    /// `o 2^-delta`, below the smallest normal number rounded towards zero, or flushed.
+    /// `o 2^-delta`; below the smallest normal number it is truncated to the quantum of subnormals, or flushed.
     fn rescaled(&self, o: f64, delta: u32) -> f64 {
-        // Nothing is left after far fewer places.
+        // A far shorter shift already leaves nothing.
         let exact = o * pow2(-(delta.min(1000) as i32));
         let least = pow2(self.accumulator.min_exponent());
         if exact.abs() >= least {
@@ -102,7 +102,7 @@ impl<C: Carrier + 'static, const FLUSH: bool> Lanes for FloatLanes<C, FLUSH> {
     #[inline(always)]
     fn step(&self, op: FloatOp, o: &mut [C], v: &[C]) -> u64 {
         match op {
-            // A shared scale's factor is not rounded to the format and may leave f32.
+            // With a shared scale the factor is not rounded to the format, and f32 may not hold it.
             FloatOp::ScaleOutput(e) | FloatOp::ScaleValue(e) if C::from_f64(e).to_f64() != e => {
                 let mut wide: Vec<f64> = o.iter().map(|o| o.to_f64()).collect();
                 let v: Vec<f64> = v.iter().map(|v| v.to_f64()).collect();
@@ -181,7 +181,7 @@ impl<C: Carrier> Rounders<C> {
                     (sum, over_p as u32 + over_s as u32)
                 })
             }
-            // The lanes rescale, and scale the value.
+            // `FloatLanes::step` shifts the output before it comes here.
             FloatOp::ShiftOutput(_, e) => self.step::<FLUSH>(FloatOp::ScaleValue(e), o, v),
             FloatOp::ScaleBoth(c, e) => {
                 let (c, e) = (C::from_f64(c), C::from_f64(e));

@@ -1,32 +1,32 @@
-//! FLASH-D's fused float update, (12): one alignment, integers, one rounding.
+//! FLASH-D's fused float update, (12): one alignment, integer arithmetic, one rounding.
 //!
-//! The carrier's numbers serve as the integers: scaled by a power of two that both operands share, they are
-//! truncated, and every difference, product and sum that follows is exact in the carrier (the longest, difference
-//! times factor, has `pa + GUARD + 1 + p` bits).
+//! The carrier's numbers serve as integers. Both operands are scaled by the same power of two and truncated. All
+//! further differences, products and sums are exact in the carrier; the longest, difference times factor, has
+//! `pa + GUARD + 1 + p` bits.
 
 use super::{BlendOp, FloatEnding, Lanes, each_lane};
 use crate::carrier::Carrier;
 use crate::round::{Rounder, decode, encode, pow2};
 use flashd_spec::format::{Format, Formats};
 
-/// Bits that the aligned operands keep below the accumulator's significand.
+/// Guard bits of the aligned operands below the accumulator's significand.
 const GUARD: i32 = 3;
-/// Bits that the product keeps beyond those.
+/// Guard bits of the product below those.
 const PRODUCT_GUARD: i32 = 2;
-/// From here on a shift leaves nothing but the sign; the shifted number stays normal in every carrier.
+/// Longer shifts are cut to this: only the sign is left, and the shifted number stays normal in every carrier.
 const FARTHEST: u32 = 60;
 
-/// Lanes in a carrier; `FLUSH`: the accumulator flushes subnormals.
+/// Fused lanes in a carrier. `FLUSH`: the accumulator flushes subnormals.
 #[derive(Clone)]
 pub(crate) struct FusedLanes<C, const FLUSH: bool> {
-    /// Of values.
+    /// Format of the values.
     format: Format,
     output: Rounder<f64>,
     accumulator: Rounder<C>,
     accumulator_format: Format,
-    /// The smallest normal number: the alignment of subnormals.
+    /// The smallest normal number, to whose binade subnormals are aligned.
     min_normal: C,
-    /// `pa - 1 + GUARD`: places that an operand of the binade 1 has below the point.
+    /// `pa - 1 + GUARD`: fraction bits of an aligned operand in [1, 2).
     places: i32,
 }
 
@@ -42,8 +42,8 @@ impl<C: Carrier, const FLUSH: bool> FusedLanes<C, FLUSH> {
         }
     }
 
-    /// Whether the carrier holds every integer of a step. Of f32's exponents only the narrow formats leave
-    /// enough for the alignment.
+    /// Whether the carrier holds every integer of a step. In f32 only narrow exponents leave enough range for the
+    /// alignment.
     pub(crate) fn fits(weight: Format, accumulator: Format) -> bool {
         let longest = accumulator.precision() as i32 + GUARD + 1 + weight.precision() as i32;
         longest <= C::PRECISION as i32 && (accumulator.exponent_bits <= 5 || C::PRECISION > 24)

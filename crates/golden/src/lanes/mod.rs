@@ -1,4 +1,4 @@
-//! The output lanes: d accumulators that every step updates with d values.
+//! The output lanes: d_v accumulators, which a step updates with the elements of one value.
 
 mod fixed;
 mod float;
@@ -16,41 +16,41 @@ use crate::base2::Factor;
 
 /// The lanes of one kind of core.
 pub(crate) trait Lanes: Clone + Send + Sync + 'static {
-    /// What a step does that reads its value.
+    /// The operation of a step that reads its value.
     type Op: Copy + Send;
-    /// What is done after a query's last key.
+    /// The operation after a query's last key.
     type Ending: Copy;
-    /// An accumulator; before the first key it is the default.
+    /// An accumulator; the default before the first key.
     type Output: Copy + Default + Send;
-    /// A value operand.
+    /// An element of a value, as a lane's operand.
     type Value: Copy + Default + Send + Sync;
 
-    /// The operand of an encoding, and whether it is too large for `v_exponent`, to which fixed-point lanes
-    /// scale it.
+    /// Converts an encoding to an operand, and tells whether it is too large for `v_exponent`, to which fixed-point
+    /// lanes scale it.
     fn value(&self, bits: u64, v_exponent: u64) -> (Self::Value, bool);
 
-    /// One step of all lanes of one query. Returns how many roundings saturated.
+    /// One step of all lanes of one query. Returns the number of roundings that saturated.
     fn step(&self, op: Self::Op, o: &mut [Self::Output], v: &[Self::Value]) -> u64;
 
-    /// An accumulator as the core holds it.
+    /// The bits of an accumulator in the core.
     fn bits(&self, o: Self::Output) -> u64;
 
-    /// The accumulator of these bits.
+    /// The inverse of [`Lanes::bits`].
     fn accumulator(&self, bits: u64) -> Self::Output;
 
-    /// The result, a value of the core's format, and whether its rounding saturated.
+    /// The result, a value of the output's format, and whether its rounding saturated.
     fn result(&self, ending: Self::Ending, o: Self::Output, v_exponent: u64) -> (f64, bool);
 }
 
-/// A step of FLASH-D with the weight as a factor `u`: `o + u (v - o)`, or `v + u (o - v)` for `upper`. The first
-/// step is `upper` with a factor of zero.
+/// A step of FLASH-D with a factor u: `o + u (v - o)`, or `v + u (o - v)` if `upper`. The first step has `upper`
+/// and `u = 0`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlendOp {
     pub(crate) u: Factor,
     pub(crate) upper: bool,
 }
 
-/// Applies a step to every lane and adds up its counts.
+/// Applies `f` to every lane and adds up its counts.
 #[inline(always)]
 fn each_lane<O: Copy, V: Copy>(o: &mut [O], v: &[V], f: impl Fn(O, V) -> (O, u32)) -> u64 {
     let mut count = 0;

@@ -1,4 +1,4 @@
-//! FLASH-D's update, (12), in fixed point, each lane relative to the largest exponent that it has read.
+//! FLASH-D's update, (12), in fixed point, with each lane relative to the largest exponent that it has read.
 
 use super::{BlendOp, FloatEnding, Lanes};
 use crate::round::{Rounder, biased_exponent, decode, pow2};
@@ -14,21 +14,21 @@ pub(crate) struct Ranged {
     pub(crate) exponent: u64,
 }
 
-/// A value: its significand, below 2, in units of `2^(exponent - bias)`.
+/// A value, `significand 2^(exponent - bias)`; the significand's magnitude is below 2.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RangedValue {
     significand: f64,
     exponent: u64,
 }
 
-/// Lanes with an exponent of their own.
+/// Ranged lanes: each has its own exponent.
 #[derive(Clone)]
 pub(crate) struct RangedLanes {
-    /// Of values.
+    /// Format of the values.
     format: Format,
     output: Rounder<f64>,
     bits: LaneBits,
-    /// Bits of the accumulator that the result drops, and that are not moved when the exponent grows.
+    /// Low bits of the accumulator that the result drops, and that are replaced by a half when the exponent grows.
     cut: u32,
 }
 
@@ -38,19 +38,19 @@ impl RangedLanes {
         RangedLanes { format: formats.v, output: Rounder::new(formats.o), bits, cut }
     }
 
-    /// The next accumulator, from one and a value in the places of both, and the factor.
+    /// The next accumulator. `o` and `v` are relative to the same exponent, with `lane.o` and `lane.v` bits.
     fn blend(&self, BlendOp { u, upper }: BlendOp, o: i64, v: i64) -> i64 {
         let below = self.bits.o - self.bits.v;
         let difference = v - (o >> below) - 1;
         let distance = if difference < 0 { -1 - difference } else { difference };
-        // In half places of o.
+        // In half ulps of o.
         let halves = ((distance * u.m as i64) << (below + 1)) >> u.shift().min(62);
         let way = (halves + 1) >> 1;
         let way = if difference < 0 { -way } else { way };
         if upper { (v << below) - way } else { o + way }
     }
 
-    /// A merge: the accumulators of both parts relative to the larger exponent, cut, and one moved towards the other. The lanes have
+    /// Merges the accumulators of two parts: aligns both to the larger exponent, rounding down, and blends them. These lanes have
     /// values as wide as accumulators.
     pub(crate) fn merge(&self, op: BlendOp, a: u64, b: u64) -> u64 {
         let (a, b) = (self.accumulator(a), self.accumulator(b));
@@ -68,7 +68,7 @@ impl Lanes for RangedLanes {
 
     fn value(&self, bits: u64, _: u64) -> (RangedValue, bool) {
         let x = decode(self.format, bits);
-        // Zeros, and what counts as one, have the least exponent.
+        // Zeros have the least exponent, as do Inf and NaN, which count as zeros.
         let exponent = match (x == 0.0, self.format.subnormals) {
             (true, Subnormals::Flushed) => 0,
             (true, Subnormals::Supported) => 1,
@@ -83,14 +83,14 @@ impl Lanes for RangedLanes {
         let loads = op.upper && op.u.m == 0;
         for (old, v) in o.iter_mut().zip(v) {
             let exponent = if loads { v.exponent } else { old.exponent.max(v.exponent) };
-            // The largest magnitude is just below 2, in places of 2^(2 - VW).
+            // The significand is below 2, and an ulp of the operand is 2^(2 - VW).
             let scale = pow2(v_bits as i32 - 2 - (exponent - v.exponent).min(64) as i32);
             let magnitude = (v.significand.abs() * scale + 0.5).floor().min(ones(v_bits - 1) as f64);
             let value = magnitude.copysign(v.significand) as i64;
             let moved = exponent.saturating_sub(old.exponent);
             let before = match moved {
                 0 => old.o,
-                // The upper bits, and half of their last place.
+                // The upper bits, shifted, and half of their ulp.
                 _ => (((old.o >> self.cut) >> moved.min(63)) << self.cut) + (1 << self.cut >> 1),
             };
             *old = Ranged { o: self.blend(op, before, value), exponent };

@@ -1,7 +1,7 @@
-//! FA2's fixed-point sums: rescaling is a shift, every addend is rounded once.
+//! FA2's fixed-point sums: a shift rescales, and every addend is rounded once.
 //!
-//! An addend is `|v| e` in units of the accumulator, rounded to an integer with halves going away from zero: the
-//! same arithmetic in floats as in [`crate::dot`], products being at least two bits shorter than the carrier.
+//! An addend is `v e` in ulps of the accumulator, rounded to an integer, half away from zero. The arithmetic in
+//! floats is that of [`crate::dot`]: products are at least two bits shorter than the carrier.
 
 use super::Lanes;
 use super::fixed::Word;
@@ -17,34 +17,34 @@ use std::marker::PhantomData;
 pub(crate) struct SumOp {
     pub(crate) delta: u32,
     pub(crate) e: Factor,
-    /// 1 where the exponential is relative to half the reference.
+    /// 1 if the exponential is relative to twice the reference, else 0.
     pub(crate) up: u32,
 }
 
-/// The last multiplication, by `r 2^exponent`. None for a query without keys.
+/// The last multiplication, by `r 2^exponent`. `None` for a query without keys.
 pub(crate) type Division = Option<(u64, i32)>;
 
-/// Lanes with values in a carrier and accumulators in words.
+/// Fixed-point sums, with values in a carrier and accumulators in words.
 #[derive(Clone)]
 pub(crate) struct SumLanes<C, W> {
-    /// Of values.
+    /// Format of the values.
     format: Format,
     output: Rounder<f64>,
     /// Fraction bits OF of the accumulator.
     fraction: u32,
-    /// Bits of the accumulator's magnitude that the last multiplication takes.
+    /// Bits of the accumulator's magnitude that the last multiplication uses.
     kept: u32,
-    /// The last of these is a one: the middle of what is dropped.
+    /// Set the last kept bit, as the middle of the dropped bits.
     middle: bool,
-    /// The accumulator's sign bit, and all of its bits.
+    /// The accumulator's sign bit, and a mask of all its bits.
     sign: W,
     mask: W,
     carrier: PhantomData<C>,
 }
 
 impl<C: Carrier, W: Word> SumLanes<C, W> {
-    /// Accumulators of `lane.o` bits, and `guard` more above them, of which a result takes `kept` from the leading one on, with
-    /// `middle` the last of them a one.
+    /// Accumulators have `lane.o` bits and `guard` more above them. A result uses `kept` bits from the leading one on; `middle` sets
+    /// the last of these.
     pub(crate) fn new(formats: Formats, lane: LaneBits, guard: u32, (kept, middle): (u32, bool)) -> Self {
         let bits = lane.o + guard;
         SumLanes {
@@ -59,7 +59,7 @@ impl<C: Carrier, W: Word> SumLanes<C, W> {
         }
     }
 
-    /// Whether all products are exact in the carrier, and all sums fit the words.
+    /// Whether all products are exact in the carrier and all sums fit the words.
     pub(crate) fn fits(format: Format, lane: LaneBits, guard: u32) -> bool {
         let shortest = (format.precision() + lane.w).max(lane.o) + 2;
         shortest <= C::PRECISION && lane.o + guard < W::BITS
@@ -73,7 +73,7 @@ where
     type Op = SumOp;
     type Ending = Division;
     type Output = W;
-    /// Next to the value as a fraction of the power of two above it, see the module's documentation.
+    /// The next number beyond the value in units of `2^(v_exponent - bias + 1)`, see the module's documentation.
     type Value = C;
 
     #[inline(always)]
@@ -83,7 +83,7 @@ where
         let largest = 1.0 - pow2(-(self.format.precision() as i32));
         let unit = pow2(v_exponent as i32 - self.format.bias + 1);
         let fraction = if over { largest.copysign(x) } else { x / unit };
-        // So small that every product vanishes: f32 may not hold it.
+        // So small that every product rounds to zero, and f32 may not hold it.
         let fraction = if fraction.abs() < pow2(-100) { 0.0 } else { fraction };
         (C::from_f64(fraction).away(), over)
     }
@@ -119,7 +119,7 @@ where
         let excess = o.unsigned_abs().ilog2() as i32 + 1 - self.kept as i32;
         let kept = if excess > 0 { o.unsigned_abs() >> excess } else { o.unsigned_abs() << -excess };
         let product = (kept | u64::from(self.middle)) * r;
-        // Longer than an f64: cut with a sticky bit, far below the format's last place.
+        // Longer than an f64: cut, with a sticky bit far below the format's last place.
         let cut = (product.ilog2() + 1).saturating_sub(53);
         let odd = product >> cut | u64::from(product & ((1 << cut) - 1) != 0);
         let unit = v_exponent as i32 - self.format.bias + 1 - self.fraction as i32;

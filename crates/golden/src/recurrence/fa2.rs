@@ -1,4 +1,4 @@
-//! FlashAttention-2 with one exponential: of the two factors one is always 1. Its sum is (4).
+//! FlashAttention-2 with one exponential per step, since one of its two factors is always 1. Its sum is (4).
 
 use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
@@ -8,8 +8,8 @@ use crate::scalar::{Reduced, Scalar, reciprocal};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
-/// `1/l` as `r 2^exponent`, r with the fraction bits of the divider's table, which the exponent counts in; l with
-/// `fraction` fraction bits.
+/// `1/l = r 2^exponent` for l with `fraction` fraction bits. r is an integer with the fraction bits of the divider's table, which
+/// the exponent includes.
 pub(crate) fn divide(numerics: &ReciprocalNumerics, l: u64, fraction: u32) -> (u64, i32) {
     let bits = numerics.table.value_fraction;
     let top = l.ilog2();
@@ -27,7 +27,7 @@ pub(crate) struct Exponential {
     record: u64,
 }
 
-/// `2^-t` as a factor of this many significand bits.
+/// `2^-t` as a factor of `bits` significand bits.
 pub(crate) fn exponential_factor(base2: &Base2, r: Reduced, bits: u32) -> Exponential {
     let factor = base2.exp_factor(r, bits);
     Exponential {
@@ -38,9 +38,9 @@ pub(crate) fn exponential_factor(base2: &Base2, r: Reduced, bits: u32) -> Expone
     }
 }
 
-/// `l e` in units of l, rounded half up.
+/// `l e` in ulps of l, rounded half up.
 pub(crate) fn scaled(l: u64, e: &Exponential) -> u64 {
-    // Sum and significand together have less than 100 bits.
+    // The product of sum and significand has fewer than 100 bits.
     match e.shift {
         0 => l * e.significand,
         1..=100 => {
@@ -51,20 +51,20 @@ pub(crate) fn scaled(l: u64, e: &Exponential) -> u64 {
     }
 }
 
-/// `1/l` for the final scale.
+/// `1/l` for the last multiplication.
 pub(crate) fn reciprocal_of_sum(n: &Numerics, l: u64) -> f64 {
     let (r, exponent) = divide(&n.reciprocal, l, n.state_fraction);
     r as f64 * pow2(exponent)
 }
 
-/// State of a query: maximum (FS fraction bits) and sum (FL fraction bits).
+/// State of a query: the maximum (FS fraction bits) and the sum (FL fraction bits).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
     pub(crate) m: i64,
     pub(crate) l: u64,
 }
 
-/// The default variant, and the one whose multipliers are shared with the final scale.
+/// The variant with a separate scale, and the one whose lanes' multipliers also do the last multiplication.
 #[derive(Clone)]
 pub(crate) struct Fa2 {
     score: FixedScore,
@@ -76,7 +76,7 @@ pub(crate) struct Fa2 {
     state_fraction: u32,
     largest_sum: u64,
     hold: Option<i64>,
-    /// Significand bits of the factors, where they are not rounded to the format.
+    /// Significand bits of the factors with a shared scale, where they are not rounded to the format.
     shared: Option<u32>,
 }
 
@@ -107,7 +107,7 @@ impl Fa2 {
         }
         let format = self.scalar.format;
         let value = self.scalar.round_integer(self.base2.exp(r), -((self.base2.fraction() + r.k) as i32));
-        // At most 1, so its last significand bit never lies above the integers.
+        // The value is at most 1, so the exponent of its last significand bit is not positive.
         let (significand, exponent) = parts(format, value);
         Exponential { value, significand, shift: -exponent as u32, record: encode(format, value) }
     }
@@ -122,7 +122,7 @@ impl Recurrence for Fa2 {
         let s = self.score.of(key);
         let one = 1u64 << self.state_fraction;
         let Some(Sum { m, l }) = state else {
-            // Lanes whose multiplier is busy with the query before copy v; the others add it to zero.
+            // With a shared scale, the multiplier is busy with the query before, and the lanes copy v. The others add v to zero.
             let (w, op) = match self.shared {
                 Some(bits) => (Factor::one(bits).record(), FloatOp::Load),
                 None => (self.scalar.format.one(), FloatOp::First),

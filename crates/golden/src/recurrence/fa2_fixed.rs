@@ -1,4 +1,4 @@
-//! FlashAttention-2 with fixed-point sums, relative to a power of two: rescaling is a shift.
+//! FlashAttention-2 with fixed-point sums relative to a power of two, so that a shift rescales.
 
 use super::fa2::divide;
 use super::{Decision, FixedScore, KeyScore, Recurrence};
@@ -7,20 +7,20 @@ use crate::lanes::{Division, SumOp};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics, SUM_GUARD_BITS};
 
-/// What the sums are relative to.
+/// The power of two to which the sums are relative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reference {
-    /// The smallest power of two that is not below the largest exponential: l and o grow with the keys.
+    /// The smallest power of two not below the largest exponential. l and o grow with the number of keys.
     Maximum,
     /// The power of two that keeps l in [1, 2).
     Sum,
 }
 
-/// Bits that the accumulator has above the values' where the sum stays in [1, 2).
+/// Bits of the accumulator above the values' if the sum stays below 2.
 pub(crate) const LOG_REFERENCE_GUARD_BITS: u32 = 2;
 
 impl Reference {
-    /// Bits that the accumulator has above the values'.
+    /// Bits of the accumulator above the values'.
     pub(crate) fn guard_bits(self) -> u32 {
         match self {
             Reference::Maximum => SUM_GUARD_BITS,
@@ -28,13 +28,13 @@ impl Reference {
         }
     }
 
-    /// 1 where exponentials are relative to half the reference: then they are in [1, 2) where they are largest.
+    /// 1 if exponentials are relative to twice the reference, else 0. Those relative to the reference reach up to 2.
     pub(crate) fn up(self) -> u32 {
         u32::from(self == Reference::Sum)
     }
 }
 
-/// State of a query: the reference's exponent and the sum (FL fraction bits).
+/// State of a query: the reference's exponent, an integer, and the sum (FL fraction bits).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scaled {
     reference: i64,
@@ -54,11 +54,11 @@ pub(crate) struct Fa2Fixed {
     hold: Option<i64>,
     /// Significand bits of the exponential.
     factor_bits: u32,
-    /// Width of the reference.
+    /// Width of the reference in bits.
     reference_bits: u32,
 }
 
-/// A step's effect on the reference and on the sum, and the exponential for the lanes.
+/// A step's new state, the shift of the old sums, and the exponential for the lanes.
 struct Change {
     state: Scaled,
     delta: i64,
@@ -77,12 +77,12 @@ impl Fa2Fixed {
             largest_sum: (1 << n.sum_bits()) - 1,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits,
-            // An integer from -2^IS to 2^IS, and 16 octaves of l above that.
+            // An integer from -2^IS to 2^IS, plus 16 octaves for l above that.
             reference_bits: n.score_integer + 2,
         }
     }
 
-    /// `2^-tau`, tau with FS fraction bits, and its addend to l.
+    /// `2^-tau` for tau with FS fraction bits, and its addend to l, rounded half up.
     fn exponential(&self, tau: i64) -> (Factor, i64) {
         let r = self.base2.reduce(tau as u64, self.score_fraction);
         let e = self.base2.exp_factor(r, self.factor_bits);

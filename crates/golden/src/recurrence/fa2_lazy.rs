@@ -1,4 +1,4 @@
-//! FlashAttention-2 with a reference that moves rarely and by whole octaves: rescaling is a shift.
+//! FlashAttention-2 with a reference that moves rarely and by whole octaves, so that a shift rescales.
 
 use super::fa2::{Sum, divide};
 use super::{Decision, FixedScore, KeyScore, Recurrence};
@@ -8,7 +8,7 @@ use crate::round::pow2;
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
-/// The variant `lazy-reference`. The reference is `m` of [`Sum`]: the first score plus an integer, with FS fraction bits.
+/// The variant `lazy-reference`. [`Sum`]'s `m` is the reference: the first score plus whole octaves, with FS fraction bits.
 #[derive(Clone)]
 pub(crate) struct Lazy {
     score: FixedScore,
@@ -41,13 +41,13 @@ impl Lazy {
         }
     }
 
-    /// Octaves by which the reference moves for a score that is `x` above it.
+    /// Octaves by which the reference moves for a score `x` above it.
     fn octaves(&self, x: i64) -> u32 {
         let moves = x > i64::from(self.slack) << self.score_fraction;
         if moves { (x >> self.score_fraction) as u32 } else { 0 }
     }
 
-    /// `2^x` relative to the slack, x at most that, and as an addend to l.
+    /// `2^(x - slack)` for `x <= slack`, and `2^x` as an addend to l, rounded half up.
     fn exponential(&self, x: i64) -> (Factor, u64) {
         let tau = (i64::from(self.slack) << self.score_fraction) - x;
         let factor =

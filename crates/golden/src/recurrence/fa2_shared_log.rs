@@ -1,4 +1,4 @@
-//! FlashAttention-2 with fixed-point sums relative to the exponent of l, in lanes that cannot multiply a first key.
+//! FlashAttention-2 with fixed-point sums relative to the exponent of l, in lanes that do not multiply a first key.
 
 use super::fa2::divide;
 use super::{Decision, FixedScore, KeyScore, Recurrence};
@@ -7,8 +7,8 @@ use crate::lanes::{Division, SumOp};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics};
 
-/// State of a query: the reference, which is the first score plus octaves (FS fraction bits), and the sum in [1/2, 2) (FL fraction
-/// bits).
+/// State of a query: the reference, which is the first score plus whole octaves (FS fraction bits), and the sum in [1/2, 2) (FL
+/// fraction bits).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Octaves {
     reference: i64,
@@ -26,7 +26,7 @@ pub(crate) struct SharedLog {
     hold: Option<i64>,
     /// Significand bits of the lanes' factors.
     factor_bits: u32,
-    /// Width of the reference.
+    /// Width of the reference in bits.
     reference_bits: u32,
 }
 
@@ -40,12 +40,12 @@ impl SharedLog {
             state_fraction: n.state_fraction,
             hold: n.hold_threshold.map(|t| -(t as i64)),
             factor_bits: n.factor_significand,
-            // A score, and 16 octaves of l above it.
+            // A score, plus 16 octaves for l above it.
             reference_bits: n.score_bits() + 1,
         }
     }
 
-    /// `2^x`, x not positive, and as an addend to l.
+    /// `2^x` for `x <= 0`, and its addend to l, rounded half up.
     fn exponential(&self, x: i64) -> (Factor, u64) {
         let reduced = self.base2.reduce(x.unsigned_abs(), self.score_fraction);
         let factor = self.base2.exp_factor(reduced, self.factor_bits);
@@ -71,12 +71,12 @@ impl Recurrence for SharedLog {
         if self.hold.is_some_and(|limit| x <= limit) {
             return (Octaves { reference, l }, Decision::hold(s, x));
         }
-        // Whole octaves up to the score, the last one begun.
+        // The whole octaves that reach the score, `ceil(x)`.
         let octave = 1 << self.score_fraction;
         let jump = if x > 0 { (x + octave - 1) / octave } else { 0 };
         let (e, addend) = self.exponential(x - jump * octave);
         let sum = l.checked_shr(jump as u32).unwrap_or(0) + addend;
-        // Beyond 2, l and the new exponential count half.
+        // If the sum reaches 2, halve it and the new exponential.
         let carry = u32::from(sum >= 2 << self.state_fraction);
         let delta = jump + i64::from(carry);
         let state = Octaves { reference: reference + delta * octave, l: sum >> carry };
@@ -101,7 +101,7 @@ impl Recurrence for SharedLog {
         state.map(|Octaves { l, .. }| {
             let (r, exponent) = divide(&self.reciprocal, l, self.state_fraction);
             let fraction = self.reciprocal.table.value_fraction;
-            // The lane's multiplier takes it as it takes exponentials.
+            // In the lane's multiplier the reciprocal has the form of an exponential.
             let factor = Factor::new(r, fraction, 0, self.factor_bits);
             (factor.m, exponent + fraction as i32 - factor.shift() as i32)
         })

@@ -1,4 +1,4 @@
-//! FLASH-D, (11), with the log-sum-exp as its state, all in base 2.
+//! FLASH-D, (11), with the log-sum-exp as its state, in base 2.
 
 use super::{Decision, FixedScore, KeyScore, Recurrence};
 use crate::base2::{Base2, Factor};
@@ -8,20 +8,20 @@ use crate::scalar::{Reduced, Scalar};
 use flashd_spec::bits::{ones, signed};
 use flashd_spec::numerics::{BudgetNumerics, Numerics};
 
-/// How the lanes get `u = sigmoid(-|x|)`, at most 1/2: the weight `sigmoid(x)` for a negative x, one minus the
-/// weight otherwise.
+/// The form in which the lanes get `u = sigmoid(-|x|) <= 1/2`. For a negative x this is the weight, else one minus
+/// the weight.
 pub(crate) trait WeightForm: Clone + Send + Sync + 'static {
-    /// A step of the lanes.
+    /// An operation of the lanes.
     type Op: Send;
 
-    /// The first key: a weight of one.
+    /// The operation of a first key, whose weight is one.
     fn first(&self) -> Self::Op;
 
-    /// Later keys: the factor as recorded, and the step.
+    /// For a later key: the factor as a step records it, and the operation.
     fn update(&self, base2: &Base2, argument: Reduced, upper: bool) -> (u64, Self::Op);
 }
 
-/// A factor rounded to the format, for float lanes.
+/// A factor rounded to the weight's format, for float lanes.
 #[derive(Clone)]
 pub(crate) struct RoundedWeight(pub(crate) Scalar);
 
@@ -40,7 +40,7 @@ impl WeightForm for RoundedWeight {
     }
 }
 
-/// A factor with this many significand bits, for lanes of integers.
+/// A factor with this many significand bits, for fused, fixed-point and ranged lanes.
 #[derive(Clone)]
 pub(crate) struct FactorWeight(pub(crate) u32);
 
@@ -57,26 +57,26 @@ impl WeightForm for FactorWeight {
     }
 }
 
-/// Which keys are held.
+/// The hold rule.
 #[derive(Clone)]
 enum Rule {
     Never,
-    /// Those with this x or less, with FL fraction bits.
+    /// Holds keys whose x, with FL fraction bits, is at most this.
     Below(i64),
     Budget(BudgetNumerics),
 }
 
-/// What the budget has spent once a key of integer part `floor` is held, in its units; None where the key is kept.
+/// The units of the budget spent after holding a key with `floor(x) = floor`; `None` if the key must be kept.
 fn spent_on(budget: &BudgetNumerics, spent: u64, floor: i64) -> Option<u64> {
     let BudgetNumerics { exponent, register, reserve } = *budget;
     let power = (floor + 1 + i64::from(exponent + register)).max(0);
-    // A larger one is more than all.
+    // A larger charge exceeds the budget anyway.
     let charge = 1u64 << power.min(i64::from(register) + 1);
     (spent + (charge << reserve) <= 1 << register).then_some(spent + charge)
 }
 
-/// What stays spent of `spent` units of a budget once a key is kept whose x has the integer part `floor`: not less than what the
-/// key leaves of the held keys' mass.
+/// The units of a budget still spent after keeping a key with `floor(x) = floor`, of `spent` before. They are never less than the
+/// mass of the held keys relative to the new L.
 pub fn spent_after(spent: u64, floor: i64) -> u64 {
     match floor {
         ..0 => spent - (spent >> (1 - floor).min(63)),
@@ -84,21 +84,21 @@ pub fn spent_after(spent: u64, floor: i64) -> u64 {
     }
 }
 
-/// Log-sum-exp with FL fraction bits, and what is spent of the budget.
+/// The log-sum-exp L with FL fraction bits, and the units spent of the budget.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogSum {
     l: i64,
     spent: u64,
 }
 
-/// `x = s - L`, `L <- L + log2(1 + 2^x) = max(s, L) + log2(1 + 2^-|x|)`. The state is L, and what the hold rule has spent.
+/// `x = s - L`, `L <- L + log2(1 + 2^x) = max(s, L) + log2(1 + 2^-|x|)`. The state is L, and the units that the hold rule has spent.
 #[derive(Clone)]
 pub(crate) struct Lse<F> {
     score: FixedScore,
     base2: Base2,
     state_fraction: u32,
     state_bits: u32,
-    /// From `s` to the state's fraction bits.
+    /// Left shift from FS to FL fraction bits.
     align: u32,
     hold: Rule,
     form: F,

@@ -1,4 +1,4 @@
-//! The scalar recurrences: from a dot product to a weight and an action.
+//! The scalar recurrences: each turns a dot product into a weight and an action.
 
 mod fa2;
 mod fa2_fixed;
@@ -24,28 +24,28 @@ use flashd_spec::numerics::Numerics;
 
 /// The scalar unit of one kind of core.
 pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
-    /// What the core remembers of a query besides its output lanes.
+    /// The state of a query, without its output lanes.
     type State: Copy + Send;
-    /// What it has the lanes do.
+    /// The lanes' operation in a step.
     type Op: Send;
-    /// What it has them do after the last key.
+    /// The lanes' operation after the last key.
     type Ending;
 
     /// One key. `state` is `None` for a query's first key.
     fn step(&self, state: Option<Self::State>, key: KeyScore) -> (Self::State, Decision<Self::Op>);
 
-    /// The scalars of a partial result, raw, see [`crate::PartialState`]. Zeros of recurrences that have none.
+    /// The scalars of a [`crate::PartialState`]; zeros if the recurrence has no partial results.
     fn save(&self, _state: Self::State) -> [u64; 2] {
         [0; 2]
     }
 
-    /// FA2's sum, raw; None of recurrences that have none.
+    /// FA2's sum as [`crate::Step::l`] has it; `None` in recurrences without one.
     fn sum(&self, _state: Self::State) -> Option<u64> {
         None
     }
 
-    /// What a key that is kept at this argument makes: the lanes' factor as recorded, and what the log-sum-exp grows by. None of
-    /// recurrences whose tables have other arguments.
+    /// For a key that is kept at `x = s - L`: the lanes' factor as a step records it, and the growth of L. `None` in recurrences other
+    /// than [`Lse`].
     fn at(&self, _x: i64) -> Option<(u64, i64)> {
         None
     }
@@ -55,16 +55,16 @@ pub(crate) trait Recurrence: Clone + Send + Sync + 'static {
         None
     }
 
-    /// After the last key; `state` is `None` for a query without keys.
+    /// The lanes' last operation; `state` is `None` for a query without keys.
     fn ending(&self, state: Option<Self::State>) -> Self::Ending;
 }
 
-/// What a key's score is made from.
+/// The parts of a key's score.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KeyScore {
-    /// What the dot product unit gives.
+    /// Output of the dot product unit.
     pub(crate) dot: f64,
-    /// What is added, in base 2 with FS fraction bits.
+    /// The bias, in base 2 with FS fraction bits.
     pub(crate) bias: i64,
 }
 
@@ -78,20 +78,20 @@ impl From<f64> for KeyScore {
 /// Outcome of one step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decision<Op> {
-    /// As in [`crate::Step`], from here on.
+    /// As in [`crate::Step`], like `x`, `w`, `upper` and `action`.
     pub(crate) s: i64,
     pub(crate) x: i64,
     pub(crate) w: u64,
     pub(crate) upper: bool,
     pub(crate) action: Action,
-    /// What the lanes do; nothing where the step holds.
+    /// The lanes' operation; `None` if the step holds.
     pub(crate) op: Option<Op>,
     /// The sum left its range.
     pub(crate) overflow: bool,
 }
 
 impl<Op> Decision<Op> {
-    /// A step that keeps everything.
+    /// A step that holds.
     fn hold(s: i64, x: i64) -> Self {
         Decision { s, x, w: 0, upper: false, action: Action::Hold, op: None, overflow: false }
     }
@@ -107,15 +107,15 @@ impl<Op> Decision<Op> {
     }
 }
 
-/// The fixed-point score of a core, in base 2.
+/// The fixed-point score unit of a core, in base 2.
 #[derive(Clone, Debug)]
 pub(crate) struct FixedScore {
     dot: Dot,
-    /// What comes is the score.
+    /// The dot product unit already returns the score.
     is_score: bool,
-    /// Power of two from a tree's dot product to the natural score.
+    /// Left shift from a tree's dot product to the natural score.
     tree_shift: i32,
-    /// Bits of a fused sum below the natural score.
+    /// Guard bits of a fused sum below the natural score.
     guard: i32,
     score: Score,
     cap: CapUnit,
@@ -133,13 +133,13 @@ impl FixedScore {
         }
     }
 
-    /// The score with FS fraction bits.
+    /// The score with FS fraction bits, saturated.
     pub(crate) fn of(&self, KeyScore { dot, bias }: KeyScore) -> i64 {
         let limit = self.score.limit();
         (self.without_bias(dot) + bias).clamp(-limit, limit)
     }
 
-    /// The score before its bias is added, from what the dot product unit gives.
+    /// The capped score of a dot product, before the bias is added.
     pub(crate) fn without_bias(&self, dot: f64) -> i64 {
         self.cap.of(self.without_cap(dot))
     }

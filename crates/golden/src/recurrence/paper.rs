@@ -1,4 +1,4 @@
-//! The recurrences with every operation in the format: the paper's Alg. 3, (11), and FlashAttention-2 as drawn, its Alg. 2.
+//! The recurrences that round every operation to the format: the paper's Alg. 3, (11), and FlashAttention-2 as drawn, its Alg. 2.
 
 use super::{Decision, KeyScore, Recurrence};
 use crate::lanes::{FloatEnding, FloatOp};
@@ -8,7 +8,7 @@ use crate::units::reciprocal_value;
 use flashd_spec::format::Format;
 use flashd_spec::numerics::{Numerics, ReciprocalNumerics, static_limits};
 
-/// The score in the format.
+/// The natural score, rounded to the format.
 fn score(n: &Scalar, shift: i32, dot: f64) -> f64 {
     n.round(dot * pow2(shift))
 }
@@ -19,7 +19,7 @@ fn score(n: &Scalar, shift: i32, dot: f64) -> f64 {
 pub(crate) struct Paper {
     scalar: Scalar,
     score_shift: i32,
-    /// Differences of scores at and beyond which nothing is computed.
+    /// The static rule's limits: score differences up to the first are held, those from the second on load v.
     static_range: Option<(f64, f64)>,
 }
 
