@@ -17,9 +17,9 @@ pub use scaling::{Scaling, ScalingError, ScoreScale, TensorScale, v_candidates};
 pub use search::choose_scaling;
 
 use crate::tensor::Attention;
-use round::Rounding;
 use flashd_spec::config::Lengths;
 use flashd_spec::format::{Encodings, Words};
+use round::Rounding;
 
 /// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
