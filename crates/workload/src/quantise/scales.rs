@@ -112,8 +112,7 @@ impl RowEncoding {
         format.value(scale).0 * f64::from(self.scale.element_exponent(self.format)).exp2()
     }
 
-    /// Appends a vector's words: elements to nearest, ties to even, and its scales behind them. Returns how many elements saturated. A bf16
-    /// scale is the largest magnitude over the largest element, rounded up, so that none saturates.
+    /// Appends the words that `encode` returns, and returns how many elements saturated.
     pub(super) fn encode_to(self, words: &mut Vec<u64>, rounding: &Rounding, row: &[f64]) -> usize {
         let RowEncoding { format, scale, .. } = self;
         let Some(encoding) = scale.format() else {
@@ -133,7 +132,8 @@ impl RowEncoding {
         saturated
     }
 
-    /// [`encode_to`](Self::encode_to) of one vector: its words, and how many elements saturated.
+    /// The words of one vector: elements rounded to nearest, ties to even, and its scales behind them; and how many elements saturated. A bf16
+    /// scale is the largest magnitude over the largest element, rounded up, so that none saturates.
     pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
         let mut words = Vec::with_capacity(row.len());
         let saturated = self.encode_to(&mut words, &Rounding::new(self.format), row);
