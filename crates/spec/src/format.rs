@@ -70,6 +70,7 @@ pub struct Format {
     pub encoding: Encoding,
 }
 
+// Rounding a tensor calls the accessors for each of its elements, from other crates: `inline` lets these hoist a format's constants.
 impl Format {
     /// bfloat16, 1-8-7, subnormals flushed.
     pub const BF16: Format = Format::ieee(8, 7, Subnormals::Flushed);
@@ -152,11 +153,13 @@ impl Format {
     }
 
     /// Set if the numbers are integers.
+    #[inline]
     pub const fn is_integer(&self) -> bool {
         matches!(self.encoding, Encoding::TwosComplement)
     }
 
     /// Exponent and fraction fields of an encoding, without the sign; of an integer, its magnitude.
+    #[inline]
     pub const fn magnitude(&self, bits: u64) -> u64 {
         let (sign, low) = (bits & self.sign_bit(), bits & (self.sign_bit() - 1));
         match self.encoding {
@@ -167,6 +170,7 @@ impl Format {
     }
 
     /// Encodes a magnitude (exponent and fraction fields) with a sign.
+    #[inline]
     pub const fn signed(&self, magnitude: u64, negative: bool) -> u64 {
         match (negative, self.encoding) {
             (false, _) => magnitude,
@@ -187,6 +191,7 @@ impl Format {
     }
 
     /// Total width W = 1 + E + F in bits.
+    #[inline]
     pub const fn width(&self) -> u32 {
         1 + self.exponent_bits + self.fraction_bits
     }
@@ -197,26 +202,31 @@ impl Format {
     }
 
     /// Mask of the fraction field.
+    #[inline]
     pub const fn fraction_mask(&self) -> u64 {
         (1 << self.fraction_bits) - 1
     }
 
     /// Largest value of the exponent field.
+    #[inline]
     pub const fn exponent_mask(&self) -> u64 {
         (1 << self.exponent_bits) - 1
     }
 
     /// Mask of the sign bit.
+    #[inline]
     pub const fn sign_bit(&self) -> u64 {
         1 << (self.width() - 1)
     }
 
     /// Unbiased exponent of the smallest normal number.
+    #[inline]
     pub const fn min_exponent(&self) -> i32 {
         1 - self.bias
     }
 
     /// Magnitude bits (exponent and fraction) of the largest finite number.
+    #[inline]
     pub const fn max_finite(&self) -> u64 {
         let all = self.sign_bit() - 1;
         match self.specials {
@@ -240,6 +250,7 @@ impl Format {
     }
 
     /// Set if the encoding is Inf or NaN.
+    #[inline]
     pub const fn is_special(&self, bits: u64) -> bool {
         self.magnitude(bits) > self.max_finite()
     }
@@ -302,6 +313,7 @@ impl Format {
     }
 
     /// The number that the hardware computes with: specials are +0, flushed subnormals are zero with their sign.
+    #[inline]
     pub fn value(&self, bits: u64) -> f64 {
         if self.is_special(bits) {
             return 0.0;

@@ -19,7 +19,6 @@ pub use search::choose_scaling;
 use crate::tensor::Attention;
 use flashd_spec::config::Lengths;
 use flashd_spec::format::{Encodings, Words};
-use round::Rounding;
 
 /// A head in the encodings of its operands' formats. Rows are contiguous, as in [`Attention`].
 #[derive(Clone, Debug, PartialEq)]
@@ -64,17 +63,14 @@ pub struct Rounded {
 impl Rounded {
     /// Rounds rows of `d` elements, each element scaled by its place in the row first.
     pub fn rows(encoding: RowEncoding, d: usize, data: &[f32], scale: impl Fn(usize, f32) -> f64) -> Rounded {
-        let rounding = Rounding::new(encoding.format);
-        let (magnitude, d) = (!encoding.format.sign_bit(), d.max(1));
-        let mut rounded = Rounded { words: Vec::with_capacity(data.len()), ..Rounded::default() };
-        let mut scaled = vec![0.0; d];
-        for row in data.chunks(d) {
-            let scaled = &mut scaled[..row.len()];
-            scaled.iter_mut().zip(row).enumerate().for_each(|(place, (y, &x))| *y = scale(place, x));
-            let first = rounded.words.len();
-            rounded.saturated += encoding.encode_to(&mut rounded.words, &rounding, scaled);
-            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && **bits & magnitude == 0;
-            rounded.vanished += row.iter().zip(&rounded.words[first..]).filter(vanished).count();
+        let mut rounded = Rounded::default();
+        for row in data.chunks(d.max(1)) {
+            let scaled: Vec<f64> = row.iter().enumerate().map(|(place, &x)| scale(place, x)).collect();
+            let (words, saturated) = encoding.encode(&scaled);
+            let vanished = |(x, bits): &(&f32, &u64)| **x != 0.0 && encoding.format.magnitude(**bits) == 0;
+            rounded.vanished += row.iter().zip(&words).filter(vanished).count();
+            rounded.saturated += saturated;
+            rounded.words.extend(words);
         }
         rounded
     }

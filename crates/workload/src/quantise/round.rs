@@ -2,79 +2,37 @@
 
 use flashd_spec::format::{Format, Subnormals};
 
-/// What rounding to a format needs to know, worked out once for many numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Rounding {
-    format: Format,
-    integer: bool,
-    /// The value of the largest finite number.
-    most: f64,
-    /// Exponent fields of f64 below this take the long way: the number may be subnormal in the format.
-    first_normal: i32,
-    /// Fraction bits of f64 that the format has not.
-    dropped: u32,
-    /// The difference of the exponents' biases, where a format's exponent field is.
-    rebias: u64,
-    max_finite: u64,
-    sign_bit: u64,
-}
-
-impl Rounding {
-    pub(super) fn new(format: Format) -> Rounding {
-        let (integer, fraction_bits) = (format.is_integer(), format.fraction_bits);
-        let short = !integer && fraction_bits < 52;
-        Rounding {
-            format,
-            integer,
-            most: format.value(format.max_finite()),
-            first_normal: if short { format.min_exponent() + 1023 } else { i32::MAX },
-            dropped: 52 - fraction_bits.min(51),
-            rebias: if short { ((1023 - format.bias) as u64) << fraction_bits } else { 0 },
-            max_finite: format.max_finite(),
-            sign_bit: format.sign_bit(),
-        }
-    }
-
-    /// The encoding of the nearest number: [`round_to`].
-    #[inline]
-    pub(super) fn round(&self, x: f64) -> u64 {
-        let biased = (x.to_bits() >> 52 & 0x7ff) as i32;
-        // Of nearly every number: its own significand is rounded in integers, a carry going on into the exponent.
-        if biased < 0x7ff && biased >= self.first_normal {
-            let magnitude = x.to_bits() & (u64::MAX >> 1);
-            let half = (1u64 << (self.dropped - 1)) - 1 + (magnitude >> self.dropped & 1);
-            let rounded = ((magnitude + half) >> self.dropped) - self.rebias;
-            let sign = if x.is_sign_negative() { self.sign_bit } else { 0 };
-            return sign | rounded.min(self.max_finite);
-        }
-        if self.integer {
-            // NaN becomes 0.
-            let rounded = x.round_ties_even().clamp(-self.most, self.most) as i64;
-            return self.format.signed(rounded.unsigned_abs(), rounded < 0);
-        }
-        round_any(self.format, x)
-    }
-
-    /// Whether rounding saturates: [`saturates`].
-    #[inline]
-    pub(super) fn saturates(&self, x: f64) -> bool {
-        let x = if self.integer { x.round_ties_even() } else { x };
-        x.abs() > self.most
-    }
-}
-
 /// Rounds to the nearest number of the format, ties to even, in one step, and returns its encoding.
 ///
 /// Overflow saturates at [`Format::max_finite`]. A format that flushes rounds to its precision as if the
 /// exponent were unbounded, and what is then below the smallest normal number becomes zero with its sign.
 /// NaN becomes +0, which is what a core computes with.
+#[inline]
 pub fn round_to(format: Format, x: f64) -> u64 {
-    Rounding::new(format).round(x)
+    if format.is_integer() {
+        let largest = format.max_finite() as f64;
+        // NaN becomes 0.
+        let rounded = x.round_ties_even().clamp(-largest, largest) as i64;
+        return format.signed(rounded.unsigned_abs(), rounded < 0);
+    }
+    let fraction_bits = format.fraction_bits;
+    let biased = (x.to_bits() >> 52 & 0x7ff) as i32;
+    // Of nearly every number: its own significand is rounded in integers, a carry going on into the exponent.
+    if biased < 0x7ff && biased - 1023 >= format.min_exponent() && fraction_bits < 52 {
+        let (magnitude, dropped) = (x.to_bits() & (u64::MAX >> 1), 52 - fraction_bits);
+        let half = (1u64 << (dropped - 1)) - 1 + (magnitude >> dropped & 1);
+        let rounded = ((magnitude + half) >> dropped) - (((1023 - format.bias) as u64) << fraction_bits);
+        let sign = if x.is_sign_negative() { format.sign_bit() } else { 0 };
+        return sign | rounded.min(format.max_finite());
+    }
+    round_any(format, x)
 }
 
 /// Whether rounding a number saturates: it is beyond the largest of a float format, or rounds to an integer beyond the largest.
+#[inline]
 pub fn saturates(format: Format, x: f64) -> bool {
-    Rounding::new(format).saturates(x)
+    let x = if format.is_integer() { x.round_ties_even() } else { x };
+    x.abs() > format.value(format.max_finite())
 }
 
 /// [`round_to`] of any number.

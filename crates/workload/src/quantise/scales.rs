@@ -1,6 +1,6 @@
 //! The scales of vectors and of blocks, which the core gets.
 
-use super::round::{Rounding, floor_log2, round_to, scale_by_power_of_two};
+use super::round::{floor_log2, round_to, saturates, scale_by_power_of_two};
 use flashd_spec::bits::{pack, packed};
 use flashd_spec::format::{Format, Scale, ScaleFormat, Subnormals};
 use serde::{Deserialize, Serialize};
@@ -112,31 +112,24 @@ impl RowEncoding {
         format.value(scale).0 * f64::from(self.scale.element_exponent(self.format)).exp2()
     }
 
-    /// Appends the words that `encode` returns, and returns how many elements saturated.
-    pub(super) fn encode_to(self, words: &mut Vec<u64>, rounding: &Rounding, row: &[f64]) -> usize {
+    /// A vector's words: elements to nearest, ties to even, and its scales behind them; and how many elements saturated. A bf16 scale is
+    /// the largest magnitude over the largest element, rounded up, so that none saturates.
+    pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
         let RowEncoding { format, scale, .. } = self;
         let Some(encoding) = scale.format() else {
-            words.extend(row.iter().map(|&x| rounding.round(x)));
-            return row.iter().filter(|&&x| rounding.saturates(x)).count();
+            let saturated = row.iter().filter(|&&x| saturates(format, x)).count();
+            return (row.iter().map(|&x| round_to(format, x)).collect(), saturated);
         };
-        let (mut numbers, mut saturated) = (Vec::new(), 0);
+        let (mut words, mut numbers, mut saturated) = (Vec::new(), Vec::new(), 0);
         for block in row.chunks(scale.shared_by(row.len()).max(1)) {
             let m = block.iter().fold(0f64, |m, x| m.max(x.abs()));
             let number = self.scale_for(encoding, m);
             let by = self.unit(encoding, number);
-            saturated += block.iter().filter(|&&x| rounding.saturates(x / by)).count();
-            words.extend(block.iter().map(|x| rounding.round(x / by)));
+            saturated += block.iter().filter(|&&x| saturates(format, x / by)).count();
+            words.extend(block.iter().map(|x| round_to(format, x / by)));
             numbers.push(number);
         }
         words.extend(pack(&numbers, encoding.bits(), format.width()));
-        saturated
-    }
-
-    /// The words of one vector: elements rounded to nearest, ties to even, and its scales behind them; and how many elements saturated. A bf16
-    /// scale is the largest magnitude over the largest element, rounded up, so that none saturates.
-    pub fn encode(self, row: &[f64]) -> (Vec<u64>, usize) {
-        let mut words = Vec::with_capacity(row.len());
-        let saturated = self.encode_to(&mut words, &Rounding::new(self.format), row);
         (words, saturated)
     }
 
