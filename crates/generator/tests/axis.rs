@@ -152,39 +152,33 @@ fn beats_that_do_not_fit_are_refused() {
 #[test]
 fn beats_with_bits_to_spare_are_marked_and_no_others() {
     let mut seen = BTreeMap::<bool, usize>::new();
-    for (design, d, bias) in [Design::FlashD, Design::Fa2]
-        .into_iter()
-        .flat_map(|design| (2..=9).flat_map(move |d| [false, true].map(|bias| (design, d, bias))))
-    {
-        let core = CoreConfig { bias, ..CoreConfig::new(design, d, Format::INT4) };
-        for beat_bits in [None, Some(8), Some(16)] {
-            let config = WrapperConfig { beat_bits, ..WrapperConfig::new(ArrayConfig::new(core.clone(), 3)) };
-            if config.validate().is_err() {
-                continue;
-            }
-            let verilog = &axis_files(&config).unwrap()[0].text;
-            let wanted: Vec<(u32, bool)> = [Carried::Query, Carried::Key, Carried::Value]
-                .map(|carried| {
-                    let (beat, bits) = (config.beat_of(carried), config.bits(carried));
-                    // Of several beats, the first is read completely.
-                    (beat, beat > bits)
-                })
-                .to_vec();
-            let mut read = Vec::new();
-            for text in
-                modules(verilog).values().filter(|text| text.contains(" tdata,\n") && text.contains("word_q"))
-            {
-                let lines: Vec<&str> = text.lines().collect();
-                let port = lines.iter().position(|line| line.ends_with("] tdata,")).unwrap();
-                let high = lines[port].split(['[', ':']).nth(1).unwrap().parse::<u32>().unwrap();
-                let marked = lines[port - 1].contains("lint_off UNUSEDSIGNAL");
-                assert_eq!(marked, lines[port + 1].contains("lint_on UNUSEDSIGNAL"), "{}", config.name());
-                assert!(wanted.contains(&(high + 1, marked)), "{}: {}", config.name(), lines[port]);
-                *seen.entry(marked).or_default() += 1;
-                read.push((high + 1, marked));
-            }
-            assert!(wanted.iter().all(|stream| read.contains(stream)), "{}: {read:?}", config.name());
+    let of_design = |design| (2..=9).map(move |d| CoreConfig::new(design, d, Format::INT4));
+    let plain = [Design::FlashD, Design::Fa2].into_iter().flat_map(of_design);
+    let cores = plain.flat_map(|core| [false, true].map(|bias| CoreConfig { bias, ..core.clone() }));
+    let wrapper = |core: &CoreConfig, beat_bits| WrapperConfig {
+        beat_bits,
+        ..WrapperConfig::new(ArrayConfig::new(core.clone(), 3))
+    };
+    let configs = cores.flat_map(|core| [None, Some(8), Some(16)].map(|beat_bits| wrapper(&core, beat_bits)));
+    for config in configs.filter(|config| config.validate().is_ok()) {
+        // Of several beats, the first is read completely.
+        let wanted = [Carried::Query, Carried::Key, Carried::Value]
+            .map(|carried| (config.beat_of(carried), config.beat_of(carried) > config.bits(carried)));
+        let verilog = &axis_files(&config).unwrap()[0].text;
+        let mut read = Vec::new();
+        for text in
+            modules(verilog).values().filter(|text| text.contains(" tdata,\n") && text.contains("word_q"))
+        {
+            let lines: Vec<&str> = text.lines().collect();
+            let port = lines.iter().position(|line| line.ends_with("] tdata,")).unwrap();
+            let high = lines[port].split(['[', ':']).nth(1).unwrap().parse::<u32>().unwrap();
+            let marked = lines[port - 1].contains("lint_off UNUSEDSIGNAL");
+            assert_eq!(marked, lines[port + 1].contains("lint_on UNUSEDSIGNAL"), "{}", config.name());
+            assert!(wanted.contains(&(high + 1, marked)), "{}: {}", config.name(), lines[port]);
+            *seen.entry(marked).or_default() += 1;
+            read.push((high + 1, marked));
         }
+        assert!(wanted.iter().all(|stream| read.contains(stream)), "{}: {read:?}", config.name());
     }
     assert!(seen.len() == 2 && seen.values().all(|&count| count > 20), "{seen:?}");
 }

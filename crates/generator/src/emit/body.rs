@@ -3,7 +3,7 @@
 use super::vector::{Vector, is_register, vectors};
 use crate::elaborate::{Child, Module, Signal};
 use crate::kernel::Path;
-use flashd_hwmodel::netlist::{UNREAD_MARK, is_keyword, range};
+use flashd_hwmodel::netlist::{is_keyword, range, unread_line};
 use flashd_hwmodel::rtl::TagKind;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -158,10 +158,7 @@ impl<'a> Body<'a> {
     }
 
     pub(super) fn print(&self, names: &[Option<&str>]) -> String {
-        let mut text = match &self.unread_in_part()[..] {
-            [] => String::new(),
-            inputs => format!("{UNREAD_MARK} {}\n", inputs.join(" ")),
-        };
+        let mut text = unread_line(&self.unread_in_part());
         self.print_declarations(&mut text);
         self.print_registers(&mut text);
         for (child, name) in self.module.children.iter().zip(names) {

@@ -10,5 +10,5 @@ mod value;
 pub use keywords::is_keyword;
 pub use narrow::narrow;
 pub use net::Net;
-pub use print::{UNREAD_MARK, range, verilog_body};
+pub use print::{UNREAD_MARK, range, unread_line, verilog_body};
 pub use steps::{Operator, Step, Steps};

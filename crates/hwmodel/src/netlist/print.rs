@@ -15,6 +15,11 @@ const INLINE_LIMIT: usize = 60;
 /// `x[29:4]`, where nothing between them is left out.
 pub const UNREAD_MARK: &str = "// unread:";
 
+/// The line that names these inputs behind [`UNREAD_MARK`]; empty if there are none.
+pub fn unread_line(inputs: &[String]) -> String {
+    if inputs.is_empty() { String::new() } else { format!("{UNREAD_MARK} {}\n", inputs.join(" ")) }
+}
+
 /// Prints a combinational function as the body of a Verilog module.
 ///
 /// `outputs` are the module's output wires, driven by `assign`; every other named, shared or long
@@ -26,9 +31,7 @@ pub fn verilog_body(inputs: &[&str], outputs: &[(String, Net)]) -> String {
         inputs.iter().map(|i| i.to_string()).chain(outputs.iter().map(|(o, _)| o.clone())).collect();
     let mut printer = Printer::new(outputs, &ports);
     let unread: Vec<String> = inputs.iter().filter_map(|i| printer.reads_part_of(i)).collect();
-    if !unread.is_empty() {
-        printer.assigns = format!("{UNREAD_MARK} {}\n", unread.join(" "));
-    }
+    printer.assigns = unread_line(&unread);
     for (name, net) in outputs {
         // Printed already, where something else needed it.
         if printer.wires.get(&net.0.id) == Some(name) {
