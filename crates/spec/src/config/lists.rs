@@ -20,7 +20,8 @@ impl CoreConfig {
         cores
     }
 
-    /// Every datapath at this vector length and format, then the other setting of the value stage, then both designs with a dot product in a tree.
+    /// Every variant at this vector length and format: FLASH-D's datapaths, those with fixed-point lanes also with the other value stage, then
+    /// FA2's datapaths, then both designs with a dot product in a tree.
     pub fn variants(d: usize, format: Format) -> Vec<CoreConfig> {
         let flash_d = CoreConfig::new(Design::FlashD, d, format);
         let fa2 = CoreConfig::new(Design::Fa2, d, format);
