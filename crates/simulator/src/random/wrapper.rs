@@ -113,7 +113,7 @@ pub fn packets(config: &WrapperConfig, keys: usize, rng: &mut ChaCha8Rng) -> Arr
         }
     };
     let block = |&(queries, keys): &(usize, usize)| {
-        let rows = q.chunks_exact(core.d).take(queries);
+        let rows = q.chunks_exact(core.port_words().q).take(queries);
         let mut block = QueryBlock::new(rows.map(|row| (row.to_vec(), exponent)).collect(), keys);
         if core.masks {
             block.first_key = rng.random_range(0..=pool - keys);

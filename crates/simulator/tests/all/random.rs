@@ -1,6 +1,6 @@
 //! Random configurations: what is drawn, and that all engines agree on it.
 
-use flashd_simulator::random::{Compared, Drawn, LONGEST, compare};
+use flashd_simulator::random::{Compared, Drawn, LONGEST, compare, packets};
 use flashd_spec::config::{
     CoreConfig, CoreOption, Design, Fa2Variant, OPTIONS, OptionValue, Update, WEIGHT_BITS_RANGE, WeightUnit,
 };
@@ -164,6 +164,23 @@ fn narrow_registers_hold_what_is_drawn_for_them() {
         compare(&drawn, seed, 100).unwrap_or_else(|e| panic!("seed {seed}, {}: {e}", drawn.name()));
     }
     assert!(narrow > 3, "{narrow} wrappers of narrow registers were drawn");
+}
+
+/// A query's words are its elements and the words of its scales: seed 105 drew a wrapper of scaled queries, whose packets lacked words.
+#[test]
+fn packets_of_scaled_queries_are_whole() {
+    let mut scaled = 0;
+    for seed in (0..400).chain([105]) {
+        let drawn = drawn(seed, 6);
+        let Drawn::Wrapper(wrapper) = &drawn else { continue };
+        let words = wrapper.array.core.port_words().q;
+        scaled += usize::from(words > wrapper.array.core.d);
+        let w = packets(wrapper, 60, &mut ChaCha8Rng::seed_from_u64(seed));
+        for (query, _) in w.blocks.iter().flat_map(|block| &block.queries) {
+            assert_eq!(query.len(), words, "seed {seed}, {}", drawn.name());
+        }
+    }
+    assert!(scaled > 3, "{scaled} wrappers of scaled queries were drawn");
 }
 
 /// Tables that go further than the octaves of a state with few fraction bits.
