@@ -1,14 +1,14 @@
-//! Whether some flag of many is set.
+//! The or of many flags.
 
 use crate::netlist::{Net, verilog_body};
 use crate::rtl::{Leaf, Pins, Tag};
 use crate::word::Word;
 
-/// The or of `count` flags; `doc` says what it means.
+/// The or of `count` flags, 1 bit.
 pub struct AnyFlag {
-    /// How many.
+    /// Number of flags.
     pub count: usize,
-    /// For the module's header.
+    /// What the result means, for the header of the module.
     pub doc: &'static str,
 }
 
@@ -35,7 +35,7 @@ impl Leaf for AnyFlag {
         verilog_body(&["x"], &[("any".to_string(), any)])
     }
 
-    /// Flag by flag: a word has 64 bits at most.
+    /// A chain of ors, because a word has at most 64 bits and there may be more flags.
     fn netlist(&self) -> Vec<Net> {
         let flags = (0..self.count).map(|i| Net::element("x", i, 1));
         vec![flags.reduce(|any, flag| any.or(&flag)).unwrap_or_else(|| Net::zero(1))]

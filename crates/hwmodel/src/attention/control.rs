@@ -1,4 +1,4 @@
-//! From the key handshake to the flags at the score stage.
+//! Control of a core from the key port to the score stage: the flags that accompany a key.
 
 use super::delay::late_flag;
 use super::flags::{Flags, flag_pipe};
@@ -9,7 +9,7 @@ use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// First-key state and the key's invalid bit.
+    /// Whether the next key is a first one, and whether this one makes its query invalid.
     pub struct KeyFlagsFunction {}
     name(this) = "key_flags";
     doc = "The key after k_last (or after reset) is a first key; a key is invalid with its query.";
@@ -20,19 +20,21 @@ function! {
 
 /// The flags at the score stage.
 pub struct KeyOutputs {
-    /// With partial results: one reaches the score stage in the next cycle; and the step there is one.
+    /// With partial results: a restore reaches the score stage in the next cycle, and the step at the score stage is a
+    /// restore.
     pub state: Option<(Wire, Wire)>,
-    /// With masks: the key is not masked, the scalar path sees it.
+    /// With masks: the step is valid and not masked, so the scalar path sees it.
     pub live: Option<Wire>,
-    /// The flags; `first` leaves masked keys aside: no key before it was seen.
+    /// The flags of the step, masked or not. `first` says that the query has not seen a key before it: masked keys do
+    /// not count. A restore is a first step wherever it comes.
     pub flags: Flags,
 }
 
-/// Control for a dot product of `stages` cycles.
+/// Delays the flags of a key by the `stages` cycles from the key port to the score stage.
 ///
-/// By the names of the ports: a query is loaded (`q_valid`) and has an element that is Inf or NaN (`q_special`); a key is accepted
-/// (`k_valid`), is its query's last (`k_last`), has such an element (`k_special`). With masks: the key is masked. With partial results:
-/// it is one.
+/// `ports` are, by name: a query is loaded (`q_valid`) and has an element that is Inf or NaN (`q_special`); a key is
+/// accepted (`k_valid`), is its query's last (`k_last`) and has an element that is Inf or NaN (`k_special`). With
+/// masks, `k_mask` says that the key is masked. With partial results, `k_state` says that the step is a restore.
 pub fn key_control(
     around: &mut Module,
     stages: usize,
@@ -59,7 +61,7 @@ pub fn key_control(
         let q_special = m.register_if("q_special_q", q_valid, q_special);
         m.reserve(&["expect_first_q"]);
         let expect_first = m.later(1);
-        // The key is there and not masked; the next key is a first one after this one.
+        // `seen`: the query sees this key. `next_first`: the key after this one is a first one.
         let seen =
             k_mask.map_or(k_valid, |mask| m.call(("seen", 0), UnmaskedFunction {}, [k_valid, mask])[0]);
         let next_first = match k_mask {
@@ -67,7 +69,7 @@ pub fn key_control(
             None => k_last,
         };
         m.reserve(&["flags", "invalid_seen", "pipe", "live_q"]);
-        // A partial result is a first step, wherever it comes, and has no key.
+        // A restore is a first step wherever it comes, and what the key port carries beside it does not count.
         let mut entering_first = expect_first;
         let mut key_special = k_special;
         let state = k_state.map(|k_state| {
@@ -85,7 +87,7 @@ pub fn key_control(
         let [next_expect_first, key_invalid] = m.call("flags", KeyFlagsFunction {}, flags);
         let expect_first_q = m.register_reset("expect_first_q", 1, next_expect_first);
         m.drive(expect_first, expect_first_q);
-        // What a masked key holds does not count.
+        // A masked key does not make its query invalid, whatever it holds.
         let key_invalid = match k_mask {
             Some(mask) => m.call(("invalid_seen", 0), UnmaskedFunction {}, [key_invalid, mask])[0],
             None => key_invalid,

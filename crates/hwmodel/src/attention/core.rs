@@ -1,4 +1,4 @@
-//! A core: score, scalar path and lanes, and the flags beside them.
+//! A core of any kind: score unit, scalar path and lanes, with the flags that accompany a step.
 
 use super::any_flag::AnyFlag;
 use super::control::key_control;
@@ -19,36 +19,39 @@ use flashd_spec::config::CoreConfig;
 use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
-/// A score unit: from the elements of a query and of a key, d of each, to the score.
+/// Computes a score from the words of a query and of a key, d elements each, with their scales behind them. The third
+/// argument is d.
 pub type ScoreUnit = fn(&mut Module, &Arc<Numerics>, usize, &[Wire], &[Wire]) -> Wire;
 
-/// A kind of core: its units, and when they need what.
+/// A kind of core: its units, and the cycles between their signals.
 pub struct CoreKind {
-    /// What it computes, for the module's header.
+    /// What the core computes, for the header of its module.
     pub doc: &'static str,
-    /// Score of a key.
+    /// The score unit.
     pub score: ScoreUnit,
     /// The scalar path.
     pub scalar_path: fn(&mut Module, &Arc<Numerics>, &ScalarInputs) -> ScalarOutputs,
     /// The lanes.
     pub lanes: &'static LaneKind,
-    /// Cycles from the score stage to that of the argument of sigmoid or exponential.
+    /// Cycles from the score stage to the cycle that shows the argument of sigmoid or exponential.
     pub argument_after: u32,
-    /// And to the weight's, at which the value is asked for.
+    /// Cycles from the score stage to the cycle that shows the weight, in which the core requests the value.
     pub weight_after: u32,
-    /// The value is asked for one stage earlier than two stages after the weight state's.
+    /// The core requests the value two cycles after the score stage; otherwise, three cycles after it.
     pub early_value: bool,
-    /// The lanes are told of a query's end at the value stage, with the scalar path; otherwise one stage later.
+    /// The scalar path and the lanes learn of a query's end [`SCORE_TO_VALUE`] stages after the score. Otherwise only
+    /// the lanes do, a stage later.
     pub scalar_path_ends: bool,
-    /// Fixed-point lanes: stages between the exponent's use at the value and at the result.
+    /// Fixed-point lanes under one exponent: cycles from where it aligns the value to where it scales the result.
     pub result_exponent: Option<usize>,
-    /// With partial results: cycles from `v_state` to the flag that the groups get.
+    /// With partial results: cycles from `v_state` to the restore flag of the groups, at a value latency of 1.
     pub restore_after: usize,
-    /// And from the scalar path to the result, for each scalar of the state.
+    /// With partial results: for each scalar of the state, the name of its delay registers, and the cycles from the
+    /// scalar path to the result at a value latency of 1.
     pub state_after: &'static [(&'static str, usize)],
 }
 
-/// The core of a (valid) configuration.
+/// Builds the core of a valid configuration.
 pub fn core(
     around: &mut Module,
     name: impl Into<Name>,
@@ -63,7 +66,7 @@ pub fn core(
         let early = usize::from(kind.early_value);
         let late = n.value_latency as usize - 1;
 
-        // Up to the score stage.
+        // From the ports to the score stage.
         let q_q = m.registers_if("q_q", q_valid, &q);
         let (formats, scales) = (n.encodings.formats, n.encodings.scales);
         let q_operand = Operand { format: formats.q, d: config.d, scale: scales.q };
@@ -115,7 +118,7 @@ pub fn core(
             scalars.set("finish", delay(m, "finish_q", end, cycles));
         }
 
-        // What a step has read.
+        // Whether the step has read a value, and whether that was Inf or NaN.
         let reads_v = m.register_reset("reads_v_q", 0, path.reads);
         let reads_v = delay(m, "late_reads_v", reads_v, early + late);
         let Flags { valid, first, last, .. } = late_flags;
@@ -131,7 +134,7 @@ pub fn core(
         let v = v_operand.products(m, ("v_scaled", 0), &v);
         if let (Some(exponent), Some(result)) = (v_exponent, kind.result_exponent) {
             let exponent = m.register_if("v_exponent_q", q_valid, exponent);
-            // The groups' own registers are the last stage of both ways.
+            // The registers in the groups add the last cycle to both delays.
             let stages = (score_stage(n) + SCORE_TO_VALUE) as usize + late - early;
             let exponent = delay(m, "value_exponent", exponent, stages);
             scalars.set("x", exponent);
@@ -139,11 +142,12 @@ pub fn core(
         }
         m.reserve(&["group", "outside_q", "any_outside", "any_outside_q", "overflow", "result"]);
         let mut counted = reads_v;
-        // Where a partial result can be taken over: its scalars are wanted in the next cycle; its accumulators are wanted; they are there.
+        // Three flags of a restore: the core needs its scalars in the next cycle, requests its accumulators, and loads
+        // them.
         let requests = control.state.map(|(state_ren, state_now)| {
             let v_state = delay(m, ("value_state", 0), state_now, SCORE_TO_VALUE as usize - early);
             let late_state = delay(m, ("late_state", 0), v_state, 1 + early + late);
-            // What the value port carries beside a partial result is no value.
+            // What the value port carries beside a restore is no value.
             counted = m.call(("value_read", 0), UnmaskedFunction {}, [reads_v, late_state])[0];
             let restore = delay(m, ("restore", 0), v_state, kind.restore_after + late);
             [state_ren, v_state, restore]
@@ -167,7 +171,7 @@ pub fn core(
         // The result's flags.
         let o_overflow = v_exponent.map(|_| {
             let mut outside: Vec<Wire> = groups.iter().filter_map(|group| group.outside).collect();
-            // The scalar path's own flag.
+            // FA2 `fixed`: the sum is too large for the accumulators.
             outside.extend(path.overflow.map(|overflow| delay(m, "outside_q", overflow, late)));
             let any = AnyFlag {
                 count: outside.len(),

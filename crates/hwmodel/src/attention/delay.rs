@@ -1,8 +1,8 @@
-//! Words some cycles later.
+//! Chains of registers that delay words and flags.
 
 use crate::rtl::{Module, Name, Tag, Wire};
 
-/// A word, `stages` cycles later; none gives the word itself.
+/// Delays a word by `stages` cycles, 0 for the word itself. The registers are not reset.
 pub fn delay(around: &mut Module, name: impl Into<Name>, x: Wire, stages: usize) -> Wire {
     let tag = Tag::module(format!("delay_{}_{stages}", x.width()), format!("y = x, {stages} cycles later."));
     around.part(name, tag.dissolved(), |m| {
@@ -15,7 +15,7 @@ pub fn delay(around: &mut Module, name: impl Into<Name>, x: Wire, stages: usize)
     })
 }
 
-/// A flag, `stages` cycles later, low after reset: registers of a name in the module itself.
+/// Delays a flag by `stages` cycles; it is low after reset. The registers, elements of `name`, belong to `m` itself.
 pub fn late_flag(m: &mut Module, name: &str, flag: Wire, stages: usize) -> Wire {
     (0..stages).fold(flag, |flag, i| m.register_reset((name, i), 0, flag))
 }

@@ -2,21 +2,21 @@
 
 use crate::rtl::{Module, Tag, Wire};
 
-/// A step's flags. All but `valid` mean something only beside it.
+/// The flags of a step. The others mean something only while `valid` is high.
 #[derive(Clone, Copy, Debug)]
 pub struct Flags {
     /// A step is present.
     pub valid: Wire,
-    /// It is its query's first.
+    /// It is the first step of its query.
     pub first: Wire,
-    /// It is its query's last.
+    /// It is the last step of its query.
     pub last: Wire,
-    /// Its query has met Inf or NaN.
+    /// Its key or its query has an element that is Inf or NaN.
     pub invalid: Wire,
 }
 
 impl Flags {
-    /// The flags inside a part, by ports of their names.
+    /// Declares an input port of a part for each flag, under its name. Returns the wires inside.
     pub fn enter(self, m: &mut Module) -> Flags {
         Flags {
             valid: m.input("valid", self.valid),
@@ -27,7 +27,7 @@ impl Flags {
     }
 }
 
-/// The flags, `stages` cycles later, possibly none, and `valid` a cycle before. Only `valid` is reset.
+/// Delays the flags by `stages` cycles, 0 or more. Also returns `valid` of one cycle less. Only `valid` is reset.
 pub fn flag_pipe(around: &mut Module, name: &str, flags: Flags, stages: usize) -> (Flags, Wire) {
     let tag = Tag::module(format!("flag_pipe_{stages}"), format!("Flags of a step, {stages} cycles later."));
     around.part(name, tag.dissolved(), |m| {

@@ -1,5 +1,7 @@
-//! Lanes in groups that share copies of the scalar registers: a scalar that feeds d lanes leaves from one
-//! register for each group, so that no register drives more than [`LANES_PER_GROUP`] lanes at any d.
+//! Groups of lanes, each with its own copies of the scalar registers.
+//!
+//! A scalar feeds all lanes. Each group registers it once, so no register drives more than [`LANES_PER_GROUP`] lanes at
+//! any number of lanes.
 
 use super::any_flag::AnyFlag;
 use super::masks::UnmaskedFunction;
@@ -12,41 +14,43 @@ use std::sync::Arc;
 /// Lanes that one copy of the scalar registers feeds.
 pub const LANES_PER_GROUP: usize = 16;
 
-/// Makes a group's factor of the core's.
+/// Converts the factor of the scalar path to the one that the lanes of a group take.
 pub type FactorOf = fn(&mut Module, &Arc<Numerics>, Wire) -> Wire;
 
-/// A kind of lane, and what its group does for it.
+/// A kind of lane, and how its group registers the scalars for it.
 pub struct LaneKind {
-    /// Name of the lane's module.
+    /// Name of the module of the lane.
     pub name: fn(&Numerics) -> String,
-    /// The lane.
+    /// Builds a lane.
     pub lane: fn(&mut Module, Name, &Arc<Numerics>, &LaneInputs) -> LaneOutputs,
-    /// One-bit scalars whose copies are reset: the group's port and the lanes'.
+    /// Flags whose copies are reset: the port of the group, and that of the lanes.
     pub flags: &'static [(&'static str, &'static str)],
-    /// The flag of a query's end, and the lanes' port for it, where lanes show zero without it.
+    /// For lanes whose result is zero unless a query ends: the flag of the end, as the port of the group and that of
+    /// the lanes.
     pub finish: Option<(&'static str, &'static str)>,
-    /// Words that are copied while a port of the group is high, its name beside theirs.
+    /// Words, each with the port of the group that enables its copy.
     pub words: &'static [(&'static str, &'static str)],
-    /// Words that are copied in every cycle.
+    /// Words whose copies load in every cycle.
     pub free: &'static [&'static str],
-    /// An enable of words that is no flag.
+    /// A further port that may enable copies, and that the lanes do not get.
     pub takes: Option<&'static str>,
-    /// What the group makes of the factor `w` before its copies.
+    /// Converts the factor `w` before it is registered.
     pub factor: Option<FactorOf>,
 }
 
-/// What a lane gets.
+/// The inputs of a lane.
 pub struct LaneInputs {
     /// An element of the value.
     pub v: Wire,
-    /// Its group's copies of the scalars.
+    /// The copies of the scalars in its group.
     pub scalars: Signals,
-    /// With partial results: the accumulator takes that of one over, and this one, with the value.
+    /// With partial results: whether the step is a restore, and the accumulator that it loads, which comes like a
+    /// value.
     pub restore: Option<(Wire, Wire)>,
 }
 
 impl LaneInputs {
-    /// Clock and inputs of a lane: the element of the value, and scalars by their names.
+    /// Declares the clock and the inputs of a lane: the element of the value, and the scalars of these names.
     pub fn enter<const N: usize>(&self, m: &mut Module, scalars: [&'static str; N]) -> (Wire, [Wire; N]) {
         m.clock();
         let v = m.input("v", self.v);
@@ -55,12 +59,12 @@ impl LaneInputs {
         (v, scalars.map(|name| self.scalar(m, name, exponent)))
     }
 
-    /// The exponent of values that are integers, which is always the same and no input.
+    /// The exponent field of values that are integers: a constant, where there is no input for it.
     pub fn integer_exponent(&self, m: &mut Module) -> Option<Wire> {
         (!self.has_exponent()).then(|| m.call("x", IntegerExponentFunction {}, [])[0])
     }
 
-    /// The input of a scalar, or the exponent of integers.
+    /// Declares the input of a scalar. For an exponent of integers it returns the constant and declares nothing.
     pub fn scalar(&self, m: &mut Module, name: &'static str, integer_exponent: Option<Wire>) -> Wire {
         match integer_exponent.filter(|_| EXPONENTS.contains(&name)) {
             Some(exponent) => exponent,
@@ -68,13 +72,13 @@ impl LaneInputs {
         }
     }
 
-    /// Whether a lane is told the largest exponent of the values, and tells of one beyond it.
+    /// Whether a lane has an input for the largest exponent of the values, and an output that flags a value beyond it.
     pub fn has_exponent(&self) -> bool {
         self.scalars.get(EXPONENTS[0]).is_some()
     }
 }
 
-/// The largest exponent field of the values, where they enter a lane and where its result leaves.
+/// The scalars that carry the largest exponent field of the values: beside a value, and beside a result.
 const EXPONENTS: [&str; 2] = ["x", "result_x"];
 
 function! {
@@ -87,45 +91,46 @@ function! {
     eval<W> { [W::constant(1, 1)] }
 }
 
-/// What a lane hands out.
+/// The outputs of a lane.
 pub struct LaneOutputs {
     /// The element of the result.
     pub o: Wire,
-    /// The value's exponent is above the largest, in fixed point.
+    /// Fixed-point lanes with an exponent port: the exponent of the value is above it.
     pub outside: Option<Wire>,
-    /// With partial results: the accumulator.
+    /// With partial results: the accumulator, before it is rounded.
     pub o_state: Option<Wire>,
 }
 
-/// What a group gets.
+/// The inputs of a group.
 pub struct GroupInputs<'a> {
     /// The scalars, a cycle before the lanes see them.
     pub scalars: &'a Signals,
-    /// With masks: the query that ends has seen no key.
+    /// With masks: the query that ends has not seen a key.
     pub empty: Option<Wire>,
-    /// With masks, for lanes without a flag of the end: a query ends.
+    /// With masks, for lanes without [`LaneKind::finish`]: a query ends.
     pub ends_query: Option<Wire>,
     /// Elements of the value.
     pub v: &'a [Wire],
-    /// With partial results: the accumulators take those of one over, and these, with the value.
+    /// With partial results: whether the step is a restore, a cycle before the lanes see it, and the accumulators that
+    /// the lanes load.
     pub restore: Option<(Wire, &'a [Wire])>,
 }
 
-/// What a group hands out.
+/// The outputs of a group.
 pub struct GroupOutputs {
     /// Elements of the result.
     pub o: Vec<Wire>,
-    /// Some value that was read lies outside the range of the lanes.
+    /// Fixed-point lanes with an exponent port: an element of the value is outside the range of the lanes.
     pub outside: Option<Wire>,
-    /// With partial results: the accumulators.
+    /// With partial results: the accumulators, before they are rounded.
     pub o_state: Vec<Wire>,
 }
 
-/// Up to 16 lanes and their copies of the scalar registers.
+/// Up to [`LANES_PER_GROUP`] lanes and their copies of the scalar registers.
 ///
-/// With masks a query can end without having seen a key, and its result is zero whatever the lanes hold. Lanes with
-/// `finish` get no such flag then, which takes one gate a group; behind the others there is a gate for each bit, because
-/// what they hold before a query's first key reaches their results.
+/// With masks a query can end without having seen a key. Its result is zero, whatever the lanes hold. For lanes with
+/// [`LaneKind::finish`] the group suppresses that flag, which takes one gate. The other lanes show their accumulators,
+/// so the group gates every bit of their results.
 pub fn group(
     around: &mut Module,
     index: usize,
@@ -149,7 +154,7 @@ pub fn group(
         let port = |m: &mut Module, name: &'static str| (name, m.input(name, inputs.scalars[name]));
         let flags: Vec<_> = kind.flags.iter().map(|&(name, lane)| (port(m, name), lane)).collect();
         let finish = kind.finish.map(|(name, lane)| (port(m, name), lane));
-        // Values that are integers have no exponent.
+        // Integers have a constant exponent and no port for it.
         let given = |name: &&str| !EXPONENTS.contains(name) || inputs.scalars.get(name).is_some();
         let mut words: Vec<_> = (kind.words.iter().filter(|(name, _)| given(name)))
             .map(|&(name, enable)| (port(m, name), enable))
@@ -221,7 +226,7 @@ pub fn group(
 }
 
 function! {
-    /// A result, or the zero of a query without keys.
+    /// A result, or zero if the query has not seen a key.
     pub struct BlankFunction { width: u32 }
     name(this) = format!("result_or_zero_{}", this.width);
     doc = "y = empty ? +0 : o.";
@@ -230,13 +235,13 @@ function! {
     eval<W> { [empty.not().repeat(this.width).and(&o)] }
 }
 
-/// Results, or zeros.
+/// The results, or zeros while `blank` is high.
 pub fn blanked(m: &mut Module, o: &[Wire], blank: Wire) -> Vec<Wire> {
     m.call_each("blank", BlankFunction { width: o[0].width() }, o.iter().map(|&o| [o, blank]))
 }
 
 function! {
-    /// Either flag.
+    /// The or of two flags.
     pub struct FlagOrFunction {}
     name(this) = "flag_or";
     doc = "y = a or b.";

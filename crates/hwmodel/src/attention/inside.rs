@@ -1,46 +1,46 @@
-//! What is compared inside a core: signals of the scalar path, and when each shows what of a step.
+//! The signals inside a core that checks compare with the model: what each carries, and in which cycle.
 //!
-//! The lock-step check reads their values, and the generator finds the names of the same signals in the Verilog, by which an emitted
-//! testbench compares them.
+//! All belong to the scalar path. The lock-step check reads their values from the simulation. The generator looks up
+//! the names of the same signals in the Verilog, so that an emitted testbench can compare them.
 
 use crate::catalogue::Stages;
 use crate::rtl::{Circuit, Reading, Watched};
 
-/// What of a step a signal carries.
+/// A quantity of a step that a signal carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// A step is at the score stage.
+    /// A step is at the score stage, and not masked.
     Valid,
     /// The score.
     Score,
-    /// The argument of sigmoid or exponential.
+    /// The argument of the sigmoid or exponential, signed.
     Argument,
-    /// The argument without its sign.
+    /// The magnitude of the argument.
     Distance,
-    /// The argument is positive.
+    /// Whether the argument is positive.
     Above,
-    /// The argument, negated.
+    /// The negated argument.
     Below,
-    /// What the score is larger by than the argument.
+    /// The score less the argument: the reference of FA2.
     Reference,
-    /// A step asks for its value.
+    /// A step has come to the point where its value is read.
     Step,
-    /// The lanes' factor.
+    /// The factor of the lanes.
     Weight,
-    /// The step takes v as it is.
+    /// The step sets o to v: a first key.
     Load,
-    /// The factor scales the old output.
+    /// The factor scales the old o, not v; with a reference that moves by octaves: it moves.
     Upper,
     /// FA2's l after the step.
     Sum,
-    /// Of the last step: the significand of `1 / l`, or all of it.
+    /// After the last step of a query: the significand of `1 / l`; in FA2 `literal`, `1 / l` itself.
     Reciprocal,
-    /// And its exponent.
+    /// Beside it: the right shift of `1 / l`.
     Right,
 }
 
 impl Quantity {
-    /// All of them, in the order in which they are declared, and as messages, vectors and testbenches name them.
+    /// All quantities in the order of the enum, and their names in messages, vectors and testbenches.
     const NAMES: [(Quantity, &'static str); 14] = [
         (Quantity::Valid, "score_valid"),
         (Quantity::Score, "score"),
@@ -58,22 +58,22 @@ impl Quantity {
         (Quantity::Right, "reciprocal_right"),
     ];
 
-    /// The one that the structure's description calls by this name.
+    /// The quantity with this name. Modules watch its wire under the same name.
     pub fn of(name: &str) -> Option<Quantity> {
         Quantity::NAMES.into_iter().find(|(_, own)| *own == name).map(|(quantity, _)| quantity)
     }
 
-    /// Its name.
+    /// The name of the quantity.
     pub fn name(self) -> &'static str {
         Quantity::NAMES[self as usize].1
     }
 
-    /// Whether it is compared in every cycle, as flags are that say whether there is a step.
+    /// Whether it is compared in every cycle: true of the flags that say whether there is a step.
     pub fn is_always_due(self) -> bool {
         matches!(self, Quantity::Valid | Quantity::Step)
     }
 
-    /// Cycles from a key's acceptance to that in which its signal shows it.
+    /// Cycles from the acceptance of a key to the cycle in which the signal shows the quantity.
     pub fn stage(self, stages: &Stages) -> u32 {
         match self {
             Quantity::Valid | Quantity::Score => stages.score,
@@ -88,23 +88,23 @@ impl Quantity {
     }
 }
 
-/// A signal inside a core, in the current cycle.
+/// A signal inside a core, with its value in the current cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inside {
-    /// What it carries.
+    /// The quantity that it carries.
     pub quantity: Quantity,
-    /// The value that is read from it.
+    /// Its value, after `reading`.
     pub value: u64,
-    /// That value's width in bits.
+    /// Width of the value in bits.
     pub width: u32,
-    /// How it is read.
+    /// How the value follows from the wire.
     pub reading: Reading,
-    /// The signal, as probes know it.
+    /// The atom number of the pin that drives the wire, as probes see it.
     pub atom: usize,
 }
 
 impl Inside {
-    /// What is compared inside a design, of each core one after another, in the settled cycle.
+    /// The signals of all cores of a design, core by core, with their values in the settled cycle.
     pub fn of(design: &Circuit) -> Vec<Inside> {
         let inside = |watched: &Watched| {
             let quantity = Quantity::of(watched.label);
@@ -114,17 +114,18 @@ impl Inside {
         design.watched().iter().filter_map(inside).collect()
     }
 
-    /// The same of each of several cores that are alike.
+    /// [`Inside::of`] for a design of `cores` cores that are alike: the signals of each core.
     pub fn of_cores(design: &Circuit, cores: usize) -> Vec<Vec<Inside>> {
         Inside::by_core(&Inside::of(design), cores)
     }
 
-    /// What was found, by core.
+    /// Divides the signals of all cores, as [`Inside::of`] returns them, into those of each core.
     pub fn by_core(all: &[Inside], cores: usize) -> Vec<Vec<Inside>> {
         all.chunks((all.len() / cores).max(1)).map(<[Inside]>::to_vec).collect()
     }
 
-    /// Looks again at what [`Inside::of`] has found in a design, when its nets carry this.
+    /// Updates the values of the signals that [`Inside::of`] has found in a design. `values` gives the value of each
+    /// net.
     pub fn refresh(inside: &mut [Inside], design: &Circuit, values: impl Fn(u32) -> u64) {
         debug_assert_eq!(inside.len(), design.watched().len());
         for (inside, watched) in inside.iter_mut().zip(design.watched()) {

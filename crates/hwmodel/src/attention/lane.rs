@@ -1,4 +1,4 @@
-//! What lanes that round every operation have in common: their formats, and the operands of their update.
+//! Formats of the float lanes, the operands of their update, and the accumulator with its restore.
 
 use crate::arith::widen;
 use crate::attention::partial::{restore_ports, restored};
@@ -7,25 +7,25 @@ use crate::rtl::{Module, Wire};
 use flashd_spec::format::Format;
 use flashd_spec::numerics::Numerics;
 
-/// The formats a lane computes in.
+/// The formats that a float lane computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneFormats {
-    /// The port of the value.
+    /// The value on the port.
     pub port: Format,
     /// The result.
     pub result: Format,
-    /// Values in the lane.
+    /// The value in the lane, at least as wide.
     pub value: Format,
-    /// A weight or exponential that is rounded to a format.
+    /// A weight or exponential.
     pub weight: Format,
     /// The accumulator o.
     pub accumulator: Format,
-    /// Difference and product.
+    /// Differences and products.
     pub inner: Format,
 }
 
 impl LaneFormats {
-    /// A lane's formats in a core, with `inner` for differences and products.
+    /// The formats of a lane of a core, with `inner` for differences and products.
     pub fn new(n: &Numerics, inner: Format) -> Self {
         let (port, result) = (n.formats.v, n.formats.o);
         LaneFormats { port, result, value: n.value, weight: n.weight, accumulator: n.accumulator, inner }
@@ -33,7 +33,7 @@ impl LaneFormats {
 }
 
 function! {
-    /// The accumulator's next value.
+    /// The next value of the accumulator: v for a first key, else the sum.
     pub struct LaneNextFunction { formats: LaneFormats }
     name(this) = format!("{}_{}_lane_next", this.formats.port.ident(), this.formats.accumulator.ident());
     doc = "o_next = load ? v : sum.";
@@ -43,7 +43,7 @@ function! {
 }
 
 function! {
-    /// FA2's operands: one of the two factors is always 1, so one multiplier serves both products.
+    /// Operands of FA2's update `o c + v e`. One of c and e is always 1, so one multiplier serves both products.
     pub struct LaneOperandsFunction { formats: LaneFormats }
     name(this) = format!("{}_lane_operands", lane_suffix(this.formats));
     doc = "The maximum moved: o * e + v.  It stayed: v * e + o.  A first key finds o = 0.";
@@ -57,7 +57,7 @@ function! {
 }
 
 function! {
-    /// What the lane starts from: nothing for a first key.
+    /// The accumulator before a step: zero for a first key.
     pub struct LaneBeforeFunction { formats: LaneFormats }
     name(this) = format!("{}_lane_before", this.formats.accumulator.ident());
     doc = "o_before = load ? 0 : o.";
@@ -67,7 +67,7 @@ function! {
 }
 
 function! {
-    /// FLASH-D's operands: the weight moves o towards v, or its complement v towards o.
+    /// Operands of FLASH-D's update `base + u way`: `o + w (v - o)`, or `v + (1 - w) (o - v)` for a weight above 1/2.
     pub struct LaneSideFunction { formats: LaneFormats }
     name(this) = format!("{}_lane_side", lane_suffix(this.formats));
     doc = "upper: base = v, way = o - v.  Otherwise: base = o, way = v - o.";
@@ -83,8 +83,10 @@ function! {
     }
 }
 
-/// What feeds the accumulator `o` of a lane. With partial results, the ports by which it takes one over (a flag and the accumulator)
-/// and hands one out: its own as it is, or as it was `done` last.
+/// Drives the accumulator `o` of a lane by `next`.
+///
+/// With partial results it also declares the ports of a restore, a flag and an accumulator, and the output `o_state`:
+/// the accumulator as it is, or, with `done`, as it was when `done` was last high.
 pub(crate) fn accumulate(
     m: &mut Module,
     o: Wire,
@@ -101,7 +103,7 @@ pub(crate) fn accumulate(
     })
 }
 
-/// Formats as a part of module names.
+/// The formats, as a part of the names of modules.
 pub(crate) fn lane_suffix(f: LaneFormats) -> String {
     let mut suffix = f.port.ident();
     if f.accumulator != f.port {

@@ -1,10 +1,12 @@
-//! Flags of cores with masks: a masked key goes through the pipeline as a step that the weight unit does not see, as in
-//! a gap of the key stream, so that no state depends on it.
+//! Flags of cores with masks.
+//!
+//! A masked key passes through the pipeline as a step, but the scalar path does not see it: to it, the cycle is a gap
+//! between keys. So no state depends on a masked key.
 
 use crate::function;
 
 function! {
-    /// What remains of a flag that a mask removes.
+    /// A flag, low where a mask removes it.
     pub struct UnmaskedFunction {}
     name(this) = "unmasked";
     doc = "y = x and not mask.";
@@ -14,7 +16,7 @@ function! {
 }
 
 function! {
-    /// Whether the next key is a first one.
+    /// Whether the key after an accepted one is a first key.
     pub struct NextFirstFunction {}
     name(this) = "next_first";
     doc = "After a query's last key, and after a masked one before which there was none to see.";
@@ -34,7 +36,7 @@ function! {
 }
 
 function! {
-    /// The end of a query at the results.
+    /// Whether the step is the last of its query, for the lanes' results.
     pub struct QueryEndsFunction {}
     name(this) = "query_ends";
     doc = "ends = valid and last.";

@@ -1,4 +1,5 @@
-//! What is around score, weight and lanes in every core: control, flags, groups of lanes, and the core itself.
+//! What every core has around its score unit, scalar path and lanes: control, flags, groups of lanes, and the core
+//! itself.
 
 pub mod any_flag;
 pub mod control;

@@ -1,13 +1,13 @@
-//! Partial results: a core that starts from one and hands one out, so that keys can come in tiles.
+//! Partial results: a core can start from one and output its own, so that keys can come in tiles.
 //!
-//! A partial result enters as the first step of a query, in place of a key ([`CoreConfig::partial`]): it is to the
-//! recurrence what a first key is, whose score is the log-sum-exp L (FA2: the maximum m, with a sum l that is not 1) and
-//! whose value is the accumulator. So nothing has to wait between queries, and nothing but multiplexers before the
-//! registers of the state is added.
+//! A restore is the first step of a query, in place of a key ([`CoreConfig::partial`]). To the recurrence it is a first
+//! key whose score is the log-sum-exp L (FA2: the maximum m, with a sum l that is not 1) and whose value is the
+//! accumulator. So queries still follow each other without a gap, and the state registers only get a multiplexer before
+//! them.
 //!
-//! FLASH-D's weight unit keeps `x = s - L` and the score s. From `s = min`, the smallest score, and `x = min - L`, which is
-//! never above 0, the next x is `s' - min + x = s' - L`, bit for bit that of a core that never stopped: L enters the next
-//! x by the same sum.
+//! FLASH-D's weight unit keeps the score s and `x = s - L`. A restore sets s to min, the smallest score, and x to
+//! `min - L`, which is never above 0. The next x is then `s' - min + x = s' - L`, because a first step adds no
+//! softplus. It equals that of a core that never stopped, bit for bit.
 //!
 //! [`CoreConfig::partial`]: flashd_spec::config::CoreConfig::partial
 
@@ -17,7 +17,7 @@ use flashd_spec::numerics::Numerics;
 use std::sync::Arc;
 
 function! {
-    /// Whether a step is a partial result.
+    /// Whether a step is a restore.
     pub struct StateStepFunction {}
     name(this) = "state_step";
     doc = "y = x and state.";
@@ -27,7 +27,7 @@ function! {
 }
 
 function! {
-    /// A register's next contents, or those of a partial result.
+    /// The next value of a state register: that of a partial result on a restore.
     pub struct RestoreFunction { width: u32 }
     name(this) = format!("restore_{}", this.width);
     doc = "y = restore ? state : x.";
@@ -36,12 +36,13 @@ function! {
     eval<W> { [restore.select(&state, &x)] }
 }
 
-/// The ports of a part by which a register takes a partial result over: a flag, and its own contents.
+/// Declares the ports of a part through which a restore sets a state register: a flag `restore`, and the value `name`.
 pub fn restore_ports(m: &mut Module, name: &str, restore: Option<(Wire, Wire)>) -> Option<(Wire, Wire)> {
     restore.map(|(restore, state)| (m.inputs("restore", &[restore])[0], m.inputs(name, &[state])[0]))
 }
 
-/// A register's next contents; where a partial result can take their place, a flag that it does, and its own.
+/// The next value of a state register: `x`, or on a restore the value of the partial result. `restore` is the flag and
+/// that value.
 pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire {
     match restore {
         Some((restore, state)) => {
@@ -52,7 +53,7 @@ pub fn restored(m: &mut Module, x: Wire, restore: Option<(Wire, Wire)>) -> Wire 
 }
 
 function! {
-    /// FLASH-D's state after a log-sum-exp was taken over.
+    /// The next state of FLASH-D's weight unit; a restore sets it from a log-sum-exp.
     pub struct LseRestoreFunction { numerics: Arc<Numerics> }
     name(this) = "lse_restore";
     doc = "From a log-sum-exp L: x = min - L beside the score min, the smallest there is.";
@@ -71,7 +72,8 @@ function! {
 }
 
 function! {
-    /// The log-sum-exp of the keys so far, (8).
+    /// The log-sum-exp of the keys so far, (8): `L = s - min(x, 0) + softplus(-|x|)`, without the softplus where it
+    /// does not grow.
     pub struct LogSumExpFunction { numerics: Arc<Numerics> }
     name(this) = "log_sum_exp";
     doc = "L = score - min(x, 0) + (grows ? tail : 0), rounded half up: what the next x is relative to.";
@@ -86,7 +88,7 @@ function! {
         let negative_x = x.msb().repeat(wide).and(&x).named("negative_x");
         let aligned = score.append_zeros(n.state_fraction - n.score_fraction).sext(wide);
         let larger = aligned.sub(&negative_x).named("larger");
-        // floor((gain + 1) / 2): gain has one bit more than L.
+        // floor((gain + 1) / 2): gain has one fraction bit more than L.
         let gain = grows.repeat(tail.width()).and(&tail).zext(tail.width() + 1).named("gain");
         let rounded = gain.add(&W::constant(gain.width(), 1)).drop_low(1).named("rounded_gain");
         [larger.add(&rounded.zext(wide)).slice(0, n.state_bits())]

@@ -1,4 +1,4 @@
-//! The ports of a core: as wires of the module around it, and in it.
+//! The ports of a core: the wires in the module around it, and the wires inside.
 
 use crate::rtl::{Module, Wire};
 use flashd_spec::config::CoreConfig;
@@ -6,60 +6,61 @@ use flashd_spec::config::CoreConfig;
 /// The inputs of a core, by the names of the contract (`docs/reference/core.md`).
 #[derive(Clone, Copy)]
 pub struct CoreInputs<'a> {
-    /// Query, d words.
+    /// Query: d elements, then its scales.
     pub q: &'a [Wire],
-    /// The query register loads.
+    /// The query register loads `q`.
     pub q_valid: Wire,
-    /// Of fixed-point lanes: exponent field of max|v|, loaded with the query.
+    /// Fixed-point lanes under one exponent: exponent field of `max|v|`, loaded with the query.
     pub v_exponent: Option<Wire>,
-    /// Key, d words.
+    /// Key: d elements, then its scales.
     pub k: &'a [Wire],
     /// A key is accepted.
     pub k_valid: Wire,
-    /// It is its query's last.
+    /// The key is the last of its query.
     pub k_last: Wire,
-    /// With masks: the query does not see it.
+    /// With masks: the query does not see the key.
     pub k_mask: Option<Wire>,
-    /// With a bias: what is added to its score.
+    /// With a bias: the bias of the key, added to its score.
     pub k_bias: Option<Wire>,
-    /// With partial results: it is one.
+    /// With partial results: the step is a restore, and `k` is ignored.
     pub k_state: Option<Wire>,
-    /// With partial results: scalars of one.
+    /// With partial results: the scalars of the state, as [`CoreConfig::state_scalars`] lists them, in the cycle after
+    /// `state_ren`.
     pub state_scalars: &'a [Wire],
-    /// With partial results: the accumulators of one, d words, when a value would come.
+    /// With partial results: the accumulators of the state, d_v words, in the cycle in which a value would come.
     pub state_o: &'a [Wire],
-    /// Value, d words.
+    /// Value: d_v elements, then its scales.
     pub v: &'a [Wire],
 }
 
-/// What a core hands out.
+/// The outputs of a core.
 #[derive(Clone)]
 pub struct CoreOutputs {
-    /// One step reaches the value stage.
+    /// A step has come to the point where its value is read, masked and held steps included.
     pub v_step: Wire,
-    /// That step needs its value.
+    /// That step reads its value.
     pub v_ren: Wire,
-    /// Result, d words.
+    /// Result, d_v words.
     pub o: Vec<Wire>,
-    /// The result is valid.
+    /// `o` is the result of a query, for one cycle.
     pub o_valid: Wire,
-    /// An operand was Inf or NaN.
+    /// An operand that the query read was Inf or NaN.
     pub o_invalid: Wire,
-    /// With masks: the query has seen no key, and the result is zero.
+    /// With masks: the query has not seen a key, and the result is +0.
     pub o_empty: Option<Wire>,
-    /// Of fixed-point lanes: a value was outside the range that `v_exponent` gives, or the sum too large.
+    /// With `v_exponent`: a value was above it, or the sum of FA2 `fixed` was too large.
     pub o_overflow: Option<Wire>,
-    /// With partial results: the scalars of one are wanted in the next cycle.
+    /// With partial results: the core needs the scalars of a state in the next cycle.
     pub state_ren: Option<Wire>,
-    /// With partial results: that step needs the accumulators of one.
+    /// With partial results: the step at `v_ren` is a restore and reads accumulators, not a value.
     pub v_state: Option<Wire>,
-    /// With partial results: scalars of the result's state.
+    /// With partial results: the scalars of the state behind the result.
     pub state_scalars: Vec<Wire>,
-    /// With partial results: the result's accumulators, d words.
+    /// With partial results: the accumulators of that state, d_v words.
     pub o_state: Vec<Wire>,
 }
 
-/// The inputs inside a core.
+/// The input wires inside a core.
 pub(super) struct CorePorts {
     pub(super) q: Vec<Wire>,
     pub(super) q_valid: Wire,
@@ -76,7 +77,7 @@ pub(super) struct CorePorts {
 }
 
 impl CorePorts {
-    /// Declares the inputs in the order of the contract, with places for the outputs between them.
+    /// Declares the inputs in the order of the contract, and reserves places for the outputs between them.
     pub(super) fn declare(m: &mut Module, config: &CoreConfig, inputs: &CoreInputs) -> CorePorts {
         m.clock();
         m.reset();

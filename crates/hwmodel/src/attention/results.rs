@@ -1,11 +1,11 @@
-//! The flags of a query's result: its end, and whether it is invalid or overflowed.
+//! The flags of a result: whether a query ends, and whether its result is invalid or has overflowed.
 
 use super::flags::Flags;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Sticky invalid bit and the end of a query.
+    /// The sticky invalid bit of a query, and its end.
     pub struct ResultFlagsFunction {}
     name(this) = "result_flags";
     doc = "A query is invalid if its q, one of its keys or a value it read is Inf or NaN.";
@@ -17,9 +17,10 @@ function! {
     }
 }
 
-/// At the value stage: collects invalid bits over a query and announces its end one cycle later.
+/// Collects the invalid bits of a query over its steps.
 ///
-/// Returns that the accumulators hold a query's result, and its sticky invalid bit.
+/// `flags` are those of a step, `reads_v` says that it has read its value, `v_special` that the value was Inf or NaN.
+/// Returns, a cycle after the query's last step, `o_valid` and the sticky invalid bit.
 pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_special: Wire) -> (Wire, Wire) {
     let tag = Tag::module("result_control", "End of a query and its sticky invalid bit.");
     around.part("result", tag.dissolved(), |m| {
@@ -38,7 +39,7 @@ pub fn result_control(around: &mut Module, flags: Flags, reads_v: Wire, v_specia
 }
 
 function! {
-    /// The end of a query at the lanes.
+    /// Whether a step is the last of its query, for scalar path and lanes.
     pub struct EndOfQueryFunction {}
     name(this) = "end_of_query";
     doc = "end = valid and last.";
@@ -48,7 +49,7 @@ function! {
 }
 
 function! {
-    /// Sticky overflow flag of a query.
+    /// The sticky overflow flag of a query.
     pub struct OverflowFlagFunction {}
     name(this) = "overflow_flag";
     doc = "sticky_next = (first ? 0 : sticky) or (reads_v and outside).";
@@ -57,7 +58,7 @@ function! {
     eval<W> { [first.not().and(&sticky).or(&reads_v.and(&outside))] }
 }
 
-/// Collects the overflow flag over a query; it is there a cycle later.
+/// Collects the overflow flags of a query over its steps. Returns the sticky flag, a cycle after the step.
 pub fn overflow_control(around: &mut Module, flags: Flags, reads_v: Wire, outside: Wire) -> Wire {
     let tag = Tag::module("overflow_control", "A query's overflow flag.");
     around.part("overflow", tag.dissolved(), |m| {

@@ -1,26 +1,28 @@
-//! The scalar path of a core: from a step's score to what its lanes need.
+//! The interface of a scalar path, which turns the score of a step into the scalars that the lanes need.
 
 use super::signals::Signals;
 use crate::rtl::{Module, Wire};
 
-/// What a scalar path gets, at the score stage.
+/// The inputs of a scalar path, at the score stage but for `finish`.
 pub struct ScalarInputs<'a> {
     /// The score.
     pub score: Wire,
-    /// A step that is not masked is there.
+    /// A step is present and not masked.
     pub valid: Wire,
-    /// It is its query's first.
+    /// It is the first step of its query.
     pub first: Wire,
-    /// With partial results: the step is one, in place of a first key.
+    /// With partial results: the step is a restore.
     pub state: Option<Wire>,
-    /// Its scalars, in the order of [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars).
+    /// The scalars of the restored state, in the order of
+    /// [`CoreConfig::state_scalars`](flashd_spec::config::CoreConfig::state_scalars).
     pub state_scalars: &'a [Wire],
-    /// FA2: the step at the value stage is its query's last.
+    /// FA2: the step [`SCORE_TO_VALUE`](super::schedule::SCORE_TO_VALUE) stages after the score is the last of its
+    /// query.
     pub finish: Option<Wire>,
 }
 
 impl ScalarInputs<'_> {
-    /// Clock and reset of a scalar path, and of a step score, valid and first.
+    /// Declares the clock and the reset of a scalar path, and its inputs `score`, `valid` and `first`.
     pub fn step_ports(&self, m: &mut Module) -> [Wire; 3] {
         m.clock();
         m.reset();
@@ -28,16 +30,16 @@ impl ScalarInputs<'_> {
     }
 }
 
-/// What it hands out.
+/// The outputs of a scalar path.
 pub struct ScalarOutputs {
-    /// A step asks for its value.
+    /// A step has come to the point where its value is read.
     pub step: Wire,
-    /// That step needs it.
+    /// That step reads its value: it is not held.
     pub reads: Wire,
-    /// What the lanes get.
+    /// The scalars for the lanes.
     pub lanes: Signals,
-    /// With partial results: the scalars of the state after a step, in the same order.
+    /// With partial results: the scalars of the state after a step, in the order of the inputs.
     pub state_scalars: Vec<Wire>,
-    /// The sum is too large, where that is possible.
+    /// FA2 `fixed`: the sum exceeds 65,536, which the accumulators cannot hold.
     pub overflow: Option<Wire>,
 }

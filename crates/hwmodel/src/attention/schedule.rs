@@ -1,8 +1,8 @@
-//! Which stage of a core does what.
+//! The pipeline stages of a core.
 //!
-//! With `A = ceil(log2 d)` a key's result is due `A + 4` cycles after it was accepted. The dot product takes
-//! the first `A - 1` of them, two levels of its tree a cycle where that is needed; the scalar path and the
-//! output update share the other five:
+//! With `A = ceil(log2 d)` the result is due `A + 4` cycles after the last key was accepted. The dot product takes the
+//! first `A - 1` of them, with two levels of its tree in a cycle where necessary. Scalar path and output update share
+//! the other five:
 //!
 //! | stage | FLASH-D | FA2 |
 //! | --- | --- | --- |
@@ -12,12 +12,13 @@
 //! | A + 2 | w to the lanes; with a value stage: v to fixed point | `o`, reciprocal of l |
 //! | A + 3 | `o` | final scale |
 //!
-//! With a soft cap the dot product's score is registered and capped in stage A, and what follows comes a stage later.
+//! With a soft cap the dot product is registered and capped in stage A, and everything from the score on comes a stage
+//! later. A value latency of N puts N - 1 stages before the output update.
 
 use flashd_spec::config::Dot;
 use flashd_spec::numerics::Numerics;
 
-/// Registers between key and score stage, and where in the dot product they stand.
+/// Where the registers of the dot product stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrontSchedule {
     /// The products are registered.
@@ -28,7 +29,8 @@ pub struct FrontSchedule {
     pub delays: usize,
 }
 
-/// Stages from the score stage to the one at which FLASH-D with a value stage and FA2 receive the value.
+/// Stages from the score stage to the stage at which FLASH-D with a value stage, and FA2, receive the value at a value
+/// latency of 1.
 pub const SCORE_TO_VALUE: u32 = 3;
 
 /// Stages of the dot product, `A - 1`.
@@ -36,26 +38,26 @@ pub fn dot_stages(tree_levels: u32) -> u32 {
     tree_levels - 1
 }
 
-/// Stages from a key's acceptance to its score stage: those of the dot product, and that of the cap, if there is one.
+/// Stages from the acceptance of a key to its score stage: those of the dot product, and one for a soft cap.
 pub fn score_stage(n: &Numerics) -> u32 {
     dot_stages(n.tree_levels) + n.cap_stages()
 }
 
 impl FrontSchedule {
-    /// The placement of the `A - 1` registers. Float adders are the slowest part of a core, so they get a
-    /// stage each as long as there are stages. Integer adders go two to a stage, which saves the registers of
-    /// every second level; what is left over delays the narrow result.
+    /// Places the `A - 1` registers of a tree of A = `levels` levels. Float adders are the slowest part of a core, so
+    /// each level gets a stage as long as there are enough. Integer adders go two levels to a stage, which saves the
+    /// registers of every second level; the registers that remain delay the narrow result.
     pub fn new(dot: Dot, levels: u32) -> Self {
         let registers = dot_stages(levels) as usize;
         let levels = levels as usize;
-        // With few registers the products share the first level's stage.
+        // With few registers the products share a stage with the first level.
         let after_products = registers >= 3;
         let stages = registers - after_products as usize;
         let groups: Vec<usize> = match (registers, dot) {
             (0, _) => vec![],
             (1, _) => vec![levels],
             (2, _) => vec![1, levels - 1],
-            // One stage less than levels, and one for the products: two stages have two levels.
+            // The tree has two stages less than levels, so its first two stages take two levels each.
             (_, Dot::Tree) => (0..stages).map(|stage| if stage < 2 { 2 } else { 1 }).collect(),
             (_, Dot::Fused) => (0..levels.div_ceil(2)).map(|stage| (levels - 2 * stage).min(2)).collect(),
         };
@@ -68,7 +70,7 @@ impl FrontSchedule {
         FrontSchedule { after_products, after_level, delays: stages - groups.len() }
     }
 
-    /// The tree's levels by stage: how many, and whether the stage ends with registers.
+    /// The stages of the tree: the number of levels in each, and whether registers end it.
     pub fn stages(&self) -> Vec<(u32, bool)> {
         let mut stages = Vec::new();
         let mut levels = 0;
@@ -82,7 +84,7 @@ impl FrontSchedule {
         stages
     }
 
-    /// Registers in all.
+    /// Number of register stages.
     pub fn registers(&self) -> usize {
         self.after_products as usize + self.after_level.iter().filter(|r| **r).count() + self.delays
     }

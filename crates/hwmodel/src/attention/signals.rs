@@ -1,36 +1,36 @@
-//! Wires by the names of the ports that they are for: what the scalar path hands to the lanes, and a host's port.
+//! Wires, each under the name of the port that it drives: scalars for the lanes, and the port of a host.
 
 use crate::rtl::{Module, Wire};
 use std::ops::Index;
 
-/// Wires by name. Each is written once, where it comes from; groups and lanes have a port of the same name for it.
+/// Wires by name. The name of a wire is given once, at its source; groups and lanes have a port of the same name.
 #[derive(Clone, Debug, Default)]
 pub struct Signals(Vec<(&'static str, Wire)>);
 
 impl Signals {
-    /// Outputs by these names, in this order.
+    /// Declares these outputs of `m`, in this order. Returns their wires in the module around.
     pub fn hand_out<const N: usize>(m: &mut Module, scalars: [(&'static str, Wire); N]) -> Signals {
         scalars.map(|(name, wire)| (name, m.output(name, wire))).into()
     }
 
-    /// Adds a wire.
+    /// Adds a wire. The first of a name counts.
     pub fn set(&mut self, name: &'static str, wire: Wire) {
         self.0.push((name, wire));
     }
 
-    /// These and others behind them.
+    /// Appends `others`.
     #[must_use]
     pub fn and(mut self, others: Signals) -> Signals {
         self.0.extend(others.0);
         self
     }
 
-    /// The wire of a name, if there is one.
+    /// The wire with this name, if there is one.
     pub fn get(&self, name: &str) -> Option<Wire> {
         self.iter().find(|(own, _)| *own == name).map(|(_, wire)| wire)
     }
 
-    /// All of them, in the order in which they were added.
+    /// All names and wires, in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, Wire)> + '_ {
         self.0.iter().copied()
     }
@@ -51,10 +51,10 @@ impl FromIterator<(&'static str, Wire)> for Signals {
 impl Index<&str> for Signals {
     type Output = Wire;
 
-    /// The wire of a name.
+    /// The wire with this name.
     ///
     /// # Panics
-    /// If there is none: lanes, for example, ask only for what their scalar path hands out, which every build of a core checks.
+    /// If there is none. Lanes ask only for what their scalar path hands out, and every build of a core checks that.
     fn index(&self, name: &str) -> &Wire {
         match self.0.iter().find(|(own, _)| *own == name) {
             Some((_, wire)) => wire,
