@@ -1,4 +1,4 @@
-//! The handshakes of a block of queries: what is taken, and which cores have a query.
+//! The handshakes of an array: when it takes a query or a key, when a block starts, and which cores have a query.
 //!
 //! | register | meaning |
 //! | --- | --- |
@@ -6,16 +6,17 @@
 //! | `complete` | the next block has all its queries |
 //! | `running` | the cores hold a block whose last key has not come |
 //! | `active` | core b has a query of that block |
-//! | `sending` | if a block ended now, its first result would be due while result b + 1 of the last block is still to leave |
+//! | `sending` | bit b: if a block ended now, its first result would come while result b + 1 of the last block waits |
 //!
-//! `filled`, `active` and `sending` have one bit for each core, ones first: they say how many without counting.
+//! `filled` and `active` have a bit for each core, `sending` for each core but the first. The ones come first, so each
+//! of them says how many there are without a counter.
 
 use super::LowFunction;
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// Both handshakes.
+    /// Ready and take of both handshakes, the end of a block and the start of the next.
     pub struct HandshakeFunction {}
     name(this) = "block_handshake";
     doc = "Ready and taken; a block starts in the cycle of the previous one's last key or later.";
@@ -23,7 +24,7 @@ function! {
     outputs { q_ready: 1, q_take: 1, k_ready: 1, k_take: 1, k_end: 1, start: 1 }
     eval<W> {
         let q_ready = complete.not().named("room");
-        // A last key waits until the results of its block cannot meet those of the block before.
+        // A last key waits until the results of its block cannot collide with those of the block before.
         let k_ready = running.and(&k_last.and(&sending).not()).named("open");
         let k_take = k_valid.and(&k_ready).named("taken");
         let k_end = k_take.and(&k_last).named("ended");
@@ -33,7 +34,7 @@ function! {
 }
 
 function! {
-    /// Where the blocks stand.
+    /// Whether the next block has all its queries, and whether a block runs.
     pub struct BlockStateFunction {}
     name(this) = "block_state";
     doc = "A block is complete with q_last or when every shadow register is filled; it runs from start to its last key.";
@@ -46,7 +47,7 @@ function! {
 }
 
 function! {
-    /// One core's share.
+    /// What one core and its shadow register do in a cycle. `ahead`: the shadow register before it is filled.
     pub struct QuerySlotFunction {}
     name(this) = "query_slot";
     doc = "Queries fill the slots in order; a core meets keys when its slot was filled at the block's start.";
@@ -65,7 +66,7 @@ function! {
 }
 
 function! {
-    /// How long results occupy the port.
+    /// Tracks how long the results of a block occupy the port.
     pub struct SendingFunction {}
     name(this) = "block_sending";
     doc = "A block's end sets one bit for each result after the first; they move up by one a cycle.";
@@ -74,21 +75,22 @@ function! {
     eval<W> { [k_end.select(&active, &behind)] }
 }
 
-/// What is taken, and by which cores.
+/// The outputs of the control.
 pub struct ControlOutputs {
-    /// A query is taken if offered.
+    /// The array takes a query in this cycle if one is offered.
     pub q_ready: Wire,
-    /// A key is taken if offered.
+    /// The array takes a key in this cycle if one is offered.
     pub k_ready: Wire,
-    /// Shadow register b takes the query.
+    /// Shadow register b loads the query on the port.
     pub load: Vec<Wire>,
-    /// Core b takes its query from the shadow register.
+    /// Core b loads its query from shadow register b.
     pub take_query: Vec<Wire>,
-    /// Core b meets the key.
+    /// The array takes a key, and core b has a query for it.
     pub key: Vec<Wire>,
 }
 
-/// Control for blocks of at most `queries` queries. `q`: one is offered, and it is its block's last; `k`: the same of a key.
+/// The control for blocks of 1 to `queries` queries. `q` are `q_valid` and `q_last`: a query is offered, and it is the
+/// last of its block. `k` are `k_valid` and `k_last`, the same for a key.
 pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire; 2]) -> ControlOutputs {
     let followers = queries - 1;
     let tag = Tag::module(
@@ -105,13 +107,13 @@ pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire
         let flags = |m: &mut Module, name: &str, count| -> Vec<Wire> {
             (0..count).map(|i| m.state((name, i), 1)).collect()
         };
-        // Next block: slots that hold a query, and whether it has all its queries.
+        // The next block: which shadow registers hold a query, and whether it has all its queries.
         let filled = flags(m, "filled_q", queries);
         let complete = m.state("complete_q", 1);
-        // The cores hold a block, and which of them have a query of it.
+        // The running block: whether there is one, and which cores have a query of it.
         let running = m.state("running_q", 1);
         let active = flags(m, "active_q", queries);
-        // Results after the first that are still to leave.
+        // The results after the first that still wait for the port.
         let sending = flags(m, "sending_q", followers);
         let [low] = m.call("low", LowFunction {}, []);
 
@@ -123,7 +125,7 @@ pub fn array_control(around: &mut Module, queries: usize, q: [Wire; 2], k: [Wire
         );
 
         let (mut load, mut take_query, mut key) = (Vec::new(), Vec::new(), Vec::new());
-        // Nothing comes before the first slot.
+        // No slot comes before the first, so it is free for any query that is taken.
         let mut ahead = q_take;
         for (b, (&filled, &active)) in filled.iter().zip(&active).enumerate() {
             let slot = [q_take, ahead, filled, start, active, k_take];

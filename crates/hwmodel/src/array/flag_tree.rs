@@ -1,11 +1,11 @@
-//! Whether a flag of any core is set.
+//! The or of a flag of all cores.
 
 use crate::attention::group::FlagOrFunction;
 use crate::rtl::{Module, Wire};
 
-/// The or of flags, at least one: a tree of gates, leaves first.
+/// The or of `flags`, at least one, as a balanced tree of two-input gates.
 ///
-/// Gate i takes entries 2i and 2i + 1 of the list of all flags, then all gates. One flag needs no gate.
+/// Gate i reads entries 2i and 2i + 1 of a list that has the flags first and then the gates. One flag needs no gate.
 pub fn flag_tree(m: &mut Module, name: &str, flags: &[Wire]) -> Wire {
     let mut list = flags.to_vec();
     for i in 0..flags.len() - 1 {

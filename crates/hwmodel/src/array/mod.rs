@@ -6,19 +6,19 @@
 //!          control: ready, load, start, keys
 //! ```
 //!
-//! Queries enter one after another into shadow registers, and the cores' own query registers take them all in the
-//! cycle of the previous block's last key, at the earliest. A key goes to all cores that have a query. All of them
-//! end in the same cycle; then the result of core 0 is on the port at once, and the others follow, one a cycle.
+//! Queries enter the shadow registers one after another. The query registers of the cores load them all at once, in the
+//! cycle of the previous block's last key at the earliest. A key goes to all cores that have a query. All of them end
+//! in the same cycle: the result of core 0 is on the port at once, and the others follow, one a cycle.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `top` | the array: everything below around cores of any kind |
-//! | `control` | the two handshakes, and who has a query |
+//! | `top` | the array: cores of any kind, and everything below around them |
+//! | `control` | the handshakes of queries and keys, and which cores have a query |
 //! | `shadow` | the queries of the next block |
-//! | `results` | results that wait for the port |
-//! | `pick` | results that the cores hold |
+//! | `results` | the queue of results that wait for the port |
+//! | `pick` | the choice among results that the cores hold |
 //! | `window` | with masks: which keys each query sees |
-//! | `flag_tree` | flags of all cores together |
+//! | `flag_tree` | the or of a flag of all cores |
 
 pub mod control;
 pub mod flag_tree;
@@ -33,7 +33,7 @@ pub use top::{ArrayInputs, ArrayOutputs, array, build};
 use crate::function;
 
 function! {
-    /// Constant zero, for an input behind which there is nothing.
+    /// Constant zero, for an input without a source.
     pub struct LowFunction {}
     name(this) = "low";
     doc = "y = 0.";

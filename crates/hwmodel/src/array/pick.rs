@@ -1,18 +1,19 @@
-//! Choice of one of the results that the cores hold.
+//! Chooses one of the results that the cores hold.
 
 use crate::rtl::{Pins, Tag, VectorFunction};
 use crate::word::{Word, index_bits};
 
-/// One element of the result at an index: a tree that decides on one bit of the index a level, the lowest first.
+/// One element of the result of core `index`: `y = x[index]`. A tree of multiplexers uses a bit of the index in each
+/// level, the lowest first.
 pub struct ResultPick {
-    /// Cores, at least two.
+    /// Number of cores, at least two.
     pub queries: usize,
     /// Width of the element.
     pub width: u32,
 }
 
 impl VectorFunction for ResultPick {
-    /// `index`: which core's; `x`: the element in every core.
+    /// Inputs: `index`, the core; `x`, the element in every core.
     fn header(&self) -> (Tag, Vec<Pins>, Vec<Pins>) {
         let tag = Tag::module(format!("result_pick_{}x{}", self.queries, self.width), "y = x[index].");
         let index = Pins::word("index", index_bits(self.queries));

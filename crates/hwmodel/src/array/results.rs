@@ -1,21 +1,21 @@
-//! Results of a block on their way to the port.
+//! The queue of a block's results before the port.
 //!
-//! A FLASH-D core's result is its accumulator, which the next query's first step overwrites. So all but the first
-//! result, which leaves at once, are copied when they are complete. The copies move up by one place a cycle, which takes
-//! one multiplexer a bit and place, as choosing among them would, but no wire that spans the array.
+//! The result of a FLASH-D core is its accumulator, which the first step of the next query overwrites. So all results
+//! but the first, which leaves at once, are copied when they are complete. The copies move up one place a cycle. That
+//! takes a multiplexer for each bit and place, as many as a choice among them would, but no wire spans the array.
 //!
-//! An FA2 core has a register for its result and holds it until its next one is complete. By then all of a block have
-//! left (`sending` in `control` sees to that), so that no copy is needed: `pick` chooses. Flags are held by no core; there
-//! the queue has no elements, only flags.
+//! An FA2 core has a result register and holds it until its next result is complete. By then all results of the block
+//! have left, because `sending` in `control` delays the last key. So nothing is copied: `pick` chooses. No core holds
+//! its flags, so the queue of FA2 has the flags alone.
 //!
-//! With partial results the same holds of accumulators: FLASH-D's are copied, and FA2's lanes hold theirs. The scalars of a state are in the
-//! queue with the flags.
+//! Accumulators of partial results go the same way: the queue copies FLASH-D's, and FA2's lanes hold theirs. The
+//! scalars of a state wait in the queue with the flags.
 
 use crate::function;
 use crate::rtl::{Module, Name, Tag, Wire};
 
 function! {
-    /// A place's own result, or the one behind it.
+    /// The own result of a place in the queue, or the one from the place behind it.
     pub struct SelectFunction { width: u32 }
     name(this) = format!("result_select_{}", this.width);
     doc = "y = take ? own : behind.";
@@ -25,7 +25,7 @@ function! {
 }
 
 function! {
-    /// Position of a result in its block.
+    /// The place of a result in its block, and whether it is the last.
     pub struct OrderFunction { bits: u32 }
     name(this) = format!("result_order_{}", this.bits);
     doc = "last = valid and not more; the index counts while more follow.";
@@ -37,18 +37,18 @@ function! {
     }
 }
 
-/// A result and what belongs to it.
+/// A result with its flags and, with partial results, its state.
 #[derive(Clone)]
 pub struct QueryResult {
-    /// Its elements; none if the cores hold them.
+    /// Its elements; empty if the cores hold them.
     pub o: Vec<Wire>,
-    /// With partial results: its accumulators; none if the cores hold them.
+    /// With partial results: its accumulators; empty if the cores hold them.
     pub state: Vec<Wire>,
     /// With partial results: the scalars of its state, which no core holds.
     pub scalars: Vec<Wire>,
-    /// High while the result is on `o`.
+    /// The result is present.
     pub valid: Wire,
-    /// Its flags: `o_invalid` and, with fixed-point lanes, `o_overflow`; with masks, `o_empty`.
+    /// Its flags, in this order: `o_invalid`; `o_overflow`, with a value exponent; `o_empty`, with masks.
     pub flags: Vec<Wire>,
 }
 
@@ -78,7 +78,8 @@ impl QueryResult {
         }
     }
 
-    /// For module names: elements, their width and flags, or flags alone.
+    /// A name for modules: `what[0]` with the number and width of elements and the number of flags, or `what[1]` with
+    /// the flags alone; then the widths of the state.
     fn suffix(&self, what: [&str; 2]) -> String {
         let flags = self.flags.len();
         let mut suffix = match self.o.first() {
@@ -93,7 +94,8 @@ impl QueryResult {
     }
 }
 
-/// The ports of a result that is a core's `own` when the cores' results are complete (`take`), otherwise the one in the place behind.
+/// Declares the inputs of a place in the queue: `take`, high when the results of the cores are complete; `own`, the
+/// result of the core; `behind`, the result in the place behind.
 fn place(
     m: &mut Module,
     take: Wire,
@@ -105,7 +107,7 @@ fn place(
     (take, own, behind.bring_in(m, "behind"))
 }
 
-/// Chooses between a core's result and the one that waits behind it.
+/// Chooses a result: `own`, that of a core, while `take` is high; otherwise `behind`, the one in the place behind.
 pub fn result_select(
     around: &mut Module,
     name: impl Into<Name>,
@@ -129,7 +131,7 @@ pub fn result_select(
         let state = choose_all(m, "state_element", &own.state, &behind.state);
         let scalars = (own.scalars.iter().zip(&behind.scalars).enumerate())
             .map(|(i, (&own, &behind))| {
-                // Of widths of their own: no elements of one vector.
+                // The scalars differ in width, so they are no elements of one vector.
                 m.call(
                     format!("chosen_scalar_{i}"),
                     SelectFunction { width: own.width() },
@@ -141,7 +143,8 @@ pub fn result_select(
     })
 }
 
-/// One place of the queue to the port, that of core `index + 1`: the kept result.
+/// One place of the queue, that of core `index + 1`. It registers the result of the core while `take` is high,
+/// otherwise the one from the place behind.
 pub fn kept_result(
     around: &mut Module,
     index: usize,

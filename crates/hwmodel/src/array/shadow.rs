@@ -1,19 +1,19 @@
-//! A query that waits for its block to start.
+//! The shadow registers: queries that wait for their block to start.
 
 use crate::rtl::{Module, Tag, Wire};
 
-/// A query as it is loaded: with what comes beside it.
+/// A query with what is loaded beside it.
 #[derive(Clone)]
 pub struct Query {
-    /// The query, d words.
+    /// The query: d elements, then its scales.
     pub q: Vec<Wire>,
-    /// With fixed-point lanes: exponent field of max|v|.
+    /// With fixed-point lanes under one exponent: exponent field of `max|v|`.
     pub exponent: Option<Wire>,
-    /// With masks: the first key that it sees, and the first one that it sees no more.
+    /// With masks: `q_from` and `q_to`; it sees keys `q_from <= j < q_to` of its block.
     pub limits: Vec<Wire>,
 }
 
-/// Shadow register of core `index`'s query, which it takes with `load`; the query that waits.
+/// The shadow register of core `index`. It loads `query` while `load` is high; returns the query that it holds.
 pub fn query_shadow(around: &mut Module, index: usize, load: Wire, query: &Query) -> Query {
     let (d, width) = (query.q.len(), query.q[0].width());
     let text =

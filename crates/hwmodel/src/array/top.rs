@@ -1,4 +1,4 @@
-//! The array: cores between shadow registers and the queue of results.
+//! The array: B cores, their shadow registers before them, and the queue of results behind them.
 
 use super::LowFunction;
 use super::control::array_control;
@@ -16,33 +16,35 @@ use std::sync::Arc;
 
 /// The inputs of an array, by the names of the contract (`docs/reference/array.md`).
 pub struct ArrayInputs<'a> {
-    /// As a core: `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that no query sees the key.
+    /// The inputs that a core has, too. `q_valid` and `k_valid` say that a query and a key are offered, `k_mask` that
+    /// no query of the block sees the key. Its `k_bias` is not used.
     pub core: CoreInputs<'a>,
-    /// The query is its block's last.
+    /// The query is the last of its block.
     pub q_last: Wire,
-    /// With a bias: what each core adds to the key's score, in place of the cores' own port.
+    /// With a bias: the bias of the key for each query, B words.
     pub k_bias: &'a [Wire],
-    /// With masks: the first key that the query sees.
+    /// With masks: the place in the block of the first key that the query sees.
     pub q_from: Option<Wire>,
-    /// With masks: the first one that it sees no more.
+    /// With masks: the place of the first key behind those.
     pub q_to: Option<Wire>,
-    /// With partial results: place of the query that a state is for.
+    /// With partial results: the place in the block of the query that a state belongs to.
     pub k_index: Option<Wire>,
 }
 
-/// What an array hands out.
+/// The outputs of an array.
 pub struct ArrayOutputs {
-    /// A query is taken if offered.
+    /// The array takes a query in this cycle if one is offered.
     pub q_ready: Wire,
-    /// A key is taken if offered.
+    /// The array takes a key in this cycle if one is offered.
     pub k_ready: Wire,
-    /// As a core: `v_ren` says that some query of the block needs its value.
+    /// The outputs that a core has, too. `v_ren` says that at least one query of the block reads the value; results
+    /// come one a cycle, in the order of the queries.
     pub core: CoreOutputs,
-    /// The result is its block's last.
+    /// The result is the last of its block.
     pub o_last: Wire,
 }
 
-/// The array of a configuration, with nothing around it.
+/// Builds the array of a configuration as a circuit of its own.
 ///
 /// # Errors
 /// If the configuration is not valid.
@@ -79,7 +81,7 @@ pub fn build(config: &ArrayConfig) -> Result<Circuit, ConfigError> {
     Ok(bench.into_circuit())
 }
 
-/// The array of a (valid) configuration: every key meets the query of every core.
+/// Builds the array of a valid configuration in a module: every key meets the query of every core.
 pub fn array(
     around: &mut Module,
     name: impl Into<Name>,
@@ -121,9 +123,9 @@ pub fn array(
         let query = Query { q, exponent: v_exponent, limits: [q_from, q_to].into_iter().flatten().collect() };
         let waiting: Vec<Query> =
             control.load.iter().enumerate().map(|(b, &load)| query_shadow(m, b, load, &query)).collect();
-        // The first core has a query in every block.
+        // The first core has a query in every block, so its keys are those of the block.
         let masks = k_mask.map(|k_mask| {
-            // A state is for one query, in whose place the others see a masked key; it is no key to count.
+            // A state belongs to one query, and the others see a masked key instead. It does not count as a key.
             let state = k_state.zip(k_index);
             let index = key_counter(
                 m,
@@ -221,18 +223,19 @@ pub fn array(
     })
 }
 
-/// The results' way to the port.
+/// The queue of results, at the port.
 struct Results {
-    /// What is on the port; without its elements if the cores hold them.
+    /// The result on the port; without its elements if the cores hold them.
     first: QueryResult,
-    /// In an array of several cores, whether another result follows: the second core's when the cores' are complete,
-    /// otherwise the one behind the first place of the queue.
+    /// In an array of several cores, two flags that say whether another result follows: that of the second core, when
+    /// the results of the cores are complete; otherwise, that in the second place of the queue.
     second: Option<[Wire; 2]>,
     /// Constant zero.
     low: Wire,
 }
 
-/// Queues the results of all cores. One core alone: its results need no place to wait.
+/// Queues the results of all cores. With `holds`, the cores hold their elements and accumulators, and only the rest is
+/// queued. A single core needs no queue.
 fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let own: Vec<QueryResult> = (cores.iter())
         .map(|core| QueryResult {
@@ -246,7 +249,7 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     let [low] = m.call("low", LowFunction {}, []);
     let take = own[0].valid;
     let followers = &own[1..];
-    // From the last one on, behind which there is nothing: any data do.
+    // From the last place to the first. Nothing is behind the last one: it reads invalid results, of any data.
     m.reserve(&["kept"]);
     let mut kept: Vec<QueryResult> = Vec::new();
     for (i, own) in followers.iter().enumerate().rev() {
@@ -264,7 +267,7 @@ fn results(m: &mut Module, cores: &[CoreOutputs], holds: bool) -> Results {
     }
 }
 
-/// The result at an index, or its accumulators, of those that the cores hold.
+/// The words `of` core `index`: its result or its accumulators, which the core holds.
 fn picked(
     m: &mut Module,
     name: &str,

@@ -1,14 +1,14 @@
-//! Which keys of its block a query sees: those from one place to before another.
+//! Key windows: a query sees the keys `from <= j < to` of its block.
 //!
-//! The array counts the keys of a block; each core's window compares the count with the limits that were loaded with
-//! the query. Both are places in the block's key sequence, not in the whole sequence: a host that leaves out the keys
-//! before the first one that any query needs subtracts it once from each limit, and nothing is added here.
+//! The array counts the keys of a block. The window of each core compares the count with the limits that were loaded
+//! with the query. Count and limits start at the first key of the block, not of the sequence. A host may leave out the
+//! keys before the first one that any query of the block needs; it then subtracts their number from both limits.
 
 use crate::function;
 use crate::rtl::{Module, Tag, Wire};
 
 function! {
-    /// The next key's place.
+    /// The place of the next key in its block.
     pub struct NextKeyFunction { bits: u32 }
     name(this) = format!("next_key_{}", this.bits);
     doc = "One more for each key, saturating; 0 after the block's last.";
@@ -22,7 +22,7 @@ function! {
 }
 
 function! {
-    /// The same beside partial results.
+    /// [`NextKeyFunction`] with partial results: a restore does not count as a key.
     pub struct NextKeyOrStateFunction { bits: u32 }
     name(this) = format!("next_key_or_state_{}", this.bits);
     doc = "One more for each key that is no state, saturating; 0 after the block's last.";
@@ -36,7 +36,7 @@ function! {
 }
 
 function! {
-    /// Whether a step is none of a query: a key outside its window, or a state of another query.
+    /// Whether a step is masked for the query of core `core`: a key outside its window, or the state of another query.
     pub struct StateMaskFunction { bits: u32, core: u64 }
     name(this) = format!("state_mask_{}_{}", this.bits, this.core);
     doc = format!("mask = k_mask, or (k_state ? k_index is not {} : outside).", this.core);
@@ -48,9 +48,10 @@ function! {
     }
 }
 
-/// Counts the keys of a block in so many bits: place of the key. It stays at all ones, which no window reaches.
+/// Counts the keys of a block. Returns the place of the key on the port, from 0, in `bits` bits.
 ///
-/// `taken`: a key is taken; `k_last`: it is its block's last; `k_state`, where there are partial results: it is one.
+/// The count stays at all ones, a place in no window. `taken` says that the array takes a key, `k_last` that it is the
+/// last of its block and, with partial results, `k_state` that it is a restore, which does not count.
 pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire, k_state: Option<Wire>) -> Wire {
     let tag = Tag::module(format!("key_counter_{bits}"), "Place of a key in its block.");
     around.part(("counter", 0), tag.dissolved(), |m| {
@@ -71,7 +72,7 @@ pub fn key_counter(around: &mut Module, bits: u32, taken: Wire, k_last: Wire, k_
 }
 
 function! {
-    /// Whether a key is outside a query's window.
+    /// Whether a query does not see a key: it is outside the window, or masked for all queries.
     pub struct OutsideFunction { bits: u32 }
     name(this) = format!("outside_window_{}", this.bits);
     doc = "mask = k_mask, or not from <= index < to.";
@@ -80,10 +81,10 @@ function! {
     eval<W> { [k_mask.or(&index.lt(&from)).or(&index.lt(&to).not())] }
 }
 
-/// The window of the query of core `b`: it does not see the key.
+/// The window of core `b`. Returns `mask`: the query of the core does not see the key on the port.
 ///
-/// `load`: the core takes its query, and the limits that come with it, first key and the one after the last. `index`: place of the key;
-/// `k_mask`: no query sees it.
+/// `load` says that the core loads its query, and with it `limits`, the places `from` and `to`. `index` is the place of
+/// the key, and `k_mask` says that no query sees it.
 pub fn key_window(
     around: &mut Module,
     b: usize,
